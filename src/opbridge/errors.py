@@ -1,0 +1,97 @@
+"""Every exception a user can see, in one place, each with the exit code the command line gives it.
+
+A message says what was expected, what came, where, and what to do next.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class OpbridgeError(Exception):
+    """The base of every error opbridge raises."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a text the user wrote; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+    source: str = ""
+    """The text of the line, for the caret below it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def shifted(self, columns: int) -> Location:
+        return Location(self.file, self.line, self.column + columns, self.source)
+
+    def excerpt(self) -> str:
+        if not self.source:
+            return ""
+        return f"\n  {self.source}\n  {' ' * (self.column - 1)}^"
+
+
+class InputError(OpbridgeError):
+    """Something the user wrote is wrong at a known place."""
+
+    def __init__(self, message: str, where: Location | None = None, hint: str = "") -> None:
+        self.message = message
+        self.where = where
+        self.hint = hint
+        text = f"{where}: {message}{where.excerpt()}" if where else message
+        super().__init__(f"{text}\n  {hint}" if hint else text)
+
+
+class SchemaError(InputError):
+    """A schema does not follow the grammar of PyTorch's function schemas."""
+
+
+class RuleError(InputError):
+    """A rule (out, derivatives, batch, shard, flops) does not parse or does not fit its schema."""
+
+
+class ManifestError(InputError):
+    """An ops.yaml is not what it should be."""
+
+
+class CallError(OpbridgeError, TypeError, ValueError):
+    """An operator was called with arguments it does not take."""
+
+
+class KernelError(OpbridgeError, RuntimeError):
+    """A kernel ran and failed, or cannot be used for this call."""
+
+
+class UnsupportedError(OpbridgeError, NotImplementedError):
+    """What was asked for cannot be had; the message says why and what to do instead."""
+
+
+class BuildError(OpbridgeError):
+    """A compiler or linker refused the user's source."""
+
+    exit_code = 3
+
+
+class ToolchainError(OpbridgeError):
+    """A compiler, header or framework is missing or does not work."""
+
+    exit_code = 3
+
+
+class CacheError(OpbridgeError):
+    """The cache folder cannot be used safely."""
+
+    exit_code = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'?`, or an empty string where nothing is near."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else ""

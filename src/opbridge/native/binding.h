@@ -1,0 +1,103 @@
+// Holds a kernel's own description of itself against the operator's schema, when it is bound and not when it is called.
+#pragma once
+
+#include "invoke.h"
+
+namespace opbridge {
+
+namespace detail {
+
+inline const char* attribute_word(int32_t kind) {
+  switch (kind) {
+    case OB_ARG_BOOL: return "bool";
+    case OB_ARG_INT: return "int";
+    case OB_ARG_FLOAT: return "float";
+    case OB_ARG_STRING: return "str";
+    case OB_ARG_INTS: return "int[]";
+    case OB_ARG_FLOATS: return "float[]";
+    case OB_ARG_BOOLS: return "bool[]";
+    case OB_ARG_DTYPE: return "ScalarType";
+    default: return "Scalar";
+  }
+}
+
+inline bool attribute_fits(const ArgPlan& arg, int32_t wanted) {
+  const bool list = arg.has(kList);
+  switch (wanted) {
+    case OB_ARG_NONE: return !list && (arg.kind == Kind::Scalar || arg.kind == Kind::Int || arg.kind == Kind::Float || arg.kind == Kind::Bool);
+    case OB_ARG_BOOL: return !list && arg.kind == Kind::Bool;
+    case OB_ARG_INT: return !list && (arg.kind == Kind::Int || arg.kind == Kind::Scalar);
+    case OB_ARG_FLOAT: return !list && (arg.kind == Kind::Float || arg.kind == Kind::Int || arg.kind == Kind::Scalar);
+    case OB_ARG_STRING: return !list && arg.kind == Kind::String;
+    case OB_ARG_INTS: return list && arg.kind == Kind::Int;
+    case OB_ARG_FLOATS: return list && arg.kind == Kind::Float;
+    case OB_ARG_BOOLS: return list && arg.kind == Kind::Bool;
+    case OB_ARG_DTYPE: return !list && arg.kind == Kind::DType;
+    default: return false;
+  }
+}
+
+}  // namespace detail
+
+// Fills `kernel.strided`; returns an explanation where kernel and schema do not fit, else an empty string.
+inline std::string bind(const OpPlan& op, Binding& kernel) {
+  std::vector<const ArgPlan*> tensors, attributes;
+  for (const ArgPlan& arg : op.args) (arg.is_tensor() ? tensors : attributes).push_back(&arg);
+  kernel.strided.assign(tensors.size(), 0);
+  if (!kernel.signature) return {};
+
+  const ob_signature& signature = *kernel.signature;
+  size_t outputs = 0;
+  for (const OutPlan& out : op.outs) outputs += out.alias_arg < 0;
+  const std::string where = std::string(signature.file ? signature.file : "?") + ":" + std::to_string(signature.line);
+  const std::string head = where + ": kernel " + kernel.symbol + " does not fit " + op.schema + "\n  ";
+  if (signature.version > OB_ABI_VERSION)
+    return head + "it was built for kernel interface " + std::to_string(signature.version) + ", this opbridge has " +
+           std::to_string(OB_ABI_VERSION) + "; upgrade opbridge or rebuild the kernel";
+
+  size_t tensor = 0, output = 0, attribute = 0;
+  for (int32_t i = 0; i < signature.n_params; ++i) {
+    const ob_param& param = signature.params[i];
+    const std::string position = "its parameter " + std::to_string(i + 1) + " ";
+    if (param.role == OB_PARAM_OUT) {
+      if (++output > outputs)
+        return head + position + "is an ob::Out, but the schema has " + std::to_string(outputs) + " new output(s)";
+    } else if (param.role == OB_PARAM_ATTR) {
+      if (attribute == attributes.size())
+        return head + position + "is an attribute (" + detail::attribute_word(param.type) + "), but the schema has only " +
+               std::to_string(attributes.size()) + " attribute(s)";
+      const ArgPlan& arg = *attributes[attribute++];
+      if (!detail::attribute_fits(arg, param.type))
+        return head + position + "takes a " + detail::attribute_word(param.type) + ", but '" + arg.name +
+               "' of the schema is another type";
+      if (arg.has(kOptional) && !(param.flags & OB_PARAM_OPTIONAL))
+        return head + position + "cannot be None, but '" + arg.name + "' of the schema can: take an ob::Optional";
+    } else {
+      if (tensor == tensors.size())
+        return head + position + "is an input tensor, but the schema has only " + std::to_string(tensors.size()) +
+               " tensor argument(s)";
+      const ArgPlan& arg = *tensors[tensor];
+      if (arg.has(kList) != ((param.flags & OB_PARAM_LIST) != 0))
+        return head + position + (arg.has(kList) ? "takes one tensor, but '" : "takes a list of tensors, but '") + arg.name +
+               (arg.has(kList) ? "' is a list: take an ob::List" : "' is one tensor");
+      if (arg.has(kOptional) && !(param.flags & OB_PARAM_OPTIONAL))
+        return head + position + "cannot be None, but '" + arg.name + "' of the schema can: take an ob::Optional";
+      if (param.role == OB_PARAM_INOUT && !arg.has(kMutable))
+        return head + position + "is an ob::InOut, but '" + arg.name +
+               "' is not written to by the schema: write Tensor(a!) there or take an ob::In";
+      if (param.role == OB_PARAM_IN && arg.has(kMutable))
+        return head + position + "is an ob::In, but the schema says '" + arg.name + "' is written to: take an ob::InOut";
+      kernel.strided[tensor++] = (param.flags & OB_PARAM_STRIDED) != 0;
+    }
+  }
+  if (tensor != tensors.size())
+    return head + "it takes " + std::to_string(tensor) + " input tensor(s), the schema has " +
+           std::to_string(tensors.size()) + ": '" + tensors[tensor]->name + "' has no parameter";
+  if (output != outputs)
+    return head + "it has " + std::to_string(output) + " ob::Out parameter(s), the schema returns " +
+           std::to_string(outputs) + " new tensor(s)";
+  // A kernel may leave trailing attributes unread: several kernels often share one schema.
+  return {};
+}
+
+}  // namespace opbridge

@@ -1,0 +1,154 @@
+// One kernel call, assembled: the arrays of the C call and the block behind `extra`, without heap allocation for
+// operators of ordinary size.
+#pragma once
+
+#include <opbridge/abi.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "plan.h"
+
+namespace opbridge {
+
+inline const char* dtype_name(int32_t code) {
+  static const char* const names[] = {
+#define OPBRIDGE_NAME(code, name, bytes) #name,
+      OB_FOR_EACH_DTYPE(OPBRIDGE_NAME)
+#undef OPBRIDGE_NAME
+  };
+  return code >= 0 && code < OB_DTYPE_COUNT ? names[code] : "none";
+}
+
+// A vector that keeps its first N elements in place.
+template <class T, size_t N>
+class Small {
+ public:
+  Small() = default;
+  Small(const Small&) = delete;
+  Small& operator=(const Small&) = delete;
+
+  void push_back(T value) {
+    if (size_ == N && spilled_.empty()) spilled_.assign(inline_, inline_ + N);
+    if (size_ >= N)
+      spilled_.push_back(value);
+    else
+      inline_[size_] = value;
+    ++size_;
+  }
+  T* data() { return spilled_.empty() ? inline_ : spilled_.data(); }
+  size_t size() const { return size_; }
+
+ private:
+  T inline_[N];
+  size_t size_ = 0;
+  std::vector<T> spilled_;
+};
+
+// Memory for ob::scratch, given back when the call returns.
+class ScratchArena {
+ public:
+  ScratchArena() = default;
+  ScratchArena(const ScratchArena&) = delete;
+  ScratchArena& operator=(const ScratchArena&) = delete;
+  ~ScratchArena() {
+    for (void* block : blocks_) std::free(block);
+  }
+  void* take(size_t bytes) noexcept try {
+    blocks_.reserve(blocks_.size() + 1);
+    void* block = std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    if (block) blocks_.push_back(block);
+    return block;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+
+ private:
+  std::vector<void*> blocks_;
+};
+
+// A kernel as an operator uses it.
+struct Binding {
+  ob_kernel function = nullptr;
+  const ob_signature* signature = nullptr;  // null for a bare aot function
+  std::string symbol;
+  // One flag for each tensor argument in schema order: whether the kernel asked for strides.
+  std::vector<char> strided;
+};
+
+// What the host gives a kernel beyond its arguments.
+struct HostServices {
+  void* (*scratch)(void*, size_t) = nullptr;
+  void (*parallel)(void*, int64_t, int64_t, void (*)(void*, int64_t, int64_t), void*) = nullptr;
+  void* host = nullptr;
+  void* stream = nullptr;
+  int32_t device_type = OB_DEVICE_CPU;
+  int32_t device_index = 0;
+};
+
+class Invocation {
+ public:
+  Small<ob_arg, 8> args;
+
+  void tensor(void* data, int ndim, const int64_t* shape, const int64_t* strides, int32_t dtype) {
+    params_.push_back(data);
+    ndims_.push_back(ndim);
+    shapes_.push_back(const_cast<int64_t*>(shape));
+    strides_.push_back(const_cast<int64_t*>(strides));
+    codes_.push_back(dtype);
+    names_.push_back(dtype_name(dtype));
+  }
+  void missing_tensor() { tensor(nullptr, 0, nullptr, nullptr, -1); }
+  int64_t tensor_count() const { return static_cast<int64_t>(params_.size()); }
+  void inputs_end() { inputs_ = static_cast<int32_t>(params_.size()); }
+
+  // Empty on success, otherwise what went wrong.  The operator's name is in the message.
+  std::string run(const Binding& kernel, const char* op, const HostServices& host, bool pass_strides) {
+    char error[1024];
+    error[0] = '\0';
+    ob_call call{};
+    call.magic = OB_CALL_MAGIC;
+    call.version = OB_ABI_VERSION;
+    call.size = sizeof call;
+    call.op = op;
+    call.args = args.data();
+    call.n_args = static_cast<int32_t>(args.size());
+    call.n_inputs = inputs_;
+    call.dtypes = codes_.data();
+    call.strides = pass_strides ? strides_.data() : nullptr;
+    call.device_type = host.device_type;
+    call.device_index = host.device_index;
+    call.host = host.host;
+    call.scratch = host.scratch;
+    call.parallel = host.parallel;
+    call.error = error;
+    call.error_size = sizeof error;
+    int status;
+    try {
+      status = kernel.function(static_cast<int>(params_.size()), params_.data(), ndims_.data(), shapes_.data(),
+                               names_.data(), host.stream, &call);
+    } catch (const std::exception& thrown) {
+      return std::string(op) + ": kernel " + kernel.symbol + " threw: " + thrown.what();
+    } catch (...) {
+      return std::string(op) + ": kernel " + kernel.symbol + " threw something that is not a std::exception";
+    }
+    if (status == 0) return {};
+    if (error[0]) return std::string(op) + ": " + error;
+    return std::string(op) + ": kernel " + kernel.symbol + " returned " + std::to_string(status) +
+           " (0 means success) and left no message";
+  }
+
+ private:
+  Small<void*, 8> params_;
+  Small<int, 8> ndims_;
+  Small<int64_t*, 8> shapes_;
+  Small<int64_t*, 8> strides_;
+  Small<int32_t, 8> codes_;
+  Small<const char*, 8> names_;
+  int32_t inputs_ = 0;
+};
+
+}  // namespace opbridge

@@ -1,0 +1,193 @@
+// An operator as the native adapters see it, read from the words that plan.py writes.
+//
+// A plan is a block of little-endian int64 words followed by a pool of string bytes.  plan.py and this file are the two
+// sides of one format; both name its version.
+#pragma once
+
+#include <opbridge/abi.h>
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace opbridge {
+
+constexpr int64_t kPlanMagic = 0x314e414c50424f;  // "OBPLAN1" in memory order
+constexpr int64_t kPlanVersion = 1;
+
+enum class Kind : int64_t { Tensor, Bool, Int, Float, String, DType, Scalar, Other };
+
+enum ArgFlag : int64_t {
+  kList = 1,
+  kOptional = 2,
+  kElementOptional = 4,
+  kKeywordOnly = 8,
+  kMutable = 16,
+  kHasDefault = 32,
+};
+
+// The default of an argument, and a constant in a formula.
+struct Constant {
+  enum class Tag : int64_t { None, Bool, Int, Float, String, DType, List };
+  Tag tag = Tag::None;
+  int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<Constant> items;
+};
+
+struct ArgPlan {
+  std::string name;
+  Kind kind = Kind::Other;
+  int64_t flags = 0;
+  int64_t list_size = -1;  // of `int[2]`, where one int stands for all
+  Constant fallback;       // meaningful with kHasDefault
+
+  bool has(ArgFlag flag) const { return (flags & flag) != 0; }
+  bool is_tensor() const { return kind == Kind::Tensor; }
+};
+
+struct OutPlan {
+  std::string name;
+  int64_t alias_arg = -1;  // the argument this return is, for in-place operators
+  int64_t like_arg = -1;   // the argument it is allocated like; otherwise `program` says
+  std::vector<int64_t> program;
+};
+
+enum class Batch : int64_t { Loop, Elementwise, Leading };
+
+// What computes the gradients of some arguments: instructions for an adapter's formula machine.
+struct FormulaPlan {
+  std::vector<int64_t> targets;  // argument indices, one for each value the formula leaves
+  std::vector<int64_t> code;
+  std::vector<std::string> strings;  // that `code` refers to by index
+};
+
+struct OpPlan {
+  std::string ns, name, overload, schema;
+  std::vector<ArgPlan> args;
+  std::vector<OutPlan> outs;
+  Batch batch = Batch::Loop;
+  std::vector<int64_t> batched_args;  // with Batch::Leading: which arguments may carry extra leading dimensions
+  std::vector<FormulaPlan> formulas;
+  std::vector<int64_t> saved_args, saved_outs;  // tensors the formulas read
+
+  std::string qualified_name() const { return ns + "::" + name; }
+  std::string full_name() const { return overload.empty() ? qualified_name() : qualified_name() + "." + overload; }
+};
+
+class PlanReader {
+ public:
+  PlanReader(const char* bytes, size_t size) : bytes_(bytes), size_(size) {
+    constexpr size_t header = 4 * sizeof(int64_t);
+    if (size < header || word_at(0) != kPlanMagic || word_at(1) != kPlanVersion) fail();
+    count_ = word_at(2);
+    words_ = word_at(3);
+    if (count_ < 0 || words_ < 4 + count_ || static_cast<size_t>(words_) > size / sizeof(int64_t)) fail();
+  }
+
+  int64_t count() const { return count_; }
+
+  OpPlan read(int64_t index) {
+    if (index < 0 || index >= count_) fail();
+    at_ = word_at(4 + index);
+    OpPlan op;
+    op.ns = text();
+    op.name = text();
+    op.overload = text();
+    op.schema = text();
+    op.args.resize(length());
+    for (ArgPlan& arg : op.args) {
+      arg.name = text();
+      arg.kind = static_cast<Kind>(next());
+      arg.flags = next();
+      arg.list_size = next();
+      if (arg.has(kHasDefault)) arg.fallback = constant();
+    }
+    op.outs.resize(length());
+    for (OutPlan& out : op.outs) {
+      out.name = text();
+      out.alias_arg = next();
+      out.like_arg = next();
+      out.program = words();
+    }
+    op.batch = static_cast<Batch>(next());
+    op.batched_args = words();
+    op.formulas.resize(length());
+    for (FormulaPlan& formula : op.formulas) {
+      formula.targets = words();
+      formula.code = words();
+      formula.strings.resize(length());
+      for (std::string& s : formula.strings) s = text();
+    }
+    op.saved_args = words();
+    op.saved_outs = words();
+    return op;
+  }
+
+ private:
+  [[noreturn]] static void fail() {
+    throw std::runtime_error("a compiled operator plan is damaged or of another opbridge version; run `opbridge cache clear`");
+  }
+
+  int64_t word_at(int64_t index) const {
+    int64_t word;
+    std::memcpy(&word, bytes_ + index * sizeof(int64_t), sizeof word);
+    return word;
+  }
+
+  int64_t next() {
+    if (at_ < 4 || at_ >= words_) fail();
+    return word_at(at_++);
+  }
+
+  size_t length() {
+    const int64_t n = next();
+    if (n < 0 || n > words_) fail();
+    return static_cast<size_t>(n);
+  }
+
+  std::string text() {
+    const int64_t offset = next(), n = next();
+    const int64_t pool = words_ * static_cast<int64_t>(sizeof(int64_t));
+    if (offset < 0 || n < 0 || static_cast<size_t>(pool) + offset + n > size_) fail();
+    return std::string(bytes_ + pool + offset, static_cast<size_t>(n));
+  }
+
+  std::vector<int64_t> words() {
+    std::vector<int64_t> result(length());
+    for (int64_t& word : result) word = next();
+    return result;
+  }
+
+  Constant constant() {
+    Constant value;
+    value.tag = static_cast<Constant::Tag>(next());
+    switch (value.tag) {
+      case Constant::Tag::None: break;
+      case Constant::Tag::Bool:
+      case Constant::Tag::Int:
+      case Constant::Tag::DType: value.integer = next(); break;
+      case Constant::Tag::Float: {
+        const int64_t bits = next();
+        std::memcpy(&value.real, &bits, sizeof bits);
+        break;
+      }
+      case Constant::Tag::String: value.text = text(); break;
+      case Constant::Tag::List:
+        value.items.resize(length());
+        for (Constant& item : value.items) item = constant();
+        break;
+      default: fail();
+    }
+    return value;
+  }
+
+  const char* bytes_;
+  size_t size_;
+  int64_t count_ = 0, words_ = 0, at_ = 0;
+};
+
+}  // namespace opbridge
