@@ -1,0 +1,101 @@
+"""The fields of a manifest, listed once: the reader and the editors' JSON schema follow this table."""
+
+from __future__ import annotations
+
+from opbridge.manifest.kernels import DEVICES
+from opbridge.manifest.kinds import Arguments, ByForm, Field, ListOf, Record, Shape, Table, Text
+
+_FORMULA_TYPES = ("string", "number", "boolean")
+_FORMULA = Text("a formula", _FORMULA_TYPES)
+_NUMBER = Text("a number", ("number",))
+
+TENSOR = Record(
+    "a tensor",
+    (
+        Field("shape", ListOf(Text("a size", ("integer",)), "a list of sizes"), "The sizes, such as [2, 3]."),
+        Field("dtype", Text("a dtype"), "The element type; float32 where absent."),
+        Field(
+            "data",
+            Text("elements", ("array", "number", "boolean")),
+            "The elements, as nested lists, instead of a shape.",
+        ),
+        Field("fill", _NUMBER, "One value for every element."),
+        Field("low", _NUMBER, "The smallest random value."),
+        Field("high", _NUMBER, "The largest random value."),
+    ),
+)
+
+_OUT = Record(
+    "an output",
+    (
+        Field(
+            "shape", Shape(), "The output's shape, such as [x.shape[0], y.shape[1]] or broadcast(x, y).", required=True
+        ),
+        Field("dtype", _FORMULA, "The output's dtype, such as float32 or promote(x, y)."),
+    ),
+)
+_ONE_OUT = ByForm(Text("an argument or a formula", _FORMULA_TYPES), _OUT)
+
+OPERATOR = Record(
+    "an operator",
+    (
+        Field(
+            "func",
+            Text("a schema such as `f(Tensor x, *, float a=1.0) -> Tensor`"),
+            "The operator's name, arguments and results, in PyTorch's schema grammar.",
+            required=True,
+        ),
+        Field(
+            "out",
+            ByForm(_ONE_OUT.scalar, _OUT, ListOf(_ONE_OUT, "a list of outputs")),
+            "Shape and dtype of the new outputs: an argument to be like, {shape, dtype}, or a list of those.",
+        ),
+        Field(
+            "kernels",
+            Table(
+                Text("a file, file:symbol, lib.so:symbol or aten::operator"),
+                "a mapping from device to kernel",
+                tuple(DEVICES),
+            ),
+            "One kernel a device: file, file:symbol, lib.so:symbol or aten::operator.",
+            required=True,
+        ),
+        Field(
+            "derivatives",
+            Table(_FORMULA, "a mapping from argument to formula"),
+            "The gradient of each argument, as a formula over grad, the arguments and the results.",
+        ),
+        Field("backward", Text("an operator"), "An operator that computes the gradients, instead of formulas."),
+        Field("batch", Text("a batching rule"), "How the operator behaves under vmap: elementwise, loop or a pattern."),
+        Field(
+            "shard", Text("a sharding rule"), 'Which dimensions may be sharded together, such as "b s h, h -> b s h".'
+        ),
+        Field("flops", Text("a formula", _FORMULA_TYPES), "Floating point operations of one call, as a formula."),
+        Field(
+            "samples",
+            ListOf(Arguments(TENSOR), "a list of samples"),
+            "Inputs for check and bench; made from the schema where absent.",
+        ),
+    ),
+)
+RULE_FIELDS = ("out", "derivatives", "backward", "batch", "shard", "flops")
+
+MANIFEST = Record(
+    "a manifest",
+    (
+        Field(
+            "namespace", Text("a name"), "The library's name: its operators are called namespace::name.", required=True
+        ),
+        Field("ops", ListOf(OPERATOR, "a list of operators"), "The operators.", required=True),
+    ),
+)
+
+
+def json_schema() -> dict[str, object]:
+    """The JSON schema that lets editors complete and check an ops.yaml."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "opbridge manifest",
+        "description": "Operators of one library: schema, rules and a kernel for each device.",
+        **MANIFEST.json_schema(),
+    }

@@ -1,0 +1,78 @@
+"""Where an operator's kernel for one device comes from: a source file, a library or another library's operator."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from opbridge.errors import Location, ManifestError, did_you_mean
+
+DEVICES = {
+    "cpu": "the host's processor",
+    "cuda": "NVIDIA GPUs",
+    "npu": "Ascend NPUs",
+    "cuda-twin": "CUDA source run on the CPU, where no GPU is",
+}
+
+_OPERATOR = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
+_SYMBOL = re.compile(r"[A-Za-z_]\w*")
+_FORMS = "expected file.cpp, file.cpp:symbol, lib.so:symbol or aten::operator"
+
+
+@dataclass(frozen=True)
+class KernelRef:
+    """One kernel: `path` and `symbol` of a file, or an `operator` such as aten::leaky_relu."""
+
+    device: str
+    path: str | None = None
+    symbol: str | None = None
+    operator: str | None = None
+
+    @classmethod
+    def parse(
+        cls, device: str, text: str, *, default_symbol: str | None = None, where: Location | None = None
+    ) -> KernelRef:
+        if device not in DEVICES:
+            hint = did_you_mean(device, DEVICES) or f"devices: {', '.join(DEVICES)}"
+            raise ManifestError(f"unknown device '{device}'", where, hint)
+        if text.startswith("tvm_ffi:"):
+            hint = "give a source file, or a library with the plain C call of abi.h as lib.so:symbol"
+            raise ManifestError("kernels of the tvm_ffi call are not available in this version", where, hint)
+        if _OPERATOR.fullmatch(text):
+            return cls(device, operator=text)
+        path, colon, symbol = text.rpartition(":")
+        if not colon:
+            path, symbol = text, default_symbol or ""
+        elif not _SYMBOL.fullmatch(symbol):
+            raise ManifestError(f"'{symbol}' is not the name of a function; {_FORMS}", where)
+        if not PurePosixPath(path).suffix or not path.isprintable() or path != path.strip():
+            raise ManifestError(f"'{path}' is not the name of a source or library; {_FORMS}", where)
+        return cls(device, path=path, symbol=symbol or None)
+
+    def text(self, default_symbol: str | None = None) -> str:
+        """What parse takes; the symbol is left out where it is the default."""
+        if self.operator is not None:
+            return self.operator
+        return self.path or "" if self.symbol in (None, default_symbol) else f"{self.path}:{self.symbol}"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def check_inside(self, root: Path | None, where: Location | None) -> None:
+        """Refuses a path that leaves the manifest's folder, by name or through a symbolic link."""
+        if self.path is None:
+            return
+        hint = "copy the file into the folder, or load with Manifest.load(path, allow_outside=True)"
+        if PurePosixPath(self.path).is_absolute():
+            raise ManifestError(f"'{self.path}' is absolute; expected a path from the manifest's folder", where, hint)
+        depth = 0
+        for part in PurePosixPath(self.path).parts:
+            depth += -1 if part == ".." else 1
+            if depth < 0:
+                raise ManifestError(f"'{self.path}' leaves the manifest's folder", where, hint)
+        if root is not None:
+            real = Path(os.path.realpath(root / self.path))
+            if not real.is_relative_to(os.path.realpath(root)):
+                raise ManifestError(f"'{self.path}' leads out of the manifest's folder, to {real}", where, hint)

@@ -1,0 +1,271 @@
+"""A library of operators as its author declared it: what `ops.yaml` says, or the same built in code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from opbridge.errors import InputError, Location, ManifestError
+from opbridge.manifest.fields import MANIFEST, RULE_FIELDS
+from opbridge.manifest.kernels import KernelRef
+from opbridge.manifest.kinds import Reader
+from opbridge.manifest.printing import to_yaml
+from opbridge.manifest.samples import Sample
+from opbridge.rules import Rules
+from opbridge.schema import Schema
+
+if TYPE_CHECKING:
+    from opbridge.manifest.document import Document
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_TAKEN_NAMESPACES = ("aten", "prim", "prims")
+
+T = TypeVar("T")
+Locate = Callable[[tuple[str | int, ...]], Location | None]
+
+
+class ManifestErrors(ManifestError):
+    """Everything that is wrong in one manifest."""
+
+    def __init__(self, file: str, errors: Sequence[InputError]) -> None:
+        first = errors[0]
+        super().__init__(first.message, first.where, first.hint)
+        self.errors = tuple(errors)
+        if len(errors) > 1:
+            self.args = ("\n".join([f"{file} has {len(errors)} errors", *map(str, errors)]),)
+
+
+@dataclass(frozen=True)
+class OpSpec:
+    """What an operator is made from."""
+
+    schema: Schema
+    rules: Rules
+    kernels: tuple[KernelRef, ...]
+    samples: tuple[Sample, ...] = ()
+    where: Location | None = field(default=None, compare=False)
+    root: Path | None = field(default=None, compare=False)
+    """The folder that the kernels' paths start from; None: the current one."""
+
+    @classmethod
+    def create(
+        cls,
+        schema: str | Schema,
+        *,
+        kernels: Mapping[str, str],
+        out: object = None,
+        derivatives: object = None,
+        backward: str | None = None,
+        batch: str | None = None,
+        shard: str | None = None,
+        flops: str | None = None,
+        samples: Iterable[Mapping[str, object]] = (),
+        operators: Mapping[str, Schema] | None = None,
+        root: Path | None = None,
+    ) -> OpSpec:
+        """The same as an entry of a manifest, from values in code; errors then have no place in a file."""
+        parsed = Schema.parse(schema) if isinstance(schema, str) else schema
+        rules = {"out": out, "derivatives": derivatives, "backward": backward}
+        rules |= {"batch": batch, "shard": shard, "flops": flops}
+        entry = _Entry(parsed, {name: value for name, value in rules.items() if value is not None})
+        return cls(
+            parsed,
+            entry.rules(operators or {}),
+            tuple(entry.kernel(device, text) for device, text in kernels.items()),
+            tuple(entry.sample(index, values) for index, values in enumerate(samples)),
+            root=root,
+        )
+
+    def kernel(self, device: str) -> KernelRef | None:
+        return next((kernel for kernel in self.kernels if kernel.device == device), None)
+
+    def file(self, kernel: KernelRef) -> Path:
+        """The kernel's file, which must exist."""
+        if kernel.path is None:
+            raise ValueError(f"{kernel} is an operator, not a file")
+        path = (self.root or Path()) / kernel.path
+        if not path.is_file():
+            from opbridge.manifest.document import nearest_file
+
+            raise ManifestError(f"{self.schema.name}: no such file: {path}", self.where, nearest_file(path))
+        return path
+
+    def fields(self) -> dict[str, object]:
+        """What an entry of a manifest holds for this operator."""
+        kernels = {kernel.device: kernel.text(self.schema.name) for kernel in self.kernels}
+        rules = self.rules.fields()
+        fields = {"func": str(self.schema), "out": rules.get("out"), "kernels": kernels}
+        fields |= {name: rules.get(name) for name in RULE_FIELDS[1:]}
+        fields["samples"] = [sample.fields() for sample in self.samples] or None
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    namespace: str
+    ops: tuple[OpSpec, ...]
+    path: Path | None = field(default=None, compare=False)
+
+    @classmethod
+    def load(cls, path: str | Path, *, allow_outside: bool = False) -> Manifest:
+        """Reads a manifest file; its kernels lie in its folder unless `allow_outside`."""
+        from opbridge.manifest.document import read_text
+
+        path = Path(path)
+        manifest = cls._read(read_text(path), str(path), path.parent, allow_outside)
+        return replace(manifest, path=path)
+
+    @classmethod
+    def parse(cls, text: str, *, file: str = "ops.yaml", root: Path | None = None) -> Manifest:
+        """Reads the text of a manifest; `root` is the folder its kernels lie in."""
+        return cls._read(text, file, root, allow_outside=False)
+
+    @staticmethod
+    def _read(text: str, file: str, root: Path | None, allow_outside: bool) -> Manifest:
+        from opbridge.manifest.document import Document
+
+        try:
+            document = Document(text, file)
+        except ManifestError as error:
+            raise ManifestErrors(file, [error]) from None
+        return _ManifestReader(document, root, allow_outside).manifest()
+
+    def __str__(self) -> str:
+        """Canonical YAML: parsing it gives an equal manifest."""
+        entries = []
+        for op in self.ops:
+            fields = op.fields()
+            fields["func"] = str(fields["func"]).removeprefix(f"{self.namespace}::")
+            entries.append(fields)
+        return to_yaml({"namespace": self.namespace, "ops": entries})
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One operator on its way: its schema is known, its fields have the right form and are not checked further yet."""
+
+    schema: Schema
+    fields: Mapping[str, object]
+    locate: Locate | None = None
+
+    def at(self, *path: str | int) -> Location | None:
+        return self.locate(path) if self.locate else None
+
+    def rules(self, operators: Mapping[str, Schema]) -> Rules:
+        fields = {name: self.fields[name] for name in RULE_FIELDS if name in self.fields}
+        return Rules.parse(fields, self.schema, operators=operators, locate=self.locate)
+
+    def kernel(self, device: str, text: str) -> KernelRef:
+        where = self.at("kernels", device)
+        return KernelRef.parse(device, text, default_symbol=self.schema.name, where=where)
+
+    def sample(self, index: int, values: object) -> Sample:
+        return Sample.parse(values, self.schema, lambda path: self.at("samples", index, *path))
+
+
+class _ManifestReader:
+    """Reads a document in two rounds: every schema first, because a formula may call any operator of the library."""
+
+    def __init__(self, document: Document, root: Path | None, allow_outside: bool) -> None:
+        self.document = document
+        self.reader = Reader(document)
+        self.root = root
+        self.allow_outside = allow_outside
+
+    def manifest(self) -> Manifest:
+        fields = MANIFEST.read(self.document.root, self.reader)
+        namespace = self.namespace(fields.get("namespace"))
+        operators = fields.get("ops")
+        entries = self.entries(operators, namespace) if isinstance(operators, list) else []
+        schemas = {entry.schema.full_name.removeprefix(f"{namespace}::"): entry.schema for entry in entries}
+        ops = [self.spec(entry, schemas) for entry in entries]
+        if self.reader.errors:
+            raise ManifestErrors(self.document.file, sorted(self.reader.errors, key=_place))
+        return Manifest(namespace, tuple(op for op in ops if op is not None))
+
+    def namespace(self, name: object) -> str:
+        if not isinstance(name, str):
+            return ""
+        if _NAME.fullmatch(name) and name not in _TAKEN_NAMESPACES:
+            return name
+        hint = f"{name} belongs to PyTorch; choose a name of your own" if name in _TAKEN_NAMESPACES else ""
+        where = self.document.location(self.document.root, ("namespace",))
+        self.reader.errors.append(ManifestError(f"'{name}' cannot be a namespace; expected a C++ name", where, hint))
+        return ""
+
+    def entries(self, operators: list[dict[str, object]], namespace: str) -> list[_Entry]:
+        entries: dict[str, _Entry] = {}
+        for index, fields in enumerate(operators):
+
+            def locate(path: tuple[str | int, ...], index: int = index) -> Location:
+                return self.document.location(self.document.root, ("ops", index, *path))
+
+            func = fields.get("func")
+            schema = self.attempt(self.schema, str(func), namespace, locate(("func",))) if func else None
+            if schema is None:
+                continue
+            if schema.full_name in entries:
+                first = entries[schema.full_name].at("func")
+                message = f"operator {schema.full_name} is declared twice"
+                self.reader.errors.append(ManifestError(message, locate(("func",)), f"first at {first}"))
+            else:
+                entries[schema.full_name] = _Entry(schema, fields, locate)
+        return list(entries.values())
+
+    def schema(self, func: str, namespace: str, where: Location) -> Schema:
+        schema = Schema.parse(func, where=where)
+        if schema.namespace not in (None, namespace):
+            hint = f"write `{schema.name}(...)`, or move it to a manifest of its own"
+            raise ManifestError(f"{schema.qualified_name} is not in the namespace {namespace}", where, hint)
+        return schema.with_namespace(namespace) if namespace else schema
+
+    def spec(self, entry: _Entry, schemas: Mapping[str, Schema]) -> OpSpec | None:
+        rules = None
+        if all(_is_whole(entry.fields.get(name, "")) for name in RULE_FIELDS):
+            rules = self.attempt(entry.rules, schemas)
+        kernels = [self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
+        samples = [self.attempt(entry.sample, *pair) for pair in enumerate(_items(entry.fields.get("samples")))]
+        if rules is None:
+            return None
+        return OpSpec(entry.schema, rules, _present(kernels), _present(samples), entry.at("func"), self.root)
+
+    def kernel(self, entry: _Entry, device: str, text: str) -> KernelRef:
+        kernel = entry.kernel(device, text)
+        if not self.allow_outside:
+            kernel.check_inside(self.root, entry.at("kernels", device))
+        return kernel
+
+    def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
+        try:
+            return make(*arguments)
+        except InputError as error:
+            self.reader.errors.append(error)
+            return None
+
+
+def _is_whole(value: object) -> bool:
+    """Whether every part of a field could be read."""
+    if isinstance(value, Mapping):
+        return all(map(_is_whole, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_whole, value))
+    return value is not None
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    return [(key, item) for key, item in value.items() if item is not None] if isinstance(value, Mapping) else []
+
+
+def _items(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _present(items: Iterable[T | None]) -> tuple[T, ...]:
+    return tuple(item for item in items if item is not None)
+
+
+def _place(error: InputError) -> tuple[int, int]:
+    return (error.where.line, error.where.column) if error.where else (0, 0)
