@@ -1,8 +1,45 @@
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+// `opbridge._core`: the native core.  It imports no framework; NumPy's C API is loaded with the first NumpyOp.
+#include <opbridge/pool.h>
 
+#include "dispatcher.h"
+#include "kernel.h"
+#include "numpy_op.h"
+#include "python.h"
+
+namespace opbridge {
 namespace {
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "opbridge._core", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+PyObject* set_num_threads(PyObject*, PyObject* count) {
+  return guarded([&]() -> PyObject* {
+    const long threads = PyLong_AsLong(count);
+    if (threads == -1 && PyErr_Occurred()) throw PythonError{};
+    if (threads < 1 || threads > 4096)
+      raise("CallError", "set_num_threads expects a number from 1 to 4096, got " + std::to_string(threads));
+    ob::pool.resize(static_cast<int>(threads));
+    return Py_NewRef(Py_None);
+  });
 }
 
-PyMODINIT_FUNC PyInit__core() { return PyModule_Create(&definition); }
+PyObject* num_threads(PyObject*, PyObject*) { return PyLong_FromLong(ob::pool.size()); }
+
+PyMethodDef functions[] = {
+    {"load_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(load_kernel)), METH_FASTCALL,
+     "load_kernel(path, symbol): a kernel of a shared library, which stays loaded."},
+    {"set_num_threads", set_num_threads, METH_O, "How many threads a kernel may use, its caller included."},
+    {"num_threads", num_threads, METH_NOARGS, "How many threads a kernel may use, its caller included."},
+    {}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "opbridge._core", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace opbridge
+
+PyMODINIT_FUNC PyInit__core() {
+  return opbridge::guarded([]() -> PyObject* {
+    opbridge::Ref module = opbridge::Ref::checked(PyModule_Create(&opbridge::definition));
+    opbridge::add_kernel_type(module.get());
+    opbridge::add_numpy_op_type(module.get());
+    opbridge::add_dispatcher_type(module.get());
+    return module.release();
+  });
+}

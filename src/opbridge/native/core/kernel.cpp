@@ -1,0 +1,179 @@
+#include "kernel.h"
+
+#include <dlfcn.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "../invoke.h"
+
+namespace opbridge {
+namespace {
+
+PyTypeObject* kernel_type;
+
+// Libraries stay open: a kernel may have started threads, or be called from a thread we know nothing of.
+void* open_library(const std::string& path) {
+  static std::unordered_map<std::string, void*> opened;  // guarded by the GIL
+  if (auto found = opened.find(path); found != opened.end()) return found->second;
+  void* library;
+  Py_BEGIN_ALLOW_THREADS;  // a library may take a while to load, and its initialisers may want the GIL
+  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  Py_END_ALLOW_THREADS;
+  if (library) opened.emplace(path, library);
+  return library;
+}
+
+// What opbridge.sources.elf can tell about a library that does not load, or lacks a symbol.
+std::string advice(const char* function, PyObject* path, PyObject* symbol) {
+  Ref elf = Ref::checked(PyImport_ImportModule("opbridge.sources.elf"));
+  Ref text = Ref::checked(PyObject_CallMethod(elf.get(), function, "OO", path, symbol));
+  return text_of(text.get());
+}
+
+std::string dl_message() {
+  const char* text = dlerror();
+  return text ? text : "the loader gave no reason";
+}
+
+const char* role_word(int32_t role) {
+  switch (role) {
+    case OB_PARAM_IN: return "In";
+    case OB_PARAM_OUT: return "Out";
+    case OB_PARAM_INOUT: return "InOut";
+    default: return "";
+  }
+}
+
+const char* attribute_word(int32_t kind) {
+  switch (kind) {
+    case OB_ARG_BOOL: return "bool";
+    case OB_ARG_INT: return "int64_t";
+    case OB_ARG_FLOAT: return "double";
+    case OB_ARG_STRING: return "String";
+    case OB_ARG_INTS: return "Ints";
+    case OB_ARG_FLOATS: return "Floats";
+    case OB_ARG_BOOLS: return "Bools";
+    case OB_ARG_DTYPE: return "DType";
+    default: return "Scalar";
+  }
+}
+
+// A parameter as it is written in C++: "In<T>", "Optional<List<In<float32, strided>>>", "double".
+std::string parameter_text(const ob_param& param) {
+  std::string text;
+  if (param.role == OB_PARAM_ATTR) {
+    text = attribute_word(param.type);
+  } else {
+    const std::string element = param.type == OB_DTYPE_TEMPLATE ? "T"
+                                : param.type == OB_DTYPE_ANY    ? "any"
+                                                                : dtype_name(param.type);
+    text = std::string(role_word(param.role)) + "<" + element + (param.flags & OB_PARAM_STRIDED ? ", strided>" : ">");
+    if (param.flags & OB_PARAM_LIST) text = "List<" + text + ">";
+  }
+  return param.flags & OB_PARAM_OPTIONAL ? "Optional<" + text + ">" : text;
+}
+
+std::string signature_text(const ob_signature& signature) {
+  std::string text = "(";
+  for (int32_t i = 0; i < signature.n_params;) {
+    const std::string parameter = parameter_text(signature.params[i]);
+    int32_t end = i + 1;
+    while (end < signature.n_params && parameter_text(signature.params[end]) == parameter) ++end;
+    text += (i ? ", " : "") + parameter + (end - i > 1 ? " x" + std::to_string(end - i) : "");
+    i = end;
+  }
+  text += ")";
+  for (int32_t i = 0; i < signature.n_dtypes; ++i) text += (i ? ", " : " for ") + std::string(dtype_name(signature.dtypes[i]));
+  return text;
+}
+
+PyObject* describe(PyObject* self, PyObject*) {
+  const Kernel& kernel = *reinterpret_cast<Kernel*>(self);
+  return guarded([&]() -> PyObject* {
+    const std::string text = kernel.signature ? signature_text(*kernel.signature) : "a bare aot function";
+    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  });
+}
+
+PyObject* address(PyObject* self, void*) {
+  return PyLong_FromVoidPtr(reinterpret_cast<void*>(reinterpret_cast<Kernel*>(self)->function));
+}
+
+PyObject* signature_address(PyObject* self, void*) {
+  return PyLong_FromVoidPtr(const_cast<ob_signature*>(reinterpret_cast<Kernel*>(self)->signature));
+}
+
+PyObject* kernel_repr(PyObject* self) {
+  const Kernel& kernel = *reinterpret_cast<Kernel*>(self);
+  return PyUnicode_FromFormat("<opbridge kernel %U of %U>", kernel.symbol, kernel.path);
+}
+
+void kernel_dealloc(PyObject* self) {
+  Kernel& kernel = *reinterpret_cast<Kernel*>(self);
+  Py_XDECREF(kernel.path);
+  Py_XDECREF(kernel.symbol);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef methods[] = {{"describe", describe, METH_NOARGS, "The C++ parameters and element types, for people."}, {}};
+
+PyGetSetDef properties[] = {{"address", address, nullptr, "Where the kernel is in memory.", nullptr},
+                            {"signature_address", signature_address, nullptr,
+                             "Where its ob_signature is; 0 for a bare aot function.", nullptr},
+                            {}};
+
+PyMemberDef members[] = {{"path", T_OBJECT_EX, offsetof(Kernel, path), READONLY, nullptr},
+                         {"symbol", T_OBJECT_EX, offsetof(Kernel, symbol), READONLY, nullptr},
+                         {}};
+
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc)},
+                       {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {Py_tp_doc, const_cast<char*>("One kernel of a loaded library; made by load_kernel.")},
+                       {}};
+
+PyType_Spec spec = {"opbridge._core.Kernel", sizeof(Kernel), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+Kernel* as_kernel(PyObject* object) {
+  return Py_TYPE(object) == kernel_type ? reinterpret_cast<Kernel*>(object) : nullptr;
+}
+
+PyObject* load_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    if (count != 2 || !PyUnicode_Check(args[0]) || !PyUnicode_Check(args[1]))
+      raise("KernelError", "load_kernel expects a path and a symbol, both str");
+    Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(args[0]));
+    const std::string path = PyBytes_AS_STRING(encoded.get()), symbol = text_of(args[1]);
+    void* library = open_library(path);
+    if (!library) {
+      const std::string reason = dl_message();
+      raise("KernelError", "cannot load " + path + ": " + reason + advice("why_not_loaded", args[0], args[1]));
+    }
+    auto function = reinterpret_cast<ob_kernel>(dlsym(library, symbol.c_str()));
+    if (!function) {
+      const std::string reason = dl_message();
+      raise("KernelError", reason + advice("why_no_symbol", args[0], args[1]));
+    }
+    auto* describe_itself = static_cast<const ob_signature*>(dlsym(library, (symbol + "_ob_signature").c_str()));
+    PyObject* object = kernel_type->tp_alloc(kernel_type, 0);
+    if (!object) throw PythonError{};
+    Kernel& kernel = *reinterpret_cast<Kernel*>(object);
+    kernel.function = function;
+    kernel.signature = describe_itself;
+    kernel.path = Py_NewRef(args[0]);
+    kernel.symbol = Py_NewRef(args[1]);
+    return object;
+  });
+}
+
+void add_kernel_type(PyObject* module) { kernel_type = add_type(module, spec); }
+
+}  // namespace opbridge

@@ -1,0 +1,106 @@
+// One call of an operator on NumPy arrays, from the arguments as Python passed them to the arrays it returns.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "../invoke.h"
+#include "../rule_vm.h"
+#include "arrays.h"
+
+namespace opbridge {
+
+// An operator, with what every call would otherwise work out again.
+struct NumpyPlan {
+  explicit NumpyPlan(OpPlan plan);
+
+  OpPlan op;
+  std::string full_name;
+  std::vector<ob_arg> defaults;  // by argument; a missing tensor is an OB_ARG_NONE
+  size_t positional = 0;         // how many arguments may be passed by position
+  size_t new_outputs = 0;
+  bool mutates = false;
+  bool offers_out = false;  // `out=`, unless the schema uses the name itself
+
+ private:
+  ScratchArena memory_;  // of `defaults`
+};
+
+// Python objects a call holds until it returns.
+class KeptObjects {
+ public:
+  KeptObjects() = default;
+  KeptObjects(const KeptObjects&) = delete;
+  KeptObjects& operator=(const KeptObjects&) = delete;
+  ~KeptObjects() {
+    for (size_t i = 0; i < objects_.size(); ++i) Py_DECREF(objects_.data()[i]);
+  }
+  PyObject* keep(Ref object) {
+    objects_.push_back(object.get());
+    return object.release();
+  }
+
+ private:
+  Small<PyObject*, 8> objects_;
+};
+
+class NumpyCall {
+ public:
+  NumpyCall(const NumpyPlan& plan, const Binding& kernel)
+      : plan_(plan), kernel_(kernel), pass_strides_(std::find(kernel.strided.begin(), kernel.strided.end(), 1) != kernel.strided.end()) {}
+
+  // `values`: an object for each argument, null where its default is meant.  `out`: what came as `out=`, or null.
+  PyObject* run(PyObject* const* values, PyObject* out);
+
+ private:
+  // The array a kernel writes instead of the caller's, copied back when all went well.
+  struct WriteBack {
+    PyArrayObject* destination;
+    PyArrayObject* copy;
+  };
+  // Which input the kernel writes to, counted as the kernel's parameters are.
+  struct Mutable {
+    size_t input;
+    PyArrayObject* given;
+  };
+  struct Layout {
+    int ndim;
+    const npy_intp* shape;
+    int code;
+  };
+
+  void read(PyObject* const* values);
+  void read_tensors(const ArgPlan& arg, PyObject* value, bool strided);
+  PyArrayObject* checked_array(const ArgPlan& arg, PyObject* value);
+  void input(const ArgPlan& arg, PyArrayObject* given, bool strided);
+  void missing_input();
+  void check_overlap();
+
+  void outputs(PyObject* out);
+  Layout layout(const OutPlan& out, SmallShape<int64_t>& shape);
+  PyArrayObject* allocated_output(const Layout& layout);
+  PyArrayObject* given_output(const OutPlan& out, const Layout& layout, PyObject* target);
+  bool needs_temporary(PyArrayObject* target);
+
+  void add(PyArrayObject* array, int code);
+  PyArrayObject* keep(Ref array);
+  PyObject* result(PyObject* const* values);
+
+  const std::string& name_of_input(size_t input);
+  [[noreturn]] void fail(const std::string& message) const;
+  [[noreturn]] void refuse_stranger(const ArgPlan& arg, PyObject* value);
+
+  const NumpyPlan& plan_;
+  const Binding& kernel_;
+  const bool pass_strides_;
+  Invocation invocation_;
+  ScratchArena memory_;
+  Small<PyArrayObject*, 8> given_;   // as the caller passed them, one for each input; null for a missing tensor
+  Small<PyArrayObject*, 8> arrays_;  // as the kernel gets them, then the outputs
+  Small<Mutable, 4> mutables_;
+  Small<WriteBack, 4> write_backs_;
+  Small<PyArrayObject*, 4> results_;  // the new outputs, kept or the caller's
+  KeptObjects kept_;
+};
+
+}  // namespace opbridge
