@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbridge.manifest.kernels import DEVICES
-from opbridge.manifest.kinds import Arguments, ByForm, Field, ListOf, Record, Shape, Table, Text
+from opbridge.manifest.kinds import Arguments, ByForm, Field, ListOf, Record, Table, Text
 
 _FORMULA_TYPES = ("string", "number", "boolean")
 _FORMULA = Text("a formula", _FORMULA_TYPES)
@@ -29,7 +29,10 @@ _OUT = Record(
     "an output",
     (
         Field(
-            "shape", Shape(), "The output's shape, such as [x.shape[0], y.shape[1]] or broadcast(x, y).", required=True
+            "shape",
+            ByForm(_FORMULA, sequence=ListOf(_FORMULA, "a list of sizes")),
+            "The output's shape, such as [x.shape[0], y.shape[1]] or broadcast(x, y).",
+            required=True,
         ),
         Field("dtype", _FORMULA, "The output's dtype, such as float32 or promote(x, y)."),
     ),
@@ -78,7 +81,6 @@ OPERATOR = Record(
         ),
     ),
 )
-RULE_FIELDS = ("out", "derivatives", "backward", "batch", "shard", "flops")
 
 MANIFEST = Record(
     "a manifest",

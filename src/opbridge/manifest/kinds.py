@@ -78,22 +78,6 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A formula for a shape, most often a list of sizes; the list is text to the rules, as `x.shape[:-1] + [n]` is."""
-
-    what: str = "a formula for the shape"
-
-    def read(self, node: Node, reader: Reader) -> str | None:
-        if node.id != "sequence":
-            return Text(self.what).read(node, reader)
-        sizes = [Text("a formula for one size").read(item, reader) for item in node.value]
-        return f"[{', '.join(size for size in sizes if size is not None)}]"
-
-    def json_schema(self) -> dict[str, object]:
-        return {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number"]}}]}
-
-
-@dataclass(frozen=True)
 class ListOf:
     item: Kind
     what: str
@@ -169,7 +153,7 @@ class ByForm:
     """One of several kinds, told apart by whether a value, a mapping or a list was written."""
 
     scalar: Kind
-    mapping: Kind
+    mapping: Kind | None = None
     sequence: Kind | None = None
 
     def read(self, node: Node, reader: Reader) -> object:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from opbridge.errors import InputError, Location, ManifestError
-from opbridge.manifest.fields import MANIFEST, RULE_FIELDS
+from opbridge.manifest.fields import MANIFEST
 from opbridge.manifest.kernels import KernelRef
 from opbridge.manifest.kinds import Reader
 from opbridge.manifest.printing import to_yaml
 from opbridge.manifest.samples import Sample
 from opbridge.rules import Rules
+from opbridge.rules.kinds import Locate, no_location
+from opbridge.rules.model import FIELDS as RULE_FIELDS
 from opbridge.schema import Schema
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TAKEN_NAMESPACES = ("aten", "prim", "prims")
 
 T = TypeVar("T")
-Locate = Callable[[tuple[str | int, ...]], Location | None]
 
 
 class ManifestErrors(ManifestError):
@@ -149,10 +150,10 @@ class _Entry:
 
     schema: Schema
     fields: Mapping[str, object]
-    locate: Locate | None = None
+    locate: Locate = no_location
 
     def at(self, *path: str | int) -> Location | None:
-        return self.locate(path) if self.locate else None
+        return self.locate(path)
 
     def rules(self, operators: Mapping[str, Schema]) -> Rules:
         fields = {name: self.fields[name] for name in RULE_FIELDS if name in self.fields}
@@ -180,7 +181,7 @@ class _ManifestReader:
         namespace = self.namespace(fields.get("namespace"))
         operators = fields.get("ops")
         entries = self.entries(operators, namespace) if isinstance(operators, list) else []
-        schemas = {entry.schema.full_name.removeprefix(f"{namespace}::"): entry.schema for entry in entries}
+        schemas = {entry.schema.full_name: entry.schema for entry in entries}
         ops = [self.spec(entry, schemas) for entry in entries]
         if self.reader.errors:
             raise ManifestErrors(self.document.file, sorted(self.reader.errors, key=_place))

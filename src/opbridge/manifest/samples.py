@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from opbridge.errors import Location, ManifestError, did_you_mean
+from opbridge.errors import ManifestError, did_you_mean
 from opbridge.manifest.fields import TENSOR
-from opbridge.rules.dtypes import DTYPES
+from opbridge.rules import DTYPES
+from opbridge.rules.kinds import Locate, Path, no_location
 from opbridge.schema import Argument, BaseType, ListType, OptionalType, Schema, Type
 
-Path = tuple[str | int, ...]
-Locate = Callable[[Path], Location | None]
 Scalar = bool | int | float | str | None
 Data = bool | int | float | tuple["Data", ...]
 
@@ -46,7 +45,7 @@ class Sample:
     arguments: tuple[tuple[str, Value], ...]
 
     @classmethod
-    def parse(cls, values: object, schema: Schema, locate: Locate = lambda path: None) -> Sample:
+    def parse(cls, values: object, schema: Schema, locate: Locate = no_location) -> Sample:
         if not isinstance(values, Mapping):
             raise ManifestError(f"expected a mapping from argument to value, got {_name(values)}", locate(()))
         known = {argument.name: argument for argument in schema.arguments}
