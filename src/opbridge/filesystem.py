@@ -1,0 +1,153 @@
+"""What the cache asks of a disk, each piece safe against a process that dies at any moment."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from opbridge.errors import CacheError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+_ELSEWHERE = "or name another folder: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
+
+
+def private_folder(path: Path) -> None:
+    """Makes the folder for this user alone, or refuses one into which another user could put code."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+        link, folder = path.lstat(), path.stat()
+    except OSError as error:
+        raise CacheError(
+            f"the cache folder {path} cannot be created: {error.strerror}\n"
+            f"  make it: mkdir -p -m 700 {path}\n  {_ELSEWHERE}"
+        ) from error
+    # The administrator could replace opbridge itself, so a folder of theirs adds no danger.
+    trusted = {os.geteuid(), 0}
+    for what, owner in (("owned by", folder.st_uid), ("a link made by", link.st_uid)):
+        if owner not in trusted:
+            raise CacheError(
+                f"the cache folder {path} is {what} user {owner}, who could put code into it; "
+                f"expected user {os.geteuid()}\n"
+                f"  take it over, if you trust what is in it: sudo chown -hR {os.geteuid()} {path}\n  {_ELSEWHERE}"
+            )
+    if folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise CacheError(
+            f"the cache folder {path} has mode {stat.S_IMODE(folder.st_mode):o}: others may put code into it; "
+            f"expected 700\n  close it: chmod 700 {path}\n  {_ELSEWHERE}"
+        )
+
+
+@contextmanager
+def full_disk_explained(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise full_disk(root, error.strerror) from error
+        raise
+
+
+def full_disk(root: Path, reason: str | None) -> CacheError:
+    return CacheError(
+        f"no room for the result in the cache {root}: {reason}\n"
+        f"  free some: opbridge cache gc, or opbridge cache clear\n  {_ELSEWHERE}"
+    )
+
+
+@contextmanager
+def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Holds the lock of a file that exists only while somebody holds or awaits it.
+
+    The kernel releases it when the process dies, however it dies.
+    """
+    while True:
+        descriptor = _open(path)
+        if not _lock(descriptor, path):
+            on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _still_at(path, descriptor):
+            break
+        os.close(descriptor)
+    with _releasing(path, descriptor):
+        yield
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """As `locked`, but gives False at once where somebody else holds it."""
+    descriptor = _open(path)
+    if _lock(descriptor, path) and _still_at(path, descriptor):
+        with _releasing(path, descriptor):
+            yield True
+    else:
+        os.close(descriptor)
+        yield False
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def _lock(descriptor: int, path: Path) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in _NO_LOCKS:
+            raise CacheError(f"the disk of {path} has no file locks ({error.strerror})\n  {_ELSEWHERE}") from error
+        raise
+    return True
+
+
+def _still_at(path: Path, descriptor: int) -> bool:
+    """A holder removes its file on release, and a lock on a removed file guards nothing."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    return False
+
+
+@contextmanager
+def _releasing(path: Path, descriptor: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        # A child forked meanwhile shares the lock through its copy of the descriptor, so closing ours is not enough.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Removes what can be removed: another process may be removing the same, or still be writing into it."""
+    import shutil
+
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def folders_in(path: Path) -> list[Path]:
+    with suppress(FileNotFoundError), os.scandir(path) as children:
+        return [Path(child.path) for child in children if child.is_dir()]
+    return []
+
+
+def files_below(folder: Path) -> list[Path]:
+    return sorted(Path(top, name) for top, _, names in os.walk(folder) for name in names)
+
+
+def names_in(folder: Path) -> list[str]:
+    with suppress(FileNotFoundError):
+        return os.listdir(folder)
+    return []

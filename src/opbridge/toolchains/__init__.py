@@ -1,0 +1,21 @@
+"""Compilers: one module each behind one Protocol, and builds through the cache."""
+
+from __future__ import annotations
+
+from opbridge.toolchains.builder import build, build_many, inline_source
+from opbridge.toolchains.model import INCLUDE, BuildRequest, BuiltLibrary, Command, Commands, Toolchain
+from opbridge.toolchains.table import TOOLCHAINS, toolchain_for
+
+__all__ = [
+    "INCLUDE",
+    "TOOLCHAINS",
+    "BuildRequest",
+    "BuiltLibrary",
+    "Command",
+    "Commands",
+    "Toolchain",
+    "build",
+    "build_many",
+    "inline_source",
+    "toolchain_for",
+]

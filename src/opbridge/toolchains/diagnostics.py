@@ -1,0 +1,266 @@
+"""What a compiler or linker said, told from the user's side: their line first, the library's innards left out."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from opbridge.toolchains.process import Outcome
+
+_ERRORS_SHOWN = 5
+_NOTES_SHOWN = 2
+_NOTE_LENGTH = 200
+
+_HEAD = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<kind>(?:fatal )?error|warning|note): "
+)
+_CONTEXT = re.compile(r"(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?[:,]?")
+_KILLED = re.compile(
+    r"(?:(\w[\w ]*) signal terminated program (\S+)|virtual memory exhausted|out of memory allocating)"
+)
+_UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`'‘\"]?(.+?)['’\"]?$", re.MULTILINE)
+_NO_LIBRARY = re.compile(r"(?:cannot find -l|unable to find library -l)(\S+?):?(?: |$)", re.MULTILINE)
+_TWICE = re.compile(r"multiple definition of [`'‘](.+?)['’]|duplicate symbol: (.+)$", re.MULTILINE)
+
+_MACRO_NOTES = ("in expansion of macro", "in definition of macro", "expanded from macro")
+_KERNEL_HEADER = "put #include <opbridge/kernel.h> at the top of the file"
+_HINTS = (
+    (
+        re.compile(r"fatal error: .?(torch|ATen|c10|pybind11)/"),
+        "this is a PyTorch extension: build it with ob.extension",
+    ),
+    (re.compile(r"fatal error: .?kernel_operator\.h"), 'this is an Ascend C kernel: build it with device="npu"'),
+    (re.compile(r"fatal error: .?(cuda|cuda_runtime)\.h"), 'this is a CUDA kernel: build it with device="cuda"'),
+    (re.compile(r"fatal error: "), "name the header's folder in include_dirs, or install the package it belongs to"),
+    (re.compile(r"['‘]ob['’] (has not been|was not|is not a)|undeclared identifier 'ob'"), _KERNEL_HEADER),
+    (re.compile(r"unknown type name 'OB_KERNEL'"), _KERNEL_HEADER),
+    (
+        re.compile(
+            r"['‘]std::\w+['’] (has not been|was not|does not)|['‘]\w+['’] (in namespace|is not a member of) ['‘]std"
+        ),
+        "opbridge/kernel.h brings no standard header with it: #include the one that has this name",
+    ),
+)
+_KERNEL_MACRO_ALONE = re.compile(
+    r"expected (constructor, destructor, or type conversion|parameter declarator)|requires a type specifier|"
+    r"ISO C\+\+ forbids declaration of ['‘]OB_KERNEL"
+)
+_NO_SUCH_TYPE = re.compile(
+    r"['‘](\w[\w:]*)['’] (?:was not declared|is not a member|does not name)|undeclared identifier"
+)
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files that are the user's own, where an error can be mended."""
+
+    root: Path
+    sources: tuple[Path, ...]
+    include_dirs: tuple[Path, ...]
+
+    def owns(self, file: str) -> bool:
+        path = Path(os.path.normpath(self.root / file))
+        return any(path.is_relative_to(folder) for folder in (self.root, *self.include_dirs))
+
+
+@dataclass(frozen=True)
+class _Place:
+    file: str
+    line: int
+    column: int
+
+    def excerpt(self, root: Path) -> list[str]:
+        """The line and a caret, where the compiler shows neither."""
+        try:
+            text = (root / self.file).read_text(encoding="utf-8", errors="replace").splitlines()[self.line - 1]
+        except (OSError, IndexError):
+            return []
+        margin = f"{self.line:5} | "
+        shown = [margin + text]
+        if self.column:
+            blanks = re.sub(r"[^\t]", " ", text[: self.column - 1])
+            shown.append(f"{' ' * (len(margin) - 2)}| {blanks}^")
+        return shown
+
+
+@dataclass
+class _Diagnostic:
+    kind: str
+    place: _Place
+    message: str
+    context: list[str]
+    """The lines before it: how the compiler came there."""
+    excerpt: list[str] = field(default_factory=list)
+    notes: list[_Diagnostic] = field(default_factory=list)
+
+
+def explain(outcome: Outcome, project: Project) -> str:
+    """The text of the error for a run that failed."""
+    about, said = outcome.command.about, outcome.stderr
+    if outcome.timed_out:
+        return f"{about} took too long and was ended; OPBRIDGE_BUILD_TIMEOUT sets the seconds it may take"
+    if outcome.code < 0 or _KILLED.search(said):
+        return _ended_by_signal(outcome)
+    errors = [found for found in _parse(said) if found.kind.endswith("error")]
+    if not errors:
+        return _explain_link(about, said) or f"{about} failed with exit code {outcome.code}:\n{_indented(_tail(said))}"
+    shown = _first_of_each_line(errors, project)
+    if len(shown) > _ERRORS_SHOWN:
+        shown = [*shown[:_ERRORS_SHOWN], f"... and {len(shown) - _ERRORS_SHOWN} more"]
+    if "internal compiler error" in said:
+        shown.append("  this is a fault of the compiler: try another version, or CXX=clang++")
+    hints = dict.fromkeys(hint for error in errors if (hint := _hint(error)))
+    return "\n".join((*shown, *(f"  hint: {hint}" for hint in hints)))
+
+
+def _ended_by_signal(outcome: Outcome) -> str:
+    found = _KILLED.search(outcome.stderr)
+    if outcome.code < 0:
+        what = f"it was ended by {signal.Signals(-outcome.code).name}"
+    else:
+        what = found.group().strip() if found else "it was ended by a signal"
+    out_of_memory = outcome.code == -signal.SIGKILL or (found and found.group(1) in (None, "Killed"))
+    advice = (
+        "the machine or container probably ran out of memory: build with fewer jobs, or allow it more memory"
+        if out_of_memory
+        else "this is a fault of the compiler or of the machine: try again, then another compiler version"
+    )
+    return f"{outcome.command.about} did not finish: {what}\n  {advice}"
+
+
+def _parse(said: str) -> list[_Diagnostic]:
+    found: list[_Diagnostic] = []
+    context: list[str] = []
+    last: _Diagnostic | None = None
+    for line in said.splitlines():
+        head = _HEAD.match(line)
+        if head:
+            place = _Place(head["file"], int(head["line"]), int(head["column"] or 0))
+            last = _Diagnostic(head["kind"], place, line[head.end() :], context)
+            if last.kind == "note" and found:
+                found[-1].notes.append(last)
+            else:
+                found.append(last)
+            context = []
+        elif last and re.match(r"\s*\d* \|", line):
+            last.excerpt.append(line)
+        else:
+            context.append(line)
+    return found
+
+
+def _first_of_each_line(errors: list[_Diagnostic], project: Project) -> list[str]:
+    """The errors as text; those inside a library for which the same line of the user's is to blame appear once."""
+    shown: dict[tuple[str, int, str], str] = {}
+    for error in errors:
+        place = error.place if project.owns(error.place.file) else _users_place(error, project)
+        message = error.message if place is error.place else ""
+        if place is None:
+            place = error.place
+        blamed = {(file, line) for file, line, _ in shown}
+        if message or (place.file, place.line) not in blamed:
+            shown.setdefault((place.file, place.line, message), _render(error, place, project))
+    return list(shown.values())
+
+
+def _render(error: _Diagnostic, place: _Place, project: Project) -> str:
+    where = ":".join(str(part) for part in (place.file, place.line, place.column) if part)
+    lines = [f"{_bold(where)}: {_red(error.kind)}: {error.message}"]
+    if place is error.place:
+        lines += error.excerpt
+    else:
+        lines += [f"  found in {error.place.file}:{error.place.line}", *place.excerpt(project.root)]
+    useful = [
+        note for note in error.notes if project.owns(note.place.file) and not note.message.startswith(_MACRO_NOTES)
+    ]
+    lines += [
+        f"  note: {_clipped(note.message)} ({note.place.file}:{note.place.line})" for note in useful[:_NOTES_SHOWN]
+    ]
+    return "\n".join(lines)
+
+
+def _users_place(error: _Diagnostic, project: Project) -> _Place | None:
+    """The innermost line of the user's on the way to an error: where they called, included or expanded what failed."""
+    steps = [
+        _Place(found["file"], int(found["line"]), int(found["column"] or 0))
+        for line in error.context
+        if (found := _CONTEXT.search(re.sub(r"^\s*(In file included )?from ", "", line)))
+    ]
+    steps += [note.place for note in error.notes if note.message.startswith(_MACRO_NOTES)]
+    own = [step for step in steps if project.owns(step.file)]
+    called = [step for step in own if step.column]
+    return next(reversed(called or own), None)
+
+
+def _hint(error: _Diagnostic) -> str | None:
+    text = f"{error.kind}: {error.message}"
+    at_macro = any("OB_KERNEL" in line for line in error.excerpt)
+    if at_macro and _KERNEL_MACRO_ALONE.search(text):
+        return _KERNEL_HEADER
+    if at_macro and _NO_SUCH_TYPE.search(text):
+        return "after its name OB_KERNEL takes C++ types: float, double, int64_t, bool, ob::half, ob::bfloat16, ..."
+    return next((hint for pattern, hint in _HINTS if pattern.search(text)), None)
+
+
+def _explain_link(about: str, said: str) -> str | None:
+    missing = dict.fromkeys(_UNDEFINED.findall(said))
+    libraries = dict.fromkeys(_NO_LIBRARY.findall(said))
+    twice = dict.fromkeys(first or second for first, second in _TWICE.findall(said))
+    lines = [
+        *(f"undefined symbol: {symbol}" for symbol in _demangled(tuple(missing))),
+        *(f"library not found: {library} (-l{library})" for library in libraries),
+        *(f"defined twice: {symbol}" for symbol in _demangled(tuple(twice))),
+    ]
+    if not lines:
+        return None
+    hints = (
+        (missing, "define it in a source of this library, or name the library that has it in link_flags (-lNAME)"),
+        (libraries, "install the library, or name its folder in link_flags (-L/the/folder)"),
+        (twice, "keep one definition, or make it static or inline"),
+    )
+    return "\n".join(
+        (f"{about} failed", *map("  {}".format, lines), *(f"  hint: {text}" for found, text in hints if found))
+    )
+
+
+def _demangled(symbols: Sequence[str]) -> Sequence[str]:
+    """Linkers demangle on their own, but not all and not everywhere."""
+    import shutil
+    import subprocess
+
+    mangled = [symbol for symbol in symbols if symbol.startswith("_Z")]
+    if not mangled or not (tool := shutil.which("c++filt")):
+        return symbols
+    done = subprocess.run([tool, *mangled], capture_output=True, text=True).stdout.splitlines()
+    plain = dict(zip(mangled, done, strict=False))
+    return [plain.get(symbol, symbol) for symbol in symbols]
+
+
+def _tail(said: str) -> str:
+    return "\n".join(said.strip().splitlines()[-20:]) or "it said nothing"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _NOTE_LENGTH else f"{text[:_NOTE_LENGTH]}..."
+
+
+def _bold(text: str) -> str:
+    return _coloured("1", text)
+
+
+def _red(text: str) -> str:
+    return _coloured("1;31", text)
+
+
+def _coloured(code: str, text: str) -> str:
+    on = sys.stderr is not None and sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    return f"\033[{code}m{text}\033[0m" if on else text

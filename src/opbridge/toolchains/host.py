@@ -1,0 +1,99 @@
+"""The host's C++ compiler: g++, else clang++, else what CXX says.
+
+CXXFLAGS and LDFLAGS are respected, before opbridge's own flags: they can add search paths, warnings or sanitizers, but
+the -O2 and -march of a packager's environment (conda sets both) do not slow a kernel down.  A request's own flags come
+last and win over everything.
+
+A library shows only what it exports by name (-fvisibility=hidden), so the equally named statics, templates and inline
+variables of two kernels stay apart.  The exception is what a header marks visible, such as the thread pool: its unique
+symbol exists once in a process.  That takes the linkage which -fno-gnu-unique would remove.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.errors import ToolchainError
+from opbridge.toolchains.identity import compiler_version, environment, processor
+from opbridge.toolchains.model import BuildRequest, Command, Commands
+
+name = "host C++"
+suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++")
+
+_CANDIDATES = ("g++", "clang++")
+
+
+def find() -> tuple[str, ...]:
+    chosen = shlex.split(os.environ.get("CXX", ""))
+    if chosen:
+        if executable := shutil.which(chosen[0]):
+            return (executable, *chosen[1:])
+        raise ToolchainError(
+            f"CXX names the compiler {chosen[0]!r}, which is not on PATH\n"
+            f"  correct it, or unset CXX to use {' or '.join(_CANDIDATES)}"
+        )
+    for candidate in _CANDIDATES:
+        if executable := shutil.which(candidate):
+            return (executable,)
+    raise ToolchainError(
+        f"no C++ compiler: expected {' or '.join(_CANDIDATES)} on PATH, or CXX to name one\n"
+        "  install one: sudo apt install g++    or: conda install -c conda-forge gxx"
+    )
+
+
+def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    flags = (*_environment_flags("CXXFLAGS"), *request.flags)
+    native = not request.portable or any(flag.endswith("=native") for flag in flags)
+    # Debug information names the project's folder, so then its copies cannot share what is built.
+    debug = any(flag.startswith("-g") for flag in flags)
+    return (
+        compiler_version(find(), cache),
+        processor() if native else "",
+        str(request.project) if debug else "",
+        *environment(),
+    )
+
+
+def commands(request: BuildRequest, folder: Path) -> Commands:
+    scratch = folder / "scratch"
+    objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
+    compiler = (*find(), *_environment_flags("CXXFLAGS"))
+    shared = (
+        *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
+        *("-Wall", "-pipe", "-fdiagnostics-color=never"),
+        # __FILE__ must not tell one copy of the project from another, for they share what is built.
+        *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
+        *(() if request.portable else (_native(),)),
+        *(f"-I{path}" for path in request.include_dirs),
+        *(f"-D{macro}={value}" if value else f"-D{macro}" for macro, value in request.defines),
+        *request.flags,
+    )
+    compiles = tuple(
+        Command(
+            (*compiler, *shared, "-c", str(source), "-o", target, "-MD", "-MF", f"{target}.d"),
+            f"compiling {source.name}",
+        )
+        for source, target in zip(request.sources, objects, strict=True)
+    )
+    link = Command(
+        (
+            *(*compiler, "-shared", "-fPIC", *_environment_flags("LDFLAGS")),
+            # An undefined symbol is an error now, with its name, and not when the library is loaded.
+            *("-Wl,-z,defs", "-Wl,--trace", "-o", str(folder / request.output), *objects, *request.link_flags),
+        ),
+        f"linking {request.output}",
+    )
+    return Commands(compiles, link, tuple(Path(f"{target}.d") for target in objects))
+
+
+def _environment_flags(variable: str) -> list[str]:
+    return shlex.split(os.environ.get(variable, ""))
+
+
+def _native() -> str:
+    """g++ and clang++ agree on a spelling for each architecture, but not across architectures."""
+    return "-mcpu=native" if os.uname().machine in ("aarch64", "arm64") else "-march=native"

@@ -1,0 +1,82 @@
+"""What of this machine shapes what a compiler makes."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from pathlib import Path
+
+from opbridge.cache import Cache, KeyBuilder
+from opbridge.errors import ToolchainError
+
+CPUINFO = Path("/proc/cpuinfo")
+_CPU_FIELDS = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "CPU variant", "Features")
+_ENVIRONMENT = (
+    "COMPILER_PATH",
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "C_INCLUDE_PATH",
+    "GCC_EXEC_PREFIX",
+    "LD_RUN_PATH",
+    "LIBRARY_PATH",
+    "MACOSX_DEPLOYMENT_TARGET",
+    "SDKROOT",
+    "SOURCE_DATE_EPOCH",
+)
+
+
+def compiler_version(command: tuple[str, ...], cache: Cache) -> str:
+    """What the compiler says of itself: version, target, configuration.
+
+    Asked once for each state of the executables in the command, which may begin with a wrapper such as ccache.
+    """
+    key = KeyBuilder("compiler").add("command", *command)
+    for word in command:
+        if executable := shutil.which(word):
+            path = os.path.realpath(executable)
+            status = os.stat(path)
+            key.add("executable", path, f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}")
+    return cache.fetch_value(key.key(), lambda: _ask(command)).decode()
+
+
+def _ask(command: tuple[str, ...]) -> bytes:
+    import subprocess
+
+    asked = [*command, "-v"]
+    try:
+        answer = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, "LC_ALL": "C"})
+    except OSError as error:
+        raise ToolchainError(f"{command[0]} cannot be run: {error.strerror}") from error
+    if answer.returncode != 0:
+        said = answer.stderr.decode("utf-8", "replace").strip()
+        raise ToolchainError(f"the compiler does not work: {' '.join(asked)} exits with {answer.returncode}\n  {said}")
+    return answer.stderr + answer.stdout
+
+
+def environment() -> tuple[str, ...]:
+    """The variables that make a compiler look elsewhere."""
+    return tuple(f"{name}={os.environ[name]}" for name in _ENVIRONMENT if name in os.environ)
+
+
+def processor() -> str:
+    """The processor as `-march=native` sees it."""
+    return _processor(CPUINFO)
+
+
+@functools.cache
+def _processor(cpuinfo: Path) -> str:
+    fields = [os.uname().machine]
+    try:
+        with cpuinfo.open(encoding="utf-8", errors="replace") as lines:
+            # An empty line ends the first processor: the others are alike, and listing them all takes long.
+            for line in iter(lines.readline, "\n"):
+                name, colon, value = line.partition(":")
+                if not colon:
+                    break
+                if name.strip() in _CPU_FIELDS:
+                    fields.append(f"{name.strip()}={value.strip()}")
+    except OSError:
+        # Not Linux: then the machine's own name has to tell processors apart.
+        fields.append(os.uname().nodename)
+    return "\n".join(fields)

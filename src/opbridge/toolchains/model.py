@@ -1,0 +1,95 @@
+"""What a build is asked for, and what every toolchain offers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from opbridge.cache import Cache
+from opbridge.errors import BuildError
+
+INCLUDE = Path(__file__).parents[1] / "include"
+"""The folder of opbridge's own headers."""
+
+LOG = "build.log"
+"""The file beside a library that holds what its compilers said."""
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """One shared library, from sources of one language."""
+
+    sources: tuple[Path, ...]
+    output: str
+    """The file name of the library, as in "scaled_add.so"."""
+    include_dirs: tuple[Path, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    flags: tuple[str, ...] = ()
+    """For the compiler, after all others, so they win; relative paths in them start at `root`."""
+    link_flags: tuple[str, ...] = ()
+    portable: bool = False
+    """For any machine of this architecture, not for the processor at hand."""
+    standard: str = "c++17"
+    language: str = "c++"
+    root: Path | None = None
+    """The user's project, by default the folder of the sources: its copies elsewhere share what is built."""
+
+    def __post_init__(self) -> None:
+        if not self.sources:
+            raise BuildError(f"nothing to build {self.output} from: expected at least one source file")
+        if not self.output or os.path.basename(self.output) != self.output:
+            raise BuildError(f"{self.output!r} cannot name a library: expected a file name without a folder")
+
+    @property
+    def project(self) -> Path:
+        return self.root or Path(os.path.commonpath([source.parent for source in self.sources]))
+
+
+@dataclass(frozen=True)
+class Command:
+    """One run of a compiler or linker, in the project's folder."""
+
+    argv: tuple[str, ...]
+    about: str
+    """What it does, for progress and errors: "compiling scaled_add.cpp"."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The compilations are independent of each other; the link needs all of them."""
+
+    compiles: tuple[Command, ...]
+    link: Command
+    depfiles: tuple[Path, ...]
+    """The makefile rules that the compilations write, naming every file they read."""
+
+
+class Toolchain(Protocol):
+    """One compiler; each is a module, listed in TOOLCHAINS."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """What its sources' names end in."""
+
+    def find(self) -> tuple[str, ...]:
+        """The compiler's command, which may hold arguments, or a ToolchainError that says how to get one."""
+
+    def identity(self, request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+        """Everything beside the commands and the files that shapes a result: versions, processor, environment."""
+
+    def commands(self, request: BuildRequest, folder: Path) -> Commands:
+        """Builds folder/request.output, with all by-products in folder/scratch; depends on nothing else."""
+
+
+@dataclass(frozen=True)
+class BuiltLibrary:
+    path: Path
+    seconds: float
+    cached: bool
+    log: str
+    """What the compilers said when the library was built, warnings above all."""

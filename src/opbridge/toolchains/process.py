@@ -1,0 +1,108 @@
+"""Runs compilers: so many at a time, each with a time limit, all stopped when the caller gives up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.errors import ToolchainError
+from opbridge.toolchains.model import Command
+
+_TIMEOUT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    command: Command
+    code: int
+    """The exit code, or minus the signal that ended the process."""
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return self.code != 0 or self.timed_out
+
+
+class Compilers:
+    """The compiler processes of one request of the user."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self._slots = threading.BoundedSemaphore(jobs or processors())
+        self._guard = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+        self._timeout = _timeout()
+
+    def run(self, command: Command, folder: Path, scratch: Path) -> Outcome:
+        with self._slots:
+            process = self._start(command, folder, scratch)
+            try:
+                stdout, stderr = process.communicate(timeout=self._timeout)
+                return Outcome(command, process.returncode, stdout, stderr)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                stdout, stderr = process.communicate()
+                return Outcome(command, process.returncode, stdout, stderr, timed_out=True)
+            except BaseException:
+                _kill(process)
+                process.communicate()
+                raise
+            finally:
+                with self._guard:
+                    self._running.discard(process)
+
+    def stop(self) -> None:
+        """Ends what runs, and lets nothing else start."""
+        with self._guard:
+            self._stopped = True
+            for process in self._running:
+                _kill(process)
+
+    def _start(self, command: Command, folder: Path, scratch: Path) -> subprocess.Popen[str]:
+        # English messages for the hints, and temporary files where they are cleaned up even if we are killed.
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(scratch)}
+        with self._guard:
+            if self._stopped:
+                raise ToolchainError(f"{command.about} was called off")
+            try:
+                # A session of its own makes the driver and its compiler passes one group, which can be ended together.
+                process = subprocess.Popen(
+                    command.argv,
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    encoding="utf-8",
+                    errors="replace",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ToolchainError(f"{command.argv[0]} cannot be run: {error.strerror}") from error
+            self._running.add(process)
+            return process
+
+
+def processors() -> int:
+    """Those this process may use, which in a container are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _timeout() -> float:
+    text = os.environ.get("OPBRIDGE_BUILD_TIMEOUT", "")
+    try:
+        return float(text) if text else _TIMEOUT_SECONDS
+    except ValueError:
+        raise ToolchainError(f"OPBRIDGE_BUILD_TIMEOUT is {text!r}; expected a number of seconds") from None

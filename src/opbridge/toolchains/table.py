@@ -1,0 +1,20 @@
+"""Which toolchain compiles which language; each module is imported when it is first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from typing import cast
+
+from opbridge.errors import ToolchainError, did_you_mean
+from opbridge.toolchains.model import Toolchain
+
+TOOLCHAINS: dict[str, str] = {"c++": "opbridge.toolchains.host"}
+
+
+def toolchain_for(language: str) -> Toolchain:
+    if language not in TOOLCHAINS:
+        raise ToolchainError(
+            f"no toolchain for the language {language!r}; expected one of {', '.join(TOOLCHAINS)}. "
+            f"{did_you_mean(language, TOOLCHAINS)}".rstrip(". ")
+        )
+    return cast(Toolchain, importlib.import_module(TOOLCHAINS[language]))
