@@ -1,0 +1,110 @@
+"""The command `opbridge`: one module a command, imported when it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from opbridge._version import __version__
+from opbridge.cli.terminal import bold, red
+from opbridge.errors import InputError, OpbridgeError, did_you_mean
+
+
+class CommandModule(Protocol):
+    """What a module of this package offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Does the work and returns the exit code; what goes wrong is raised as an OpbridgeError."""
+
+
+@dataclass(frozen=True)
+class Command:
+    purpose: str
+    example: str
+
+
+COMMANDS = {
+    "new": Command("start a library of operators that builds and passes its tests", "opbridge new scaled_add"),
+    "build": Command("build the kernels of a manifest", "opbridge build ops.yaml -o lib"),
+    "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),
+    "doctor": Command("say what is here, what is missing and how to mend it", "opbridge doctor"),
+    "cache": Command("show, trim or empty the cache of builds", "opbridge cache ls"),
+}
+
+_INTERRUPTED = 128 + 2
+_BROKEN_PIPE = 128 + 13
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line; the only place that turns an error into an exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        code = _dispatch(given)
+        sys.stdout.flush()
+    except OpbridgeError as error:
+        logging.getLogger("opbridge").debug("the error came from here:", exc_info=error)
+        print(f"{red('error:', sys.stderr)} {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader left, as `head` does; nothing may be written there any more, not even when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser("opbridge", add_help=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--version", action="version", version=f"opbridge {__version__}")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("command", nargs="?")
+    parser.add_argument("rest", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    if options.help or options.command is None:
+        print(_overview())
+        return 0
+    if options.command not in COMMANDS:
+        hint = did_you_mean(options.command, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
+        raise InputError(f"opbridge has no command '{options.command}'", hint=hint)
+    return _run(options.command, options.rest, options.verbose)
+
+
+def _run(name: str, arguments: list[str], verbose: bool) -> int:
+    module = cast(CommandModule, importlib.import_module(f"opbridge.cli.{name}"))
+    command = COMMANDS[name]
+    parser = argparse.ArgumentParser(
+        f"opbridge {name}",
+        description=command.purpose,
+        epilog=f"example: {command.example}",
+        allow_abbrev=False,
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and where an error comes from")
+    module.add_arguments(parser)
+    options = parser.parse_args(arguments)
+    if verbose or options.verbose:
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("opbridge").setLevel(logging.DEBUG)
+    return module.run(options)
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    return "\n".join(
+        [
+            "Write a tensor operator once; call it from PyTorch, MindSpore, JAX and NumPy.",
+            "",
+            *(f"  {bold(name.ljust(width))}  {command.purpose}" for name, command in COMMANDS.items()),
+            "",
+            f"Start with `{COMMANDS['new'].example}`; `opbridge COMMAND --help` explains a command.",
+        ]
+    )

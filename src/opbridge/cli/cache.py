@@ -1,0 +1,50 @@
+"""opbridge cache: what the cache of builds holds."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from opbridge.cache import Cache, StoredEntry
+from opbridge.cli.terminal import size
+
+_ACTIONS = {
+    "ls": "list what is stored, the last used first",
+    "gc": "remove the longest unused until the rest fits OPBRIDGE_CACHE_SIZE (5 GiB by default)",
+    "clear": "remove everything that is not being built right now",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    help_text = "; ".join(f"{name}: {does}" for name, does in _ACTIONS.items())
+    parser.add_argument("action", choices=_ACTIONS, help=help_text)
+
+
+def run(options: argparse.Namespace) -> int:
+    cache = Cache()
+    if options.action == "ls":
+        _list(cache)
+    else:
+        _report_removed(cache.gc() if options.action == "gc" else cache.clear(), cache)
+    return 0
+
+
+def _list(cache: Cache) -> None:
+    now = time.time()
+    for entry in reversed(cache.entries()):
+        print(f"{size(entry.bytes):>8}  {_age(now - entry.used):>8} ago  {', '.join(entry.files)}")
+    print(f"{size(cache.size())} in {cache.root}")
+
+
+def _report_removed(removed: Sequence[StoredEntry], cache: Cache) -> None:
+    freed = size(sum(entry.bytes for entry in removed))
+    entries = "1 entry" if len(removed) == 1 else f"{len(removed)} entries"
+    print(f"removed {entries}, {freed}; {size(cache.size())} left in {cache.root}")
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

@@ -1,0 +1,102 @@
+"""opbridge doctor: what is here, what is missing, and the command that mends it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import platform
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.cli.terminal import green, red, size
+from opbridge.errors import OpbridgeError, ToolchainError
+
+
+@dataclass(frozen=True)
+class Finding:
+    what: str
+    found: str | None
+    """None: missing."""
+    mend: str = ""
+    required: bool = True
+
+    def __str__(self) -> str:
+        if self.found is not None:
+            return f"{green('ok')}       {self.what}: {self.found}"
+        state = red("missing") if self.required else "absent "
+        return f"{state}  {self.what}\n         {self.mend}"
+
+
+_FRAMEWORKS = {"torch": "torch", "mindspore": "mindspore", "jax": "jax[cpu]"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It takes none."""
+
+
+def run(options: argparse.Namespace) -> int:
+    findings = list(_findings())
+    for finding in findings:
+        print(finding)
+    missing = [finding.what for finding in findings if finding.found is None and finding.required]
+    if missing:
+        raise ToolchainError(f"opbridge cannot work here without: {', '.join(missing)}")
+    return 0
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("Python", f"{platform.python_version()} on {platform.machine()}")
+    yield _compiler()
+    yield _python_headers()
+    yield _native_core()
+    yield _cache()
+    yield Finding("numpy", _version("numpy"), "pip install numpy")
+    for name, package in _FRAMEWORKS.items():
+        yield Finding(name, _version(name), f"to use operators there: pip install '{package}'", required=False)
+
+
+def _compiler() -> Finding:
+    from opbridge.toolchains import toolchain_for
+
+    try:
+        command = toolchain_for("c++").find()
+        said = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OpbridgeError, OSError, subprocess.SubprocessError) as error:
+        return Finding("C++ compiler", None, str(error))
+    return Finding("C++ compiler", f"{' '.join(command)}, {said.partition(chr(10))[0]}")
+
+
+def _python_headers() -> Finding:
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    found = str(header) if header.is_file() else None
+    return Finding("Python.h", found, "for adapters built from source: sudo apt install python3-dev", required=False)
+
+
+def _native_core() -> Finding:
+    try:
+        file = importlib.import_module("opbridge._core").__file__
+    except ImportError as error:
+        return Finding("native core", None, f"{error}\n         pip install --force-reinstall opbridge")
+    return Finding("native core", file)
+
+
+def _cache() -> Finding:
+    from opbridge.cache import Cache
+
+    try:
+        cache = Cache()
+        return Finding("cache", f"{cache.root}, {size(cache.size())}")
+    except OpbridgeError as error:
+        return Finding("cache", None, str(error))
+
+
+def _version(package: str) -> str | None:
+    """Asked of the package's metadata: importing a framework takes seconds."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,70 @@
+"""opbridge new: a small library that builds, passes its tests and is there to be changed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from opbridge.errors import InputError, UnsupportedError
+from opbridge.manifest import Manifest
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_AVAILABLE = ("cpp",)
+_PLANNED = ("cuda", "ascend", "aten", "torch-extension")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_CPP_WORD = re.compile(
+    "alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|class|compl|const|constexpr|continue|"
+    "decltype|default|delete|do|double|else|enum|explicit|export|extern|false|float|for|friend|goto|if|inline|int|long|"
+    "main|mutable|namespace|new|noexcept|not|not_eq|nullptr|ob|operator|or|or_eq|private|protected|public|register|"
+    "return|short|signed|sizeof|static|struct|switch|template|this|throw|true|try|typedef|typeid|typename|union|"
+    "unsigned|using|virtual|void|volatile|while|xor|xor_eq"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the operator and its folder; lower-case, as in scaled_add")
+    parser.add_argument(
+        "--template",
+        choices=(*_AVAILABLE, *_PLANNED),
+        default="cpp",
+        help="cpp: a C++ kernel, forward and gradient (default); the others are not available in this version",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.template not in _AVAILABLE:
+        hint = f"start with `opbridge new {options.name} --template cpp`"
+        raise UnsupportedError(f"the template {options.template} is not available in this version; {hint}")
+    files = _render(options.name, _TEMPLATES / options.template)
+    folder = Path(options.name)
+    _write(folder, files)
+    for name in files:
+        print(folder / name)
+    print(f"next: cd {folder} && opbridge build ops.yaml && python -m pytest")
+    return 0
+
+
+def _render(name: str, template: Path) -> Mapping[str, str]:
+    if not _NAME.fullmatch(name) or _CPP_WORD.fullmatch(name):
+        hint = "a lower-case letter, then letters, digits and underscores, as in scaled_add; no word of C++"
+        raise InputError(f"'{name}' cannot be the name of an operator", hint=hint)
+    files = {
+        path.name.removesuffix(".in").replace("NAME", name): path.read_text(encoding="utf-8").replace("NAME", name)
+        for path in sorted(template.glob("*.in"))
+    }
+    # A name that PyTorch keeps for itself is found here, before anything is written.
+    Manifest.parse(files["ops.yaml"])
+    return files
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    try:
+        folder.mkdir()
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except FileExistsError:
+        raise InputError(f"{folder} is there already", hint="choose another name, or remove it") from None
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror}") from None

@@ -1,0 +1,227 @@
+"""Each command on real files, with the real compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opbridge.manifest import Manifest
+
+Opbridge = Callable[..., subprocess.CompletedProcess[str]]
+
+KERNEL = """\
+#include <opbridge/kernel.h>
+template <class T>
+void twice(ob::In<T> x, ob::Out<T> out) {
+  ob::parallel_for(out.numel(), [&](int64_t i) { out[i] = x[i] + x[i]; });
+}
+OB_KERNEL(twice, float, double)
+extern "C" int plain(int, void**, int*, int64_t**, const char**, void*, void*) { return 7; }
+"""
+MANIFEST = """\
+namespace: m
+ops:
+  - {func: twice(Tensor x) -> Tensor, out: x, kernels: {cpu: src/twice.cpp, npu: src/twice_npu.cpp}}
+  - {func: plain(Tensor x) -> Tensor, out: x, kernels: {cpu: src/twice.cpp:plain, cuda: aten::relu}}
+  - {func: other(Tensor x) -> Tensor, out: x, kernels: {cpu: other.cpp}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "ops.yaml").write_text(MANIFEST)
+    (tmp_path / "src" / "twice.cpp").write_text(KERNEL)
+    (tmp_path / "src" / "twice_npu.cpp").write_text("")
+    (tmp_path / "other.cpp").write_text(KERNEL.replace("twice", "other"))
+    return tmp_path
+
+
+def lines(result: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    assert result.returncode == 0, result.stderr
+    return dict(line.split("  ", 1) for line in result.stdout.splitlines() if "  " in line)
+
+
+# --- build
+
+
+def test_build_builds_each_file_once_and_remembers(project: Path, opbridge: Opbridge) -> None:
+    first = lines(opbridge("build", "ops.yaml"))
+    assert first["src/twice.cpp"].startswith("built ")
+    assert first["other.cpp"].startswith("built ")
+    assert first["src/twice_npu.cpp"] == "left out: this version does not build for npu"
+    second = opbridge("build", "ops.yaml")
+    assert lines(second)["src/twice.cpp"] == lines(second)["other.cpp"] == "cached"
+    assert "2 of 3 kernel files ready" in second.stdout
+
+
+def test_build_puts_portable_libraries_where_told(project: Path, opbridge: Opbridge) -> None:
+    assert "ready in lib" in opbridge("build", "ops.yaml", "-o", "lib").stdout
+    built = {path.relative_to(project / "lib").as_posix() for path in (project / "lib").rglob("*") if path.is_file()}
+    assert built == {"src/twice_cpu.so", "other_cpu.so"}
+    assert ctypes.CDLL(str(project / "lib/src/twice_cpu.so")).plain() == 7
+
+
+def test_build_takes_libraries_as_they_are(project: Path, opbridge: Opbridge) -> None:
+    (project / "ready.so").write_bytes(b"a library")
+    (project / "ops.yaml").write_text(MANIFEST.replace("other.cpp", "ready.so:other"))
+    assert lines(opbridge("build", "ops.yaml", "-o", "lib"))["ready.so"] == "as it is"
+    assert (project / "lib" / "ready.so").read_bytes() == b"a library"
+
+
+def test_build_reports_all_that_fails_with_3(project: Path, opbridge: Opbridge) -> None:
+    for name in ("src/twice.cpp", "other.cpp"):
+        (project / name).write_text(KERNEL.replace("x[i] + x[i]", "x[i] + y[i]"))
+    result = opbridge("build", "ops.yaml")
+    assert result.returncode == 3
+    assert "twice.cpp:4:" in result.stderr
+    assert "other.cpp:4:" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "arguments", "words"),
+    [
+        ("other.cpp", "othr.cpp", [], "did you mean 'other.cpp'?"),
+        ("", "", ["--device", "npu"], "builds kernels for cpu, not yet for npu"),
+        ("", "", ["--device", "cuda"], "no kernel files for cuda"),
+        ("other.cpp", "src/twice.cc", [], "would both become src/twice_cpu.so"),
+    ],
+)
+def test_build_refuses(project: Path, opbridge: Opbridge, old: str, new: str, arguments: list[str], words: str) -> None:
+    (project / "src" / "twice.cc").touch()
+    (project / "ops.yaml").write_text(MANIFEST.replace(old, new) if old else MANIFEST)
+    result = opbridge("build", "ops.yaml", *arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+
+
+# --- compile
+
+
+def test_compile_writes_a_library_that_runs_without_opbridge(project: Path, opbridge: Opbridge) -> None:
+    result = opbridge("compile", "src/twice.cpp", "out/twice.so")
+    assert result.returncode == 0, result.stderr
+    assert "twice  (In<T>, Out<T>) for float32, float64" in result.stdout
+    library = ctypes.CDLL(str(project / "out/twice.so"))
+    x, out = (ctypes.c_float * 3)(1, 2, 3), (ctypes.c_float * 3)()
+    shape = (ctypes.c_int64 * 1)(3)
+    code = library.twice(
+        2,
+        (ctypes.c_void_p * 2)(ctypes.addressof(x), ctypes.addressof(out)),
+        (ctypes.c_int * 2)(1, 1),
+        (ctypes.c_void_p * 2)(ctypes.addressof(shape), ctypes.addressof(shape)),
+        (ctypes.c_char_p * 2)(b"float32", b"float32"),
+        None,
+        None,
+    )
+    assert code == 0
+    assert list(out) == [2, 4, 6]
+
+
+def test_compile_replaces_its_output_in_one_step(project: Path, opbridge: Opbridge) -> None:
+    (project / "twice.so").write_text("old")
+    with open(project / "twice.so") as old:
+        opbridge("compile", "src/twice.cpp", "twice.so")
+        assert old.read() == "old"
+    assert (project / "twice.so").read_bytes().startswith(b"\x7fELF")
+    assert [path.name for path in project.iterdir() if path.name.startswith(".")] == []
+
+
+def test_compile_leaves_the_old_output_when_it_fails(project: Path, opbridge: Opbridge) -> None:
+    (project / "twice.so").write_text("old")
+    (project / "src/twice.cpp").write_text("int x")
+    assert opbridge("compile", "src/twice.cpp", "twice.so").returncode == 3
+    (project / "src/twice.cpp").write_text("static int x; int use() { return x; }")
+    result = opbridge("compile", "src/twice.cpp", "twice.so")
+    assert (result.returncode, "exports no kernel" in result.stderr) == (2, True)
+    assert (project / "twice.so").read_text() == "old"
+
+
+def test_compile_refuses_to_write_over_a_source(project: Path, opbridge: Opbridge) -> None:
+    result = opbridge("compile", "src/twice.cpp", "src/twice.cpp")
+    assert (result.returncode, (project / "src/twice.cpp").read_text()) == (2, KERNEL)
+
+
+# --- doctor
+
+
+def test_doctor_finds_what_is_here(opbridge: Opbridge) -> None:
+    result = opbridge("doctor")
+    assert result.returncode == 0, result.stderr
+    for what in ("Python", "C++ compiler", "native core", "cache", "numpy"):
+        assert f"ok       {what}: " in result.stdout
+
+
+def test_doctor_says_how_to_mend_what_is_missing(opbridge: Opbridge) -> None:
+    result = opbridge("doctor", CXX="no-such-compiler")
+    assert result.returncode == 3
+    assert "missing  C++ compiler" in result.stdout
+    assert "unset CXX" in result.stdout
+    assert "cannot work here without: C++ compiler" in result.stderr
+
+
+def test_doctor_reports_a_cache_that_cannot_be_used(opbridge: Opbridge, tmp_path: Path) -> None:
+    unsafe = tmp_path / "open"
+    unsafe.mkdir()
+    unsafe.chmod(0o777)
+    result = opbridge("doctor", OPBRIDGE_CACHE_DIR=str(unsafe))
+    assert result.returncode == 3
+    assert f"chmod 700 {unsafe}" in result.stdout
+
+
+# --- cache
+
+
+def test_cache_lists_trims_and_clears(project: Path, opbridge: Opbridge, tmp_path: Path) -> None:
+    cache = {"OPBRIDGE_CACHE_DIR": str(tmp_path / "own")}
+    assert opbridge("build", "ops.yaml", **cache).returncode == 0
+    listed = opbridge("cache", "ls", **cache).stdout
+    assert "twice_cpu.so" in listed
+    assert "other_cpu.so" in listed
+    assert "removed 0 entries" in opbridge("cache", "gc", **cache).stdout
+    assert "twice_cpu.so" in opbridge("cache", "ls", **cache).stdout
+    assert "0 B left" in opbridge("cache", "clear", **cache).stdout
+    assert opbridge("cache", "ls", **cache).stdout == f"0 B in {tmp_path / 'own'}\n"
+
+
+# --- new
+
+
+def test_new_writes_a_library_that_builds_and_lints_clean(opbridge: Opbridge, tmp_path: Path) -> None:
+    assert opbridge("new", "scaled_add").returncode == 0
+    folder = tmp_path / "scaled_add"
+    assert sorted(os.listdir(folder)) == ["README.md", "ops.yaml", "scaled_add.cpp", "test_scaled_add.py"]
+    assert [op.schema.qualified_name for op in Manifest.load(folder / "ops.yaml").ops] == ["scaled_add::scaled_add"]
+    assert opbridge("build", folder / "ops.yaml", CXXFLAGS="-Wextra -Werror").returncode == 0
+    for check in (["check"], ["format", "--check"]):
+        linted = subprocess.run(
+            [sys.executable, "-m", "ruff", *check, "--isolated", "."], cwd=folder, capture_output=True, text=True
+        )
+        assert linted.returncode == 0, linted.stdout
+
+
+def test_new_never_overwrites(opbridge: Opbridge, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    result = opbridge("new", "mine")
+    assert (result.returncode, list((tmp_path / "mine").iterdir())) == (2, [])
+    assert "mine is there already" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["Scaled", "2x", "a-b", "../up", "", "aten", "class", "double", "a b"])
+def test_new_refuses_names_that_would_not_work(name: str, opbridge: Opbridge, tmp_path: Path) -> None:
+    result = opbridge("new", name)
+    assert result.returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("template", ["cuda", "ascend", "aten", "torch-extension"])
+def test_new_says_which_templates_are_to_come(template: str, opbridge: Opbridge, tmp_path: Path) -> None:
+    result = opbridge("new", "f", "--template", template)
+    assert result.returncode == 2
+    assert "not available in this version" in result.stderr

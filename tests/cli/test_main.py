@@ -1,0 +1,118 @@
+"""The command line as a whole: help, exit codes, errors without tracebacks."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opbridge.cli import COMMANDS, main
+
+Opbridge = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_alone_it_prints_an_overview(opbridge: Opbridge) -> None:
+    result = opbridge()
+    assert result.returncode == 0
+    assert result.stdout == opbridge("--help").stdout
+    for name, command in COMMANDS.items():
+        assert name in result.stdout
+        assert command.purpose in result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    words = capsys.readouterr().out
+    assert COMMANDS[name].purpose in words
+    assert f"example: {COMMANDS[name].example}" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["buidl"], 2, "did you mean 'build'?"),
+        (["xyzzy"], 2, "commands: new, build"),
+        (["build", "nope.yaml"], 2, "no such file: nope.yaml"),
+        (["build"], 2, "required: ops.yaml"),
+        (["cache", "sl"], 2, "invalid choice"),
+        (["build", "ops.yaml", "--device", "gpu"], 2, "invalid choice"),
+    ],
+)
+def test_wrong_input_exits_with_2_and_says_why(arguments: list[str], code: int, words: str, opbridge: Opbridge) -> None:
+    result = opbridge(*arguments)
+    assert result.returncode == code
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_verbose_shows_where_an_error_comes_from(opbridge: Opbridge) -> None:
+    for arguments in (("-v", "build", "nope.yaml"), ("build", "nope.yaml", "-v")):
+        result = opbridge(*arguments)
+        assert "Traceback" in result.stderr
+        assert result.stderr.endswith("error: no such file: nope.yaml\n")
+
+
+def test_a_reader_that_leaves_is_no_error(cache_folder: Path) -> None:
+    environment = {**os.environ, "OPBRIDGE_CACHE_DIR": str(cache_folder)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read(); from opbridge.cli import main; sys.exit(main([]))"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdin.close()
+    assert process.stderr is not None
+    with process.stderr as said:
+        assert said.read() == b""
+    assert process.wait() == 128 + signal.SIGPIPE
+
+
+def test_an_interrupt_exits_with_130(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ops.yaml")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opbridge", "build", "ops.yaml"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    # Opening the pipe returns once the command is reading its manifest from it.
+    with open(tmp_path / "ops.yaml", "w"):
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert said == ""
+
+
+def test_colour_is_for_terminals_without_no_color() -> None:
+    def shown(**environment: str) -> bytes:
+        leader, follower = pty.openpty()
+        subprocess.run(
+            [sys.executable, "-m", "opbridge"], env={**os.environ, **environment}, stdout=follower, check=True
+        )
+        os.close(follower)
+        with os.fdopen(leader, "rb", buffering=0) as terminal:
+            return terminal.read(4096)
+
+    assert b"\033[1m" in shown(NO_COLOR="")
+    assert b"\033" not in shown(NO_COLOR="1")
+
+
+def test_no_command_imports_a_framework() -> None:
+    code = (
+        "import sys, importlib, opbridge.cli as c\n"
+        "for name in c.COMMANDS: importlib.import_module(f'opbridge.cli.{name}')\n"
+        "sys.exit(', '.join({'numpy', 'torch', 'mindspore', 'jax'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stderr == "\n"
