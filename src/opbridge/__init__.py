@@ -1,5 +1,42 @@
-"""Write a tensor operator once, call it from PyTorch, MindSpore, JAX and NumPy, on CPU, CUDA and Ascend."""
+"""Write a tensor operator once, call it from PyTorch, MindSpore, JAX and NumPy, on CPU, CUDA and Ascend.
+
+    import opbridge as ob
+    lib = ob.load("ops.yaml")
+    lib.scaled_add(x, y, alpha=2.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from opbridge._version import __version__
+from opbridge.errors import OpbridgeError
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from opbridge.loading import aot, inline, load
+    from opbridge.op import Op, OpLibrary
+
+__all__ = ["Op", "OpLibrary", "OpbridgeError", "__version__", "aot", "inline", "load"]
+
+_HOMES = {
+    "load": "opbridge.loading",
+    "inline": "opbridge.loading",
+    "aot": "opbridge.loading",
+    "Op": "opbridge.op",
+    "OpLibrary": "opbridge.op",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The rest is imported when it is first asked for: `import opbridge` costs next to nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'opbridge' has no attribute '{name}'")
+    import importlib
+
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,17 +11,9 @@
 #include <vector>
 
 #include "plan.h"
+#include "rule_vm.h"
 
 namespace opbridge {
-
-inline const char* dtype_name(int32_t code) {
-  static const char* const names[] = {
-#define OPBRIDGE_NAME(code, name, bytes) #name,
-      OB_FOR_EACH_DTYPE(OPBRIDGE_NAME)
-#undef OPBRIDGE_NAME
-  };
-  return code >= 0 && code < OB_DTYPE_COUNT ? names[code] : "none";
-}
 
 // A vector that keeps its first N elements in place.
 template <class T, size_t N>
@@ -99,7 +91,7 @@ class Invocation {
     shapes_.push_back(const_cast<int64_t*>(shape));
     strides_.push_back(const_cast<int64_t*>(strides));
     codes_.push_back(dtype);
-    names_.push_back(dtype_name(dtype));
+    names_.push_back(dtype < 0 ? "none" : dtype_name(dtype));
   }
   void missing_tensor() { tensor(nullptr, 0, nullptr, nullptr, -1); }
   int64_t tensor_count() const { return static_cast<int64_t>(params_.size()); }

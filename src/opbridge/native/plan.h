@@ -70,6 +70,7 @@ struct OpPlan {
   std::vector<ArgPlan> args;
   std::vector<OutPlan> outs;
   Batch batch = Batch::Loop;
+  bool batch_declared = false;
   std::vector<int64_t> batched_args;  // with Batch::Leading: which arguments may carry extra leading dimensions
   std::vector<FormulaPlan> formulas;
   std::vector<int64_t> saved_args, saved_outs;  // tensors the formulas read
@@ -114,6 +115,7 @@ class PlanReader {
       out.program = words();
     }
     op.batch = static_cast<Batch>(next());
+    op.batch_declared = next() != 0;
     op.batched_args = words();
     op.formulas.resize(length());
     for (FormulaPlan& formula : op.formulas) {

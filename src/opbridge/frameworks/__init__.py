@@ -1,0 +1,90 @@
+"""The frameworks an operator can be called from: one table, one Protocol, one module each.
+
+A framework's module is imported when its tensors first arrive or its view is first asked for, and is the only one that
+imports the framework.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from opbridge.errors import ToolchainError, UnsupportedError, did_you_mean
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.runtime import LibraryRuntime
+
+
+class Adapter(Protocol):
+    """What a framework's module offers."""
+
+    def define(self, library: LibraryRuntime) -> None:
+        """Make every operator of the library known to the framework, once."""
+
+    def view(self, library: LibraryRuntime, index: int) -> Any:
+        """The framework's own object for an operator."""
+
+    def call(self, library: LibraryRuntime, index: int) -> Callable[..., Any]:
+        """What `op(...)` runs when the framework's tensors are its arguments."""
+
+
+@dataclass(frozen=True)
+class Framework:
+    name: str
+    packages: tuple[str, ...]
+    """The top-level packages that its tensor types come from; the first one is what is imported."""
+    tensor: str
+    """How messages call its tensors."""
+    available: bool = True
+    """Whether this version of opbridge has the adapter."""
+
+    @property
+    def install(self) -> str:
+        return f"pip install {self.packages[0]}"
+
+
+FRAMEWORKS = {
+    framework.name: framework
+    for framework in (
+        Framework("torch", ("torch",), "a torch.Tensor"),
+        Framework("numpy", ("numpy",), "a numpy.ndarray"),
+        Framework("mindspore", ("mindspore",), "a mindspore.Tensor", available=False),
+        Framework("jax", ("jax", "jaxlib"), "a jax.Array", available=False),
+    )
+}
+
+
+def installed(framework: Framework) -> bool:
+    return importlib.util.find_spec(framework.packages[0]) is not None
+
+
+@cache
+def adapter(name: str) -> Adapter:
+    """The module of a framework."""
+    framework = FRAMEWORKS.get(name)
+    if framework is None:
+        raise UnsupportedError(f"no framework '{name}'; {did_you_mean(name, FRAMEWORKS) or ', '.join(FRAMEWORKS)}")
+    if not framework.available:
+        raise UnsupportedError(f"this version of opbridge has no adapter for {name} yet; it has torch and numpy")
+    if not installed(framework):
+        raise ToolchainError(f"{name} is not installed; install it with `{framework.install}`")
+    module: Adapter = importlib.import_module(f"opbridge.frameworks.{name}")
+    return module
+
+
+def framework_of(value_type: type) -> Framework | None:
+    """Whose tensor a type is, judged by its name alone, so that no framework is imported to find out."""
+    for base in value_type.__mro__:
+        package = base.__module__.partition(".")[0]
+        for framework in FRAMEWORKS.values():
+            if package in framework.packages and _is_tensor_name(base.__name__):
+                return framework
+    return None
+
+
+def _is_tensor_name(name: str) -> bool:
+    return "Tensor" in name or "rray" in name or name in ("Parameter", "Tracer")

@@ -1,0 +1,159 @@
+"""What stands behind the operators of one library: their plan, their kernels, and what each framework made of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from opbridge._core import Dispatcher, Kernel, enable_vectorcall
+from opbridge.errors import CallError
+from opbridge.frameworks import FRAMEWORKS, Framework, adapter, framework_of
+from opbridge.manifest import OpSpec
+from opbridge.native.catalog import Catalog
+from opbridge.op import Op, OpLibrary
+from opbridge.sources import KernelStore
+
+Reopen = tuple[Callable[..., OpLibrary | Op], tuple[object, ...]]
+
+
+class NativeOp(Dispatcher, Op):
+    """An Op whose call costs no Python: CPython enters the native dispatcher and never reads `__call__` below.
+
+    torch.compile traces Python and does read it; what it finds there is the operator in torch.ops.
+    """
+
+    _traced: Any = None
+    """The operator in torch.ops, once PyTorch knows it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(self._resolve_later)
+        self.name = name
+
+    def bind(self, runtime: Any, index: int) -> None:
+        super().bind(runtime, index)
+        self.forget()
+        self.__doc__ = runtime.schema_text(index)
+        self._traced = runtime.traced(index)
+        Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
+
+    @staticmethod
+    def _resolve_later(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+        raise CallError("this operator is not bound to a library yet")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._traced(*args, **kwargs)
+
+
+enable_vectorcall(NativeOp)
+
+_operators: dict[str, NativeOp] = {}
+"""Every operator of the process by full name: defining a name again changes what the one Op of that name does."""
+
+
+class LibraryRuntime:
+    def __init__(
+        self, catalog: Catalog, kernels: KernelStore, specs: Callable[[], tuple[OpSpec, ...]], reopen: Reopen
+    ) -> None:
+        self.catalog = catalog
+        self.kernels = kernels
+        self._read_specs = specs
+        self._reopen = reopen
+        self._defined: set[str] = set()
+        self._calls: dict[tuple[int, str], Callable[..., Any]] = {}
+        for index, entry in enumerate(catalog.entries):
+            op = _operators.get(entry.name)
+            if op is not None:
+                op.bind(self, index)
+        # Loading again has to reach frameworks that look operators up by name.
+        for framework in FRAMEWORKS.values():
+            if framework.available and framework.name == "torch" and framework.packages[0] in sys.modules:
+                self._define(framework.name)
+
+    @cached_property
+    def specs(self) -> tuple[OpSpec, ...]:
+        return self._read_specs()
+
+    def library(self) -> OpLibrary:
+        names = tuple(entry.name for entry in self.catalog.entries)
+        return OpLibrary(self.catalog.namespace, names, self.op)
+
+    def op(self, index: int) -> Op:
+        name = self.catalog.entries[index].name
+        op = _operators.get(name)
+        if op is None:
+            op = _operators[name] = NativeOp(name)
+        if op.__dict__.get("_runtime") is not self:
+            op.bind(self, index)
+        return op
+
+    def spec(self, index: int) -> OpSpec:
+        return self.specs[index]
+
+    def schema_text(self, index: int) -> str:
+        return self.catalog.entries[index].schema
+
+    def kernel(self, index: int, device: str) -> Kernel:
+        return self.kernels.kernel(index, device)
+
+    def view(self, index: int, framework: str) -> Any:
+        self._define(framework)
+        return adapter(framework).view(self, index)
+
+    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+        """What a call with these arguments runs; remembered by the type of the argument that decided."""
+        framework, decided_by = self._framework(index, args, kwargs)
+        place = (index, framework.name)
+        if place not in self._calls:
+            self._define(framework.name)
+            self._calls[place] = adapter(framework.name).call(self, index)
+        if isinstance(op, NativeOp):
+            op.remember(decided_by, self._calls[place])
+        return self._calls[place]
+
+    def traced(self, index: int) -> Any:
+        """What torch.compile sees in place of a call."""
+        return adapter("torch").view(self, index) if "torch" in self._defined else None
+
+    def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
+        return _reopened, (*self._reopen, self.catalog.entries[index].name)
+
+    def _define(self, framework: str) -> None:
+        if framework not in self._defined:
+            adapter(framework).define(self)
+            self._defined.add(framework)
+            for index, entry in enumerate(self.catalog.entries):
+                op = _operators.get(entry.name)
+                if op is not None and op.__dict__.get("_runtime") is self:
+                    op._traced = self.traced(index)
+
+    def _framework(
+        self, index: int, args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> tuple[Framework, type]:
+        for value in _leaves((*args, *kwargs.values())):
+            framework = framework_of(type(value))
+            if framework is not None:
+                return framework, type(value)
+        entry = self.catalog.entries[index]
+        got = ", ".join(type(value).__name__ for value in (*args, *kwargs.values())) or "nothing"
+        tensors = ", ".join(framework.tensor for framework in FRAMEWORKS.values() if framework.available)
+        raise CallError(
+            f"{entry.name}: expected tensors of one framework ({tensors}), got {got}\n  {entry.schema}\n"
+            "  an operator without tensor arguments is called through op.torch or op.numpy"
+        )
+
+
+def _leaves(values: tuple[object, ...]) -> list[object]:
+    found: list[object] = []
+    for value in values:
+        found.extend(value if isinstance(value, (list, tuple)) else (value,))
+    return found
+
+
+def _reopened(load: Callable[..., OpLibrary | Op], arguments: tuple[object, ...], name: str) -> Op:
+    known = _operators.get(name)
+    if known is not None and known.__dict__.get("_runtime") is not None:
+        return known
+    loaded = load(*arguments)
+    return loaded if isinstance(loaded, Op) else loaded[name.removeprefix(f"{loaded.namespace}::")]

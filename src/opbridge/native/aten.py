@@ -1,0 +1,342 @@
+"""Derivative formulas as code for the machine in native/torch/formula.h, in terms of PyTorch's ATen operators."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from opbridge.errors import UnsupportedError
+from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES, Derivative
+from opbridge.rules.formulas import meanings
+from opbridge.rules.syntax import (
+    Attribute,
+    Binary,
+    Bool,
+    BoolOp,
+    Call,
+    Compare,
+    Dots,
+    Expr,
+    Float,
+    IfElse,
+    Index,
+    Int,
+    ListOf,
+    Name,
+    NoneLiteral,
+    Slice,
+    Str,
+    Unary,
+)
+from opbridge.schema import Schema
+
+
+class Code(IntEnum):
+    """The opcodes of formula.h, in its order."""
+
+    ARGUMENT = 0
+    GRAD = 1
+    RESULT = 2
+    INTEGER = 3
+    REAL = 4
+    BOOLEAN = 5
+    NONE = 6
+    TEXT = 7
+    DTYPE = 8
+    LIST = 9
+    CALL = 10
+    ARITHMETIC = 11
+    COMPARE = 12
+    NEGATE = 13
+    NOT = 14
+    SHAPE = 15
+    DTYPE_OF = 16
+    RANK = 17
+    NUMEL = 18
+    INDEX = 19
+    JUMP_IF_FALSE = 20
+    JUMP = 21
+    IS_NONE = 22
+
+
+_SIGNS = {"+": "+", "-": "-", "*": "*", "/": "/", "@": "@", "%": "%", "//": "f", "**": "^"}
+_COMPARISONS = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
+_SUBSCRIPT_INTEGER, _SUBSCRIPT_SLICE, _SUBSCRIPT_NEW_AXIS, _SUBSCRIPT_ELLIPSIS = range(4)
+
+_RENAMED = {
+    "negative": "neg",
+    "add": "add.Tensor",
+    "subtract": "sub.Tensor",
+    "multiply": "mul.Tensor",
+    "divide": "div.Tensor",
+    "remainder": "remainder.Tensor",
+    "pow": "pow.Tensor_Tensor",
+    "equal": "eq.Tensor",
+    "not_equal": "ne.Tensor",
+    "less": "lt.Tensor",
+    "less_equal": "le.Tensor",
+    "greater": "gt.Tensor",
+    "greater_equal": "ge.Tensor",
+    "where": "where.self",
+    "clip": "clamp.Tensor",
+    "sum": "sum.dim_IntList",
+    "mean": "mean.dim",
+    "max": "amax",
+    "min": "amin",
+    "all": "all.dims",
+    "any": "any.dims",
+    "permute_dims": "permute",
+    "expand_dims": "unsqueeze",
+    "squeeze": "squeeze.dims",
+    "concat": "cat",
+    "sum_to": "sum_to_size",
+    "matrix_transpose": "mT",
+    "astype": "to.dtype",
+}
+"""Array functions whose ATen operator has another name and takes the same arguments in the same order."""
+
+
+@dataclass
+class FormulaCode:
+    targets: tuple[int, ...]
+    words: list[int] = field(default_factory=list)
+    strings: list[str] = field(default_factory=list)
+
+
+def compile_derivative(derivative: Derivative, schema: Schema) -> FormulaCode:
+    """What computes the gradients of the derivative's arguments."""
+    places = {argument.name: place for place, argument in enumerate(schema.arguments)}
+    code = FormulaCode(tuple(places[name] for name in derivative.arguments))
+    compiler = _Compiler(schema, places, code)
+    expr = derivative.formula.expr
+    if len(code.targets) > 1 and isinstance(expr, ListOf):
+        for item in expr.items:
+            compiler.lower(item)
+    else:
+        compiler.lower(expr)
+    return code
+
+
+class _Compiler:
+    def __init__(self, schema: Schema, places: Mapping[str, int], code: FormulaCode) -> None:
+        self.meanings = meanings(schema)
+        self.places = places
+        self.code = code
+
+    def emit(self, *words: int) -> None:
+        self.code.words.extend(words)
+
+    def text(self, text: str) -> int:
+        if text not in self.code.strings:
+            self.code.strings.append(text)
+        return self.code.strings.index(text)
+
+    def lower(self, expr: Expr) -> None:
+        match expr:
+            case Name():
+                self.name(expr.id)
+            case Int(value):
+                self.emit(Code.INTEGER, value)
+            case Float(value):
+                self.emit(Code.REAL, *struct.unpack("<q", struct.pack("<d", value)))
+            case Bool(value):
+                self.emit(Code.BOOLEAN, value)
+            case Str(value):
+                self.emit(Code.TEXT, self.text(value))
+            case NoneLiteral():
+                self.emit(Code.NONE)
+            case ListOf(items):
+                for item in items:
+                    self.lower(item)
+                self.emit(Code.LIST, len(items))
+            case Attribute(value, name):
+                self.attribute(value, name)
+            case Index(value, items):
+                self.index(value, items)
+            case Unary(op, operand):
+                self.lower(operand)
+                self.emit(Code.NOT if op == "not" else Code.NEGATE)
+            case Binary(op, left, right):
+                self.lower(left)
+                self.lower(right)
+                self.emit(Code.ARITHMETIC, ord(_SIGNS[op]))
+            case Compare(op, left, right):
+                self.compare(op, left, right)
+            case BoolOp("and", left, right):
+                self.choose(left, right, Bool(False))
+            case BoolOp(_, left, right):
+                self.choose(left, Bool(True), right)
+            case IfElse(body, condition, orelse):
+                self.choose(condition, body, orelse)
+            case Call(name, args, kwargs):
+                self.call(name, args, dict(kwargs))
+            case _:
+                raise UnsupportedError(f"'{expr}' has no meaning in a derivative")
+
+    def name(self, name: str) -> None:
+        if name in DTYPE_CODES and name not in self.meanings:
+            self.emit(Code.DTYPE, DTYPE_CODES[name])
+            return
+        (meaning,) = self.meanings[name]
+        if meaning.argument:
+            self.emit(Code.ARGUMENT, self.places[meaning.argument])
+            return
+        code, indices = (Code.GRAD, meaning.grads) if meaning.grads else (Code.RESULT, meaning.results)
+        for index in indices:
+            self.emit(code, index)
+        if name in ("grads", "results"):
+            self.emit(Code.LIST, len(indices))
+
+    def attribute(self, value: Expr, name: str) -> None:
+        self.lower(value)
+        plain = {"shape": Code.SHAPE, "dtype": Code.DTYPE_OF, "ndim": Code.RANK, "numel": Code.NUMEL}
+        if name in plain:
+            self.emit(plain[name])
+        else:
+            self.operator("aten::numpy_T" if name == "T" else "aten::mT", 1)
+
+    def index(self, value: Expr, items: tuple[Expr, ...]) -> None:
+        if isinstance(value, Name) and value.id in ("grads", "results") and len(items) == 1 and isinstance(items[0], Int):
+            (meaning,) = self.meanings[value.id]
+            places = meaning.grads or meaning.results
+            self.emit(Code.GRAD if value.id == "grads" else Code.RESULT, places[items[0].value])
+            return
+        self.lower(value)
+        kinds = []
+        for item in items:
+            match item:
+                case Slice(start, stop, step):
+                    for part in (start, stop, step):
+                        self.lower(part or NoneLiteral())
+                    kinds.append(_SUBSCRIPT_SLICE)
+                case NoneLiteral():
+                    kinds.append(_SUBSCRIPT_NEW_AXIS)
+                case Dots():
+                    kinds.append(_SUBSCRIPT_ELLIPSIS)
+                case _:
+                    self.lower(item)
+                    kinds.append(_SUBSCRIPT_INTEGER)
+        self.emit(Code.INDEX, len(kinds), *kinds)
+
+    def compare(self, op: str, left: Expr, right: Expr) -> None:
+        self.lower(left)
+        if op in ("is", "is not"):
+            self.emit(Code.IS_NONE)
+            if op == "is not":
+                self.emit(Code.NOT)
+            return
+        self.lower(right)
+        self.emit(Code.COMPARE, _COMPARISONS[op])
+
+    def choose(self, condition: Expr, body: Expr, orelse: Expr) -> None:
+        self.lower(condition)
+        self.emit(Code.JUMP_IF_FALSE, 0)
+        to_else = len(self.code.words) - 1
+        self.lower(body)
+        self.emit(Code.JUMP, 0)
+        to_end = len(self.code.words) - 1
+        self.code.words[to_else] = len(self.code.words)
+        self.lower(orelse)
+        self.code.words[to_end] = len(self.code.words)
+
+    def operator(self, name: str, positional: int, keywords: tuple[str, ...] = ()) -> None:
+        """Calls what is on the stack; the overload of an ATen operator without one follows from its arguments."""
+        base, dot, overload = name.partition(".")
+        if base.startswith("aten::") and not dot:
+            overload = "?"
+        words = (self.text(base), self.text(overload), positional, len(keywords), *map(self.text, keywords))
+        self.emit(Code.CALL, *words)
+
+    def call(self, name: str, args: tuple[Expr, ...], kwargs: dict[str, Expr]) -> None:
+        if name not in ARRAY_FUNCTIONS:
+            for value in (*args, *kwargs.values()):
+                self.lower(value)
+            self.operator(name, len(args), tuple(kwargs))
+            return
+        parameters = ARRAY_FUNCTIONS[name].parameters
+        given = dict(zip((parameter.name for parameter in parameters), args, strict=False)) | kwargs
+        special = getattr(self, f"call_{name}", None)
+        if special is not None:
+            special(given)
+            return
+        values = [given.get(parameter.name) or _literal(parameter.default) for parameter in parameters]
+        self.aten(_RENAMED.get(name, name), *values)
+
+    def aten(self, operator: str, *args: Expr, **kwargs: Expr) -> None:
+        for value in (*args, *kwargs.values()):
+            self.lower(value)
+        base, _, overload = operator.partition(".")
+        self.emit(Code.CALL, self.text(f"aten::{base}"), self.text(overload), len(args), len(kwargs))
+        self.emit(*map(self.text, kwargs))
+
+    # The functions whose arguments ATen takes in another form.
+
+    def call_prod(self, given: dict[str, Expr]) -> None:
+        if _is_none(given.get("axis")):
+            self.aten("prod", given["x"])
+        else:
+            self.aten("prod.dim_int", given["x"], given["axis"], given.get("keepdims", Bool(False)))
+
+    def call_max(self, given: dict[str, Expr]) -> None:
+        self.extremum("amax", given)
+
+    def call_min(self, given: dict[str, Expr]) -> None:
+        self.extremum("amin", given)
+
+    def extremum(self, operator: str, given: dict[str, Expr]) -> None:
+        axis = ListOf(()) if _is_none(given.get("axis")) else given["axis"]
+        self.aten(operator, given["x"], axis, given.get("keepdims", Bool(False)))
+
+    def call_var(self, given: dict[str, Expr]) -> None:
+        self.spread("var.correction", given)
+
+    def call_std(self, given: dict[str, Expr]) -> None:
+        self.spread("std.correction", given)
+
+    def spread(self, operator: str, given: dict[str, Expr]) -> None:
+        correction, keepdims = given.get("correction", Int(0)), given.get("keepdims", Bool(False))
+        self.aten(operator, given["x"], given.get("axis", NoneLiteral()), correction=correction, keepdim=keepdims)
+
+    def call_cumulative_sum(self, given: dict[str, Expr]) -> None:
+        self.aten("cumsum", given["x"], given.get("axis", Int(-1)))
+
+    def call_flip(self, given: dict[str, Expr]) -> None:
+        if not _is_none(given.get("axis")):
+            self.aten("flip", given["x"], given["axis"])
+            return
+        # Turning every axis round is turning the flat array round.
+        flat = Call("reshape", (given["x"], ListOf((Int(-1),))))
+        self.lower(Call("reshape", (Call("flip", (flat, Int(0))), Attribute(given["x"], "shape"))))
+
+    def call_roll(self, given: dict[str, Expr]) -> None:
+        axis = ListOf(()) if _is_none(given.get("axis")) else given["axis"]
+        self.aten("roll", given["x"], given["shift"], axis)
+
+    def call_take(self, given: dict[str, Expr]) -> None:
+        self.aten("index_select", given["x"], given["axis"], given["indices"])
+
+    def call_zeros(self, given: dict[str, Expr]) -> None:
+        self.aten("new_zeros", Name("grad"), given["shape"], dtype=given["dtype"])
+
+    def call_ones(self, given: dict[str, Expr]) -> None:
+        self.aten("new_ones", Name("grad"), given["shape"], dtype=given["dtype"])
+
+    def call_tensordot(self, given: dict[str, Expr]) -> None:
+        axes = given.get("axes", Int(2))
+        if not isinstance(axes, Int):
+            raise UnsupportedError(f"tensordot in a derivative takes a number of axes, got '{axes}'; use matmul or sum")
+        left = ListOf(tuple(Int(axis) for axis in range(-axes.value, 0)))
+        right = ListOf(tuple(Int(axis) for axis in range(axes.value)))
+        self.aten("tensordot", given["x1"], given["x2"], left, right)
+
+
+def _is_none(expr: Expr | None) -> bool:
+    return expr is None or isinstance(expr, NoneLiteral)
+
+
+def _literal(value: object) -> Expr:
+    if value is None:
+        return NoneLiteral()
+    return Bool(value) if isinstance(value, bool) else Int(int(str(value)))

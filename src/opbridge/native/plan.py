@@ -1,0 +1,152 @@
+"""Operators as words and strings: the one form in which the native adapters read them (plan.h is its twin)."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Sequence
+
+from opbridge.errors import UnsupportedError
+from opbridge.manifest import OpSpec
+from opbridge.native.aten import compile_derivative
+from opbridge.rules import DTYPE_CODES, Like, compile_out
+from opbridge.rules.dimensions import DOTS, Batch
+from opbridge.schema import Argument, BaseType, EnumName, ListType, OptionalType, Schema, Type
+
+_MAGIC = int.from_bytes(b"OBPLAN1\0", "little")
+_VERSION = 1
+
+_KINDS = {"Tensor": 0, "bool": 1, "int": 2, "SymInt": 2, "float": 3, "str": 4, "ScalarType": 5, "Scalar": 6}
+_OTHER_KIND = 7
+_LIST, _OPTIONAL, _ELEMENT_OPTIONAL, _KEYWORD_ONLY, _MUTABLE, _HAS_DEFAULT = (1 << bit for bit in range(6))
+_NONE, _BOOL, _INT, _FLOAT, _STRING, _DTYPE, _LIST_VALUE = range(7)
+_LOOP, _ELEMENTWISE, _LEADING = range(3)
+
+_TORCH_DTYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32"} | {
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+}
+
+
+def encode(specs: Sequence[OpSpec]) -> bytes:
+    """The plan of a library: its operators in order."""
+    writer = _Writer()
+    starts = []
+    for spec in specs:
+        starts.append(4 + len(specs) + len(writer.words))
+        writer.operator(spec)
+    head = array("q", [_MAGIC, _VERSION, len(specs), 4 + len(specs) + len(writer.words), *starts])
+    return (head + writer.words).tobytes() + bytes(writer.pool)
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.words = array("q")
+        self.pool = bytearray()
+        self._known: dict[str, int] = {}
+
+    def put(self, *words: int) -> None:
+        self.words.extend(words)
+
+    def put_list(self, words: Sequence[int]) -> None:
+        self.put(len(words), *words)
+
+    def text(self, text: str) -> None:
+        encoded = text.encode()
+        if text not in self._known:
+            self._known[text] = len(self.pool)
+            self.pool += encoded
+        self.put(self._known[text], len(encoded))
+
+    def operator(self, spec: OpSpec) -> None:
+        schema, rules = spec.schema, spec.rules
+        for text in (schema.namespace or "", schema.name, schema.overload, str(schema)):
+            self.text(text)
+        self.put(len(schema.arguments))
+        for argument in schema.arguments:
+            self.argument(argument)
+        self.outputs(spec)
+        self.batch(rules.batch, schema)
+        codes = [compile_derivative(derivative, schema) for derivative in rules.gradients]
+        self.put(len(codes))
+        for code in codes:
+            self.put_list(code.targets)
+            self.put_list(code.words)
+            self.put(len(code.strings))
+            for string in code.strings:
+                self.text(string)
+        formulas = [derivative.formula for derivative in rules.gradients]
+        read = {name for formula in formulas for name in formula.arguments}
+        self.put_list([place for place, item in enumerate(schema.arguments) if item.is_tensor and item.name in read])
+        self.put_list(sorted({result for formula in formulas for result in formula.results}))
+
+    def argument(self, argument: Argument) -> None:
+        self.text(argument.name)
+        type_, flags = _unwrapped(argument.type)
+        size = -1
+        if isinstance(type_, ListType):
+            flags |= _LIST
+            size = -1 if type_.size is None else type_.size
+            type_, inner = _unwrapped(type_.elem)
+            flags |= _ELEMENT_OPTIONAL if inner else 0
+        kind = _KINDS.get(type_.name, _OTHER_KIND) if isinstance(type_, BaseType) else _OTHER_KIND
+        flags |= _KEYWORD_ONLY if argument.kwarg_only else 0
+        flags |= _MUTABLE if argument.mutable else 0
+        flags |= _HAS_DEFAULT if argument.default is not None else 0
+        self.put(kind, flags, size)
+        if argument.default is not None:
+            self.constant(argument.default.value, kind == _KINDS["ScalarType"])
+
+    def constant(self, value: object, is_dtype: bool) -> None:
+        match value:
+            case None:
+                self.put(_NONE)
+            case bool():
+                self.put(_BOOL, value)
+            case int():
+                self.put(_INT, value)
+            case float():
+                self.put(_FLOAT, *struct.unpack("<q", struct.pack("<d", value)))
+            case EnumName() if is_dtype and _TORCH_DTYPES.get(value, value) in DTYPE_CODES:
+                self.put(_DTYPE, DTYPE_CODES[_TORCH_DTYPES.get(value, value)])
+            case str():
+                self.put(_STRING)
+                self.text(value)
+            case tuple():
+                self.put(_LIST_VALUE, len(value))
+                for item in value:
+                    self.constant(item, is_dtype)
+            case _:
+                raise UnsupportedError(f"a default of type {type(value).__name__} cannot reach a kernel")
+
+    def outputs(self, spec: OpSpec) -> None:
+        schema = spec.schema
+        places = {argument.name: place for place, argument in enumerate(schema.arguments)}
+        rules = iter(spec.rules.out)
+        self.put(len(schema.returns))
+        for output in schema.returns:
+            self.text(output.name or "")
+            aliased = schema.aliased_argument(output)
+            if aliased is not None:
+                self.put(places[aliased.name], -1, 0)
+                continue
+            rule = next(rules)
+            like = isinstance(rule, Like) and schema.argument(rule.argument).type == BaseType("Tensor")
+            self.put(-1, places[rule.argument] if like and isinstance(rule, Like) else -1)
+            self.put_list(compile_out(rule, schema).words)
+
+    def batch(self, batch: Batch | None, schema: Schema) -> None:
+        leading: list[int] = []
+        if batch is None or isinstance(batch, str):
+            mode = _ELEMENTWISE if batch == "elementwise" else _LOOP
+        else:
+            mode = _LEADING
+            places = [place for place, argument in enumerate(schema.arguments) if argument.is_tensor]
+            leading = [place for place, group in zip(places, batch.inputs, strict=True) if DOTS in group]
+        self.put(mode, batch is not None)
+        self.put_list(leading)
+
+
+def _unwrapped(type_: Type) -> tuple[Type, int]:
+    return (type_.elem, _OPTIONAL) if isinstance(type_, OptionalType) else (type_, 0)

@@ -1,0 +1,618 @@
+/* Runs the shape and dtype rules of operators: what rules/lowering.py compiled, over the arguments of one call.
+ *
+ * Words stand in prefix order: an operation, then its operands.  Every operation is read by the function that returns
+ * its kind (`integer`, `real`, `truth`, `dtype`, `shape`), so a word carries no type and a value needs no tag.
+ * Sizes are `Int`: int64_t, or a framework's symbolic integer for which the adapter specialises `RuleNumbers`.
+ *
+ * `Env` is what the rule sees of the call; `arg` counts the arguments of the schema, `item` the tensors of a list:
+ *   int64_t rank(int arg, int item);  Int dim(int arg, int item, int64_t k);  int dtype(int arg, int item);
+ *   bool is_none(int arg);            int64_t length(int arg);
+ *   Int int_value(int arg);           double float_value(int arg);           bool bool_value(int arg);
+ *   Int list_item(int arg, int64_t k); double float_item(int arg, int64_t k); bool bool_item(int arg, int64_t k);
+ *   int dtype_value(int arg);         std::string_view string_value(int arg);
+ */
+#ifndef OPBRIDGE_RULE_VM_H
+#define OPBRIDGE_RULE_VM_H
+
+#include <opbridge/abi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace opbridge {
+
+#define OB_FOR_EACH_RULE_OP(X)                                                                              \
+  X(CONSTANT) X(ARGUMENT) X(ITEM) X(IF) X(ADD) X(SUBTRACT) X(MULTIPLY) X(DIVIDE) X(FLOOR_DIVIDE)            \
+  X(CEIL_DIVIDE) X(MODULO) X(POWER) X(NEGATE) X(ABSOLUTE) X(MINIMUM) X(MAXIMUM) X(TRUNCATE) X(WIDEN)        \
+  X(RANK) X(DIM) X(LENGTH) X(SIZE) X(ELEMENT) X(SUM) X(PRODUCT) X(LIST) X(SHAPE) X(CONCATENATE) X(SLICE)    \
+  X(BROADCAST) X(DTYPE) X(PROMOTE) X(IF_PRESENT) X(EACH) X(IS_NONE) X(NOT) X(AND) X(OR) X(COMPARE)
+
+enum class RuleOp : int64_t {
+#define OB_RULE_OP(name) name,
+  OB_FOR_EACH_RULE_OP(OB_RULE_OP)
+#undef OB_RULE_OP
+};
+
+/* A rule that does not hold for the arguments of this call. */
+class RuleFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/* The arithmetic of a kind of integers; all a symbolic one has to supply. */
+template <class Int>
+struct RuleNumbers;
+
+template <>
+struct RuleNumbers<int64_t> {
+  static int64_t add(int64_t a, int64_t b) {
+    int64_t result;
+    return __builtin_add_overflow(a, b, &result) ? overflow() : result;
+  }
+  static int64_t subtract(int64_t a, int64_t b) {
+    int64_t result;
+    return __builtin_sub_overflow(a, b, &result) ? overflow() : result;
+  }
+  static int64_t multiply(int64_t a, int64_t b) {
+    int64_t result;
+    return __builtin_mul_overflow(a, b, &result) ? overflow() : result;
+  }
+  /* Towards minus infinity; b is not 0. */
+  static int64_t floor_divide(int64_t a, int64_t b) {
+    if (b == -1) return subtract(0, a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+  }
+  static bool equal(int64_t a, int64_t b) { return a == b; }
+  static bool less(int64_t a, int64_t b) { return a < b; }
+  /* Whether a size is wrong for sure; of a symbol the framework checks it itself. */
+  static bool known_negative(int64_t a) { return a < 0; }
+  /* An index or an exponent, which has to be a number now. */
+  static int64_t concrete(int64_t a) { return a; }
+  static double real(int64_t a) { return static_cast<double>(a); }
+  static std::string text(int64_t a) { return std::to_string(a); }
+  [[noreturn]] static int64_t overflow() { throw RuleFailure("a number does not fit in 64 bits"); }
+};
+
+/* A list of sizes that stays on the stack at any rank one meets. */
+template <class Int>
+class SmallShape {
+ public:
+  size_t size() const { return size_; }
+  Int* data() { return spilled_.empty() ? inline_ : spilled_.data(); }
+  const Int* data() const { return spilled_.empty() ? inline_ : spilled_.data(); }
+  Int& operator[](size_t i) { return data()[i]; }
+  const Int& operator[](size_t i) const { return data()[i]; }
+  const Int* begin() const { return data(); }
+  const Int* end() const { return data() + size_; }
+  void clear() {
+    size_ = 0;
+    spilled_.clear();
+  }
+  void push(Int value) {
+    if (size_ == kInline && spilled_.empty()) spilled_.assign(inline_, inline_ + kInline);
+    if (size_ >= kInline) {
+      spilled_.push_back(std::move(value));
+    } else {
+      inline_[size_] = std::move(value);
+    }
+    ++size_;
+  }
+
+ private:
+  static constexpr size_t kInline = 12;
+  size_t size_ = 0;
+  Int inline_[kInline] = {};
+  std::vector<Int> spilled_;
+};
+
+/* The twin of `promote` in rules/dtypes.py: a dtype code, or -1 where the two have no common type. */
+constexpr int promoted(int a, int b) {
+  if (a == b) return a;
+  const int low = a < b ? a : b, high = a < b ? b : a;
+  for (const int late : {OB_uint16, OB_uint32, OB_uint64}) {
+    if (low == late || high == late) return high >= OB_float16 && high <= OB_float64 ? high : -1;
+  }
+  if (low == OB_uint8 && high == OB_int8) return OB_int16;
+  if (low == OB_float16 && high == OB_bfloat16) return OB_float32;
+  if (low == OB_float64 && high == OB_complex64) return OB_complex128;
+  return high;
+}
+
+constexpr const char* dtype_name(int code) {
+  constexpr const char* names[] = {
+#define OB_DTYPE_NAME(code, name, bytes) #name,
+      OB_FOR_EACH_DTYPE(OB_DTYPE_NAME)
+#undef OB_DTYPE_NAME
+  };
+  return names[code];
+}
+
+template <class Int>
+std::string shape_text(const SmallShape<Int>& shape) {
+  std::string text = "[";
+  for (const Int& size : shape) text += (text.size() > 1 ? ", " : "") + RuleNumbers<Int>::text(size);
+  return text + "]";
+}
+
+template <class Int, class Env>
+class RuleReader {
+ public:
+  RuleReader(const int64_t* words, const Env& env) : next_(words), env_(env) {}
+
+  Int integer() {
+    switch (const RuleOp op = operation()) {
+      case RuleOp::CONSTANT:
+        return Int(word());
+      case RuleOp::ARGUMENT:
+        return env_.int_value(argument());
+      case RuleOp::ITEM: {
+        const int arg = argument();
+        return env_.list_item(arg, index(env_.length(arg)));
+      }
+      case RuleOp::IF:
+        return choose([this] { return integer(); });
+      case RuleOp::RANK: {
+        const Tensor tensor = this->tensor();
+        return Int(env_.rank(tensor.arg, tensor.item));
+      }
+      case RuleOp::DIM: {
+        const Tensor tensor = this->tensor();
+        return env_.dim(tensor.arg, tensor.item, index(env_.rank(tensor.arg, tensor.item)));
+      }
+      case RuleOp::LENGTH:
+        return Int(env_.length(argument()));
+      case RuleOp::SIZE:
+        return Int(static_cast<int64_t>(list().size()));
+      case RuleOp::ELEMENT: {
+        const Shape sizes = list();
+        return sizes[static_cast<size_t>(index(static_cast<int64_t>(sizes.size())))];
+      }
+      case RuleOp::SUM: {
+        Int total(0);
+        for (const Int& size : list()) total = N::add(total, size);
+        return total;
+      }
+      case RuleOp::PRODUCT: {
+        Int total(1);
+        for (const Int& size : list()) total = N::multiply(total, size);
+        return total;
+      }
+      case RuleOp::TRUNCATE:
+        return truncated(real());
+      case RuleOp::NEGATE:
+        return N::subtract(Int(0), integer());
+      case RuleOp::ABSOLUTE: {
+        const Int value = integer();
+        return N::less(value, Int(0)) ? N::subtract(Int(0), value) : value;
+      }
+      default:
+        return combined(op);
+    }
+  }
+
+  double real() {
+    switch (const RuleOp op = operation()) {
+      case RuleOp::CONSTANT: {
+        double value;
+        std::memcpy(&value, next_++, sizeof value);
+        return value;
+      }
+      case RuleOp::ARGUMENT:
+        return env_.float_value(argument());
+      case RuleOp::ITEM: {
+        const int arg = argument();
+        return env_.float_item(arg, index(env_.length(arg)));
+      }
+      case RuleOp::IF:
+        return choose([this] { return real(); });
+      case RuleOp::WIDEN:
+        return N::real(integer());
+      case RuleOp::NEGATE:
+        return -real();
+      case RuleOp::ABSOLUTE:
+        return std::fabs(real());
+      default:
+        return combined_real(op);
+    }
+  }
+
+  bool truth() {
+    switch (operation()) {
+      case RuleOp::CONSTANT:
+        return word() != 0;
+      case RuleOp::ARGUMENT:
+        return env_.bool_value(argument());
+      case RuleOp::ITEM: {
+        const int arg = argument();
+        return env_.bool_item(arg, index(env_.length(arg)));
+      }
+      case RuleOp::IF:
+        return choose([this] { return truth(); });
+      case RuleOp::IS_NONE:
+        return env_.is_none(static_cast<int>(word()));
+      case RuleOp::NOT:
+        return !truth();
+      case RuleOp::AND:
+        return truth() ? (word(), truth()) : (skip(), false);
+      case RuleOp::OR:
+        return truth() ? (skip(), true) : (word(), truth());
+      case RuleOp::COMPARE:
+        return compared();
+      default:
+        damaged();
+    }
+  }
+
+  int dtype() {
+    switch (operation()) {
+      case RuleOp::CONSTANT:
+        return static_cast<int>(word());
+      case RuleOp::ARGUMENT:
+        return env_.dtype_value(argument());
+      case RuleOp::IF:
+        return choose([this] { return dtype(); });
+      case RuleOp::DTYPE: {
+        const Tensor tensor = this->tensor();
+        return env_.dtype(tensor.arg, tensor.item);
+      }
+      case RuleOp::PROMOTE:
+        return promotion();
+      default:
+        damaged();
+    }
+  }
+
+  /* Appends to `out`. */
+  void shape(SmallShape<Int>& out) {
+    switch (operation()) {
+      case RuleOp::ARGUMENT: {
+        const int arg = argument();
+        for (int64_t k = 0, n = env_.length(arg); k < n; ++k) out.push(env_.list_item(arg, k));
+        return;
+      }
+      case RuleOp::IF:
+        return choose([&] { shape(out); });
+      case RuleOp::LIST:
+        for (int64_t n = word(); n > 0; --n) out.push(integer());
+        return;
+      case RuleOp::SHAPE: {
+        const Tensor tensor = this->tensor();
+        return append(tensor.arg, tensor.item, out);
+      }
+      case RuleOp::CONCATENATE:
+        shape(out);
+        return shape(out);
+      case RuleOp::SLICE:
+        return slice(out);
+      case RuleOp::BROADCAST:
+        return broadcast(out);
+      default:
+        damaged();
+    }
+  }
+
+ private:
+  using N = RuleNumbers<Int>;
+  using Shape = SmallShape<Int>;
+  struct Tensor {
+    int arg, item;
+  };
+
+  int64_t word() { return *next_++; }
+  RuleOp operation() { return static_cast<RuleOp>(word()); }
+  void skip() {
+    const int64_t n = word();
+    next_ += n;
+  }
+  [[noreturn]] static void damaged() { throw RuleFailure("the compiled rule is damaged"); }
+  [[noreturn]] static void fail(const std::string& message) { throw RuleFailure(message); }
+
+  int argument() {
+    const int arg = static_cast<int>(word());
+    if (env_.is_none(arg)) fail("the rule needs argument " + std::to_string(arg) + ", which is None");
+    return arg;
+  }
+
+  Tensor tensor() {
+    const int arg = argument();
+    return {arg, word() ? static_cast<int>(index(env_.length(arg))) : 0};
+  }
+
+  Shape list() {
+    Shape sizes;
+    shape(sizes);
+    return sizes;
+  }
+
+  int64_t index(int64_t n) {
+    const int64_t asked = N::concrete(integer());
+    const int64_t found = asked < 0 ? asked + n : asked;
+    if (found < 0 || found >= n) {
+      fail("index " + std::to_string(asked) + " is out of range, there are " + std::to_string(n));
+    }
+    return found;
+  }
+
+  template <class Read>
+  auto choose(Read read) -> decltype(read()) {
+    if (!truth()) {
+      skip();
+      word();
+      return read();
+    }
+    word();
+    if constexpr (std::is_void_v<decltype(read())>) {
+      read();
+      skip();
+    } else {
+      auto value = read();
+      skip();
+      return value;
+    }
+  }
+
+  Int combined(RuleOp op) {
+    const Int a = integer(), b = integer();
+    switch (op) {
+      case RuleOp::ADD:
+        return N::add(a, b);
+      case RuleOp::SUBTRACT:
+        return N::subtract(a, b);
+      case RuleOp::MULTIPLY:
+        return N::multiply(a, b);
+      case RuleOp::FLOOR_DIVIDE:
+        return floor_divided(a, b);
+      case RuleOp::CEIL_DIVIDE:
+        return N::subtract(Int(0), floor_divided(N::subtract(Int(0), a), b));
+      case RuleOp::MODULO:
+        return N::subtract(a, N::multiply(floor_divided(a, b), b));
+      case RuleOp::POWER:
+        return power(a, N::concrete(b));
+      case RuleOp::MINIMUM:
+        return N::less(b, a) ? b : a;
+      case RuleOp::MAXIMUM:
+        return N::less(a, b) ? b : a;
+      default:
+        damaged();
+    }
+  }
+
+  static Int floor_divided(const Int& a, const Int& b) {
+    if (N::equal(b, Int(0))) fail("division by zero");
+    return N::floor_divide(a, b);
+  }
+
+  static Int power(Int base, int64_t exponent) {
+    if (exponent < 0) fail("the power " + std::to_string(exponent) + " is negative");
+    Int result(1);
+    for (;;) {
+      if (exponent & 1) result = N::multiply(result, base);
+      if ((exponent >>= 1) == 0) return result;
+      base = N::multiply(base, base);
+    }
+  }
+
+  static Int truncated(double value) {
+    if (!std::isfinite(value)) fail("int() of a number that is not finite");
+    if (std::fabs(value) >= 0x1p63) fail("a number does not fit in 64 bits");
+    return Int(static_cast<int64_t>(value));
+  }
+
+  double combined_real(RuleOp op) {
+    const double a = real(), b = real();
+    switch (op) {
+      case RuleOp::ADD:
+        return a + b;
+      case RuleOp::SUBTRACT:
+        return a - b;
+      case RuleOp::MULTIPLY:
+        return a * b;
+      case RuleOp::DIVIDE:
+        if (b == 0) fail("division by zero");
+        return a / b;
+      case RuleOp::MINIMUM:
+        return b < a ? b : a;
+      case RuleOp::MAXIMUM:
+        return b > a ? b : a;
+      default:
+        damaged();
+    }
+  }
+
+  bool compared() {
+    const int64_t relation = word();
+    switch (word()) {
+      case 0: {
+        const Int a = integer(), b = integer();
+        switch (relation) {
+          case 0:
+            return N::equal(a, b);
+          case 1:
+            return !N::equal(a, b);
+          case 2:
+            return N::less(a, b);
+          case 3:
+            return !N::less(b, a);
+          case 4:
+            return N::less(b, a);
+          default:
+            return !N::less(a, b);
+        }
+      }
+      case 1: {
+        const double a = real(), b = real();
+        switch (relation) {
+          case 0:
+            return a == b;
+          case 1:
+            return a != b;
+          case 2:
+            return a < b;
+          case 3:
+            return a <= b;
+          case 4:
+            return a > b;
+          default:
+            return a >= b;
+        }
+      }
+      case 2: {
+        const bool a = truth(), b = truth();
+        return (a == b) == (relation == 0);
+      }
+      case 3: {
+        const int a = dtype(), b = dtype();
+        return (a == b) == (relation == 0);
+      }
+      case 4: {
+        const Shape a = list(), b = list();
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), N::equal) == (relation == 0);
+      }
+      default: {
+        const std::string_view a = text(), b = text();
+        return (a == b) == (relation == 0);
+      }
+    }
+  }
+
+  /* A literal's bytes are the words themselves. */
+  std::string_view text() {
+    if (operation() == RuleOp::ARGUMENT) return env_.string_value(argument());
+    const size_t size = static_cast<size_t>(word());
+    const std::string_view literal(reinterpret_cast<const char*>(next_), size);
+    next_ += (size + 7) / 8;
+    return literal;
+  }
+
+  int promotion() {
+    int result = -1;
+    const auto join = [&result](int dtype) {
+      const int joined = result < 0 ? dtype : promoted(result, dtype);
+      if (joined < 0) fail(std::string(dtype_name(result)) + " and " + dtype_name(dtype) + " have no common dtype");
+      result = joined;
+    };
+    each_operand([&](int arg, int item) { join(env_.dtype(arg, item)); }, [&] { join(dtype()); });
+    if (result < 0) fail("promote() is given no tensor");
+    return result;
+  }
+
+  void broadcast(Shape& out) {
+    Shape result;
+    bool any = false;
+    const auto join = [&](const Shape& other) {
+      result = any ? broadcasted(result, other) : other;
+      any = true;
+    };
+    each_operand(
+        [&](int arg, int item) {
+          Shape sizes;
+          append(arg, item, sizes);
+          join(sizes);
+        },
+        [&] { join(list()); });
+    if (!any) fail("broadcast() is given no tensor");
+    for (const Int& size : result) out.push(size);
+  }
+
+  /* The operands of broadcast() and promote(): `tensor` gets those of optional and list arguments, `other` reads. */
+  template <class OnTensor, class Other>
+  void each_operand(OnTensor on_tensor, Other other) {
+    for (int64_t n = word(); n > 0; --n) {
+      switch (static_cast<RuleOp>(*next_)) {
+        case RuleOp::IF_PRESENT: {
+          ++next_;
+          const int arg = static_cast<int>(word());
+          if (!env_.is_none(arg)) on_tensor(arg, 0);
+          break;
+        }
+        case RuleOp::EACH: {
+          ++next_;
+          const int arg = static_cast<int>(word());
+          const int64_t length = env_.is_none(arg) ? 0 : env_.length(arg);
+          for (int64_t item = 0; item < length; ++item) on_tensor(arg, static_cast<int>(item));
+          break;
+        }
+        default:
+          other();
+      }
+    }
+  }
+
+  static Shape broadcasted(const Shape& a, const Shape& b) {
+    const Shape& longer = a.size() >= b.size() ? a : b;
+    const Shape& shorter = a.size() >= b.size() ? b : a;
+    const size_t lead = longer.size() - shorter.size();
+    Shape result;
+    for (size_t i = 0; i < longer.size(); ++i) {
+      if (i < lead || N::equal(longer[i], shorter[i - lead]) || N::equal(shorter[i - lead], Int(1))) {
+        result.push(longer[i]);
+      } else if (N::equal(longer[i], Int(1))) {
+        result.push(shorter[i - lead]);
+      } else {
+        fail("shapes " + shape_text(a) + " and " + shape_text(b) + " do not broadcast");
+      }
+    }
+    return result;
+  }
+
+  void append(int arg, int item, Shape& out) {
+    for (int64_t k = 0, n = env_.rank(arg, item); k < n; ++k) out.push(env_.dim(arg, item, k));
+  }
+
+  /* Python's slices: negative bounds count from the end, and bounds beyond it are brought back. */
+  void slice(Shape& out) {
+    const int64_t present = word();
+    const Shape sizes = list();
+    int64_t given[3];
+    for (int bound = 0; bound < 3; ++bound) given[bound] = present >> bound & 1 ? N::concrete(integer()) : 0;
+    const int64_t n = static_cast<int64_t>(sizes.size()), step = present & 4 ? given[2] : 1;
+    if (step == 0) fail("a slice's step is zero");
+    const int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? n - 1 : n;
+    const auto bound = [&](int which, int64_t otherwise) {
+      if (!(present >> which & 1)) return otherwise;
+      return std::clamp(given[which] < 0 ? given[which] + n : given[which], lowest, highest);
+    };
+    const int64_t stop = bound(1, step < 0 ? lowest : highest);
+    // Compared by what is left, as a step may be so large that adding it overflows.
+    for (int64_t i = bound(0, step < 0 ? highest : lowest); step < 0 ? i > stop : i < stop;) {
+      out.push(sizes[static_cast<size_t>(i)]);
+      if (step < 0 ? step <= stop - i : step >= stop - i) return;
+      i += step;
+    }
+  }
+
+  const int64_t* next_;
+  const Env& env_;
+};
+
+/* A program is: the argument whose layout the output takes, or -1; the length of the shape's words; these; the dtype's. */
+inline const int64_t* checked_program(const int64_t* words, size_t n) {
+  if (n < 2 || words[1] < 1 || static_cast<size_t>(words[1]) >= n - 2) throw RuleFailure("the compiled rule is damaged");
+  return words;
+}
+
+inline int like_argument(const int64_t* words, size_t n) { return static_cast<int>(checked_program(words, n)[0]); }
+
+template <class Int, class Env>
+void evaluate_shape(const int64_t* words, size_t n, const Env& env, SmallShape<Int>& out) {
+  out.clear();
+  RuleReader<Int, Env>(checked_program(words, n) + 2, env).shape(out);
+  for (const Int& size : out) {
+    if (RuleNumbers<Int>::known_negative(size)) {
+      throw RuleFailure("the shape is " + shape_text(out) + ", and no size can be negative");
+    }
+  }
+}
+
+template <class Int, class Env>
+int evaluate_dtype(const int64_t* words, size_t n, const Env& env) {
+  return RuleReader<Int, Env>(checked_program(words, n) + 2 + words[1], env).dtype();
+}
+
+}  // namespace opbridge
+#endif

@@ -1,0 +1,126 @@
+// Outputs from the `out` rule, on real memory and on symbolic shapes alike.
+#pragma once
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/SymInt.h>
+
+#include "../rule_vm.h"
+#include "entry.h"
+
+namespace opbridge {
+
+template <>
+struct RuleNumbers<c10::SymInt> {
+  using Int = c10::SymInt;
+  static Int add(const Int& a, const Int& b) { return a + b; }
+  static Int subtract(const Int& a, const Int& b) { return a - b; }
+  static Int multiply(const Int& a, const Int& b) { return a * b; }
+  static Int floor_divide(const Int& a, const Int& b) {
+    const auto x = a.maybe_as_int(), y = b.maybe_as_int();
+    return x && y ? Int(RuleNumbers<int64_t>::floor_divide(*x, *y)) : a / b;
+  }
+  static bool equal(const Int& a, const Int& b) { return a == b; }
+  static bool less(const Int& a, const Int& b) { return a < b; }
+  static bool known_negative(const Int& a) { return a.maybe_as_int().value_or(0) < 0; }
+  static int64_t concrete(const Int& a) { return a.guard_int(__FILE__, __LINE__); }
+  static double real(const Int& a) { return static_cast<double>(a.guard_int(__FILE__, __LINE__)); }
+  static std::string text(const Int& a) {
+    const auto known = a.maybe_as_int();
+    return known ? std::to_string(*known) : a.toSymNode()->str();
+  }
+};
+
+}  // namespace opbridge
+
+namespace opbridge::torch_adapter {
+
+// What a compiled rule may ask of the arguments.
+struct ValueEnvironment {
+  const OpPlan& plan;
+  const c10::IValue* values;
+
+  at::Tensor tensor(int arg, int item) const {
+    const c10::IValue& value = values[arg];
+    if (value.isTensor()) return value.toTensor();
+    const auto items = value.toListRef();
+    if (item < 0) item += static_cast<int>(items.size());
+    if (item < 0 || item >= static_cast<int>(items.size()))
+      throw RuleFailure("the list '" + plan.args[arg].name + "' has " + std::to_string(items.size()) + " tensors");
+    return items[item].toTensor();
+  }
+  int64_t rank(int arg, int item) const { return tensor(arg, item).dim(); }
+  int dtype(int arg, int item) const { return dtype_code(tensor(arg, item).scalar_type()); }
+  bool is_none(int arg) const { return values[arg].isNone(); }
+  int64_t length(int arg) const { return static_cast<int64_t>(values[arg].toListRef().size()); }
+  double float_value(int arg) const { return values[arg].isInt() ? static_cast<double>(values[arg].toInt()) : values[arg].toDouble(); }
+  bool bool_value(int arg) const { return values[arg].toBool(); }
+  int dtype_value(int arg) const { return dtype_code(values[arg].toScalarType()); }
+  double float_item(int arg, int64_t k) const { return values[arg].toListRef()[k].toDouble(); }
+  bool bool_item(int arg, int64_t k) const { return values[arg].toListRef()[k].toBool(); }
+  std::string_view string_value(int arg) const { return values[arg].toStringRef(); }
+};
+
+struct ConcreteEnvironment : ValueEnvironment {
+  int64_t dim(int arg, int item, int64_t k) const { return tensor(arg, item).size(k); }
+  int64_t int_value(int arg) const { return values[arg].isInt() ? values[arg].toInt() : values[arg].toSymInt().guard_int(__FILE__, __LINE__); }
+  int64_t list_item(int arg, int64_t k) const {
+    const c10::IValue& item = values[arg].toListRef()[k];
+    return item.isInt() ? item.toInt() : item.toSymInt().guard_int(__FILE__, __LINE__);
+  }
+};
+
+struct SymbolicEnvironment : ValueEnvironment {
+  c10::SymInt dim(int arg, int item, int64_t k) const { return tensor(arg, item).sym_size(k); }
+  c10::SymInt int_value(int arg) const { return values[arg].toSymInt(); }
+  c10::SymInt list_item(int arg, int64_t k) const { return values[arg].toListRef()[k].toSymInt(); }
+};
+
+inline at::Tensor allocate(const Definition& definition, const OutPlan& out, const ValueEnvironment& environment,
+                           at::Device device) {
+  if (out.like_arg >= 0) {
+    const at::Tensor like = environment.tensor(static_cast<int>(out.like_arg), 0);
+    if (device.is_cpu()) return at::detail::empty_cpu(like.sizes(), like.scalar_type());
+    return at::empty(like.sizes(), like.options().memory_format(at::MemoryFormat::Contiguous));
+  }
+  const ConcreteEnvironment concrete{environment};
+  SmallShape<int64_t> shape;
+  at::ScalarType type;
+  try {
+    evaluate_shape<int64_t>(out.program.data(), out.program.size(), concrete, shape);
+    type = scalar_type(evaluate_dtype<int64_t>(out.program.data(), out.program.size(), concrete));
+  } catch (const RuleFailure& failure) {
+    throw Failure(call_error, definition.full_name + ": " + failure.what());
+  }
+  const at::IntArrayRef sizes(shape.data(), shape.size());
+  if (device.is_cpu()) return at::detail::empty_cpu(sizes, type);
+  return at::empty(sizes, at::TensorOptions().dtype(type).device(device));
+}
+
+// The Meta kernel: the same rule on SymInts, for fake tensors, compile and export.
+inline void run_meta(const Definition& definition, const c10::IValue* values, std::vector<c10::IValue>& results) {
+  const SymbolicEnvironment environment{{definition.plan, values}};
+  for (const OutPlan& out : definition.plan.outs) {
+    if (out.alias_arg >= 0) {
+      results.push_back(values[out.alias_arg]);
+      continue;
+    }
+    if (out.like_arg >= 0) {
+      const at::Tensor like = environment.tensor(static_cast<int>(out.like_arg), 0);
+      results.emplace_back(at::empty_symint(like.sym_sizes(), at::TensorOptions().dtype(like.scalar_type()).device(at::kMeta)));
+      continue;
+    }
+    SmallShape<c10::SymInt> shape;
+    at::ScalarType type;
+    try {
+      evaluate_shape<c10::SymInt>(out.program.data(), out.program.size(), environment, shape);
+      type = scalar_type(evaluate_dtype<c10::SymInt>(out.program.data(), out.program.size(), environment));
+    } catch (const RuleFailure& failure) {
+      throw Failure(call_error, definition.full_name + ": " + failure.what());
+    }
+    results.emplace_back(at::empty_symint(c10::SymIntArrayRef(shape.data(), shape.size()),
+                                          at::TensorOptions().dtype(type).device(at::kMeta)));
+  }
+}
+
+}  // namespace opbridge::torch_adapter

@@ -1,0 +1,37 @@
+// Everything that differs between the PyTorch versions we build against (2.10 to 2.15), in one place.
+#pragma once
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/version.h>
+
+#define OPBRIDGE_TORCH_AT_LEAST(major, minor) \
+  (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
+
+namespace opbridge::torch_adapter {
+
+// Graph nodes became intrusively counted in 2.13.
+#if OPBRIDGE_TORCH_AT_LEAST(2, 13)
+template <class T>
+using NodePtr = c10::intrusive_ptr<T>;
+
+template <class T, class... Args>
+NodePtr<T> make_node(Args&&... args) {
+  return c10::make_intrusive<T>(std::forward<Args>(args)...);
+}
+#else
+template <class T>
+using NodePtr = std::shared_ptr<T>;
+
+template <class T, class... Args>
+NodePtr<T> make_node(Args&&... args) {
+  return NodePtr<T>(new T(std::forward<Args>(args)...), torch::autograd::deleteNode);
+}
+#endif
+
+}  // namespace opbridge::torch_adapter
+
+// structmember.h's names, which Python 3.12 moved into Python.h with a prefix.
+#include <structmember.h>
+#define Py_T_PYSSIZET_ T_PYSSIZET
+#define Py_T_OBJECT_EX_ T_OBJECT_EX
+#define Py_READONLY_ READONLY

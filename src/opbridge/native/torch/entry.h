@@ -1,0 +1,124 @@
+// An operator registered with PyTorch, and the error every other file throws.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/utils/object_ptr.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../binding.h"
+#include "compat.h"
+
+namespace opbridge::torch_adapter {
+
+using Stack = torch::jit::Stack;
+
+// Python classes of opbridge.errors, set when the module is loaded.
+inline PyObject* call_error = nullptr;
+inline PyObject* kernel_error = nullptr;
+inline PyObject* unsupported_error = nullptr;
+
+// Reaches Python as the class given, through PyTorch's own translation.
+struct Failure : torch::PyTorchError {
+  Failure(PyObject* type, const std::string& message) : PyTorchError(message), type_(type) {}
+  PyObject* python_type() override { return type_; }
+
+ private:
+  PyObject* type_;
+};
+
+enum Device { kCpu, kCuda, kNpu, kDeviceCount };
+
+inline const char* const device_names[kDeviceCount] = {"cpu", "cuda", "npu"};
+
+// What an operator does, replaced as a whole when the user defines it again.  Never freed: calls in flight and saved
+// graphs may still hold the old one, and a definition is a few kilobytes.
+struct Definition {
+  OpPlan plan;
+  std::string full_name;
+  std::array<std::atomic<const Binding*>, kDeviceCount> kernels{};
+  PyObject* find_kernel = nullptr;  // (device: str) -> (address, signature address, symbol), asked once per device
+  bool differentiable = false;
+  bool mutates = false;
+  std::atomic<bool> warned_of_loop{false};
+  std::vector<char> saved_arg, saved_out;  // which tensors the formulas read
+};
+
+struct Entry {
+  std::atomic<const Definition*> definition{nullptr};
+  std::unique_ptr<c10::OperatorHandle> handle;
+  std::vector<c10::RegistrationHandleRAII> registrations;
+
+  const Definition& now() const { return *definition.load(std::memory_order_acquire); }
+};
+
+inline int32_t dtype_code(at::ScalarType type) {
+  switch (type) {
+    case at::kBool: return OB_bool;
+    case at::kByte: return OB_uint8;
+    case at::kChar: return OB_int8;
+    case at::kUInt16: return OB_uint16;
+    case at::kShort: return OB_int16;
+    case at::kUInt32: return OB_uint32;
+    case at::kInt: return OB_int32;
+    case at::kUInt64: return OB_uint64;
+    case at::kLong: return OB_int64;
+    case at::kHalf: return OB_float16;
+    case at::kBFloat16: return OB_bfloat16;
+    case at::kFloat: return OB_float32;
+    case at::kDouble: return OB_float64;
+    case at::kComplexFloat: return OB_complex64;
+    case at::kComplexDouble: return OB_complex128;
+    default: return -1;
+  }
+}
+
+inline at::ScalarType scalar_type(int64_t code) {
+  static constexpr at::ScalarType types[OB_DTYPE_COUNT] = {
+      at::kBool,   at::kByte, at::kChar, at::kUInt16,   at::kShort, at::kUInt32, at::kInt,          at::kUInt64,
+      at::kLong,   at::kHalf, at::kBFloat16, at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble};
+  return types[code];
+}
+
+inline bool differentiable_type(const at::Tensor& t) {
+  return at::isFloatingType(t.scalar_type()) || at::isComplexType(t.scalar_type());
+}
+
+// Calls visit(tensor) for every defined tensor behind a value: a tensor, an optional one, or a list of either.
+template <class Visit>
+void each_tensor(const c10::IValue& value, Visit&& visit) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& t : value.toTensorVector())
+      if (t.defined()) visit(t);
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef()) each_tensor(item, visit);
+  }
+}
+
+// Maps every tensor behind a value, keeping its form.
+template <class Map>
+c10::IValue map_tensors(const c10::IValue& value, Map&& map) {
+  if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(map(value.toTensor())) : value;
+  if (value.isTensorList()) {
+    std::vector<at::Tensor> mapped;
+    for (const at::Tensor& t : value.toTensorVector()) mapped.push_back(map(t));
+    return mapped;
+  }
+  if (value.isList()) {
+    c10::List<std::optional<at::Tensor>> mapped;
+    for (const c10::IValue& item : value.toListRef())
+      mapped.push_back(item.isTensor() ? std::optional<at::Tensor>(map(item.toTensor())) : std::nullopt);
+    return mapped;
+  }
+  return value;
+}
+
+}  // namespace opbridge::torch_adapter

@@ -1,0 +1,282 @@
+// Runs an operator's own kernel: allocates its outputs and makes the C call.  Below autograd, on real memory.
+#pragma once
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "allocate.h"
+#include "entry.h"
+
+namespace opbridge::torch_adapter {
+
+struct KernelHost {
+  ScratchArena cpu;
+  std::vector<at::Tensor> device_blocks;
+  at::Device device = at::kCPU;
+
+  static void* scratch(void* self, size_t bytes) noexcept try {
+    auto& host = *static_cast<KernelHost*>(self);
+    if (host.device.is_cpu()) return host.cpu.take(bytes);
+    const auto size = static_cast<int64_t>(bytes) + 1;
+    host.device_blocks.push_back(at::empty({size}, at::TensorOptions().dtype(at::kByte).device(host.device)));
+    return host.device_blocks.back().mutable_data_ptr();
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+
+  // PyTorch's own pool: its thread count, and no second set of threads beside it.
+  static void parallel(void*, int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t), void* state) {
+    at::parallel_for(0, n, grain, [&](int64_t begin, int64_t end) { body(state, begin, end); });
+  }
+};
+
+// The operator's kernel for a device, asked of Python the first time.
+inline const Binding& kernel_for(const Definition& definition, Device device) {
+  const Binding* found = definition.kernels[device].load(std::memory_order_acquire);
+  if (found) return *found;
+
+  pybind11::gil_scoped_acquire gil;
+  found = definition.kernels[device].load(std::memory_order_acquire);
+  if (found) return *found;
+  PyObject* answer = PyObject_CallFunction(definition.find_kernel, "s", device_names[device]);
+  if (!answer) throw python_error();
+  auto owner = THPObjectPtr(answer);
+  unsigned long long address = 0, signature = 0;
+  const char* symbol = nullptr;
+  if (!PyArg_ParseTuple(answer, "KKs", &address, &signature, &symbol)) throw python_error();
+  auto binding = std::make_unique<Binding>();
+  binding->function = reinterpret_cast<ob_kernel>(address);
+  binding->signature = reinterpret_cast<const ob_signature*>(signature);
+  binding->symbol = symbol;
+  const std::string misfit = bind(definition.plan, *binding);
+  if (!misfit.empty()) throw Failure(kernel_error, misfit);
+  found = binding.release();
+  const_cast<Definition&>(definition).kernels[device].store(found, std::memory_order_release);
+  return *found;
+}
+
+// A mutable argument the kernel cannot write in place, and the copy it writes instead.
+struct WriteBack {
+  at::Tensor destination, copy;
+};
+
+class KernelCall {
+ public:
+  KernelCall(const Definition& definition, const Binding& kernel, at::Device device)
+      : definition_(definition), kernel_(kernel) {
+    host_.device = device;
+  }
+
+  // `values`: the arguments in schema order, replaced by nothing; results are appended to `results`.
+  void run(const c10::IValue* values, std::vector<c10::IValue>& results) {
+    const OpPlan& plan = definition_.plan;
+    size_t tensor_argument = 0;
+    for (size_t i = 0; i < plan.args.size(); ++i) {
+      const ArgPlan& arg = plan.args[i];
+      if (arg.is_tensor())
+        tensor_value(arg, values[i], kernel_.strided[tensor_argument++] != 0);
+      else
+        attribute(arg, values[i]);
+    }
+    invocation_.inputs_end();
+    if (definition_.mutates) check_overlap(values);
+
+    Small<at::Tensor, 4> outputs;
+    const ValueEnvironment environment{plan, values};
+    for (const OutPlan& out : plan.outs) {
+      if (out.alias_arg >= 0) continue;
+      outputs.push_back(allocate(definition_, out, environment, host_.device));
+      add(outputs.data()[outputs.size() - 1]);
+    }
+
+    HostServices services;
+    services.scratch = KernelHost::scratch;
+    services.parallel = KernelHost::parallel;
+    services.host = &host_;
+    std::string error;
+    if (host_.device.is_cpu()) {
+      error = invocation_.run(kernel_, definition_.full_name.c_str(), services, any_strided_);
+    } else {
+      const c10::DeviceGuard guard(host_.device);
+      const c10::impl::VirtualGuardImpl device_type(host_.device.type());
+      services.stream = device_type.getStream(host_.device).native_handle();
+      services.device_type = host_.device.is_cuda() ? OB_DEVICE_CUDA : OB_DEVICE_NPU;
+      services.device_index = host_.device.index();
+      error = invocation_.run(kernel_, definition_.full_name.c_str(), services, any_strided_);
+    }
+    if (!error.empty()) throw Failure(kernel_error, error);
+
+    for (const WriteBack& back : write_backs_) back.destination.copy_(back.copy);
+    size_t next = 0;
+    for (const OutPlan& out : plan.outs) {
+      if (out.alias_arg >= 0)
+        results.push_back(values[out.alias_arg]);
+      else
+        results.emplace_back(std::move(outputs.data()[next++]));
+    }
+  }
+
+ private:
+  void tensor_value(const ArgPlan& arg, const c10::IValue& value, bool strided) {
+    const auto first = invocation_.tensor_count();
+    if (value.isNone()) {
+      invocation_.missing_tensor();
+      invocation_.args.push_back({OB_ARG_NONE, 0, {}});
+    } else if (value.isTensor()) {
+      input(arg, value.toTensor(), strided);
+      invocation_.args.push_back({OB_ARG_TENSOR, 1, {first}});
+    } else {
+      if (value.isTensorList()) {
+        for (const at::Tensor& t : value.toTensorVector()) input(arg, t, strided);
+      } else {
+        for (const c10::IValue& item : value.toListRef()) {
+          if (item.isNone())
+            invocation_.missing_tensor();
+          else
+            input(arg, item.toTensor(), strided);
+        }
+      }
+      const auto count = static_cast<int32_t>(invocation_.tensor_count() - first);
+      invocation_.args.push_back({OB_ARG_TENSORS, count, {first}});
+    }
+  }
+
+  void input(const ArgPlan& arg, const at::Tensor& given, bool strided) {
+    if (!given.defined()) {
+      invocation_.missing_tensor();
+      return;
+    }
+    if (given.device() != host_.device)
+      throw Failure(kernel_error, definition_.full_name + ": argument '" + arg.name + "' is on " + given.device().str() +
+                                      ", the others are on " + host_.device.str() + "; move it there with .to(\"" +
+                                      host_.device.str() + "\")");
+    if (given.layout() != at::kStrided)
+      throw Failure(kernel_error, definition_.full_name + ": argument '" + arg.name +
+                                      "' is a sparse tensor; kernels take dense ones, call .to_dense() first");
+    if (strided || given.is_contiguous()) {
+      any_strided_ |= strided;
+      add(given);
+      return;
+    }
+    held_.push_back(given.contiguous());
+    if (arg.has(kMutable)) write_backs_.push_back({given, held_.back()});
+    add(held_.back());
+  }
+
+  void add(const at::Tensor& t) {
+    const int32_t code = dtype_code(t.scalar_type());
+    if (code < 0)
+      throw Failure(kernel_error, definition_.full_name + ": no kernel interface for dtype " + toString(t.scalar_type()));
+    // Read-only access would keep copy-on-write memory shared, but which parameters a bare kernel writes is not known.
+    invocation_.tensor(t.numel() ? t.mutable_data_ptr() : nullptr, static_cast<int>(t.dim()), t.sizes().data(),
+                       t.strides().data(), code);
+  }
+
+  void attribute(const ArgPlan& arg, const c10::IValue& value) {
+    ob_arg out{OB_ARG_NONE, 0, {}};
+    if (value.isNone()) {
+    } else if (arg.kind == Kind::DType) {
+      out.kind = OB_ARG_DTYPE;
+      out.v.i = dtype_code(value.toScalarType());
+    } else if (value.isInt()) {
+      out.kind = arg.kind == Kind::Bool ? OB_ARG_BOOL : OB_ARG_INT;
+      out.v.i = value.toInt();
+    } else if (value.isSymInt()) {
+      out.kind = OB_ARG_INT;
+      out.v.i = value.toSymInt().guard_int(__FILE__, __LINE__);
+    } else if (value.isDouble()) {
+      out.kind = OB_ARG_FLOAT;
+      out.v.d = value.toDouble();
+    } else if (value.isBool()) {
+      out.kind = OB_ARG_BOOL;
+      out.v.i = value.toBool();
+    } else if (value.isString()) {
+      const std::string& text = value.toStringRef();
+      out.kind = OB_ARG_STRING;
+      out.count = static_cast<int32_t>(text.size());
+      out.v.s = text.c_str();
+    } else if (value.isList() && arg.has(kList)) {
+      list_attribute(arg, value, out);
+    }
+    if (arg.kind == Kind::Float && out.kind == OB_ARG_INT) {
+      out.kind = OB_ARG_FLOAT;
+      out.v.d = static_cast<double>(out.v.i);
+    }
+    invocation_.args.push_back(out);
+  }
+
+  void list_attribute(const ArgPlan& arg, const c10::IValue& value, ob_arg& out) {
+    out.count = static_cast<int32_t>(value.toListRef().size());
+    if (arg.kind == Kind::Int) {
+      ints_.emplace_back();
+      for (const c10::IValue& item : value.toListRef())
+        ints_.back().push_back(item.isInt() ? item.toInt() : item.toSymInt().guard_int(__FILE__, __LINE__));
+      out.kind = OB_ARG_INTS;
+      out.v.ints = ints_.back().data();
+    } else if (arg.kind == Kind::Float) {
+      floats_.push_back(value.toDoubleVector());
+      out.kind = OB_ARG_FLOATS;
+      out.v.floats = floats_.back().data();
+    } else if (arg.kind == Kind::Bool) {
+      bools_.emplace_back();
+      for (const c10::IValue& item : value.toListRef()) bools_.back().push_back(item.toBool());
+      out.kind = OB_ARG_BOOLS;
+      out.v.bools = bools_.back().data();
+    }
+  }
+
+  // A kernel reads one argument while it writes another: the same memory in both gives results that depend on timing.
+  void check_overlap(const c10::IValue* values) {
+    const OpPlan& plan = definition_.plan;
+    for (size_t i = 0; i < plan.args.size(); ++i) {
+      if (!plan.args[i].has(kMutable)) continue;
+      each_tensor(values[i], [&](const at::Tensor& written) {
+        if (at::has_internal_overlap(written.unsafeGetTensorImpl()) == at::MemOverlap::Yes)
+          overlap(plan.args[i].name, "itself: several of its elements are one memory location");
+        for (size_t j = 0; j < plan.args.size(); ++j) {
+          if (j == i || !plan.args[j].is_tensor()) continue;
+          each_tensor(values[j], [&](const at::Tensor& read) {
+            const auto status = at::get_overlap_status(written, read);
+            if (status == at::MemOverlapStatus::Partial || status == at::MemOverlapStatus::Full)
+              overlap(plan.args[i].name, "'" + plan.args[j].name + "'");
+          });
+        }
+      });
+    }
+  }
+
+  [[noreturn]] void overlap(const std::string& written, const std::string& other) const {
+    throw Failure(kernel_error, definition_.full_name + ": argument '" + written + "' is written to and shares memory with " +
+                                    other + "; pass a .clone()");
+  }
+
+  const Definition& definition_;
+  const Binding& kernel_;
+  KernelHost host_;
+  Invocation invocation_;
+  bool any_strided_ = false;
+  // Keep alive what the invocation points into; deques would do, but these stay empty in most calls.
+  std::vector<at::Tensor> held_;
+  std::vector<WriteBack> write_backs_;
+  std::vector<std::vector<int64_t>> ints_;
+  std::vector<std::vector<double>> floats_;
+  std::vector<std::vector<uint8_t>> bools_;
+};
+
+inline void run_kernel(const Definition& definition, Device which, const c10::IValue* values,
+                       std::vector<c10::IValue>& results) {
+  at::Device device = at::kCPU;
+  if (which != kCpu) {
+    for (size_t i = 0; i < definition.plan.args.size(); ++i)
+      each_tensor(values[i], [&](const at::Tensor& t) {
+        if (device.is_cpu()) device = t.device();
+      });
+  }
+  KernelCall(definition, kernel_for(definition, which), device).run(values, results);
+}
+
+}  // namespace opbridge::torch_adapter

@@ -1,0 +1,251 @@
+// The PyTorch adapter: compiled once per PyTorch version, it registers any operator from its plan.  No operator ever
+// includes a PyTorch header.
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+#include <torch/library.h>
+
+#include <unordered_map>
+
+#include "python.h"
+#include "transforms.h"
+
+namespace opbridge::torch_adapter {
+namespace {
+
+template <class Run>
+struct Functor final : c10::OperatorKernel {
+  Functor(Entry* entry, Run run) : entry_(entry), run_(run) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+    run_(entry_->now(), op, keys, stack);
+  }
+
+ private:
+  Entry* entry_;
+  Run run_;
+};
+
+// From values on the stack to results on the stack.
+template <class Run>
+void on_values(const Definition& definition, Stack* stack, Run&& run) {
+  const size_t first = stack->size() - definition.plan.args.size();
+  std::vector<c10::IValue> results;
+  run(stack->data() + first, results);
+  stack->resize(first);
+  for (c10::IValue& result : results) stack->push_back(std::move(result));
+}
+
+template <class Run>
+void implement(Entry& entry, c10::DispatchKey key, Run run) {
+  auto functor = std::make_unique<Functor<Run>>(&entry, run);
+  entry.registrations.push_back(c10::Dispatcher::singleton().registerImpl(
+      entry.handle->operator_name(), key, c10::KernelFunction::makeFromBoxedFunctor(std::move(functor)), std::nullopt,
+      nullptr, "opbridge"));
+}
+
+template <Device device>
+void on_device(const Definition& definition, const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+  on_values(definition, stack, [&](const c10::IValue* values, std::vector<c10::IValue>& results) {
+    run_kernel(definition, device, values, results);
+  });
+}
+
+void on_meta(const Definition& definition, const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+  on_values(definition, stack, [&](const c10::IValue* values, std::vector<c10::IValue>& results) {
+    run_meta(definition, values, results);
+  });
+}
+
+void on_autograd(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  run_autograd(definition, op, keys, stack);
+}
+
+void on_write(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  run_version_bump(definition, op, keys, stack);
+}
+
+void on_vmap(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  BatchRule(definition, op, stack).run();
+}
+
+void on_autocast(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  run_autocast(definition, op, stack);
+}
+
+// With no tensor among its arguments an operator has no device to dispatch on; it makes its outputs on the CPU.
+void on_no_tensor(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const auto local = c10::impl::tls_local_dispatch_key_set();
+  if (local.included_.has(c10::DispatchKey::Meta)) return on_meta(definition, op, keys, stack);
+  on_device<kCpu>(definition, op, keys, stack);
+}
+
+void implement_all(Entry& entry) {
+  const Definition& definition = entry.now();
+  bool any_tensor = false;
+  for (const ArgPlan& arg : definition.plan.args) any_tensor |= arg.is_tensor();
+  implement(entry, c10::DispatchKey::CPU, on_device<kCpu>);
+  implement(entry, c10::DispatchKey::CUDA, on_device<kCuda>);
+  implement(entry, c10::DispatchKey::PrivateUse1, on_device<kNpu>);
+  implement(entry, c10::DispatchKey::Meta, on_meta);
+  if (!any_tensor) return implement(entry, c10::DispatchKey::BackendSelect, on_no_tensor);
+  implement(entry, c10::DispatchKey::Autograd, on_autograd);
+  implement(entry, c10::DispatchKey::FuncTorchBatched, on_vmap);
+  for (const auto key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA, c10::DispatchKey::AutocastPrivateUse1})
+    implement(entry, key, on_autocast);
+  if (definition.mutates) implement(entry, c10::DispatchKey::ADInplaceOrView, on_write);
+}
+
+std::unordered_map<std::string, Entry>& entries() {
+  static auto* const table = new std::unordered_map<std::string, Entry>;  // never torn down: PyTorch may outlive us
+  return *table;
+}
+
+std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) {
+  auto definition = std::make_unique<Definition>();
+  definition->full_name = plan.full_name();
+  definition->differentiable = !plan.formulas.empty();
+  for (const ArgPlan& arg : plan.args) definition->mutates |= arg.has(kMutable);
+  definition->saved_arg.assign(plan.args.size(), 0);
+  definition->saved_out.assign(plan.outs.size(), 0);
+  for (const int64_t i : plan.saved_args) definition->saved_arg[i] = 1;
+  for (const int64_t i : plan.saved_outs) definition->saved_out[i] = 1;
+  definition->plan = std::move(plan);
+  Py_INCREF(find_kernel);
+  definition->find_kernel = find_kernel;
+  return definition;
+}
+
+// Registers the operator, or swaps what it does; the old schema's text where that changed.
+std::string define(std::unique_ptr<Definition> definition) {
+  Entry& entry = entries()[definition->full_name];
+  const Definition* old = entry.definition.load(std::memory_order_acquire);
+  std::string old_schema;
+  if (old && old->plan.schema == definition->plan.schema) {
+    entry.definition.store(definition.release(), std::memory_order_release);
+    return {};
+  }
+  if (old) {
+    old_schema = old->plan.schema;
+    entry.registrations.clear();
+    entry.handle.reset();
+  }
+  auto& dispatcher = c10::Dispatcher::singleton();
+  entry.registrations.push_back(
+      dispatcher.registerDef(torch::jit::parseSchema(definition->plan.schema), "opbridge", {at::Tag::pt2_compliant_tag}));
+  entry.handle = std::make_unique<c10::OperatorHandle>(
+      dispatcher.findSchemaOrThrow(definition->plan.qualified_name().c_str(), definition->plan.overload.c_str()));
+  entry.definition.store(definition.release(), std::memory_order_release);
+  implement_all(entry);
+  return old_schema;
+}
+
+// define(plan: bytes, index: int, find_kernel) -> str
+PyObject* py_define(PyObject*, PyObject* args) {
+  HANDLE_TH_ERRORS
+  PyObject* bytes = nullptr;
+  long long index = 0;
+  PyObject* find_kernel = nullptr;
+  if (!PyArg_ParseTuple(args, "SLO", &bytes, &index, &find_kernel)) return nullptr;
+  PlanReader plan(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)));
+  const std::string old = define(make_definition(plan.read(index), find_kernel));
+  return PyUnicode_FromStringAndSize(old.data(), static_cast<Py_ssize_t>(old.size()));
+  END_HANDLE_TH_ERRORS
+}
+
+void callable_dealloc(PyObject* object) {
+  auto* self = reinterpret_cast<CallableObject*>(object);
+  PyTypeObject* type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  if (self->weakrefs) PyObject_ClearWeakRefs(object);
+  Py_CLEAR(self->general);
+  Py_CLEAR(self->names);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+int callable_traverse(PyObject* object, visitproc visit, void* arg) {
+  auto* self = reinterpret_cast<CallableObject*>(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->general);
+  return 0;
+}
+
+PyMemberDef callable_members[] = {
+    {"__vectorcalloffset__", Py_T_PYSSIZET_, offsetof(CallableObject, vectorcall), Py_READONLY_, nullptr},
+    {"__weaklistoffset__", Py_T_PYSSIZET_, offsetof(CallableObject, weakrefs), Py_READONLY_, nullptr},
+    {"general", Py_T_OBJECT_EX_, offsetof(CallableObject, general), Py_READONLY_, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot callable_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(callable_dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(callable_traverse)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_members, callable_members},
+                                {0, nullptr}};
+
+PyType_Spec callable_spec = {"opbridge.torch_adapter.Callable", sizeof(CallableObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC, callable_slots};
+
+PyTypeObject* callable_type = nullptr;
+
+// callable(full_name: str, general) -> Callable
+PyObject* py_callable(PyObject*, PyObject* args) {
+  HANDLE_TH_ERRORS
+  const char* name = nullptr;
+  PyObject* general = nullptr;
+  if (!PyArg_ParseTuple(args, "sO", &name, &general)) return nullptr;
+  const auto found = entries().find(name);
+  if (found == entries().end()) throw Failure(call_error, std::string(name) + " is not defined");
+  const std::vector<ArgPlan>& plan = found->second.now().plan.args;
+  THPObjectPtr names(PyTuple_New(static_cast<Py_ssize_t>(plan.size())));
+  if (!names) return nullptr;
+  for (size_t i = 0; i < plan.size(); ++i) {
+    PyObject* text = PyUnicode_InternFromString(plan[i].name.c_str());
+    if (!text) return nullptr;
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), text);
+  }
+  auto* self = PyObject_GC_New(CallableObject, callable_type);
+  if (!self) return nullptr;
+  self->vectorcall = call;
+  self->entry = &found->second;
+  Py_INCREF(general);
+  self->general = general;
+  self->names = names.release();
+  self->weakrefs = nullptr;
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
+  return reinterpret_cast<PyObject*>(self);
+  END_HANDLE_TH_ERRORS
+}
+
+// defined() -> list[str]
+PyObject* py_defined(PyObject*, PyObject*) {
+  HANDLE_TH_ERRORS
+  THPObjectPtr list(PyList_New(0));
+  if (!list) return nullptr;
+  for (const auto& [name, entry] : entries()) {
+    THPObjectPtr text(PyUnicode_FromString(name.c_str()));
+    if (!text || PyList_Append(list.get(), text.get()) < 0) return nullptr;
+  }
+  return list.release();
+  END_HANDLE_TH_ERRORS
+}
+
+PyMethodDef methods[] = {{"define", py_define, METH_VARARGS, "Register an operator from its plan, or swap what it does."},
+                         {"callable", py_callable, METH_VARARGS, "The fast callable of a defined operator."},
+                         {"defined", py_defined, METH_NOARGS, "The names of all defined operators."},
+                         {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, "opbridge_torch_adapter", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace opbridge::torch_adapter
+
+PyMODINIT_FUNC PyInit_opbridge_torch_adapter() {
+  using namespace opbridge::torch_adapter;
+  THPObjectPtr errors(PyImport_ImportModule("opbridge.errors"));
+  if (!errors) return nullptr;
+  for (const auto& [name, place] : {std::pair{"CallError", &call_error}, {"KernelError", &kernel_error}, {"UnsupportedError", &unsupported_error}}) {
+    *place = PyObject_GetAttrString(errors.get(), name);
+    if (!*place) return nullptr;
+  }
+  callable_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&callable_spec));
+  if (!callable_type) return nullptr;
+  return PyModule_Create(&module_definition);
+}

@@ -1,0 +1,181 @@
+// The object behind `op(x, y)` for PyTorch tensors: plain arguments go straight to the operator, anything unusual goes
+// through torch.ops, which knows every rule of PyTorch's own calls and words its own errors.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "autograd.h"
+#include "kernel.h"
+
+namespace opbridge::torch_adapter {
+
+struct CallableObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Entry* entry;
+  PyObject* general;    // torch.ops.ns.name.overload
+  PyObject* names;      // tuple of interned argument names
+  PyObject* weakrefs;
+};
+
+enum class Parsed { Yes, Unusual };
+
+inline Parsed parse_list(const ArgPlan& arg, PyObject* object, c10::IValue& out) {
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return Parsed::Unusual;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  PyObject** items = PySequence_Fast_ITEMS(object);
+  if (arg.kind == Kind::Int) {
+    std::vector<int64_t> values;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (!PyLong_CheckExact(items[i])) return Parsed::Unusual;
+      int overflow = 0;
+      values.push_back(PyLong_AsLongLongAndOverflow(items[i], &overflow));
+      if (overflow) return Parsed::Unusual;
+    }
+    out = std::move(values);
+    return Parsed::Yes;
+  }
+  if (arg.kind == Kind::Float) {
+    std::vector<double> values;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (!PyFloat_CheckExact(items[i])) return Parsed::Unusual;
+      values.push_back(PyFloat_AS_DOUBLE(items[i]));
+    }
+    out = std::move(values);
+    return Parsed::Yes;
+  }
+  if (arg.kind == Kind::Tensor && !arg.has(kElementOptional)) {
+    std::vector<at::Tensor> values;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (!THPVariable_CheckExact(items[i])) return Parsed::Unusual;
+      values.push_back(THPVariable_Unpack(items[i]));
+    }
+    out = std::move(values);
+    return Parsed::Yes;
+  }
+  return Parsed::Unusual;
+}
+
+inline Parsed parse(const ArgPlan& arg, PyObject* object, c10::IValue& out) {
+  if (object == Py_None && arg.has(kOptional)) {
+    out = c10::IValue();
+    return Parsed::Yes;
+  }
+  if (arg.has(kList)) return parse_list(arg, object, out);
+  switch (arg.kind) {
+    case Kind::Tensor:
+      if (!THPVariable_CheckExact(object)) return Parsed::Unusual;
+      out = THPVariable_Unpack(object);
+      return Parsed::Yes;
+    case Kind::Float:
+      if (!PyFloat_CheckExact(object)) return Parsed::Unusual;
+      out = PyFloat_AS_DOUBLE(object);
+      return Parsed::Yes;
+    case Kind::Int: {
+      if (!PyLong_CheckExact(object)) return Parsed::Unusual;
+      int overflow = 0;
+      out = static_cast<int64_t>(PyLong_AsLongLongAndOverflow(object, &overflow));
+      return overflow ? Parsed::Unusual : Parsed::Yes;
+    }
+    case Kind::Bool:
+      if (object != Py_True && object != Py_False) return Parsed::Unusual;
+      out = object == Py_True;
+      return Parsed::Yes;
+    default: return Parsed::Unusual;
+  }
+}
+
+// Lays Python arguments out in schema order.
+inline Parsed parse_call(const CallableObject* self, const Definition& definition, PyObject* const* args, size_t n,
+                         PyObject* keywords, std::vector<c10::IValue>& values) {
+  const std::vector<ArgPlan>& plan = definition.plan.args;
+  if (n > plan.size()) return Parsed::Unusual;
+  values.resize(plan.size());
+  const Py_ssize_t n_keywords = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  Py_ssize_t used = 0;
+  for (size_t i = 0; i < plan.size(); ++i) {
+    PyObject* object = nullptr;
+    if (i < n) {
+      if (plan[i].has(kKeywordOnly)) return Parsed::Unusual;
+      object = args[i];
+    } else {
+      for (Py_ssize_t k = 0; k < n_keywords; ++k)
+        if (PyTuple_GET_ITEM(keywords, k) == PyTuple_GET_ITEM(self->names, i)) {
+          object = args[n + static_cast<size_t>(k)];
+          ++used;
+          break;
+        }
+    }
+    if (object) {
+      if (parse(plan[i], object, values[i]) != Parsed::Yes) return Parsed::Unusual;
+    } else {
+      const auto& fallback = self->entry->handle->schema().arguments()[i].default_value();
+      if (!fallback) return Parsed::Unusual;
+      values[i] = *fallback;
+    }
+  }
+  return used == n_keywords ? Parsed::Yes : Parsed::Unusual;
+}
+
+// Whether nothing but the CPU kernel and autograd could want to see this call.
+inline bool plain_cpu(const Definition& definition, const std::vector<c10::IValue>& values) {
+  c10::DispatchKeySet keys;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (definition.plan.args[i].is_tensor())
+      each_tensor(values[i], [&](const at::Tensor& t) { keys = keys | t.key_set(); });
+  const auto local = c10::impl::tls_local_dispatch_key_set();
+  keys = (keys | local.included_) - local.excluded_;
+  constexpr c10::DispatchKeySet plain({c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradCPU});
+  return keys.has(c10::DispatchKey::CPU) && (keys - plain).empty() && !at::hasCallbacks();
+}
+
+inline PyObject* wrap_results(std::vector<c10::IValue>& results) {
+  if (results.empty()) Py_RETURN_NONE;
+  if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]).toTensor());
+  THPObjectPtr tuple(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
+  if (!tuple) return nullptr;
+  for (size_t i = 0; i < results.size(); ++i) {
+    PyObject* item = THPVariable_Wrap(std::move(results[i]).toTensor());
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple.release();
+}
+
+inline PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* keywords) {
+  auto* self = reinterpret_cast<CallableObject*>(object);
+  HANDLE_TH_ERRORS
+  const Definition& definition = self->entry->now();
+  std::vector<c10::IValue> values;
+  if (at::impl::torch_function_mode_enabled() ||
+      parse_call(self, definition, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords, values) != Parsed::Yes)
+    return PyObject_Vectorcall(self->general, args, nargsf, keywords);
+
+  std::vector<c10::IValue> results;
+  {
+    const pybind11::gil_scoped_release no_gil;
+    // An operator that writes to an argument also counts versions: the dispatcher's keys see to that.
+    if (definition.mutates || !plain_cpu(definition, values)) {
+      self->entry->handle->callBoxed(values);
+      results = std::move(values);
+    } else {
+      const Demand demand(definition, values.data());
+      if (!demand.gradient && !demand.tangent) {
+        run_kernel(definition, kCpu, values.data(), results);
+      } else {
+        const c10::IValue* given = values.data();
+        differentiate(definition, demand, values, results, [&](std::vector<c10::IValue>& out) {
+          const at::AutoDispatchBelowAutograd below;
+          run_kernel(definition, kCpu, given, out);
+        });
+      }
+    }
+  }
+  return wrap_results(results);
+  END_HANDLE_TH_ERRORS
+}
+
+}  // namespace opbridge::torch_adapter

@@ -1,0 +1,182 @@
+// torch.func.vmap and autocast.
+#pragma once
+
+#include <ATen/autocast_mode.h>
+#include <ATen/functorch/BatchedTensorImpl.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+
+#include "entry.h"
+
+namespace opbridge::torch_adapter {
+
+// A tensor as this level of vmap sees it.
+struct Batched {
+  at::Tensor value;
+  std::optional<int64_t> dim;
+
+  int64_t rank() const { return value.dim() - (dim ? 1 : 0); }
+};
+
+class BatchRule {
+ public:
+  BatchRule(const Definition& definition, const c10::OperatorHandle& op, Stack* stack)
+      : definition_(definition), op_(op), stack_(stack), first_(stack->size() - definition.plan.args.size()) {}
+
+  void run() {
+    const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::FuncTorchBatched);
+    // The innermost batch any argument carries; outer ones are met again below.  (The stack of transforms knows it
+    // too, but its header includes a library that PyTorch does not ship.)
+    for (size_t i = 0; i < count(); ++i)
+      each_tensor(argument(i), [&](const at::Tensor& t) {
+        if (const auto* batched = at::functorch::maybeGetBatchedImpl(t)) level_ = std::max(level_, batched->level());
+      });
+    for (size_t i = 0; i < count(); ++i)
+      each_tensor(argument(i), [&](const at::Tensor& t) {
+        const Batched b = look(t);
+        if (b.dim) size_ = b.value.sym_size(*b.dim);
+        rank_ = std::max(rank_, b.rank());
+      });
+    refuse_unbatched_writes();
+    if (at_once())
+      whole();
+    else
+      loop();
+  }
+
+ private:
+  size_t count() const { return definition_.plan.args.size(); }
+  c10::IValue& argument(size_t i) { return (*stack_)[first_ + i]; }
+
+  Batched look(const at::Tensor& t) const {
+    const auto* batched = at::functorch::maybeGetBatchedImpl(t);
+    if (!batched || batched->level() != level_) return {t, std::nullopt};
+    return {batched->value(), batched->bdim()};
+  }
+
+  // Whether one call over the tensors with a leading batch dimension means the same as a call for each slice.
+  bool at_once() {
+    const OpPlan& plan = definition_.plan;
+    if (plan.batch == Batch::Loop) return false;
+    bool fits = true;
+    for (size_t i = 0; i < count(); ++i) {
+      const bool leading = std::find(plan.batched_args.begin(), plan.batched_args.end(), i) != plan.batched_args.end();
+      each_tensor(argument(i), [&](const at::Tensor& t) {
+        const Batched b = look(t);
+        // Without a broadcasting rule the kernel expects equal ranks; padding would change what it sees.
+        if (plan.batch == Batch::Elementwise) fits &= b.rank() == rank_ || broadcasts();
+        if (plan.batch == Batch::Leading) fits &= leading || !b.dim;
+      });
+    }
+    return fits;
+  }
+
+  bool broadcasts() const {
+    for (const OutPlan& out : definition_.plan.outs)
+      if (out.like_arg >= 0 || out.alias_arg >= 0) return false;
+    return true;
+  }
+
+  void refuse_unbatched_writes() {
+    for (size_t i = 0; i < count(); ++i)
+      if (definition_.plan.args[i].has(kMutable))
+        each_tensor(argument(i), [&](const at::Tensor& t) {
+          if (!look(t).dim)
+            throw Failure(unsupported_error, definition_.full_name + ": vmap cannot write a batch into '" +
+                                                 definition_.plan.args[i].name +
+                                                 "', which has no batch dimension; batch it too (in_dims)");
+        });
+  }
+
+  at::Tensor lead(const at::Tensor& t) const {
+    const Batched b = look(t);
+    at::Tensor value = b.dim ? b.value.movedim(*b.dim, 0) : b.value.unsqueeze(0);
+    if (definition_.plan.batch == Batch::Elementwise)
+      for (int64_t r = b.rank(); r < rank_; ++r) value = value.unsqueeze(1);
+    if (b.dim) return value;
+    std::vector<c10::SymInt> sizes = value.sym_sizes().vec();
+    sizes[0] = size_;
+    return value.expand_symint(sizes);
+  }
+
+  void whole() {
+    const OpPlan& plan = definition_.plan;
+    const std::vector<c10::IValue> given(stack_->begin() + static_cast<std::ptrdiff_t>(first_), stack_->end());
+    for (size_t i = 0; i < count(); ++i) {
+      const bool leading = plan.batch == Batch::Elementwise ||
+                           std::find(plan.batched_args.begin(), plan.batched_args.end(), i) != plan.batched_args.end();
+      argument(i) = map_tensors(argument(i), [&](const at::Tensor& t) { return leading ? lead(t) : look(t).value; });
+    }
+    op_.callBoxed(stack_);
+    for (size_t i = 0; i < plan.outs.size(); ++i) {
+      c10::IValue& result = (*stack_)[first_ + i];
+      if (plan.outs[i].alias_arg >= 0)
+        result = given[plan.outs[i].alias_arg];
+      else
+        result = at::functorch::makeBatched(result.toTensor(), 0, level_);
+    }
+  }
+
+  void loop() {
+    const OpPlan& plan = definition_.plan;
+    if (!plan.batch_declared && !warned().exchange(true))
+      TORCH_WARN(definition_.full_name, " has no `batch` rule that covers this call: vmap runs it once for each of the ",
+                 size_, " slices. Say `batch: elementwise` or a pattern such as `... h, h -> ... h` to make it one call, or `batch: loop` to accept it.");
+    const std::vector<c10::IValue> given(stack_->begin() + static_cast<std::ptrdiff_t>(first_), stack_->end());
+    stack_->resize(first_);
+    const int64_t n = size_.guard_int(__FILE__, __LINE__);
+    std::vector<std::vector<at::Tensor>> slices(plan.outs.size());
+    if (n == 0)
+      throw Failure(unsupported_error, definition_.full_name + ": vmap over zero slices needs a `batch` rule other than loop");
+    for (int64_t k = 0; k < n; ++k) {
+      Stack one;
+      for (const c10::IValue& value : given)
+        one.push_back(map_tensors(value, [&](const at::Tensor& t) {
+          const Batched b = look(t);
+          return b.dim ? b.value.select(*b.dim, k) : b.value;
+        }));
+      op_.callBoxed(&one);
+      for (size_t i = 0; i < one.size(); ++i) slices[i].push_back(one[i].toTensor());
+    }
+    for (size_t i = 0; i < plan.outs.size(); ++i) {
+      if (plan.outs[i].alias_arg >= 0)
+        stack_->push_back(given[plan.outs[i].alias_arg]);
+      else
+        stack_->push_back(at::functorch::makeBatched(at::stack(slices[i]), 0, level_));
+    }
+  }
+
+  std::atomic<bool>& warned() const { return const_cast<Definition&>(definition_).warned_of_loop; }
+
+  const Definition& definition_;
+  const c10::OperatorHandle& op_;
+  Stack* stack_;
+  size_t first_;
+  int64_t level_ = 0, rank_ = 0;
+  c10::SymInt size_;
+};
+
+// Under autocast, floating tensors of mixed dtypes go to the widest among them, as PyTorch's promoting operators do;
+// an operator that is called with one dtype keeps it.
+inline void run_autocast(const Definition& definition, const c10::OperatorHandle& op, Stack* stack) {
+  const c10::impl::ExcludeDispatchKeyGuard guard(c10::autocast_dispatch_keyset);
+  const size_t first = stack->size() - definition.plan.args.size();
+  std::optional<at::ScalarType> widest;
+  bool mixed = false;
+  for (size_t i = 0; i < definition.plan.args.size(); ++i)
+    each_tensor((*stack)[first + i], [&](const at::Tensor& t) {
+      if (!t.is_floating_point() || t.scalar_type() == at::kDouble) return;
+      mixed |= widest && *widest != t.scalar_type();
+      widest = widest ? at::promoteTypes(*widest, t.scalar_type()) : t.scalar_type();
+    });
+  if (mixed)
+    for (size_t i = 0; i < definition.plan.args.size(); ++i)
+      if (!definition.plan.args[i].has(kMutable))
+        (*stack)[first + i] = map_tensors((*stack)[first + i], [&](const at::Tensor& t) {
+          return t.is_floating_point() && t.scalar_type() != at::kDouble ? t.to(*widest) : t;
+        });
+  op.callBoxed(stack);
+}
+
+}  // namespace opbridge::torch_adapter

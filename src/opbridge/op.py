@@ -1,0 +1,139 @@
+"""An operator and a library of them, as a user holds them.
+
+The waist knows no framework and no compiler: what an operator does is behind `Runtime`, which the loader provides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from opbridge.errors import CallError, did_you_mean
+
+if TYPE_CHECKING:
+    from opbridge.manifest import OpSpec
+    from opbridge.rules import Rules
+    from opbridge.schema import Schema
+
+
+class Runtime(Protocol):
+    """What stands behind the operators of one library."""
+
+    def spec(self, index: int) -> OpSpec: ...
+
+    def schema_text(self, index: int) -> str: ...
+
+    def view(self, index: int, framework: str) -> Any: ...
+
+    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any: ...
+
+    def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]: ...
+
+
+class Op:
+    """One operator, callable with the tensors of any framework.
+
+    `op.torch`, `op.numpy`, `op.mindspore` and `op.jax` are the frameworks' own objects for it.
+    """
+
+    name: str
+    """Namespace, name and overload: `mylib::scaled_add` or `mylib::scaled_add.out`."""
+
+    def bind(self, runtime: Runtime, index: int) -> None:
+        """Make this operator do what another definition of the same name says."""
+        self._runtime = runtime
+        self._index = index
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._runtime.callable_for(self._index, self, args, kwargs)(*args, **kwargs)
+
+    @property
+    def spec(self) -> OpSpec:
+        return self._runtime.spec(self._index)
+
+    @property
+    def schema(self) -> Schema:
+        return self.spec.schema
+
+    @property
+    def rules(self) -> Rules:
+        return self.spec.rules
+
+    @property
+    def torch(self) -> Any:
+        """The operator in `torch.ops`."""
+        return self._runtime.view(self._index, "torch")
+
+    @property
+    def numpy(self) -> Any:
+        """A function of arrays that also takes `out=`."""
+        return self._runtime.view(self._index, "numpy")
+
+    @property
+    def mindspore(self) -> Any:
+        return self._runtime.view(self._index, "mindspore")
+
+    @property
+    def jax(self) -> Any:
+        return self._runtime.view(self._index, "jax")
+
+    def __repr__(self) -> str:
+        return f"<Op {self._runtime.schema_text(self._index)}>"
+
+    # One name is one operator in a process, so a copy is the operator itself, and another process opens it by name.
+    def __copy__(self) -> Op:
+        return self
+
+    def __deepcopy__(self, _: dict[int, object]) -> Op:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Op], tuple[object, ...]]:
+        return self._runtime.reopen(self._index)
+
+
+class OpLibrary:
+    """The operators of one manifest: `lib.name`, or `lib["name.overload"]`."""
+
+    def __init__(self, namespace: str, names: tuple[str, ...], get: Callable[[int], Op]) -> None:
+        self.namespace = namespace
+        self._index = {name.removeprefix(f"{namespace}::"): place for place, name in enumerate(names)}
+        self._get = get
+
+    def __getitem__(self, name: str) -> Op:
+        if name in self._index:
+            return self._get(self._index[name])
+        overloads = [known for known in self._index if known.startswith(f"{name}.")]
+        if len(overloads) == 1:
+            return self._get(self._index[overloads[0]])
+        if overloads:
+            choices = ", ".join(f'lib["{known}"]' for known in overloads)
+            raise CallError(f"{self.namespace}::{name} has several overloads: {choices}")
+        hint = did_you_mean(name, self._index) or f"it has: {', '.join(list(self._index)[:20])}"
+        raise CallError(f"library '{self.namespace}' has no operator '{name}'; {hint}")
+
+    def __getattr__(self, name: str) -> Op:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except CallError as error:
+            raise _NoSuchOperator(str(error)) from None
+
+    def __iter__(self) -> Iterator[Op]:
+        return map(self._get, self._index.values())
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name for name in self._index if "." not in name)]
+
+    def __repr__(self) -> str:
+        return f"<OpLibrary {self.namespace}: {len(self)} operators>"
+
+
+class _NoSuchOperator(CallError, AttributeError):
+    """So that hasattr(lib, name) and getattr(lib, name, default) mean what they mean elsewhere."""
