@@ -28,12 +28,15 @@ class _Source:
         return self.path.suffix == ".so"
 
     @property
-    def output(self) -> Path:
+    def library(self) -> Path:
+        """What the library is called below the folder that -o names."""
         path = Path(self.name)
         return path if self.is_built else path.with_name(f"{path.stem}_{self.device}.so")
 
-    def request(self, portable: bool) -> BuildRequest:
-        return BuildRequest((self.path,), self.output.name, portable=portable, language=language_of(self.device))
+    def request(self, root: Path, portable: bool) -> BuildRequest:
+        """What loading the manifest asks for too, so that it then finds the library in the cache."""
+        output = f"{self.path.stem}.so"
+        return BuildRequest((self.path,), output, portable=portable, language=language_of(self.device), root=root)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,14 +59,17 @@ def run(options: argparse.Namespace) -> int:
         language_of(options.device)
     ready = [source for source in sources if source.device in LANGUAGES]
     to_build = [source for source in ready if not source.is_built]
-    _check_outputs(ready)
-    built = build_many([source.request(portable=options.output is not None) for source in to_build])
+    if options.output:
+        _check_names(ready)
+    built = build_many(
+        [source.request(options.manifest.parent, portable=options.output is not None) for source in to_build]
+    )
     libraries = dict(zip(to_build, built, strict=True))
     for source in sources:
         print(f"{source.name}  {_outcome(source, libraries.get(source))}")
         if options.output and source in ready:
             library = libraries[source].path if source in libraries else source.path
-            copy_atomically(library, options.output / source.output)
+            copy_atomically(library, options.output / source.library)
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return 0
@@ -79,12 +85,12 @@ def _sources(manifest: Manifest, device: str | None) -> list[_Source]:
     return list(sources)
 
 
-def _check_outputs(sources: Iterable[_Source]) -> None:
+def _check_names(sources: Iterable[_Source]) -> None:
     taken: dict[Path, _Source] = {}
     for source in sources:
-        other = taken.setdefault(source.output, source)
+        other = taken.setdefault(source.library, source)
         if other is not source:
-            raise InputError(f"{other.name} and {source.name} would both become {source.output}", hint="rename one")
+            raise InputError(f"{other.name} and {source.name} would both become {source.library}", hint="rename one")
 
 
 def _outcome(source: _Source, library: BuiltLibrary | None) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from opbridge.errors import UnsupportedError
-
-LANGUAGES = {"cpu": "c++"}
+from opbridge.sources.store import LANGUAGES
 
 
 def language_of(device: str) -> str:
