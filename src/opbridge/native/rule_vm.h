@@ -26,11 +26,12 @@
 
 namespace opbridge {
 
-#define OB_FOR_EACH_RULE_OP(X)                                                                              \
-  X(CONSTANT) X(ARGUMENT) X(ITEM) X(IF) X(ADD) X(SUBTRACT) X(MULTIPLY) X(DIVIDE) X(FLOOR_DIVIDE)            \
-  X(CEIL_DIVIDE) X(MODULO) X(POWER) X(NEGATE) X(ABSOLUTE) X(MINIMUM) X(MAXIMUM) X(TRUNCATE) X(WIDEN)        \
-  X(RANK) X(DIM) X(LENGTH) X(SIZE) X(ELEMENT) X(SUM) X(PRODUCT) X(LIST) X(SHAPE) X(CONCATENATE) X(SLICE)    \
-  X(BROADCAST) X(DTYPE) X(PROMOTE) X(IF_PRESENT) X(EACH) X(IS_NONE) X(NOT) X(AND) X(OR) X(COMPARE)
+#define OB_FOR_EACH_RULE_OP(X)                                                                                         \
+  X(CONSTANT)                                                                                                          \
+  X(ARGUMENT) X(ITEM) X(IF) X(ADD) X(SUBTRACT) X(MULTIPLY) X(DIVIDE) X(FLOOR_DIVIDE) X(CEIL_DIVIDE) X(MODULO) X(POWER) \
+      X(NEGATE) X(ABSOLUTE) X(MINIMUM) X(MAXIMUM) X(TRUNCATE) X(WIDEN) X(RANK) X(DIM) X(LENGTH) X(SIZE) X(ELEMENT)     \
+          X(SUM) X(PRODUCT) X(LIST) X(SHAPE) X(CONCATENATE) X(SLICE) X(BROADCAST) X(DTYPE) X(PROMOTE) X(IF_PRESENT)    \
+              X(EACH) X(IS_NONE) X(NOT) X(AND) X(OR) X(COMPARE)
 
 enum class RuleOp : int64_t {
 #define OB_RULE_OP(name) name,
@@ -590,9 +591,11 @@ class RuleReader {
   const Env& env_;
 };
 
-/* A program is: the argument whose layout the output takes, or -1; the length of the shape's words; these; the dtype's. */
+/* A program is: the argument whose layout the output takes, or -1; the length of the shape's words; these; the dtype's.
+ */
 inline const int64_t* checked_program(const int64_t* words, size_t n) {
-  if (n < 2 || words[1] < 1 || static_cast<size_t>(words[1]) >= n - 2) throw RuleFailure("the compiled rule is damaged");
+  if (n < 2 || words[1] < 1 || static_cast<size_t>(words[1]) >= n - 2)
+    throw RuleFailure("the compiled rule is damaged");
   return words;
 }
 

@@ -1,0 +1,54 @@
+"""The rules of an operator (`out`, `derivatives`, `batch`, `shard`, `flops`): parsed once, run by every framework.
+
+docs/rules.md describes the language.
+"""
+
+from __future__ import annotations
+
+from opbridge.rules.arrays import ARRAY_FUNCTIONS, ArrayFunction, Parameter
+from opbridge.rules.derivatives import Backward, Derivative
+from opbridge.rules.dimensions import Batch, Dimensions, Shard
+from opbridge.rules.dtypes import DTYPE_CODES, DTYPES, promote
+from opbridge.rules.evaluation import evaluate
+from opbridge.rules.formulas import Formula, formula_environment
+from opbridge.rules.model import Rules
+from opbridge.rules.outputs import (
+    Like,
+    OutRule,
+    Program,
+    ShapeDtype,
+    compile_out,
+    evaluate_out,
+    evaluate_size,
+    parse_out,
+)
+from opbridge.rules.parser import parse_expression
+from opbridge.rules.syntax import Expr
+
+__all__ = [
+    "ARRAY_FUNCTIONS",
+    "DTYPES",
+    "DTYPE_CODES",
+    "ArrayFunction",
+    "Backward",
+    "Batch",
+    "Derivative",
+    "Dimensions",
+    "Expr",
+    "Formula",
+    "Like",
+    "OutRule",
+    "Parameter",
+    "Program",
+    "Rules",
+    "ShapeDtype",
+    "Shard",
+    "compile_out",
+    "evaluate",
+    "evaluate_out",
+    "evaluate_size",
+    "formula_environment",
+    "parse_expression",
+    "parse_out",
+    "promote",
+]

@@ -1,0 +1,157 @@
+"""Runs shape and dtype expressions in Python; rule_vm.h is the same in C++, failure by failure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opbridge.errors import RuleError
+from opbridge.rules.dtypes import DTYPES, promote
+from opbridge.rules.evaluation import Evaluator
+from opbridge.rules.kinds import Kind, kind_of
+from opbridge.rules.syntax import Call, Compare, Expr, Name
+from opbridge.schema import Schema
+
+Shape = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """What a rule sees of a tensor."""
+
+    shape: Shape
+    dtype: str
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+class _Tensors(tuple[_Tensor, ...]):
+    """A list of tensors, which may be empty and yet is no shape."""
+
+    __slots__ = ()
+
+
+class SizeEvaluator(Evaluator):
+    def __init__(self, schema: Schema, arguments: Mapping[str, Any], dtype_name: Callable[[Any], str]) -> None:
+        def tensor(value: Any) -> _Tensor:
+            return _Tensor(tuple(value.shape), dtype_name(value.dtype))
+
+        def seen(kind: Kind, value: Any) -> Any:
+            if value is None:
+                return None
+            if kind is Kind.TENSORS:
+                return _Tensors(map(tensor, value))
+            return tensor(value) if kind is Kind.TENSOR else dtype_name(value) if kind is Kind.DTYPE else value
+
+        environment = {
+            argument.name: seen(kind_of(argument.type), arguments[argument.name]) for argument in schema.arguments
+        }
+        super().__init__(environment, _FUNCTIONS)
+        self.tensors = {argument.name for argument in schema.tensor_arguments}
+
+    def shape(self, expr: Expr) -> Shape:
+        shape: Shape = self.run(expr)
+        for size in shape:
+            # A symbolic size is not an int, and the framework's own to check.
+            if isinstance(size, int) and size < 0:
+                raise RuleError(f"the shape is {list(shape)}, and no size can be negative")
+            if isinstance(size, int) and size >= 2**63:
+                raise RuleError("a number does not fit in 64 bits")
+        return shape
+
+    def run(self, node: Expr) -> Any:
+        match node:
+            case Compare("is" | "is not" as op, Name(id)):
+                return (self.environment[id] is None) == (op == "is")
+        try:
+            return super().run(node)
+        except ZeroDivisionError:
+            raise RuleError("division by zero") from None
+
+    def name(self, name: str) -> Any:
+        value = super().name(name)
+        if value is None:
+            raise RuleError(f"the rule needs '{name}', which is None")
+        return value
+
+    def binary(self, op: str, left: Any, right: Any) -> Any:
+        if op == "**" and right < 0:
+            raise RuleError(f"the power {right} is negative")
+        return super().binary(op, left, right)
+
+    def call(self, node: Call) -> Any:
+        combine = _COMBINATIONS.get(node.name)
+        return super().call(node) if combine is None else combine([self._operand(arg) for arg in node.args])
+
+    def _operand(self, arg: Expr) -> Any:
+        """Of a missing tensor, None rather than a failure."""
+        return self.environment[arg.id] if isinstance(arg, Name) and arg.id in self.tensors else self.run(arg)
+
+
+def _parts(operands: list[Any], attribute: str) -> list[Any]:
+    parts: list[Any] = []
+    for operand in operands:
+        if isinstance(operand, _Tensors):
+            parts.extend(getattr(tensor, attribute) for tensor in operand)
+        elif operand is not None:
+            parts.append(getattr(operand, attribute) if isinstance(operand, _Tensor) else operand)
+    if not parts:
+        raise RuleError(f"{'broadcast' if attribute == 'shape' else 'promote'}() is given no tensor")
+    return parts
+
+
+def _broadcast(operands: list[Any]) -> Shape:
+    first, *rest = _parts(operands, "shape")
+    result = tuple(first)
+    for other in rest:
+        result = _broadcast_two(result, tuple(other))
+    return result
+
+
+def _broadcast_two(a: Shape, b: Shape) -> Shape:
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    lead = len(longer) - len(shorter)
+    sizes = list(longer[:lead])
+    for m, n in zip(longer[lead:], shorter, strict=True):
+        if m == n or n == 1:
+            sizes.append(m)
+        elif m == 1:
+            sizes.append(n)
+        else:
+            raise RuleError(f"shapes {list(a)} and {list(b)} do not broadcast")
+    return tuple(sizes)
+
+
+def _promote(operands: list[Any]) -> str:
+    result, *rest = _parts(operands, "dtype")
+    for other in rest:
+        joined = promote(result, other)
+        if joined is None:
+            raise RuleError(f"{result} and {other} have no common dtype")
+        result = joined
+    return str(result)
+
+
+def _truncate(value: Any) -> Any:
+    try:
+        return math.trunc(value)
+    except (OverflowError, ValueError):
+        raise RuleError("int() of a number that is not finite") from None
+
+
+_COMBINATIONS: dict[str, Callable[[list[Any]], Any]] = {"broadcast": _broadcast, "promote": _promote}
+_FUNCTIONS: dict[str, Any] = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "int": _truncate,
+    "len": len,
+    "sum": sum,
+    "prod": math.prod,
+    "ceil_div": lambda a, b: -(-a // b),
+    **{name: name for name in DTYPES},
+}

@@ -1,0 +1,240 @@
+"""The syntax tree of a rule, and how it prints: `parse_expression(str(tree)) == tree`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(10)
+"""How tightly an operator binds; an operand that binds less than its place asks for is put in parentheses."""
+
+BINARY_LEVEL = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "@": PRODUCT, "**": POWER}
+BOOLEAN_LEVEL = {"or": OR, "and": AND}
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A node; `offset` says where it stands in the text it was parsed from."""
+
+    offset: int = field(default=0, compare=False, repr=False, kw_only=True)
+
+    @property
+    def level(self) -> int:
+        return ATOM
+
+    def children(self) -> Iterator[Expr]:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            for child in value if isinstance(value, tuple) else (value,):
+                node = child[1] if isinstance(child, tuple) else child
+                if isinstance(node, Expr):
+                    yield node
+
+    def walk(self) -> Iterator[Expr]:
+        """This node and all below it, without recursion, so that any depth can be measured."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(node.children())
+
+    def rewritten(self, change: Callable[[Expr], Expr]) -> Expr:
+        """The same tree with `change` applied to every node, those below first."""
+
+        def rewrite(value: Any) -> Any:
+            if isinstance(value, Expr):
+                return value.rewritten(change)
+            return tuple(map(rewrite, value)) if isinstance(value, tuple) else value
+
+        return change(replace(self, **{item.name: rewrite(getattr(self, item.name)) for item in fields(self)}))
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expr):
+    id: str
+
+    def __str__(self) -> str:
+        return self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Int(Expr):
+    value: int
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Float(Expr):
+    value: float
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bool(Expr):
+    value: bool
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Str(Expr):
+    value: str
+
+    def __str__(self) -> str:
+        return '"' + self.value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@dataclass(frozen=True, slots=True)
+class NoneLiteral(Expr):
+    def __str__(self) -> str:
+        return "None"
+
+
+@dataclass(frozen=True, slots=True)
+class Dots(Expr):
+    """`...` in an index."""
+
+    def __str__(self) -> str:
+        return "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Expr):
+    value: Expr
+    name: str
+
+    def __str__(self) -> str:
+        # `1.shape` would read as the number `1.` and a name.
+        value = f"({self.value})" if isinstance(self.value, (Int, Float)) else _operand(self.value, ATOM)
+        return f"{value}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Expr):
+    start: Expr | None
+    stop: Expr | None
+    step: Expr | None
+
+    def __str__(self) -> str:
+        start, stop, step = ("" if part is None else str(part) for part in (self.start, self.stop, self.step))
+        # `n::abs(k)` would read as a call of the operator `abs` of `n`.
+        return f"{start}:{stop or (start and ' ')}:{step}" if step else f"{start}:{stop}"
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Expr):
+    value: Expr
+    items: tuple[Expr, ...]
+
+    def __str__(self) -> str:
+        return f"{_operand(self.value, ATOM)}[{_joined(self.items)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Expr):
+    items: tuple[Expr, ...]
+
+    def __str__(self) -> str:
+        return f"[{_joined(self.items)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expr):
+    """`-x` or `not x`."""
+
+    op: str
+    operand: Expr
+
+    @property
+    def level(self) -> int:
+        return NOT if self.op == "not" else NEGATION
+
+    def __str__(self) -> str:
+        return f"{'not ' if self.op == 'not' else self.op}{_operand(self.operand, self.level)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    op: str
+    left: Expr
+    right: Expr
+
+    @property
+    def level(self) -> int:
+        return BINARY_LEVEL[self.op]
+
+    def __str__(self) -> str:
+        # `**` binds to the right and takes a bare minus there, as in Python; all others bind to the left.
+        left, right = (ATOM, NEGATION) if self.op == "**" else (self.level, self.level + 1)
+        return f"{_operand(self.left, left)} {self.op} {_operand(self.right, right)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Expr):
+    """One comparison; `is` and `is not` have `None` on their right."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+    @property
+    def level(self) -> int:
+        return COMPARISON
+
+    def __str__(self) -> str:
+        return f"{_operand(self.left, COMPARISON + 1)} {self.op} {_operand(self.right, COMPARISON + 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class BoolOp(Expr):
+    op: str
+    left: Expr
+    right: Expr
+
+    @property
+    def level(self) -> int:
+        return BOOLEAN_LEVEL[self.op]
+
+    def __str__(self) -> str:
+        return f"{_operand(self.left, self.level)} {self.op} {_operand(self.right, self.level + 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class IfElse(Expr):
+    body: Expr
+    condition: Expr
+    orelse: Expr
+
+    @property
+    def level(self) -> int:
+        return TERNARY
+
+    def __str__(self) -> str:
+        return f"{_operand(self.body, OR)} if {_operand(self.condition, OR)} else {self.orelse}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A function by its plain name, or an operator as `ns::name` or `ns::name.overload`."""
+
+    name: str
+    args: tuple[Expr, ...]
+    kwargs: tuple[tuple[str, Expr], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join([*map(str, self.args), *(f'{key}={value}' for key, value in self.kwargs)])})"
+
+
+def _operand(node: Expr, level: int) -> str:
+    return f"({node})" if node.level < level else str(node)
+
+
+def _joined(nodes: tuple[Expr, ...]) -> str:
+    return ", ".join(map(str, nodes))
