@@ -355,6 +355,7 @@ class TestBounds:
     def test_runs_by_itself_when_the_bound_is_passed(self, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
         old = self.fill(cache, 5)
         monkeypatch.setenv("OPBRIDGE_CACHE_SIZE", "2K")
+        os.utime(cache.root / "collected", (0, 0))
         cache.fetch(key("new"), writes("text"))
         assert [path.exists() for path in old] == [False, False, False, False, True]
 

@@ -9,6 +9,7 @@ version finds the old result.
     store/ab/<first key>/<result key>/         one entry: files, and entry.json with the hash of each
     building/<first key>.<random>              work in progress of whoever holds the lock of the first key
     locks/<first key>
+    collected                                  its time is that of the last look for what to remove
 
 Nothing is flushed to the disk: an entry's hashes are checked at every use, so whatever a crash left half-written is
 built again.  Entries appear by one rename, and a lock dies with its process, so there is no state to repair.
@@ -150,7 +151,7 @@ class Cache:
                     if path is None:
                         path = self._build(first, build, roots)
                 if not hit:
-                    self.gc()
+                    self._gc_now_and_then()
         return Entry(path, Key(path.name), hit, time.perf_counter() - started)
 
     def fetch_value(self, key: Key, make: Callable[[], bytes]) -> bytes:
@@ -258,6 +259,13 @@ class Cache:
             temporary.rename(self._folder(first) / "index")
         finally:
             remove(temporary)
+
+    def _gc_now_and_then(self) -> None:
+        """What was used within the grace stays anyway, so looking through all entries more often is for nothing."""
+        stamp = self.root / "collected"
+        if not stamp.exists() or stamp.stat().st_mtime < time.time() - _GRACE_SECONDS:
+            stamp.touch()
+            self.gc()
 
     def _collect(self, max_bytes: int, unused_since: float) -> list[StoredEntry]:
         if self._read_only():

@@ -64,7 +64,7 @@ def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
 
 def _build(request: BuildRequest, cache: Cache, progress: Progress, compilers: Compilers | None) -> BuiltLibrary:
     toolchain = toolchain_for(request.language)
-    request = _absolute(request)
+    request = absolute(request)
     _check_sources(request, toolchain)
 
     def work(folder: Path) -> Dependencies:
@@ -80,16 +80,18 @@ def _build(request: BuildRequest, cache: Cache, progress: Progress, compilers: C
     return BuiltLibrary(entry.path / request.output, entry.seconds, entry.hit, log)
 
 
-def _absolute(request: BuildRequest) -> BuildRequest:
-    def absolute(path: Path) -> Path:
+def absolute(request: BuildRequest) -> BuildRequest:
+    """The request as a toolchain takes it: independent of the current folder, with opbridge's headers."""
+
+    def full(path: Path) -> Path:
         return Path(os.path.abspath(path))
 
-    sources = tuple(map(absolute, request.sources))
+    sources = tuple(map(full, request.sources))
     return replace(
         request,
         sources=sources,
-        include_dirs=(*map(absolute, request.include_dirs), INCLUDE),
-        root=absolute(request.root) if request.root else replace(request, sources=sources).project,
+        include_dirs=(*map(full, request.include_dirs), INCLUDE),
+        root=full(request.root) if request.root else replace(request, sources=sources).project,
     )
 
 
@@ -112,6 +114,8 @@ def _key(request: BuildRequest, toolchain: Toolchain, cache: Cache) -> Key:
     key.add("toolchain", *toolchain.identity(request, cache))
     for command in (*commands.compiles, commands.link):
         key.add("command", *command.argv)
+    for path, text in commands.texts:
+        key.add("text", str(path), text)
     for source, name in zip(request.sources, anywhere.sources, strict=True):
         key.add("source", str(name), source)
     return key.add("abi", INCLUDE / "opbridge" / "abi.h").key()

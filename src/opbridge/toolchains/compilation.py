@@ -28,6 +28,8 @@ def compile_library(
     scratch = folder / "scratch"
     scratch.mkdir()
     commands = toolchain.commands(request, folder)
+    for path, text in commands.texts:
+        path.write_text(text, encoding="utf-8")
 
     def run(command: Command) -> Outcome:
         progress(command.about)

@@ -4,9 +4,10 @@ CXXFLAGS and LDFLAGS are respected, before opbridge's own flags: they can add se
 the -O2 and -march of a packager's environment (conda sets both) do not slow a kernel down.  A request's own flags come
 last and win over everything.
 
-A library shows only what it exports by name (-fvisibility=hidden), so the equally named statics, templates and inline
-variables of two kernels stay apart.  The exception is what a header marks visible, such as the thread pool: its unique
-symbol exists once in a process.  That takes the linkage which -fno-gnu-unique would remove.
+A library shows its C functions and keeps its C++ to itself, so that equally named statics, templates and inline
+variables of two kernels stay apart.  The one exception is the thread pool of opbridge/pool.h, whose unique symbol makes
+it one for the process; -fno-gnu-unique would undo that.  Hiding by -fvisibility would also hide the C functions of
+sources that were written for another host, which name no visibility.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
-from opbridge.toolchains.identity import compiler_version, environment, processor
+from opbridge.toolchains.identity import compiler, environment, processor
 from opbridge.toolchains.model import BuildRequest, Command, Commands
 
 name = "host C++"
 suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++")
 
 _CANDIDATES = ("g++", "clang++")
+_EXPORTS = "{ global: _ZN2ob*4poolE; _ZGVN2ob*4poolE; local: _Z*; };\n"
 
 
 def find() -> tuple[str, ...]:
@@ -51,7 +53,7 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
     # Debug information names the project's folder, so then its copies cannot share what is built.
     debug = any(flag.startswith("-g") for flag in flags)
     return (
-        compiler_version(find(), cache),
+        compiler(find(), cache),
         processor() if native else "",
         str(request.project) if debug else "",
         *environment(),
@@ -60,10 +62,13 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
     scratch = folder / "scratch"
+    exports = scratch / "exports.map"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
-    compiler = (*find(), *_environment_flags("CXXFLAGS"))
+    driver = (*find(), *_environment_flags("CXXFLAGS"))
     shared = (
-        *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
+        *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
+        # As these functions are never replaced from outside, they may be inlined and called directly.
+        "-fno-semantic-interposition",
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
         # __FILE__ must not tell one copy of the project from another, for they share what is built.
         *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
@@ -74,20 +79,22 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     )
     compiles = tuple(
         Command(
-            (*compiler, *shared, "-c", str(source), "-o", target, "-MD", "-MF", f"{target}.d"),
+            (*driver, *shared, "-c", str(source), "-o", target, "-MD", "-MF", f"{target}.d"),
             f"compiling {source.name}",
         )
         for source, target in zip(request.sources, objects, strict=True)
     )
     link = Command(
         (
-            *(*compiler, "-shared", "-fPIC", *_environment_flags("LDFLAGS")),
+            *(*driver, "-shared", "-fPIC", *_environment_flags("LDFLAGS")),
             # An undefined symbol is an error now, with its name, and not when the library is loaded.
-            *("-Wl,-z,defs", "-Wl,--trace", "-o", str(folder / request.output), *objects, *request.link_flags),
+            *("-Wl,-z,defs", "-Wl,--trace", f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions"),
+            *("-o", str(folder / request.output), *objects, *request.link_flags),
         ),
         f"linking {request.output}",
     )
-    return Commands(compiles, link, tuple(Path(f"{target}.d") for target in objects))
+    depfiles = tuple(Path(f"{target}.d") for target in objects)
+    return Commands(compiles, link, depfiles, texts=((exports, _EXPORTS),))
 
 
 def _environment_flags(variable: str) -> list[str]:

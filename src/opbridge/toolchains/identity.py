@@ -26,18 +26,17 @@ _ENVIRONMENT = (
 )
 
 
-def compiler_version(command: tuple[str, ...], cache: Cache) -> str:
-    """What the compiler says of itself: version, target, configuration.
+def compiler(command: tuple[str, ...], cache: Cache) -> str:
+    """The executables in the command, and the compiler's version, target and configuration as it tells them.
 
-    Asked once for each state of the executables in the command, which may begin with a wrapper such as ccache.
+    The command may begin with a wrapper such as ccache.  The compiler is asked once for each state of the executables.
     """
-    key = KeyBuilder("compiler").add("command", *command)
-    for word in command:
-        if executable := shutil.which(word):
-            path = os.path.realpath(executable)
-            status = os.stat(path)
-            key.add("executable", path, f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}")
-    return cache.fetch_value(key.key(), lambda: _ask(command)).decode()
+    found = [path for word in command if (path := shutil.which(word))]
+    stamps = "\n".join(
+        f"{os.path.realpath(path)} {os.stat(path).st_size} {os.stat(path).st_mtime_ns}" for path in found
+    )
+    key = KeyBuilder("compiler").add("command", *command).add("stamps", stamps).key()
+    return f"{stamps}\n{cache.fetch_value(key, lambda: _ask(command)).decode('utf-8', 'replace')}"
 
 
 def _ask(command: tuple[str, ...]) -> bytes:

@@ -64,6 +64,8 @@ class Commands:
     link: Command
     depfiles: tuple[Path, ...]
     """The makefile rules that the compilations write, naming every file they read."""
+    texts: tuple[tuple[Path, str], ...] = ()
+    """Files that the commands need beside the sources."""
 
 
 class Toolchain(Protocol):
