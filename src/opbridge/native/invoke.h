@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan.h"
@@ -23,13 +24,16 @@ class Small {
   Small(const Small&) = delete;
   Small& operator=(const Small&) = delete;
 
-  void push_back(T value) {
-    if (size_ == N && spilled_.empty()) spilled_.assign(inline_, inline_ + N);
-    if (size_ >= N)
-      spilled_.push_back(value);
-    else
-      inline_[size_] = value;
+  void push_back(T value) { append() = std::move(value); }
+
+  // A new element to fill in place.  An ob_arg put together on the stack and then copied as a whole makes the processor
+  // wait for its parts, which shows in a call of 100 ns.
+  T& append() {
+    if (size_ < N) return inline_[size_++];
+    if (spilled_.empty()) spilled_.assign(inline_, inline_ + N);
+    spilled_.emplace_back();
     ++size_;
+    return spilled_.back();
   }
   T* data() { return spilled_.empty() ? inline_ : spilled_.data(); }
   size_t size() const { return size_; }

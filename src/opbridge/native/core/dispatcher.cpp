@@ -165,8 +165,28 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_dispatcher)},
 PyType_Spec spec = {"opbridge._core.Dispatcher", sizeof(Dispatcher), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
+// For a subclass whose `__call__` is written for tools that read Python: interpreters enter the dispatcher all the same.
+PyObject* enable_vectorcall(PyObject*, PyObject* object) {
+  auto* type = reinterpret_cast<PyTypeObject*>(object);
+  if (!PyType_Check(object) || type->tp_vectorcall_offset != offsetof(Dispatcher, vectorcall)) {
+    PyErr_SetString(PyExc_TypeError, "enable_vectorcall takes a subclass of Dispatcher");
+    return nullptr;
+  }
+  type->tp_call = PyVectorcall_Call;
+  type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Modified(type);
+  return Py_NewRef(Py_None);
+}
+
+PyMethodDef functions[] = {{"enable_vectorcall", enable_vectorcall, METH_O,
+                            "enable_vectorcall(type): calls of its instances go to the dispatcher, not to `__call__`."},
+                           {}};
+
 }  // namespace
 
-void add_dispatcher_type(PyObject* module) { add_type(module, spec); }
+void add_dispatcher_type(PyObject* module) {
+  add_type(module, spec);
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
+}
 
 }  // namespace opbridge

@@ -59,6 +59,9 @@ const char* attribute_word(int32_t kind) {
   }
 }
 
+// A kernel built for a later opbridge may have element types that this one does not know.
+const char* element_word(int32_t code) { return code >= 0 && code < OB_DTYPE_COUNT ? dtype_name(code) : "?"; }
+
 // A parameter as it is written in C++: "In<T>", "Optional<List<In<float32, strided>>>", "double".
 std::string parameter_text(const ob_param& param) {
   std::string text;
@@ -67,7 +70,7 @@ std::string parameter_text(const ob_param& param) {
   } else {
     const std::string element = param.type == OB_DTYPE_TEMPLATE ? "T"
                                 : param.type == OB_DTYPE_ANY    ? "any"
-                                                                : dtype_name(param.type);
+                                                                : element_word(param.type);
     text = std::string(role_word(param.role)) + "<" + element + (param.flags & OB_PARAM_STRIDED ? ", strided>" : ">");
     if (param.flags & OB_PARAM_LIST) text = "List<" + text + ">";
   }
@@ -84,7 +87,7 @@ std::string signature_text(const ob_signature& signature) {
     i = end;
   }
   text += ")";
-  for (int32_t i = 0; i < signature.n_dtypes; ++i) text += (i ? ", " : " for ") + std::string(dtype_name(signature.dtypes[i]));
+  for (int32_t i = 0; i < signature.n_dtypes; ++i) text += (i ? ", " : " for ") + std::string(element_word(signature.dtypes[i]));
   return text;
 }
 

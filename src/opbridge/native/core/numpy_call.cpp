@@ -8,6 +8,9 @@
 
 namespace opbridge {
 
+// Where the tensors of a list that is None begin.
+constexpr int64_t kNoList = -1;
+
 // What an `out` rule sees of the call.
 struct RuleEnvironment {
   const NumpyPlan& plan;
@@ -17,7 +20,7 @@ struct RuleEnvironment {
   PyArrayObject* array(int arg, int item) const {
     const ob_arg& use = args[arg];
     const std::string& name = plan.op.args[arg].name;
-    if (use.kind == OB_ARG_NONE) throw RuleFailure("the rule needs argument '" + name + "', which is None");
+    if (is_none(arg)) throw RuleFailure("the rule needs argument '" + name + "', which is None");
     const int count = use.kind == OB_ARG_TENSORS ? use.count : 1;
     const int index = item < 0 ? item + count : item;
     if (index < 0 || index >= count)
@@ -30,7 +33,11 @@ struct RuleEnvironment {
   int64_t rank(int arg, int item) const { return PyArray_NDIM(array(arg, item)); }
   int64_t dim(int arg, int item, int64_t k) const { return PyArray_DIM(array(arg, item), static_cast<int>(k)); }
   int dtype(int arg, int item) const { return dtype_code(array(arg, item)); }
-  bool is_none(int arg) const { return args[arg].kind == OB_ARG_NONE; }
+  bool is_none(int arg) const {
+    const ob_arg& use = args[arg];
+    if (use.kind == OB_ARG_TENSOR) return !arrays[use.v.first];
+    return use.kind == OB_ARG_NONE || (use.kind == OB_ARG_TENSORS && use.v.first == kNoList);
+  }
   int64_t length(int arg) const { return args[arg].count; }
   int64_t int_value(int arg) const { return args[arg].v.i; }
   double float_value(int arg) const {
@@ -78,10 +85,7 @@ PyObject* NumpyCall::run(PyObject* const* values, PyObject* out) {
   services.scratch = take_scratch;
   services.parallel = run_in_pool;
   services.host = &memory_;
-  std::string error;
-  Py_BEGIN_ALLOW_THREADS;
-  error = invocation_.run(kernel_, plan_.full_name.c_str(), services, pass_strides_);
-  Py_END_ALLOW_THREADS;
+  const std::string error = run_kernel(services);
   if (!error.empty()) raise("KernelError", error);
 
   for (size_t i = 0; i < write_backs_.size(); ++i) {
@@ -89,6 +93,26 @@ PyObject* NumpyCall::run(PyObject* const* values, PyObject* out) {
     if (PyArray_CopyInto(back.destination, back.copy) < 0) throw PythonError{};
   }
   return result(values);
+}
+
+std::string NumpyCall::run_kernel(const HostServices& services) {
+  // Releasing the GIL and taking it back costs a quarter of a small call.  Only of an elementwise operator is it known
+  // that few elements mean little work; every other one lets other threads run.
+  constexpr int64_t few = 1024;
+  auto run = [&] { return invocation_.run(kernel_, plan_.full_name.c_str(), services, pass_strides_); };
+  if (plan_.op.batch == Batch::Elementwise && elements() <= few) return run();
+  std::string error;
+  Py_BEGIN_ALLOW_THREADS;
+  error = run();
+  Py_END_ALLOW_THREADS;
+  return error;
+}
+
+int64_t NumpyCall::elements() {
+  int64_t total = 0;
+  for (size_t i = 0; i < arrays_.size(); ++i)
+    if (PyArrayObject* array = arrays_.data()[i]) total += PyArray_SIZE(array);
+  return total;
 }
 
 void NumpyCall::read(PyObject* const* values) {
@@ -104,30 +128,37 @@ void NumpyCall::read(PyObject* const* values) {
 }
 
 void NumpyCall::read_tensors(const ArgPlan& arg, PyObject* value, bool strided) {
-  ob_arg use{OB_ARG_TENSOR, 1, {invocation_.tensor_count()}};
-  if (!value || (value == Py_None && arg.has(kOptional))) {
-    use.kind = OB_ARG_NONE;
-    use.count = 0;
-    if (!arg.has(kList)) missing_input();
-  } else if (!arg.has(kList)) {
-    input(arg, checked_array(arg, value), strided);
+  const bool none = !value || (value == Py_None && arg.has(kOptional));
+  ob_arg& use = invocation_.args.append();
+  use.kind = arg.has(kList) ? OB_ARG_TENSORS : OB_ARG_TENSOR;
+  use.count = 1;
+  use.v.first = invocation_.tensor_count();
+  if (arg.has(kList)) {
+    if (none)
+      use.v.first = kNoList;
+    else
+      read_list(arg, value, strided);
+    use.count = none ? 0 : static_cast<int32_t>(invocation_.tensor_count() - use.v.first);
+  } else if (none) {
+    missing_input();
   } else {
-    if (!PyList_Check(value) && !PyTuple_Check(value))
-      refuse(plan_.op, arg, "a list or tuple of numpy arrays", type_name(value), "write [x] for one array");
-    use.kind = OB_ARG_TENSORS;
-    use.count = static_cast<int32_t>(PySequence_Fast_GET_SIZE(value));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-      PyObject* item = PySequence_Fast_GET_ITEM(value, i);
-      if (item == Py_None && arg.has(kElementOptional)) {
-        missing_input();
-        continue;
-      }
-      // Kept, since another thread may empty the list while the kernel runs.
-      checked_array(arg, item);
-      input(arg, keep(Ref::copy(item)), strided);
-    }
+    input(arg, checked_array(arg, value), strided);
   }
-  invocation_.args.push_back(use);
+}
+
+void NumpyCall::read_list(const ArgPlan& arg, PyObject* value, bool strided) {
+  if (!PyList_Check(value) && !PyTuple_Check(value))
+    refuse(plan_.op, arg, "a list or tuple of numpy arrays", type_name(value), "write [x] for one array");
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(value, i);
+    if (item == Py_None && arg.has(kElementOptional)) {
+      missing_input();
+      continue;
+    }
+    checked_array(arg, item);
+    // Kept, since another thread may empty the list while the kernel runs.
+    input(arg, keep(Ref::copy(item)), strided);
+  }
 }
 
 PyArrayObject* NumpyCall::checked_array(const ArgPlan& arg, PyObject* value) {

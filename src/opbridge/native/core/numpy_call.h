@@ -71,6 +71,7 @@ class NumpyCall {
 
   void read(PyObject* const* values);
   void read_tensors(const ArgPlan& arg, PyObject* value, bool strided);
+  void read_list(const ArgPlan& arg, PyObject* value, bool strided);
   PyArrayObject* checked_array(const ArgPlan& arg, PyObject* value);
   void input(const ArgPlan& arg, PyArrayObject* given, bool strided);
   void missing_input();
@@ -83,6 +84,8 @@ class NumpyCall {
   bool needs_temporary(PyArrayObject* target);
 
   void add(PyArrayObject* array, int code);
+  std::string run_kernel(const HostServices& services);
+  int64_t elements();
   PyArrayObject* keep(Ref array);
   PyObject* result(PyObject* const* values);
 
