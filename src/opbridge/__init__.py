@@ -1,8 +1,8 @@
 """Write a tensor operator once, call it from PyTorch, MindSpore, JAX and NumPy, on CPU, CUDA and Ascend.
 
-    import opbridge as ob
-    lib = ob.load("ops.yaml")
-    lib.scaled_add(x, y, alpha=2.0)
+import opbridge as ob
+lib = ob.load("ops.yaml")
+lib.scaled_add(x, y, alpha=2.0)
 """
 
 from __future__ import annotations

@@ -128,9 +128,7 @@ class LibraryRuntime:
                 if op is not None and op.__dict__.get("_runtime") is self:
                     op._traced = self.traced(index)
 
-    def _framework(
-        self, index: int, args: tuple[object, ...], kwargs: Mapping[str, object]
-    ) -> tuple[Framework, type]:
+    def _framework(self, index: int, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[Framework, type]:
         for value in _leaves((*args, *kwargs.values())):
             framework = framework_of(type(value))
             if framework is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opbridge.errors import CallError, KernelError
 from opbridge.frameworks.torch_adapter import load_native
 
 if TYPE_CHECKING:
@@ -48,10 +50,37 @@ def view(library: LibraryRuntime, index: int) -> Any:
 def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
     namespace, name, overload = _parts(library, index)
     packet = getattr(getattr(torch.ops, namespace), name)
+    entry = library.catalog.entries[index]
     native: Callable[..., Any] = _native().callable(
-        library.catalog.entries[index].name, getattr(packet, overload or "default")
+        entry.name, getattr(packet, overload or "default"), partial(_translated, entry.name, entry.schema)
     )
     return native
+
+
+_PYTORCH_ERRORS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
+_WRONG_TYPE = re.compile(
+    r"[Ee]xpected a value of type '(?P<expected>[^']+)' for argument '(?P<name>\w+)' but instead found type '(?P<got>[^']+)'"
+)
+
+
+def _translated(name: str, schema: str, error: BaseException) -> BaseException:
+    """What PyTorch's own argument checks raise, as an error of opbridge; anything else stays what it is."""
+    if type(error) not in _PYTORCH_ERRORS:
+        return error
+    said = str(error).strip()
+    wrong = _WRONG_TYPE.search(said)
+    if wrong:
+        message = f"argument '{wrong['name']}': expected {wrong['expected']}, got {wrong['got']}"
+        if wrong["got"] in ("ndarray", "Array", "ArrayImpl"):
+            message += (
+                "\n  all tensors of a call come from one framework; torch.as_tensor(...) makes it a PyTorch tensor"
+            )
+    else:
+        message = said.removeprefix(f"{name}()").partition("\nDeclaration:")[0].strip()
+    refused = wrong is not None or said.startswith(f"{name}()") or not isinstance(error, RuntimeError)
+    translated = (CallError if refused else KernelError)(f"{name}: {message}\n  {schema}")
+    translated.__cause__ = error
+    return translated
 
 
 def _parts(library: LibraryRuntime, index: int) -> tuple[str, str, str]:

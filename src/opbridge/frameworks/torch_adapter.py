@@ -91,7 +91,9 @@ def build_adapter(request: BuildRequest, version: str, cache: Cache | None = Non
         from opbridge.toolchains.compilation import compile_library
         from opbridge.toolchains.process import Compilers
 
-        print(f"opbridge: compiling the adapter for PyTorch {version}, once (about 15 s) ...", file=sys.stderr, flush=True)
+        print(
+            f"opbridge: compiling the adapter for PyTorch {version}, once (about 15 s) ...", file=sys.stderr, flush=True
+        )
         compile_library(absolute(request), toolchain_for(request.language), folder, cache, lambda _: None, Compilers())
         return Dependencies()
 

@@ -198,7 +198,12 @@ class _Compiler:
             self.operator("aten::numpy_T" if name == "T" else "aten::mT", 1)
 
     def index(self, value: Expr, items: tuple[Expr, ...]) -> None:
-        if isinstance(value, Name) and value.id in ("grads", "results") and len(items) == 1 and isinstance(items[0], Int):
+        if (
+            isinstance(value, Name)
+            and value.id in ("grads", "results")
+            and len(items) == 1
+            and isinstance(items[0], Int)
+        ):
             (meaning,) = self.meanings[value.id]
             places = meaning.grads or meaning.results
             self.emit(Code.GRAD if value.id == "grads" else Code.RESULT, places[items[0].value])

@@ -43,6 +43,7 @@ class Catalog:
         end = 8 + int.from_bytes(data[:8], "little")
         namespace, rows = json.loads(data[8:end])
         entries = tuple(
-            CatalogEntry(name, schema, tuple(KernelRef(*kernel) for kernel in kernels)) for name, schema, kernels in rows
+            CatalogEntry(name, schema, tuple(KernelRef(*kernel) for kernel in kernels))
+            for name, schema, kernels in rows
         )
         return cls(namespace, entries, data[end:])

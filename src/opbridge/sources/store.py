@@ -62,7 +62,9 @@ class KernelStore:
                 f"  add `{device}: FILE` under its `kernels`, or move the tensors to a device it has"
             )
         if ref.path is None:
-            raise UnsupportedError(f"{entry.name}: {ref} as a kernel is not available in this version; give a source file")
+            raise UnsupportedError(
+                f"{entry.name}: {ref} as a kernel is not available in this version; give a source file"
+            )
         if (device, ref.path) not in self._libraries:
             self.build(device)
         return load_kernel(os.fspath(self._libraries[device, ref.path]), ref.symbol or entry.name.partition("::")[2])

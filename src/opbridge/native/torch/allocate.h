@@ -98,7 +98,7 @@ inline at::Tensor allocate(const Definition& definition, const OutPlan& out, con
 }
 
 // The Meta kernel: the same rule on SymInts, for fake tensors, compile and export.
-inline void run_meta(const Definition& definition, const c10::IValue* values, std::vector<c10::IValue>& results) {
+inline void run_meta(const Definition& definition, const c10::IValue* values, Results& results) {
   const SymbolicEnvironment environment{{definition.plan, values}};
   for (const OutPlan& out : definition.plan.outs) {
     if (out.alias_arg >= 0) {

@@ -56,7 +56,7 @@ struct FormulaNode final : torch::autograd::Node {
       if (keeps_[i]) arguments_[i] = arguments_[i].isTensor() ? c10::IValue() : c10::IValue(int64_t(slots_.count[i]));
   }
 
-  void save_results(const std::vector<c10::IValue>& results) {
+  void save_results(const Results& results) {
     for (size_t i = 0; i < results.size(); ++i)
       if (definition_.saved_out[i]) saved_results_.emplace_back(results[i].toTensor(), true);
   }
@@ -174,7 +174,7 @@ struct Demand {
 // The tangents of the outputs.  A backward formula is linear in the gradient it is given, so its own derivative with
 // respect to that gradient, applied to the inputs' tangents, is the forward derivative.
 inline std::vector<at::Tensor> tangents_of(const Definition& definition, const std::vector<c10::IValue>& arguments,
-                                           const std::vector<c10::IValue>& results) {
+                                           const Results& results) {
   const OpPlan& plan = definition.plan;
   bool record = false;
   const auto primal = [](const at::Tensor& t) { return t._fw_grad(0).defined() ? t._fw_primal(0) : t; };
@@ -260,7 +260,7 @@ inline bool returned(const OpPlan& plan, int64_t argument) {
 // Runs `forward(results)` (everything below autograd) and records what the demand asks for.
 template <class Forward>
 void differentiate(const Definition& definition, Demand demand, std::vector<c10::IValue> arguments,
-                   std::vector<c10::IValue>& results, Forward&& forward) {
+                   Results& results, Forward&& forward) {
   const OpPlan& plan = definition.plan;
   if (definition.mutates) {
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -329,9 +329,9 @@ inline void run_autograd(const Definition& definition, const c10::OperatorHandle
   };
   if (!demand.gradient && !demand.tangent && !definition.mutates) return below();
 
-  std::vector<c10::IValue> results;
+  Results results;
   differentiate(definition, demand, {stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end()}, results,
-                [&](std::vector<c10::IValue>& out) {
+                [&](Results& out) {
                   below();
                   out.assign(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
                 });

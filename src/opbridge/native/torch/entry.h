@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/SmallVector.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/utils/object_ptr.h>
 
@@ -18,6 +19,10 @@
 namespace opbridge::torch_adapter {
 
 using Stack = torch::jit::Stack;
+
+// Room for the arguments and results of ordinary operators without a heap allocation.
+using Values = c10::SmallVector<c10::IValue, 8>;
+using Results = c10::SmallVector<c10::IValue, 2>;
 
 // Python classes of opbridge.errors, set when the module is loaded.
 inline PyObject* call_error = nullptr;
@@ -53,6 +58,7 @@ struct Definition {
 struct Entry {
   std::atomic<const Definition*> definition{nullptr};
   std::unique_ptr<c10::OperatorHandle> handle;
+  int64_t generation = 0;  // counts changes of the schema
   std::vector<c10::RegistrationHandleRAII> registrations;
 
   const Definition& now() const { return *definition.load(std::memory_order_acquire); }

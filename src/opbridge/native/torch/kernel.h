@@ -72,7 +72,7 @@ class KernelCall {
   }
 
   // `values`: the arguments in schema order, replaced by nothing; results are appended to `results`.
-  void run(const c10::IValue* values, std::vector<c10::IValue>& results) {
+  void run(const c10::IValue* values, Results& results) {
     const OpPlan& plan = definition_.plan;
     size_t tensor_argument = 0;
     for (size_t i = 0; i < plan.args.size(); ++i) {
@@ -268,7 +268,7 @@ class KernelCall {
 };
 
 inline void run_kernel(const Definition& definition, Device which, const c10::IValue* values,
-                       std::vector<c10::IValue>& results) {
+                       Results& results) {
   at::Device device = at::kCPU;
   if (which != kCpu) {
     for (size_t i = 0; i < definition.plan.args.size(); ++i)

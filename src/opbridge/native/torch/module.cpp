@@ -27,7 +27,7 @@ struct Functor final : c10::OperatorKernel {
 template <class Run>
 void on_values(const Definition& definition, Stack* stack, Run&& run) {
   const size_t first = stack->size() - definition.plan.args.size();
-  std::vector<c10::IValue> results;
+  Results results;
   run(stack->data() + first, results);
   stack->resize(first);
   for (c10::IValue& result : results) stack->push_back(std::move(result));
@@ -43,13 +43,13 @@ void implement(Entry& entry, c10::DispatchKey key, Run run) {
 
 template <Device device>
 void on_device(const Definition& definition, const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
-  on_values(definition, stack, [&](const c10::IValue* values, std::vector<c10::IValue>& results) {
+  on_values(definition, stack, [&](const c10::IValue* values, Results& results) {
     run_kernel(definition, device, values, results);
   });
 }
 
 void on_meta(const Definition& definition, const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
-  on_values(definition, stack, [&](const c10::IValue* values, std::vector<c10::IValue>& results) {
+  on_values(definition, stack, [&](const c10::IValue* values, Results& results) {
     run_meta(definition, values, results);
   });
 }
@@ -126,6 +126,7 @@ std::string define(std::unique_ptr<Definition> definition) {
     old_schema = old->plan.schema;
     entry.registrations.clear();
     entry.handle.reset();
+    ++entry.generation;
   }
   auto& dispatcher = c10::Dispatcher::singleton();
   entry.registrations.push_back(
@@ -156,6 +157,7 @@ void callable_dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
   if (self->weakrefs) PyObject_ClearWeakRefs(object);
   Py_CLEAR(self->general);
+  Py_CLEAR(self->translate);
   Py_CLEAR(self->names);
   type->tp_free(object);
   Py_DECREF(type);
@@ -165,6 +167,7 @@ int callable_traverse(PyObject* object, visitproc visit, void* arg) {
   auto* self = reinterpret_cast<CallableObject*>(object);
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->general);
+  Py_VISIT(self->translate);
   return 0;
 }
 
@@ -185,12 +188,12 @@ PyType_Spec callable_spec = {"opbridge.torch_adapter.Callable", sizeof(CallableO
 
 PyTypeObject* callable_type = nullptr;
 
-// callable(full_name: str, general) -> Callable
+// callable(full_name: str, general, translate) -> Callable
 PyObject* py_callable(PyObject*, PyObject* args) {
   HANDLE_TH_ERRORS
   const char* name = nullptr;
-  PyObject* general = nullptr;
-  if (!PyArg_ParseTuple(args, "sO", &name, &general)) return nullptr;
+  PyObject *general = nullptr, *translate = nullptr;
+  if (!PyArg_ParseTuple(args, "sOO", &name, &general, &translate)) return nullptr;
   const auto found = entries().find(name);
   if (found == entries().end()) throw Failure(call_error, std::string(name) + " is not defined");
   const std::vector<ArgPlan>& plan = found->second.now().plan.args;
@@ -207,6 +210,9 @@ PyObject* py_callable(PyObject*, PyObject* args) {
   self->entry = &found->second;
   Py_INCREF(general);
   self->general = general;
+  Py_INCREF(translate);
+  self->translate = translate;
+  self->generation = found->second.generation;
   self->names = names.release();
   self->weakrefs = nullptr;
   PyObject_GC_Track(reinterpret_cast<PyObject*>(self));

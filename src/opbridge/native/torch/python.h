@@ -16,7 +16,9 @@ struct CallableObject {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   Entry* entry;
+  int64_t generation;   // of the entry, when `names` was made
   PyObject* general;    // torch.ops.ns.name.overload
+  PyObject* translate;  // (exception) -> exception, for what PyTorch itself raises
   PyObject* names;      // tuple of interned argument names
   PyObject* weakrefs;
 };
@@ -90,7 +92,7 @@ inline Parsed parse(const ArgPlan& arg, PyObject* object, c10::IValue& out) {
 
 // Lays Python arguments out in schema order.
 inline Parsed parse_call(const CallableObject* self, const Definition& definition, PyObject* const* args, size_t n,
-                         PyObject* keywords, std::vector<c10::IValue>& values) {
+                         PyObject* keywords, Values& values) {
   const std::vector<ArgPlan>& plan = definition.plan.args;
   if (n > plan.size()) return Parsed::Unusual;
   values.resize(plan.size());
@@ -121,7 +123,7 @@ inline Parsed parse_call(const CallableObject* self, const Definition& definitio
 }
 
 // Whether nothing but the CPU kernel and autograd could want to see this call.
-inline bool plain_cpu(const Definition& definition, const std::vector<c10::IValue>& values) {
+inline bool plain_cpu(const Definition& definition, const Values& values) {
   c10::DispatchKeySet keys;
   for (size_t i = 0; i < values.size(); ++i)
     if (definition.plan.args[i].is_tensor())
@@ -132,7 +134,7 @@ inline bool plain_cpu(const Definition& definition, const std::vector<c10::IValu
   return keys.has(c10::DispatchKey::CPU) && (keys - plain).empty() && !at::hasCallbacks();
 }
 
-inline PyObject* wrap_results(std::vector<c10::IValue>& results) {
+inline PyObject* wrap_results(Results& results) {
   if (results.empty()) Py_RETURN_NONE;
   if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]).toTensor());
   THPObjectPtr tuple(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
@@ -145,29 +147,44 @@ inline PyObject* wrap_results(std::vector<c10::IValue>& results) {
   return tuple.release();
 }
 
-inline PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* keywords) {
-  auto* self = reinterpret_cast<CallableObject*>(object);
+// Gives the GIL up; PyTorch's own guard does more than a call this short can pay for.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   HANDLE_TH_ERRORS
   const Definition& definition = self->entry->now();
-  std::vector<c10::IValue> values;
+  if (self->generation != self->entry->generation)
+    throw Failure(call_error, definition.full_name + " was defined again with another schema since this object was made: " +
+                                  definition.plan.schema + "; take it from the library again");
+  Values values;
   if (at::impl::torch_function_mode_enabled() ||
       parse_call(self, definition, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords, values) != Parsed::Yes)
     return PyObject_Vectorcall(self->general, args, nargsf, keywords);
 
-  std::vector<c10::IValue> results;
+  Results results;
   {
-    const pybind11::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     // An operator that writes to an argument also counts versions: the dispatcher's keys see to that.
     if (definition.mutates || !plain_cpu(definition, values)) {
-      self->entry->handle->callBoxed(values);
-      results = std::move(values);
+      Stack stack(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
+      self->entry->handle->callBoxed(stack);
+      for (c10::IValue& result : stack) results.push_back(std::move(result));
     } else {
       const Demand demand(definition, values.data());
       if (!demand.gradient && !demand.tangent) {
         run_kernel(definition, kCpu, values.data(), results);
       } else {
         const c10::IValue* given = values.data();
-        differentiate(definition, demand, values, results, [&](std::vector<c10::IValue>& out) {
+        differentiate(definition, demand, {values.begin(), values.end()}, results, [&](Results& out) {
           const at::AutoDispatchBelowAutograd below;
           run_kernel(definition, kCpu, given, out);
         });
@@ -176,6 +193,24 @@ inline PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, Py
   }
   return wrap_results(results);
   END_HANDLE_TH_ERRORS
+}
+
+inline PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* keywords) {
+  const auto* self = reinterpret_cast<CallableObject*>(object);
+  PyObject* result = call_unguarded(self, args, nargsf, keywords);
+  if (result) return result;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  PyObject* translated = PyObject_CallOneArg(self->translate, value);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  if (!translated) return nullptr;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(translated)), translated);
+  Py_DECREF(translated);
+  return nullptr;
 }
 
 }  // namespace opbridge::torch_adapter
