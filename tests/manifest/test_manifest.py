@@ -128,6 +128,14 @@ ops:
     assert caught.value.exit_code == 2
 
 
+def test_a_message_stays_readable_whatever_the_file() -> None:
+    with pytest.raises(ManifestErrors) as caught:
+        Manifest.parse("namespace: m\nops: [" + "1, " * 1000 + "]")
+    assert len(caught.value.errors) == 1000
+    assert str(caught.value).endswith("\nand 980 more")
+    assert len(str(caught.value)) < 2000
+
+
 @pytest.mark.parametrize(
     ("old", "new", "place", "words"),
     [

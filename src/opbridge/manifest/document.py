@@ -24,6 +24,7 @@ from opbridge.errors import Location, ManifestError, did_you_mean
 MAX_BYTES = 16 << 20
 _MAX_DEPTH = 40
 _MAX_FORMULA = 10_000
+_LONGEST_EXCERPT = 500
 
 _BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _FOLD = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\n]*)?\r?\n\s*")
@@ -75,7 +76,9 @@ class Document:
 
     def _location(self, index: int, line: int, column: int) -> Location:
         start = index - column + 1
-        end = _BREAK.search(self.text, index)
+        end = _BREAK.search(self.text, index, start + _LONGEST_EXCERPT)
+        if end is None and len(self.text) > start + _LONGEST_EXCERPT:
+            return Location(self.file, line, column)
         return Location(self.file, line, column, self.text[start : end.start() if end else len(self.text)])
 
     def at(self, mark: Mark) -> Location:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TAKEN_NAMESPACES = ("aten", "prim", "prims")
+_ERRORS_SHOWN = 20
 
 T = TypeVar("T")
 
@@ -36,7 +37,9 @@ class ManifestErrors(ManifestError):
         super().__init__(first.message, first.where, first.hint)
         self.errors = tuple(errors)
         if len(errors) > 1:
-            self.args = ("\n".join([f"{file} has {len(errors)} errors", *map(str, errors)]),)
+            shown = [str(error) for error in errors[:_ERRORS_SHOWN]]
+            more = [f"and {len(errors) - len(shown)} more"] if len(errors) > len(shown) else []
+            self.args = ("\n".join([f"{file} has {len(errors)} errors", *shown, *more]),)
 
 
 @dataclass(frozen=True)
