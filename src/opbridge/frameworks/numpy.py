@@ -1,0 +1,128 @@
+"""Operators on NumPy arrays: the native core calls the kernel itself, so there is nothing to register anywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opbridge._core import Kernel, NumpyOp
+from opbridge.rules import ARRAY_FUNCTIONS, ArrayFunction
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.runtime import LibraryRuntime
+
+Array = Any
+"""An array or a Python number: formulas mix both, and NumPy takes both."""
+Axes = int | tuple[int, ...] | None
+
+
+def adapt(plan: bytes, index: int, bind: Callable[[], Kernel]) -> NumpyOp:
+    """The operator at `index` of a plan; its kernel is asked for at the first call."""
+    return NumpyOp(plan, index, bind)
+
+
+def accepts(value_type: type) -> bool:
+    return issubclass(value_type, np.ndarray)
+
+
+def define(library: LibraryRuntime) -> None:
+    """NumPy keeps no table of operators."""
+
+
+@lru_cache(maxsize=4096)
+def view(library: LibraryRuntime, index: int) -> NumpyOp:
+    return adapt(library.catalog.plan, index, partial(library.kernel, index, "cpu"))
+
+
+call = view
+
+
+def _erf(x: Array) -> Array:
+    return np.asarray(_exact_erf(x), dtype=np.result_type(x, np.float16))
+
+
+_exact_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _sigmoid(x: Array) -> Array:
+    # With tanh neither end overflows.
+    return (np.tanh(x / 2) + 1) / 2
+
+
+def _sum_to(x: Array, shape: Sequence[int]) -> Array:
+    """Undoes a broadcast."""
+    added = np.ndim(x) - len(shape)
+    stretched = (added + i for i, size in enumerate(shape) if size == 1 and np.shape(x)[added + i] != 1)
+    return np.sum(x, axis=(*range(added), *stretched), keepdims=True).reshape(shape)
+
+
+def _variance(function: Callable[..., Array], x: Array, axis: Axes, correction: float, keepdims: bool) -> Array:
+    return function(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def _reduction(function: Callable[..., Array], x: Array, axis: Axes, keepdims: bool) -> Array:
+    return function(x, axis=axis, keepdims=keepdims)
+
+
+_RENAMED: Mapping[str, Callable[..., Array]] = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "astype": lambda x, dtype: np.asarray(x).astype(dtype),
+    "concat": lambda arrays, axis: np.concatenate(arrays, axis),
+    "cumulative_sum": np.cumsum,
+    "erf": _erf,
+    "matrix_transpose": lambda x: np.swapaxes(x, -1, -2),
+    "permute_dims": np.transpose,
+    "pow": np.power,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": _sigmoid,
+    "stack": lambda arrays, axis: np.stack(arrays, axis),
+    "sum_to": _sum_to,
+    "std": partial(_variance, np.std),
+    "var": partial(_variance, np.var),
+    **{
+        name: partial(_reduction, getattr(np, name))
+        for name in ("sum", "prod", "mean", "max", "min", "all", "any", "argmax", "argmin")
+    },
+}
+"""Where NumPy spells a function of the array API differently, or has none; parameters in the array API's order."""
+
+
+def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) -> Callable[..., Array]:
+    """The function by the array API's parameter names, which NumPy's own functions do not all have."""
+
+    def call(*args: Any, **kwargs: Any) -> Array:
+        rest = declared.parameters[len(args) :]
+        return function(*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest))
+
+    return call
+
+
+FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
+    {
+        name: _with_parameters(declared, _RENAMED.get(name) or getattr(np, name))
+        for name, declared in ARRAY_FUNCTIONS.items()
+    }
+)
+"""What a formula may call, in NumPy."""
+
+DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {
+        name: np.dtype(name)
+        for name in (
+            *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
+            *("float16", "float32", "float64", "complex64", "complex128"),
+        )
+    }
+)
+"""The element types a formula may name, in NumPy, which has no bfloat16 of its own."""
