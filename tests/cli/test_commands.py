@@ -214,6 +214,19 @@ def test_new_writes_a_library_that_builds_and_lints_clean(opbridge: Opbridge, tm
         assert linted.returncode == 0, linted.stdout
 
 
+@pytest.mark.parametrize(
+    ("before", "outcome"), [("sys.modules['torch'] = None", "1 passed, 1 skipped"), ("", "2 passed")]
+)
+def test_a_new_library_passes_its_tests_with_numpy_alone_and_with_torch(
+    before: str, outcome: str, opbridge: Opbridge, tmp_path: Path
+) -> None:
+    assert opbridge("new", "scaled_add").returncode == 0
+    code = f"import sys, pytest\n{before}\npytest.main(['-q', '-p', 'no:cacheprovider'])"
+    # In the user's own cache, for the adapter to PyTorch takes a while to build.
+    tested = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "scaled_add", capture_output=True, text=True)
+    assert outcome in tested.stdout, tested.stdout
+
+
 def test_new_never_overwrites(opbridge: Opbridge, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     result = opbridge("new", "mine")

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.cli.files import copy_atomically
-from opbridge.cli.languages import LANGUAGES, language_of
+from opbridge.cli.languages import language_of
 from opbridge.cli.terminal import green
 from opbridge.errors import InputError
 from opbridge.manifest import DEVICES, Manifest
+from opbridge.sources.store import LANGUAGES
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many
 
 
