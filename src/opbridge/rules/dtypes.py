@@ -31,7 +31,7 @@ _NEITHER_HOLDS_THE_OTHER = {
 
 
 def promote(a: str, b: str) -> str | None:
-    """`torch.promote_types`; None where PyTorch refuses. `promoted` in rule_vm.h is its twin."""
+    """`torch.promote_types`; None where PyTorch refuses. `promoted` in rule_values.h is its twin."""
     low, high = sorted((a, b), key=DTYPE_CODES.__getitem__)
     if low == high:
         return low

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from opbridge.errors import RuleError
@@ -85,31 +86,28 @@ class SizeEvaluator(Evaluator):
 
     def call(self, node: Call) -> Any:
         combine = _COMBINATIONS.get(node.name)
-        return super().call(node) if combine is None else combine([self._operand(arg) for arg in node.args])
+        return super().call(node) if combine is None else combine(map(self._operand, node.args))
 
     def _operand(self, arg: Expr) -> Any:
         """Of a missing tensor, None rather than a failure."""
         return self.environment[arg.id] if isinstance(arg, Name) and arg.id in self.tensors else self.run(arg)
 
 
-def _parts(operands: list[Any], attribute: str) -> list[Any]:
-    parts: list[Any] = []
+def _parts(operands: Iterable[Any], attribute: str) -> Iterator[Any]:
+    """The shapes or dtypes to combine, one by one: the first failure is then the one that rule_vm.h meets first."""
     for operand in operands:
         if isinstance(operand, _Tensors):
-            parts.extend(getattr(tensor, attribute) for tensor in operand)
+            yield from (getattr(tensor, attribute) for tensor in operand)
         elif operand is not None:
-            parts.append(getattr(operand, attribute) if isinstance(operand, _Tensor) else operand)
-    if not parts:
-        raise RuleError(f"{'broadcast' if attribute == 'shape' else 'promote'}() is given no tensor")
-    return parts
+            yield getattr(operand, attribute) if isinstance(operand, _Tensor) else operand
 
 
-def _broadcast(operands: list[Any]) -> Shape:
-    first, *rest = _parts(operands, "shape")
-    result = tuple(first)
-    for other in rest:
-        result = _broadcast_two(result, tuple(other))
-    return result
+def _broadcast(operands: Iterable[Any]) -> Shape:
+    parts = map(tuple, _parts(operands, "shape"))
+    result: Shape | None = next(parts, None)
+    if result is None:
+        raise RuleError("broadcast() is given no tensor")
+    return reduce(_broadcast_two, parts, result)
 
 
 def _broadcast_two(a: Shape, b: Shape) -> Shape:
@@ -126,14 +124,19 @@ def _broadcast_two(a: Shape, b: Shape) -> Shape:
     return tuple(sizes)
 
 
-def _promote(operands: list[Any]) -> str:
-    result, *rest = _parts(operands, "dtype")
-    for other in rest:
-        joined = promote(result, other)
-        if joined is None:
-            raise RuleError(f"{result} and {other} have no common dtype")
-        result = joined
-    return str(result)
+def _promote(operands: Iterable[Any]) -> str:
+    parts = _parts(operands, "dtype")
+    result: str | None = next(parts, None)
+    if result is None:
+        raise RuleError("promote() is given no tensor")
+    return reduce(_promote_two, parts, result)
+
+
+def _promote_two(a: str, b: str) -> str:
+    joined = promote(a, b)
+    if joined is None:
+        raise RuleError(f"{a} and {b} have no common dtype")
+    return joined
 
 
 def _truncate(value: Any) -> Any:
@@ -143,7 +146,7 @@ def _truncate(value: Any) -> Any:
         raise RuleError("int() of a number that is not finite") from None
 
 
-_COMBINATIONS: dict[str, Callable[[list[Any]], Any]] = {"broadcast": _broadcast, "promote": _promote}
+_COMBINATIONS: dict[str, Callable[[Iterable[Any]], Any]] = {"broadcast": _broadcast, "promote": _promote}
 _FUNCTIONS: dict[str, Any] = {
     "min": min,
     "max": max,
