@@ -32,6 +32,7 @@ class Command:
 
 
 COMMANDS = {
+    "demo": Command("a C++ kernel becomes an operator of every framework here", "opbridge demo"),
     "new": Command("start a library of operators that builds and passes its tests", "opbridge new scaled_add"),
     "build": Command("build the kernels of a manifest", "opbridge build ops.yaml -o lib"),
     "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),

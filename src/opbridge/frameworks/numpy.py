@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +34,13 @@ def define(library: LibraryRuntime) -> None:
     """NumPy keeps no table of operators."""
 
 
-@lru_cache(maxsize=4096)
 def view(library: LibraryRuntime, index: int) -> NumpyOp:
     return adapt(library.catalog.plan, index, partial(library.kernel, index, "cpu"))
 
 
-call = view
+def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+    function: Callable[..., Any] = library.view(index, "numpy")
+    return function
 
 
 def _erf(x: Array) -> Array:

@@ -61,6 +61,7 @@ class LibraryRuntime:
         self._read_specs = specs
         self._reopen = reopen
         self._defined: set[str] = set()
+        self._views: dict[tuple[int, str], Any] = {}
         self._calls: dict[tuple[int, str], Callable[..., Any]] = {}
         for index, entry in enumerate(catalog.entries):
             op = _operators.get(entry.name)
@@ -98,8 +99,11 @@ class LibraryRuntime:
         return self.kernels.kernel(index, device)
 
     def view(self, index: int, framework: str) -> Any:
-        self._define(framework)
-        return adapter(framework).view(self, index)
+        place = (index, framework)
+        if place not in self._views:
+            self._define(framework)
+            self._views[place] = adapter(framework).view(self, index)
+        return self._views[place]
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         """What a call with these arguments runs; remembered by the type of the argument that decided."""
