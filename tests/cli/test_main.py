@@ -40,7 +40,7 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     ("arguments", "code", "words"),
     [
         (["buidl"], 2, "did you mean 'build'?"),
-        (["xyzzy"], 2, "commands: new, build"),
+        (["xyzzy"], 2, "commands: " + ", ".join(COMMANDS)),
         (["build", "nope.yaml"], 2, "no such file: nope.yaml"),
         (["build"], 2, "required: ops.yaml"),
         (["cache", "sl"], 2, "invalid choice"),
