@@ -39,7 +39,7 @@ OPERATORS = {
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     lead = x.ndim - len(shape)
     axes = (*range(lead), *(lead + i for i, size in enumerate(shape) if size == 1))
-    return x.sum(axis=axes, keepdims=True).reshape(shape)
+    return np.reshape(np.sum(x, axis=axes, keepdims=True), shape)
 
 
 FUNCTIONS: dict[str, Any] = {

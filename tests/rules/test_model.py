@@ -113,3 +113,34 @@ def test_any_mapping_parses_or_is_a_rule_error(value: dict[str, str]) -> None:
             parse({**FIELDS, field: value})
         except RuleError:
             continue
+
+
+@st.composite
+def mistyped(draw: st.DrawFn, written: list[str]) -> str:
+    """A good rule with a few characters lost and a few tokens from elsewhere in it."""
+    text = draw(st.sampled_from(written))
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        token = draw(
+            st.sampled_from(["", " ", "x", "[", "]", "(", ")", ".", ",", ":", "-", "**", "is None", "grads", "1"])
+        )
+        text = text[:start] + token + text[start + draw(st.integers(0, 4)) :]
+    return text
+
+
+SIZES = ["x.shape[:-1] + [1]", "broadcast(x, weight)", "[1 if eps > 0.5 else x.numel, -x.ndim ** 2]", "[max(1, 2)]"]
+FORMULAS = [
+    "grad_y * rstd @ x.T",
+    "where(x > 0, grad, 0) if eps == 1 else grads[1]",
+    "sum(grad[..., None], axis=(0, 1))",
+]
+
+
+@given(mistyped(SIZES), mistyped(FORMULAS))
+def test_a_mistyped_rule_parses_or_is_a_rule_error(size: str, formula: str) -> None:
+    for fields in ({"out": ["x", {"shape": size}]}, {**FIELDS, "derivatives": {"x": formula}}):
+        try:
+            rules = parse(fields)
+        except RuleError:
+            continue
+        assert parse(rules.fields()) == rules

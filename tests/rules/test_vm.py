@@ -130,11 +130,11 @@ def operands(item: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.lists(item, min_size=1, max_size=3).map(", ".join)
 
 
-ints = st.deferred(lambda: ints_)
-floats = st.deferred(lambda: floats_)
-bools = st.deferred(lambda: bools_)
-dtypes = st.deferred(lambda: dtypes_)
-shapes = st.deferred(lambda: shapes_)
+ints: st.SearchStrategy[str] = st.deferred(lambda: ints_)
+floats: st.SearchStrategy[str] = st.deferred(lambda: floats_)
+bools: st.SearchStrategy[str] = st.deferred(lambda: bools_)
+dtypes: st.SearchStrategy[str] = st.deferred(lambda: dtypes_)
+shapes: st.SearchStrategy[str] = st.deferred(lambda: shapes_)
 tensors = st.sampled_from(["x", "y", "bias"]) | joined("xs[", ints, "]")
 
 
@@ -142,7 +142,7 @@ def choice(value: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return joined("(", value, " if ", bools, " else ", value, ")")
 
 
-ints_ = (
+ints_: st.SearchStrategy[str] = (
     SMALL.map(str)
     | SMALL.map(lambda value: f"-{value}")
     | st.sampled_from(["n", "k", "len(xs)", "len(size)", "len(mask)"])
@@ -159,7 +159,7 @@ ints_ = (
     | joined("size[", ints, "]")
     | choice(ints)
 )
-floats_ = (
+floats_: st.SearchStrategy[str] = (
     st.sampled_from(["a", "s", "0.5", "1e300"])
     | ints
     | joined("scales[", ints, "]")
@@ -168,7 +168,7 @@ floats_ = (
     | joined(st.sampled_from(["min(", "max("]), floats, ", ", ints, ")")
     | choice(floats)
 )
-bools_ = (
+bools_: st.SearchStrategy[str] = (
     st.sampled_from(["flag", "maybe", "True", "False"])
     | joined("(", st.sampled_from(["bias", "k", "maybe", "pads"]), st.sampled_from([" is None)", " is not None)"]))
     | joined("mask[", ints, "]")
@@ -180,14 +180,14 @@ bools_ = (
     | joined("(", shapes, st.sampled_from([" == ", " != "]), shapes, ")")
     | st.sampled_from(["(mode == 'mean')", "(mode != 'a mode of more than eight bytes')", "('' == mode)"])
 )
-dtypes_ = (
+dtypes_: st.SearchStrategy[str] = (
     st.sampled_from(DTYPES)
     | st.sampled_from(["dt", "odt"])
     | joined(tensors, ".dtype")
     | joined("promote(", operands(tensors | dtypes | st.just("xs")), ")")
     | choice(dtypes)
 )
-shapes_ = (
+shapes_: st.SearchStrategy[str] = (
     st.sampled_from(["size", "pads"])
     | joined(tensors, ".shape")
     | joined("[", st.lists(ints, max_size=3).map(", ".join), "]")

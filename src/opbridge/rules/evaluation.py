@@ -68,15 +68,19 @@ class Evaluator:
         self.functions = functions
 
     def run(self, node: Expr) -> Any:
-        match node:
+        match node:  # what formulas are made of first: the cases are tried in order
+            case Name(id):
+                return self.name(id)
+            case Binary(op, left, right) | Compare(op, left, right):
+                return self.binary(op, self.run(left), self.run(right))
+            case Call():
+                return self.call(node)
             case Int(value) | Float(value) | Bool(value) | Str(value):
                 return value
             case NoneLiteral():
                 return None
             case Dots():
                 return ...
-            case Name(id):
-                return self.name(id)
             case Attribute(value, "numel"):
                 return math.prod(self.run(value).shape)
             case Attribute(value, name):
@@ -90,16 +94,12 @@ class Evaluator:
                 return tuple(map(self.run, items))
             case Unary(op, operand):
                 return not self.run(operand) if op == "not" else -self.run(operand)
-            case Binary(op, left, right) | Compare(op, left, right):
-                return self.binary(op, self.run(left), self.run(right))
             case BoolOp(op, left, right):
                 if op == "and":
                     return self.run(left) and self.run(right)
                 return self.run(left) or self.run(right)
             case IfElse(body, condition, orelse):
                 return self.run(body) if self.run(condition) else self.run(orelse)
-            case Call():
-                return self.call(node)
         raise TypeError(f"{type(node).__name__} is no expression")
 
     def name(self, name: str) -> Any:
