@@ -138,9 +138,10 @@ FORMULAS = [
 
 @given(mistyped(SIZES), mistyped(FORMULAS))
 def test_a_mistyped_rule_parses_or_is_a_rule_error(size: str, formula: str) -> None:
-    for fields in ({"out": ["x", {"shape": size}]}, {**FIELDS, "derivatives": {"x": formula}}):
+    changes: list[dict[str, object]] = [{"out": ["x", {"shape": size}]}, {"derivatives": {"x": formula}}]
+    for change in changes:
         try:
-            rules = parse(fields)
+            rules = parse({**FIELDS, **change})
         except RuleError:
             continue
         assert parse(rules.fields()) == rules
