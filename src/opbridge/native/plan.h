@@ -86,7 +86,8 @@ class PlanReader {
     if (size < header || word_at(0) != kPlanMagic || word_at(1) != kPlanVersion) fail();
     count_ = word_at(2);
     words_ = word_at(3);
-    if (count_ < 0 || words_ < 4 + count_ || static_cast<size_t>(words_) > size / sizeof(int64_t)) fail();
+    if (words_ < 4 || static_cast<size_t>(words_) > size / sizeof(int64_t)) fail();
+    if (count_ < 0 || count_ > words_ - 4) fail();
   }
 
   int64_t count() const { return count_; }
@@ -110,8 +111,8 @@ class PlanReader {
     op.outs.resize(length());
     for (OutPlan& out : op.outs) {
       out.name = text();
-      out.alias_arg = next();
-      out.like_arg = next();
+      out.alias_arg = argument_or_none(op);
+      out.like_arg = argument_or_none(op);
       out.program = words();
     }
     op.batch = static_cast<Batch>(next());
@@ -151,10 +152,17 @@ class PlanReader {
     return static_cast<size_t>(n);
   }
 
+  int64_t argument_or_none(const OpPlan& op) {
+    const int64_t index = next();
+    if (index < -1 || index >= static_cast<int64_t>(op.args.size())) fail();
+    return index;
+  }
+
   std::string text() {
     const int64_t offset = next(), n = next();
     const int64_t pool = words_ * static_cast<int64_t>(sizeof(int64_t));
-    if (offset < 0 || n < 0 || static_cast<size_t>(pool) + offset + n > size_) fail();
+    const int64_t room = static_cast<int64_t>(size_) - pool;
+    if (offset < 0 || n < 0 || offset > room || n > room - offset) fail();
     return std::string(bytes_ + pool + offset, static_cast<size_t>(n));
   }
 

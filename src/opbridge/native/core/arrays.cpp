@@ -30,16 +30,20 @@ struct BuiltinCodes {
   static int8_t integer(int type, bool is_signed) {
     switch (type) {
       case NPY_BYTE:
-      case NPY_UBYTE: return is_signed ? OB_int8 : OB_uint8;
+      case NPY_UBYTE:
+        return is_signed ? OB_int8 : OB_uint8;
       case NPY_SHORT:
-      case NPY_USHORT: return is_signed ? OB_int16 : OB_uint16;
+      case NPY_USHORT:
+        return is_signed ? OB_int16 : OB_uint16;
       case NPY_INT:
-      case NPY_UINT: return is_signed ? OB_int32 : OB_uint32;
+      case NPY_UINT:
+        return is_signed ? OB_int32 : OB_uint32;
       case NPY_LONG:
       case NPY_ULONG:
         if (sizeof(long) == 4) return is_signed ? OB_int32 : OB_uint32;
         [[fallthrough]];
-      default: return is_signed ? OB_int64 : OB_uint64;
+      default:
+        return is_signed ? OB_int64 : OB_uint64;
     }
   }
 };
@@ -61,7 +65,8 @@ bool is_bfloat16(PyArray_Descr* descr) {
 }
 
 Ref bfloat16_descr(PyArrayObject* like) {
-  if (like) return Ref::checked(reinterpret_cast<PyObject*>(PyArray_DescrNewByteorder(PyArray_DESCR(like), NPY_NATIVE)));
+  if (like)
+    return Ref::checked(reinterpret_cast<PyObject*>(PyArray_DescrNewByteorder(PyArray_DESCR(like), NPY_NATIVE)));
   Ref ml_dtypes = Ref::take(PyImport_ImportModule("ml_dtypes"));
   if (!ml_dtypes) {
     PyErr_Clear();
@@ -142,15 +147,16 @@ bool share_memory(PyArrayObject* a, PyArrayObject* b) {
 Ref contiguous_copy(PyArrayObject* array) {
   PyArray_Descr* native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
   if (!native) throw PythonError{};
-  constexpr int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
+  constexpr int wanted =
+      NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
   return Ref::checked(PyArray_FromArray(array, native, wanted));
 }
 
 Ref new_array(int ndim, const npy_intp* shape, int code, PyArrayObject* like) {
   if (code != OB_bfloat16) return Ref::checked(PyArray_SimpleNew(ndim, shape, builtin_type(code)));
   Ref descr = bfloat16_descr(like);
-  return Ref::checked(PyArray_NewFromDescr(&PyArray_Type, reinterpret_cast<PyArray_Descr*>(descr.release()), ndim, shape,
-                                           nullptr, nullptr, 0, nullptr));
+  return Ref::checked(PyArray_NewFromDescr(&PyArray_Type, reinterpret_cast<PyArray_Descr*>(descr.release()), ndim,
+                                           shape, nullptr, nullptr, 0, nullptr));
 }
 
 }  // namespace opbridge

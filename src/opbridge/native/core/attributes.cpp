@@ -10,22 +10,33 @@ namespace {
 
 const char* kind_text(Kind kind) {
   switch (kind) {
-    case Kind::Tensor: return "Tensor";
-    case Kind::Bool: return "bool";
-    case Kind::Int: return "int";
-    case Kind::Float: return "float";
-    case Kind::String: return "str";
-    case Kind::DType: return "ScalarType";
-    case Kind::Scalar: return "Scalar";
-    default: return "something NumPy has not";
+    case Kind::Tensor:
+      return "Tensor";
+    case Kind::Bool:
+      return "bool";
+    case Kind::Int:
+      return "int";
+    case Kind::Float:
+      return "float";
+    case Kind::String:
+      return "str";
+    case Kind::DType:
+      return "ScalarType";
+    case Kind::Scalar:
+      return "Scalar";
+    default:
+      return "something NumPy has not";
   }
 }
 
 int32_t list_kind(Kind kind) {
   switch (kind) {
-    case Kind::Bool: return OB_ARG_BOOLS;
-    case Kind::Float: return OB_ARG_FLOATS;
-    default: return OB_ARG_INTS;
+    case Kind::Bool:
+      return OB_ARG_BOOLS;
+    case Kind::Float:
+      return OB_ARG_FLOATS;
+    default:
+      return OB_ARG_INTS;
   }
 }
 
@@ -42,9 +53,14 @@ ob_arg new_list(Kind kind, size_t count, ScratchArena& memory) {
 
 void store(ob_arg& list, size_t index, const ob_arg& element) {
   switch (list.kind) {
-    case OB_ARG_BOOLS: const_cast<uint8_t*>(list.v.bools)[index] = static_cast<uint8_t>(element.v.i); break;
-    case OB_ARG_FLOATS: const_cast<double*>(list.v.floats)[index] = element.v.d; break;
-    default: const_cast<int64_t*>(list.v.ints)[index] = element.v.i;
+    case OB_ARG_BOOLS:
+      const_cast<uint8_t*>(list.v.bools)[index] = static_cast<uint8_t>(element.v.i);
+      break;
+    case OB_ARG_FLOATS:
+      const_cast<double*>(list.v.floats)[index] = element.v.d;
+      break;
+    default:
+      const_cast<int64_t*>(list.v.ints)[index] = element.v.i;
   }
 }
 
@@ -77,12 +93,18 @@ class Reader {
 
   ob_arg read(PyObject* value) const {
     switch (arg_.kind) {
-      case Kind::Bool: return integer(OB_ARG_BOOL, boolean(value));
-      case Kind::Int: return integer(OB_ARG_INT, whole(value));
-      case Kind::Float: return real(number(value));
-      case Kind::Scalar: return scalar(value);
-      case Kind::String: return string(value);
-      default: return integer(OB_ARG_DTYPE, dtype(value));
+      case Kind::Bool:
+        return integer(OB_ARG_BOOL, boolean(value));
+      case Kind::Int:
+        return integer(OB_ARG_INT, whole(value));
+      case Kind::Float:
+        return real(number(value));
+      case Kind::Scalar:
+        return scalar(value);
+      case Kind::String:
+        return string(value);
+      default:
+        return integer(OB_ARG_DTYPE, dtype(value));
     }
   }
 
@@ -132,7 +154,8 @@ class Reader {
     if (PyLong_Check(value)) return integer(OB_ARG_INT, whole(value));
     if (PyFloat_Check(value)) return real(number(value));
     const int code = scalar_code(value);
-    if (PyComplex_Check(value) || is_complex(code)) refused(value, "complex scalars are not supported; pass two floats");
+    if (PyComplex_Check(value) || is_complex(code))
+      refused(value, "complex scalars are not supported; pass two floats");
     if (code == OB_bool) return integer(OB_ARG_BOOL, boolean(value));
     return is_real(code) ? real(number(value)) : integer(OB_ARG_INT, whole(value));
   }
@@ -190,12 +213,19 @@ ob_arg read_list(const Reader& reader, const ArgPlan& arg, PyObject* value, Scra
 
 ob_arg constant(const Constant& value, Kind kind) {
   switch (value.tag) {
-    case Constant::Tag::None: return ob_arg{OB_ARG_NONE, 0, {}};
-    case Constant::Tag::Bool: return kind == Kind::Float ? real(value.integer) : integer(kind == Kind::Int ? OB_ARG_INT : OB_ARG_BOOL, value.integer);
-    case Constant::Tag::Int: return kind == Kind::Float ? real(static_cast<double>(value.integer)) : integer(OB_ARG_INT, value.integer);
-    case Constant::Tag::Float: return real(value.real);
-    case Constant::Tag::DType: return integer(OB_ARG_DTYPE, value.integer);
-    default: break;
+    case Constant::Tag::None:
+      return ob_arg{OB_ARG_NONE, 0, {}};
+    case Constant::Tag::Bool:
+      return kind == Kind::Float ? real(value.integer)
+                                 : integer(kind == Kind::Int ? OB_ARG_INT : OB_ARG_BOOL, value.integer);
+    case Constant::Tag::Int:
+      return kind == Kind::Float ? real(static_cast<double>(value.integer)) : integer(OB_ARG_INT, value.integer);
+    case Constant::Tag::Float:
+      return real(value.real);
+    case Constant::Tag::DType:
+      return integer(OB_ARG_DTYPE, value.integer);
+    default:
+      break;
   }
   ob_arg text{OB_ARG_STRING, static_cast<int32_t>(value.text.size()), {}};
   text.v.s = value.text.c_str();

@@ -14,8 +14,7 @@ struct Route {
 };
 
 struct Dispatcher {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* resolve;
   std::vector<Route>* routes;
 };
@@ -142,30 +141,31 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyMethodDef methods[] = {
-    {"remember", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(remember)), METH_FASTCALL,
-     "remember(type, callable): calls whose first tensor is of exactly this type go there."},
-    {"forget", forget, METH_NOARGS, "Forgets every type."},
-    {}};
+PyMethodDef methods[] = {{"remember", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(remember)), METH_FASTCALL,
+                          "remember(type, callable): calls whose first tensor is of exactly this type go there."},
+                         {"forget", forget, METH_NOARGS, "Forgets every type."},
+                         {}};
 
 PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Dispatcher, vectorcall), READONLY, nullptr}, {}};
 
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_dispatcher)},
-                       {Py_tp_init, reinterpret_cast<void*>(init)},
-                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                       {Py_tp_methods, methods},
-                       {Py_tp_members, members},
-                       {Py_tp_doc, const_cast<char*>("Dispatcher(resolve): forwards a call by the type of its first tensor; "
-                                                     "resolve(args, kwargs) returns the callable for a new type.")},
-                       {}};
+PyType_Slot slots[] = {
+    {Py_tp_new, reinterpret_cast<void*>(new_dispatcher)},
+    {Py_tp_init, reinterpret_cast<void*>(init)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_doc, const_cast<char*>("Dispatcher(resolve): forwards a call by the type of its first tensor; "
+                                  "resolve(args, kwargs) returns the callable for a new type.")},
+    {}};
 
 PyType_Spec spec = {"opbridge._core.Dispatcher", sizeof(Dispatcher), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
-// For a subclass whose `__call__` is written for tools that read Python: interpreters enter the dispatcher all the same.
+// For a subclass whose `__call__` is written for tools that read Python: interpreters enter the dispatcher all the
+// same.
 PyObject* enable_vectorcall(PyObject*, PyObject* object) {
   auto* type = reinterpret_cast<PyTypeObject*>(object);
   if (!PyType_Check(object) || type->tp_vectorcall_offset != offsetof(Dispatcher, vectorcall)) {

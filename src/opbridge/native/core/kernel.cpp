@@ -38,24 +38,37 @@ std::string dl_message() {
 
 const char* role_word(int32_t role) {
   switch (role) {
-    case OB_PARAM_IN: return "In";
-    case OB_PARAM_OUT: return "Out";
-    case OB_PARAM_INOUT: return "InOut";
-    default: return "";
+    case OB_PARAM_IN:
+      return "In";
+    case OB_PARAM_OUT:
+      return "Out";
+    case OB_PARAM_INOUT:
+      return "InOut";
+    default:
+      return "";
   }
 }
 
 const char* attribute_word(int32_t kind) {
   switch (kind) {
-    case OB_ARG_BOOL: return "bool";
-    case OB_ARG_INT: return "int64_t";
-    case OB_ARG_FLOAT: return "double";
-    case OB_ARG_STRING: return "String";
-    case OB_ARG_INTS: return "Ints";
-    case OB_ARG_FLOATS: return "Floats";
-    case OB_ARG_BOOLS: return "Bools";
-    case OB_ARG_DTYPE: return "DType";
-    default: return "Scalar";
+    case OB_ARG_BOOL:
+      return "bool";
+    case OB_ARG_INT:
+      return "int64_t";
+    case OB_ARG_FLOAT:
+      return "double";
+    case OB_ARG_STRING:
+      return "String";
+    case OB_ARG_INTS:
+      return "Ints";
+    case OB_ARG_FLOATS:
+      return "Floats";
+    case OB_ARG_BOOLS:
+      return "Bools";
+    case OB_ARG_DTYPE:
+      return "DType";
+    default:
+      return "Scalar";
   }
 }
 
@@ -87,7 +100,8 @@ std::string signature_text(const ob_signature& signature) {
     i = end;
   }
   text += ")";
-  for (int32_t i = 0; i < signature.n_dtypes; ++i) text += (i ? ", " : " for ") + std::string(element_word(signature.dtypes[i]));
+  for (int32_t i = 0; i < signature.n_dtypes; ++i)
+    text += (i ? ", " : " for ") + std::string(element_word(signature.dtypes[i]));
   return text;
 }
 
@@ -123,10 +137,10 @@ void kernel_dealloc(PyObject* self) {
 
 PyMethodDef methods[] = {{"describe", describe, METH_NOARGS, "The C++ parameters and element types, for people."}, {}};
 
-PyGetSetDef properties[] = {{"address", address, nullptr, "Where the kernel is in memory.", nullptr},
-                            {"signature_address", signature_address, nullptr,
-                             "Where its ob_signature is; 0 for a bare aot function.", nullptr},
-                            {}};
+PyGetSetDef properties[] = {
+    {"address", address, nullptr, "Where the kernel is in memory.", nullptr},
+    {"signature_address", signature_address, nullptr, "Where its ob_signature is; 0 for a bare aot function.", nullptr},
+    {}};
 
 PyMemberDef members[] = {{"path", T_OBJECT_EX, offsetof(Kernel, path), READONLY, nullptr},
                          {"symbol", T_OBJECT_EX, offsetof(Kernel, symbol), READONLY, nullptr},
@@ -140,8 +154,8 @@ PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc)},
                        {Py_tp_doc, const_cast<char*>("One kernel of a loaded library; made by load_kernel.")},
                        {}};
 
-PyType_Spec spec = {"opbridge._core.Kernel", sizeof(Kernel), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"opbridge._core.Kernel", sizeof(Kernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
 
 }  // namespace
 

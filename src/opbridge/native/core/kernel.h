@@ -8,8 +8,7 @@
 namespace opbridge {
 
 struct Kernel {
-  PyObject_HEAD
-  ob_kernel function;
+  PyObject_HEAD ob_kernel function;
   const ob_signature* signature;  // null for a bare aot function
   PyObject* path;
   PyObject* symbol;

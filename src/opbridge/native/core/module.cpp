@@ -29,7 +29,8 @@ PyMethodDef functions[] = {
     {"num_threads", num_threads, METH_NOARGS, "How many threads a kernel may use, its caller included."},
     {}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "opbridge._core", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "opbridge._core", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace opbridge

@@ -24,7 +24,8 @@ struct RuleEnvironment {
     const int count = use.kind == OB_ARG_TENSORS ? use.count : 1;
     const int index = item < 0 ? item + count : item;
     if (index < 0 || index >= count)
-      throw RuleFailure("the rule needs '" + name + "[" + std::to_string(item) + "]', the list has " + std::to_string(count));
+      throw RuleFailure("the rule needs '" + name + "[" + std::to_string(item) + "]', the list has " +
+                        std::to_string(count));
     PyArrayObject* found = arrays[use.v.first + index];
     if (!found) throw RuleFailure("the rule needs '" + name + "[" + std::to_string(item) + "]', which is None");
     return found;
@@ -63,10 +64,13 @@ void run_in_pool(void*, int64_t n, int64_t grain, void (*body)(void*, int64_t, i
 
 NumpyPlan::NumpyPlan(OpPlan plan) : op(std::move(plan)), full_name(op.full_name()), offers_out(true) {
   for (const ArgPlan& arg : op.args) {
-    const bool unusual_list = arg.has(kList) && (arg.kind == Kind::String || arg.kind == Kind::DType || arg.kind == Kind::Scalar);
+    const bool unusual_list =
+        arg.has(kList) && (arg.kind == Kind::String || arg.kind == Kind::DType || arg.kind == Kind::Scalar);
     if (arg.kind == Kind::Other || unusual_list || (arg.has(kElementOptional) && !arg.is_tensor()))
-      raise("UnsupportedError", full_name + ": argument '" + arg.name + "' has a type that kernels cannot be handed: " + op.schema);
-    defaults.push_back(arg.is_tensor() || !arg.has(kHasDefault) ? ob_arg{OB_ARG_NONE, 0, {}} : read_default(arg, memory_));
+      raise("UnsupportedError",
+            full_name + ": argument '" + arg.name + "' has a type that kernels cannot be handed: " + op.schema);
+    defaults.push_back(arg.is_tensor() || !arg.has(kHasDefault) ? ob_arg{OB_ARG_NONE, 0, {}}
+                                                                : read_default(arg, memory_));
     positional += !arg.has(kKeywordOnly);
     mutates |= arg.has(kMutable);
     offers_out &= arg.name != "out";
@@ -176,9 +180,11 @@ void NumpyCall::input(const ArgPlan& arg, PyArrayObject* given, bool strided) {
   const bool written = arg.has(kMutable);
   const int code = dtype_code(given);
   if (code < 0)
-    refuse(plan_.op, arg, "an array of numbers", "one of dtype " + dtype_text(given), "convert it, as with .astype(np.float32)");
+    refuse(plan_.op, arg, "an array of numbers", "one of dtype " + dtype_text(given),
+           "convert it, as with .astype(np.float32)");
   if (written) {
-    if (!PyArray_ISWRITEABLE(given)) refuse(plan_.op, arg, "an array it can write to", "a read-only one", "pass a .copy()");
+    if (!PyArray_ISWRITEABLE(given))
+      refuse(plan_.op, arg, "an array it can write to", "a read-only one", "pass a .copy()");
     mutables_.push_back({given_.size(), given});
   }
   PyArrayObject* used = given;
@@ -223,7 +229,8 @@ void NumpyCall::check_overlap() {
 }
 
 void NumpyCall::outputs(PyObject* out) {
-  if (out && plan_.new_outputs > 1 && (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != static_cast<Py_ssize_t>(plan_.new_outputs)))
+  if (out && plan_.new_outputs > 1 &&
+      (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != static_cast<Py_ssize_t>(plan_.new_outputs)))
     fail("'out' expects a tuple of " + std::to_string(plan_.new_outputs) + " arrays, got " + type_name(out) +
          (PyTuple_Check(out) ? " of " + std::to_string(PyTuple_GET_SIZE(out)) : ""));
   for (const OutPlan& plan : plan_.op.outs) {
@@ -309,7 +316,8 @@ PyObject* NumpyCall::result(PyObject* const* values) {
   if (outs.empty()) return Py_NewRef(Py_None);
   if (outs.size() == 1) return one(outs[0]).release();
   Ref tuple = Ref::checked(PyTuple_New(static_cast<Py_ssize_t>(outs.size())));
-  for (size_t i = 0; i < outs.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), one(outs[i]).release());
+  for (size_t i = 0; i < outs.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), one(outs[i]).release());
   return tuple.release();
 }
 
@@ -320,7 +328,8 @@ const std::string& NumpyCall::name_of_input(size_t input) {
   for (size_t i = 0; i < invocation_.args.size(); ++i) {
     const ob_arg& use = invocation_.args.data()[i];
     const bool tensors = use.kind == OB_ARG_TENSOR || use.kind == OB_ARG_TENSORS;
-    if (tensors && static_cast<size_t>(use.v.first) <= input && input < static_cast<size_t>(use.v.first + use.count)) arg = i;
+    if (tensors && static_cast<size_t>(use.v.first) <= input && input < static_cast<size_t>(use.v.first + use.count))
+      arg = i;
   }
   return plan_.op.args[arg].name;
 }
@@ -331,7 +340,8 @@ void NumpyCall::refuse_stranger(const ArgPlan& arg, PyObject* value) {
   const std::string type = type_name(value);
   const std::string next = value == Py_None ? "it is not optional" : "write np.asarray(" + arg.name + ")";
   const bool is_tensor = PyObject_HasAttrString(value, "__dlpack__") != 0;
-  const bool among_arrays = std::any_of(given_.data(), given_.data() + given_.size(), [](auto* array) { return array; });
+  const bool among_arrays =
+      std::any_of(given_.data(), given_.data() + given_.size(), [](auto* array) { return array; });
   if (among_arrays && is_tensor)
     fail("argument '" + arg.name + "' is a " + type + ", the others are numpy arrays; " + next +
          ", or pass all tensors of one framework");

@@ -47,7 +47,9 @@ class KeptObjects {
 class NumpyCall {
  public:
   NumpyCall(const NumpyPlan& plan, const Binding& kernel)
-      : plan_(plan), kernel_(kernel), pass_strides_(std::find(kernel.strided.begin(), kernel.strided.end(), 1) != kernel.strided.end()) {}
+      : plan_(plan),
+        kernel_(kernel),
+        pass_strides_(std::find(kernel.strided.begin(), kernel.strided.end(), 1) != kernel.strided.end()) {}
 
   // `values`: an object for each argument, null where its default is meant.  `out`: what came as `out=`, or null.
   PyObject* run(PyObject* const* values, PyObject* out);

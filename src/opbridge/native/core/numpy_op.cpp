@@ -14,7 +14,8 @@ namespace {
 class Operator {
  public:
   Operator(OpPlan plan, PyObject* find_kernel) : plan_(std::move(plan)), find_kernel_(Ref::copy(find_kernel)) {
-    for (const ArgPlan& arg : plan_.op.args) names_.push_back(Ref::checked(PyUnicode_InternFromString(arg.name.c_str())));
+    for (const ArgPlan& arg : plan_.op.args)
+      names_.push_back(Ref::checked(PyUnicode_InternFromString(arg.name.c_str())));
     out_name_ = Ref::checked(PyUnicode_InternFromString("out"));
   }
 
@@ -35,7 +36,8 @@ class Operator {
 
   void rebind(PyObject* object) {
     Kernel* kernel = as_kernel(object);
-    if (!kernel) raise("KernelError", plan_.full_name + ": a kernel must come from load_kernel, got " + type_name(object));
+    if (!kernel)
+      raise("KernelError", plan_.full_name + ": a kernel must come from load_kernel, got " + type_name(object));
     Binding binding;
     binding.function = kernel->function;
     binding.signature = kernel->signature;
@@ -82,7 +84,8 @@ class Operator {
     raise("CallError", plan_.full_name + ": " + message + "; the schema is " + plan_.op.schema);
   }
   [[noreturn]] void too_many(size_t count) const {
-    fail("expects " + (plan_.positional < plan_.op.args.size() ? std::string("at most ") : std::string()) + std::to_string(plan_.positional) + " positional argument(s), got " + std::to_string(count));
+    fail("expects " + (plan_.positional < plan_.op.args.size() ? std::string("at most ") : std::string()) +
+         std::to_string(plan_.positional) + " positional argument(s), got " + std::to_string(count));
   }
   [[noreturn]] void missing(const ArgPlan& arg) const { fail("argument '" + arg.name + "' is missing"); }
   [[noreturn]] void twice(PyObject* keyword) const {
@@ -109,15 +112,15 @@ class Operator {
 };
 
 struct NumpyOp {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Operator* impl;
 };
 
 Operator& operator_of(PyObject* self) { return *reinterpret_cast<NumpyOp*>(self)->impl; }
 
 PyObject* call_operator(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* keywords) {
-  return guarded([&] { return operator_of(self).call(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords); });
+  return guarded(
+      [&] { return operator_of(self).call(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords); });
 }
 
 OpPlan read_plan(const char* bytes, Py_ssize_t size, Py_ssize_t index) {
@@ -134,7 +137,8 @@ PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const char* bytes;
     Py_ssize_t size, index;
     PyObject* find_kernel;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "y#nO:NumpyOp", const_cast<char**>(names), &bytes, &size, &index, &find_kernel))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "y#nO:NumpyOp", const_cast<char**>(names), &bytes, &size, &index,
+                                     &find_kernel))
       throw PythonError{};
     import_numpy();
     auto impl = std::make_unique<Operator>(read_plan(bytes, size, index), find_kernel);
@@ -172,7 +176,9 @@ PyObject* rebind(PyObject* self, PyObject* kernel) {
   });
 }
 
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<opbridge numpy operator %s>", operator_of(self).plan().op.schema.c_str()); }
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("<opbridge numpy operator %s>", operator_of(self).plan().op.schema.c_str());
+}
 
 PyMethodDef methods[] = {
     {"rebind", rebind, METH_O, "Uses another kernel from the next call on; calls under way end with theirs."}, {}};
@@ -191,7 +197,8 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_operator)},
                        {}};
 
 PyType_Spec spec = {"opbridge._core.NumpyOp", sizeof(NumpyOp), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE, slots};
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
+                    slots};
 
 }  // namespace
 

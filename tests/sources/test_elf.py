@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opbridge.errors import KernelError
+from opbridge.sources.elf import exported_functions, read_library, why_no_symbol, why_not_loaded
+
+SOURCE = """
+#include <stdio.h>
+int visible(void) { return puts("x"); }
+int kernel(void) { return 0; }
+const int kernel_ob_signature = 1;
+static int hidden(void) { return 1; }
+int (*use)(void) = hidden;
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("elf")
+    (folder / "lib.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-shared", "-fPIC", folder / "lib.c", "-o", folder / "lib.so"], check=True)
+    return folder / "lib.so"
+
+
+def test_exports_are_functions_that_others_see(library: Path) -> None:
+    names = exported_functions(library)
+    assert {"visible", "kernel"} <= set(names)
+    assert not {"hidden", "use", "kernel_ob_signature", "puts"} & set(names)
+
+
+def test_undefined_symbols_are_what_the_library_needs(library: Path) -> None:
+    assert "puts" in read_library(library).undefined
+
+
+def test_kernels_are_those_that_describe_themselves(library: Path) -> None:
+    assert read_library(library).kernels == ("kernel",)
+
+
+def test_a_missing_symbol_gets_the_nearest_name(library: Path) -> None:
+    assert why_no_symbol(str(library), "kernal") == "\n  it exports kernel; did you mean 'kernel'?"
+    assert why_no_symbol(str(library), "zzz") == "\n  it exports kernel"
+
+
+def test_a_library_of_another_machine_is_told(library: Path, tmp_path: Path) -> None:
+    data = bytearray(library.read_bytes())
+    data[18:20] = (183).to_bytes(2, "little")
+    (tmp_path / "arm.so").write_bytes(data)
+    assert "it is built for aarch64 and this machine is" in why_not_loaded(str(tmp_path / "arm.so"), "f")
+    assert why_not_loaded(str(library), "f") == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a shared library"),
+        (b"!<arch>\n", "expected an ELF file, it begins with b'!<arch>"),
+        (b"\x7fELF\x01\x01", "not for a 64-bit little-endian machine"),
+        (b"\x7fELF\x02\x01", "is damaged"),
+    ],
+)
+def test_what_is_no_library(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "f.so"
+    file.write_bytes(content)
+    with pytest.raises(KernelError, match=message):
+        read_library(file)
+    assert message in why_no_symbol(str(file), "f")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(KernelError, match="No such file"):
+        read_library(tmp_path / "none.so")
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_library_is_an_error_and_no_crash(library: Path, data: st.DataObject) -> None:
+    damaged = bytearray(library.read_bytes())
+    tables = [
+        *range(64),
+        *range(len(damaged) - 64 * 30, len(damaged)),
+    ]  # the header, and the section headers at the end
+    for place in data.draw(st.lists(st.sampled_from(tables), min_size=1, max_size=5)):
+        damaged[place] = data.draw(st.integers(0, 255))
+    del damaged[data.draw(st.integers(len(damaged) // 2, len(damaged))) :]
+    file = library.with_name("damaged.so")
+    file.write_bytes(damaged)
+    with contextlib.suppress(KernelError):
+        read_library(file)
