@@ -47,8 +47,11 @@ def check_version(version: str) -> None:
         )
 
 
-def request(torch_folder: Path) -> BuildRequest:
-    """How the adapter is compiled against a PyTorch, which need not be the one that is imported."""
+def request(torch_folder: Path, libraries: bool = True) -> BuildRequest:
+    """How the adapter is compiled against a PyTorch, which need not be the one that is imported.
+
+    Without its libraries the result cannot be imported, but shows that the headers fit.
+    """
     include = torch_folder / "include"
     python = Path(sysconfig.get_path("include"))
     if not (python / "Python.h").is_file():
@@ -58,13 +61,15 @@ def request(torch_folder: Path) -> BuildRequest:
         )
     system = [f"-isystem{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include", python)]
     # Python's own symbols and the OpenMP library come from the process that imports the adapter.
-    libraries = ["-Wl,-z,undefs", f"-L{torch_folder / 'lib'}", "-ltorch_python", "-ltorch", "-ltorch_cpu", "-lc10"]
+    link = ["-Wl,-z,undefs"]
+    if libraries:
+        link += [f"-L{torch_folder / 'lib'}", "-ltorch_python", "-ltorch", "-ltorch_cpu", "-lc10"]
     return BuildRequest(
         sources=(_NATIVE / "torch" / "module.cpp",),
         output=f"{NAME}.so",
         # PyTorch's thread pool is OpenMP code in its headers; the library behind it is the one PyTorch loaded.
         flags=("-fopenmp", "-O2", *system),
-        link_flags=tuple(libraries),
+        link_flags=tuple(link),
         portable=True,
         standard="c++20",
     )

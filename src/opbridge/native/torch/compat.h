@@ -1,7 +1,9 @@
 // Everything that differs between the PyTorch versions we build against (2.10 to 2.15), in one place.
 #pragma once
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
 
 #define OPBRIDGE_TORCH_AT_LEAST(major, minor) \
@@ -27,6 +29,19 @@ NodePtr<T> make_node(Args&&... args) {
   return NodePtr<T>(new T(std::forward<Args>(args)...), torch::autograd::deleteNode);
 }
 #endif
+
+// The current stream of a device as its own runtime knows it.
+inline void* native_stream(at::Device device) {
+#if OPBRIDGE_TORCH_AT_LEAST(2, 11)
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
+#else
+  // 2.10 tells the handle to Python alone.
+  TORCH_CHECK(device.is_cuda(), "PyTorch 2.10 does not give the stream of a ", device.type(), " device; use 2.11 or newer");
+  const pybind11::gil_scoped_acquire gil;
+  const auto handle = pybind11::module_::import("torch._C").attr("_cuda_getCurrentRawStream")(int(device.index()));
+  return reinterpret_cast<void*>(handle.cast<uintptr_t>());
+#endif
+}
 
 }  // namespace opbridge::torch_adapter
 

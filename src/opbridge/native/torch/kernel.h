@@ -6,7 +6,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "allocate.h"
 #include "entry.h"
@@ -59,6 +58,19 @@ inline const Binding& kernel_for(const Definition& definition, Device device) {
   return *found;
 }
 
+// Throws where no kernel can ever read a tensor.
+inline void refuse_place(const Definition& definition, const ArgPlan& arg, const at::Tensor& t) {
+  std::string why;
+  if (t.layout() != at::kStrided)
+    why = "a " + c10::str(t.layout()) + " tensor; kernels take dense ones, call .to_dense() first";
+  else if (!t.is_cpu() && !t.is_cuda() && !t.is_privateuseone())
+    why = "on " + t.device().str() + ", where no kernel runs; move it with .to(\"cpu\") or to another device of `kernels`";
+  else if (dtype_code(t.scalar_type()) < 0)
+    why = std::string("of dtype ") + toString(t.scalar_type()) + ", which no kernel reads; convert it with .to(...) first";
+  if (!why.empty())
+    throw Failure(unsupported_error, definition.full_name + ": argument '" + arg.name + "' is " + why);
+}
+
 // A mutable argument the kernel cannot write in place, and the copy it writes instead.
 struct WriteBack {
   at::Tensor destination, copy;
@@ -102,8 +114,7 @@ class KernelCall {
       error = invocation_.run(kernel_, definition_.full_name.c_str(), services, any_strided_);
     } else {
       const c10::DeviceGuard guard(host_.device);
-      const c10::impl::VirtualGuardImpl device_type(host_.device.type());
-      services.stream = device_type.getStream(host_.device).native_handle();
+      services.stream = native_stream(host_.device);
       services.device_type = host_.device.is_cuda() ? OB_DEVICE_CUDA : OB_DEVICE_NPU;
       services.device_index = host_.device.index();
       error = invocation_.run(kernel_, definition_.full_name.c_str(), services, any_strided_);
@@ -125,7 +136,7 @@ class KernelCall {
     const auto first = invocation_.tensor_count();
     if (value.isNone()) {
       invocation_.missing_tensor();
-      invocation_.args.push_back({OB_ARG_NONE, 0, {}});
+      invocation_.args.push_back({OB_ARG_TENSOR, 0, {first}});  // a slot without memory, as abi.h has it
     } else if (value.isTensor()) {
       input(arg, value.toTensor(), strided);
       invocation_.args.push_back({OB_ARG_TENSOR, 1, {first}});
@@ -150,13 +161,11 @@ class KernelCall {
       invocation_.missing_tensor();
       return;
     }
+    refuse_place(definition_, arg, given);
     if (given.device() != host_.device)
-      throw Failure(kernel_error, definition_.full_name + ": argument '" + arg.name + "' is on " + given.device().str() +
-                                      ", the others are on " + host_.device.str() + "; move it there with .to(\"" +
-                                      host_.device.str() + "\")");
-    if (given.layout() != at::kStrided)
-      throw Failure(kernel_error, definition_.full_name + ": argument '" + arg.name +
-                                      "' is a sparse tensor; kernels take dense ones, call .to_dense() first");
+      throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' is on " + given.device().str() +
+                                    ", the others are on " + host_.device.str() + "; move it there with .to(\"" +
+                                    host_.device.str() + "\")");
     if (strided || given.is_contiguous()) {
       any_strided_ |= strided;
       add(given);
@@ -168,12 +177,9 @@ class KernelCall {
   }
 
   void add(const at::Tensor& t) {
-    const int32_t code = dtype_code(t.scalar_type());
-    if (code < 0)
-      throw Failure(kernel_error, definition_.full_name + ": no kernel interface for dtype " + toString(t.scalar_type()));
     // Read-only access would keep copy-on-write memory shared, but which parameters a bare kernel writes is not known.
     invocation_.tensor(t.numel() ? t.mutable_data_ptr() : nullptr, static_cast<int>(t.dim()), t.sizes().data(),
-                       t.strides().data(), code);
+                       t.strides().data(), dtype_code(t.scalar_type()));
   }
 
   void attribute(const ArgPlan& arg, const c10::IValue& value) {
@@ -250,8 +256,8 @@ class KernelCall {
   }
 
   [[noreturn]] void overlap(const std::string& written, const std::string& other) const {
-    throw Failure(kernel_error, definition_.full_name + ": argument '" + written + "' is written to and shares memory with " +
-                                    other + "; pass a .clone()");
+    throw Failure(call_error, definition_.full_name + ": argument '" + written + "' is written to and shares memory with " +
+                                  other + "; pass a .clone()");
   }
 
   const Definition& definition_;
