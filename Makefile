@@ -35,6 +35,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/python tools/check_cpp.py
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -184,7 +184,7 @@ inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* arg
         run_kernel(definition, kCpu, values.data(), results);
       } else {
         const c10::IValue* given = values.data();
-        differentiate(definition, demand, {values.begin(), values.end()}, results, [&](Results& out) {
+        differentiate(definition, demand, std::vector<c10::IValue>(values.begin(), values.end()), results, [&](Results& out) {
           const at::AutoDispatchBelowAutograd below;
           run_kernel(definition, kCpu, given, out);
         });
