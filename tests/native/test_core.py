@@ -96,6 +96,10 @@ class TestKernel:
         with pytest.raises(KernelError, match=r"(?s)scaled_ad.*it exports .*scaled_add.*did you mean 'scaled_add'\?"):
             _core.load_kernel(library, "scaled_ad")
 
+    def test_a_relative_path_is_a_file_here(self, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(Path(library).parent)
+        assert _core.load_kernel("kernels.so", "copy").address == _core.load_kernel(library, "copy").address
+
     def test_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(KernelError, match="No such file"):
             _core.load_kernel(str(tmp_path / "none.so"), "f")

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <mutex>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "../invoke.h"
@@ -13,8 +13,13 @@ namespace {
 PyTypeObject* kernel_type;
 
 // Libraries stay open: a kernel may have started threads, or be called from a thread we know nothing of.
-void* open_library(const std::string& path) {
+void* open_library(std::string path) {
   static std::unordered_map<std::string, void*> opened;  // guarded by the GIL
+  // A name without a slash would be looked for among the system's libraries, and a relative one changes its meaning.
+  if (char* resolved = realpath(path.c_str(), nullptr)) {
+    path = resolved;
+    std::free(resolved);
+  }
   if (auto found = opened.find(path); found != opened.end()) return found->second;
   void* library;
   Py_BEGIN_ALLOW_THREADS;  // a library may take a while to load, and its initialisers may want the GIL
