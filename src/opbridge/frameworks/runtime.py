@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from opbridge._core import Dispatcher, Kernel, enable_vectorcall
 from opbridge.errors import CallError
@@ -18,14 +18,23 @@ from opbridge.sources import KernelStore
 Reopen = tuple[Callable[..., OpLibrary | Op], tuple[object, ...]]
 
 
+Method = TypeVar("Method", bound=Callable[..., None])
+
+
+def _untraced(method: Method) -> Method:
+    """torch.compile runs such a method once, while it traces, instead of tracing it.
+
+    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.
+    """
+    method._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return method
+
+
 class NativeOp(Dispatcher, Op):
     """An Op whose call costs no Python: CPython enters the native dispatcher and never reads `__call__` below.
 
     torch.compile traces Python and does read it; what it finds there is the operator in torch.ops.
     """
-
-    _traced: Any = None
-    """The operator in torch.ops, once PyTorch knows it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(self._resolve_later)
@@ -35,7 +44,6 @@ class NativeOp(Dispatcher, Op):
         super().bind(runtime, index)
         self.forget()
         self.__doc__ = runtime.schema_text(index)
-        self._traced = runtime.traced(index)
         Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
 
     @staticmethod
@@ -43,7 +51,7 @@ class NativeOp(Dispatcher, Op):
         raise CallError("this operator is not bound to a library yet")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._traced(*args, **kwargs)
+        return self.torch(*args, **kwargs)
 
 
 enable_vectorcall(NativeOp)
@@ -81,13 +89,17 @@ class LibraryRuntime:
         return OpLibrary(self.catalog.namespace, names, self.op)
 
     def op(self, index: int) -> Op:
+        self._open(index)
+        return _operators[self.catalog.entries[index].name]
+
+    @_untraced
+    def _open(self, index: int) -> None:
         name = self.catalog.entries[index].name
         op = _operators.get(name)
         if op is None:
             op = _operators[name] = NativeOp(name)
         if op.__dict__.get("_runtime") is not self:
             op.bind(self, index)
-        return op
 
     def spec(self, index: int) -> OpSpec:
         return self.specs[index]
@@ -99,11 +111,14 @@ class LibraryRuntime:
         return self.kernels.kernel(index, device)
 
     def view(self, index: int, framework: str) -> Any:
-        place = (index, framework)
-        if place not in self._views:
+        self._make_view(index, framework)
+        return self._views[index, framework]
+
+    @_untraced
+    def _make_view(self, index: int, framework: str) -> None:
+        if (index, framework) not in self._views:
             self._define(framework)
-            self._views[place] = adapter(framework).view(self, index)
-        return self._views[place]
+            self._views[index, framework] = adapter(framework).view(self, index)
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         """What a call with these arguments runs; remembered by the type of the argument that decided."""
@@ -116,10 +131,6 @@ class LibraryRuntime:
             op.remember(decided_by, self._calls[place])
         return self._calls[place]
 
-    def traced(self, index: int) -> Any:
-        """What torch.compile sees in place of a call."""
-        return adapter("torch").view(self, index) if "torch" in self._defined else None
-
     def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
         return _reopened, (*self._reopen, self.catalog.entries[index].name)
 
@@ -127,10 +138,6 @@ class LibraryRuntime:
         if framework not in self._defined:
             adapter(framework).define(self)
             self._defined.add(framework)
-            for index, entry in enumerate(self.catalog.entries):
-                op = _operators.get(entry.name)
-                if op is not None and op.__dict__.get("_runtime") is self:
-                    op._traced = self.traced(index)
 
     def _framework(self, index: int, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[Framework, type]:
         for value in _leaves((*args, *kwargs.values())):
