@@ -15,23 +15,19 @@ namespace opbridge::torch_adapter {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-// Where in a node's outputs the tensors of each argument stand.
+// Where in a node's outputs the tensors of each argument stand.  An absent tensor still has its slot, so that slots do
+// not move between calls.
 struct Slots {
   std::vector<size_t> first, count;  // by argument index
   size_t total = 0;
 
-  explicit Slots(const std::vector<c10::IValue>& arguments) {
-    for (const c10::IValue& value : arguments) {
+  Slots(const OpPlan& plan, const std::vector<c10::IValue>& arguments) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const c10::IValue& value = arguments[i];
       first.push_back(total);
-      count.push_back(slots_of(value));
+      count.push_back(!plan.args[i].is_tensor() ? 0 : value.isList() ? value.toListRef().size() : 1);
       total += count.back();
     }
-  }
-  // An argument without a tensor still has its slot, so that slots do not move between calls.
-  static size_t slots_of(const c10::IValue& value) {
-    if (value.isTensorList() || (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList()))
-      return value.toListRef().size();
-    return 1;
   }
 };
 
@@ -42,7 +38,7 @@ inline std::string no_derivative(const Definition& definition, const std::string
 
 struct FormulaNode final : torch::autograd::Node {
   FormulaNode(const Definition& definition, const std::vector<c10::IValue>& arguments)
-      : definition_(definition), arguments_(arguments), slots_(arguments) {
+      : definition_(definition), arguments_(arguments), slots_(definition.plan, arguments) {
     for (size_t i = 0; i < arguments_.size(); ++i) {
       if (!definition.plan.args[i].is_tensor() || arguments_[i].isNone()) continue;
       if (definition.saved_arg[i])
@@ -200,7 +196,7 @@ inline std::vector<at::Tensor> tangents_of(const Definition& definition, const s
   }
 
   variable_list values, directions;
-  const Slots slots(arguments);
+  const Slots slots(plan, arguments);
   std::vector<char> covered(plan.args.size());
   const auto tangent_at = [&](int64_t argument, size_t item) -> at::Tensor {
     const c10::IValue& value = arguments[argument];
@@ -281,7 +277,8 @@ void differentiate(const Definition& definition, Demand demand, std::vector<c10:
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < arguments.size(); ++i) {
       const c10::IValue& value = arguments[i];
-      if (!plan.args[i].is_tensor() || value.isNone()) {
+      if (!plan.args[i].is_tensor()) continue;
+      if (value.isNone()) {
         edges.emplace_back();
       } else if (value.isTensor()) {
         edges.push_back(edge_of(value.toTensor()));
@@ -313,8 +310,15 @@ void differentiate(const Definition& definition, Demand demand, std::vector<c10:
   }
   if (demand.tangent) {
     const std::vector<at::Tensor> tangents = tangents_of(definition, arguments, results);
-    for (size_t i = 0; i < results.size(); ++i)
-      if (tangents[i].defined()) results[i].toTensor()._set_fw_grad(tangents[i], 0, plan.outs[i].alias_arg >= 0);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!tangents[i].defined()) continue;
+      const at::Tensor& out = results[i].toTensor();
+      // A tensor keeps the tangent it has: views of it share that tangent's memory.
+      if (plan.outs[i].alias_arg >= 0 && out._fw_grad(0).defined())
+        out._fw_grad(0).copy_(tangents[i]);
+      else
+        out._set_fw_grad(tangents[i], 0, plan.outs[i].alias_arg >= 0);
+    }
   }
 }
 

@@ -70,10 +70,12 @@ void on_autocast(const Definition& definition, const c10::OperatorHandle& op, c1
   run_autocast(definition, op, stack);
 }
 
-// With no tensor among its arguments an operator has no device to dispatch on; it makes its outputs on the CPU.
-void on_no_tensor(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  const auto local = c10::impl::tls_local_dispatch_key_set();
-  if (local.included_.has(c10::DispatchKey::Meta)) return on_meta(definition, op, keys, stack);
+// Where no other kernel applies.  With no tensor among its arguments an operator has no device to dispatch on, and makes
+// its outputs on the CPU.
+void on_elsewhere(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const size_t first = stack->size() - definition.plan.args.size();
+  for (size_t i = 0; i < definition.plan.args.size(); ++i)
+    each_tensor((*stack)[first + i], [&](const at::Tensor& t) { refuse_place(definition, definition.plan.args[i], t); });
   on_device<kCpu>(definition, op, keys, stack);
 }
 
@@ -85,7 +87,8 @@ void implement_all(Entry& entry) {
   implement(entry, c10::DispatchKey::CUDA, on_device<kCuda>);
   implement(entry, c10::DispatchKey::PrivateUse1, on_device<kNpu>);
   implement(entry, c10::DispatchKey::Meta, on_meta);
-  if (!any_tensor) return implement(entry, c10::DispatchKey::BackendSelect, on_no_tensor);
+  implement(entry, c10::DispatchKey::CompositeExplicitAutograd, on_elsewhere);
+  if (!any_tensor) return;
   implement(entry, c10::DispatchKey::Autograd, on_autograd);
   implement(entry, c10::DispatchKey::FuncTorchBatched, on_vmap);
   for (const auto key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA, c10::DispatchKey::AutocastPrivateUse1})
