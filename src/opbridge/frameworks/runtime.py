@@ -11,7 +11,7 @@ from opbridge._core import Dispatcher, Kernel, enable_vectorcall
 from opbridge.errors import CallError
 from opbridge.frameworks import FRAMEWORKS, Framework, adapter, framework_of
 from opbridge.manifest import OpSpec
-from opbridge.native.catalog import Catalog
+from opbridge.native.catalog import Catalog, CatalogEntry
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
 
@@ -24,7 +24,8 @@ Method = TypeVar("Method", bound=Callable[..., None])
 def _untraced(method: Method) -> Method:
     """torch.compile runs such a method once, while it traces, instead of tracing it.
 
-    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.
+    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Arguments
+    have to be objects: an int may have become a symbol.
     """
     method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return method
@@ -43,6 +44,7 @@ class NativeOp(Dispatcher, Op):
     def bind(self, runtime: Any, index: int) -> None:
         super().bind(runtime, index)
         self.forget()
+        self._torch: Any = None  # what was compiled with the operator's former self guards on this
         self.__doc__ = runtime.schema_text(index)
         Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
 
@@ -52,6 +54,16 @@ class NativeOp(Dispatcher, Op):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.torch(*args, **kwargs)
+
+    @property
+    def torch(self) -> Any:
+        """The operator in `torch.ops`."""
+        self._meet_torch()
+        return self._torch
+
+    @_untraced
+    def _meet_torch(self) -> None:
+        self._torch = self._runtime.view(self._index, "torch")
 
 
 enable_vectorcall(NativeOp)
@@ -84,22 +96,26 @@ class LibraryRuntime:
     def specs(self) -> tuple[OpSpec, ...]:
         return self._read_specs()
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {entry.name: index for index, entry in enumerate(self.catalog.entries)}
+
     def library(self) -> OpLibrary:
         names = tuple(entry.name for entry in self.catalog.entries)
         return OpLibrary(self.catalog.namespace, names, self.op)
 
     def op(self, index: int) -> Op:
-        self._open(index)
-        return _operators[self.catalog.entries[index].name]
+        entry = self.catalog.entries[index]
+        self._open(entry)
+        return _operators[entry.name]
 
     @_untraced
-    def _open(self, index: int) -> None:
-        name = self.catalog.entries[index].name
-        op = _operators.get(name)
+    def _open(self, entry: CatalogEntry) -> None:
+        op = _operators.get(entry.name)
         if op is None:
-            op = _operators[name] = NativeOp(name)
+            op = _operators[entry.name] = NativeOp(entry.name)
         if op.__dict__.get("_runtime") is not self:
-            op.bind(self, index)
+            op.bind(self, self._places[entry.name])
 
     def spec(self, index: int) -> OpSpec:
         return self.specs[index]
@@ -111,14 +127,10 @@ class LibraryRuntime:
         return self.kernels.kernel(index, device)
 
     def view(self, index: int, framework: str) -> Any:
-        self._make_view(index, framework)
-        return self._views[index, framework]
-
-    @_untraced
-    def _make_view(self, index: int, framework: str) -> None:
         if (index, framework) not in self._views:
             self._define(framework)
             self._views[index, framework] = adapter(framework).view(self, index)
+        return self._views[index, framework]
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         """What a call with these arguments runs; remembered by the type of the argument that decided."""

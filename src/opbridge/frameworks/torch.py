@@ -76,8 +76,10 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
                 "\n  all tensors of a call come from one framework; torch.as_tensor(...) makes it a PyTorch tensor"
             )
     else:
-        message = said.removeprefix(f"{name}()").partition("\nDeclaration:")[0].strip()
-    refused = wrong is not None or said.startswith(f"{name}()") or not isinstance(error, RuntimeError)
+        # PyTorch ends such a message with the schema as it prints it; ours follows anyway.
+        message = re.split(r"\s*\b(?:Declaration|Schema): ", said.removeprefix(f"{name}()"))[0].strip()
+        message = message.removeprefix("is ")
+    refused = wrong is not None or "rgument" in said.partition("\n")[0] or not isinstance(error, RuntimeError)
     translated = (CallError if refused else KernelError)(f"{name}: {message}\n  {schema}")
     translated.__cause__ = error
     return translated

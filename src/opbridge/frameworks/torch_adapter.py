@@ -11,7 +11,6 @@ from types import ModuleType
 
 import torch
 
-import opbridge
 from opbridge.cache import Cache, Dependencies, KeyBuilder
 from opbridge.errors import ToolchainError
 from opbridge.toolchains import INCLUDE, BuildRequest
@@ -20,7 +19,7 @@ from opbridge.toolchains.table import toolchain_for
 NAME = "opbridge_torch_adapter"
 OLDEST = (2, 10)
 
-_NATIVE = Path(opbridge.__file__).parent / "native"
+_NATIVE = Path(__file__).parents[1] / "native"
 
 
 def load_native() -> ModuleType:

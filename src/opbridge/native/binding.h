@@ -96,7 +96,8 @@ inline std::string bind(const OpPlan& op, Binding& kernel) {
   if (output != outputs)
     return head + "it has " + std::to_string(output) + " ob::Out parameter(s), the schema returns " +
            std::to_string(outputs) + " new tensor(s)";
-  // A kernel may leave trailing attributes unread: several kernels often share one schema.
+  if (attribute != attributes.size())
+    return head + "the schema's attribute '" + attributes[attribute]->name + "' has no parameter in the kernel";
   return {};
 }
 

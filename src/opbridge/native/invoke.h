@@ -101,6 +101,44 @@ class Invocation {
   int64_t tensor_count() const { return static_cast<int64_t>(params_.size()); }
   void inputs_end() { inputs_ = static_cast<int32_t>(params_.size()); }
 
+  // The first input whose shape is not that of the first one; -1 where all agree.
+  int64_t odd_shape() {
+    int64_t first = -1;
+    for (int64_t i = 0; i < tensor_count(); ++i) {
+      if (codes_.data()[i] < 0) continue;
+      if (first < 0) first = i;
+      const int n = ndims_.data()[i];
+      if (n != ndims_.data()[first] || !std::equal(shapes_.data()[i], shapes_.data()[i] + n, shapes_.data()[first])) return i;
+    }
+    return -1;
+  }
+  std::string shape_of(int64_t i) {
+    SmallShape<int64_t> shape;
+    for (int k = 0; k < ndims_.data()[i]; ++k) shape.push(shapes_.data()[i][k]);
+    return shape_text(shape);
+  }
+  // Why an operator that pairs its inputs element by element cannot take these.
+  std::string unequal_shapes(const OpPlan& op) {
+    const int64_t odd = odd_shape();
+    if (odd < 0) return {};
+    std::string odd_name, first_name;
+    int64_t first = -1;
+    for (size_t i = 0; i < op.args.size(); ++i) {
+      const ob_arg& use = args.data()[i];
+      if (use.kind != OB_ARG_TENSOR && use.kind != OB_ARG_TENSORS) continue;
+      for (int64_t k = use.v.first; k < use.v.first + use.count; ++k) {
+        const std::string name = use.kind == OB_ARG_TENSOR ? op.args[i].name : op.args[i].name + "[" + std::to_string(k - use.v.first) + "]";
+        if (first < 0 && codes_.data()[k] >= 0) {
+          first = k;
+          first_name = name;
+        }
+        if (k == odd) odd_name = name;
+      }
+    }
+    return "argument '" + odd_name + "' has shape " + shape_of(odd) + ", expected " + shape_of(first) + " as '" + first_name +
+           "' has; this operator pairs its inputs element by element and does not broadcast";
+  }
+
   // Empty on success, otherwise what went wrong.  The operator's name is in the message.
   std::string run(const Binding& kernel, const char* op, const HostServices& host, bool pass_strides) {
     char error[1024];

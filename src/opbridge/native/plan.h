@@ -74,6 +74,7 @@ struct OpPlan {
   std::vector<int64_t> batched_args;  // with Batch::Leading: which arguments may carry extra leading dimensions
   std::vector<FormulaPlan> formulas;
   std::vector<int64_t> saved_args, saved_outs;  // tensors the formulas read
+  bool equal_shapes = false;                    // elementwise without broadcasting: kernels index all tensors alike
 
   std::string qualified_name() const { return ns + "::" + name; }
   std::string full_name() const { return overload.empty() ? qualified_name() : qualified_name() + "." + overload; }
@@ -127,6 +128,8 @@ class PlanReader {
     }
     op.saved_args = words();
     op.saved_outs = words();
+    op.equal_shapes = op.batch == Batch::Elementwise;
+    for (const OutPlan& out : op.outs) op.equal_shapes &= out.like_arg >= 0 || out.alias_arg >= 0;
     return op;
   }
 

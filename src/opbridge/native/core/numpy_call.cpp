@@ -82,6 +82,8 @@ NumpyPlan::NumpyPlan(OpPlan plan) : op(std::move(plan)), full_name(op.full_name(
 PyObject* NumpyCall::run(PyObject* const* values, PyObject* out) {
   read(values);
   invocation_.inputs_end();
+  if (plan_.op.equal_shapes)
+    if (const std::string unequal = invocation_.unequal_shapes(plan_.op); !unequal.empty()) fail(unequal);
   if (plan_.mutates) check_overlap();
   outputs(out);
 

@@ -97,8 +97,27 @@ inline at::Tensor allocate(const Definition& definition, const OutPlan& out, con
   return at::empty(sizes, at::TensorOptions().dtype(type).device(device));
 }
 
+// The check that KernelCall makes on real shapes.  Sizes that only a running program knows are left to it.
+inline void check_equal_shapes(const Definition& definition, const c10::IValue* values) {
+  std::optional<at::Tensor> first;
+  for (size_t i = 0; i < definition.plan.args.size(); ++i)
+    each_tensor(values[i], [&](const at::Tensor& t) {
+      if (!first) first = t;
+      bool equal = t.dim() == first->dim();
+      for (int64_t k = 0; equal && k < t.dim(); ++k) {
+        const auto a = t.sym_size(k).maybe_as_int(), b = first->sym_size(k).maybe_as_int();
+        equal = !a || !b || *a == *b;
+      }
+      if (!equal)
+        throw Failure(call_error, definition.full_name + ": argument '" + definition.plan.args[i].name + "' has shape " +
+                                      c10::str(t.sym_sizes()) + ", expected " + c10::str(first->sym_sizes()) +
+                                      "; this operator pairs its inputs element by element and does not broadcast");
+    });
+}
+
 // The Meta kernel: the same rule on SymInts, for fake tensors, compile and export.
 inline void run_meta(const Definition& definition, const c10::IValue* values, Results& results) {
+  if (definition.plan.equal_shapes) check_equal_shapes(definition, values);
   const SymbolicEnvironment environment{{definition.plan, values}};
   for (const OutPlan& out : definition.plan.outs) {
     if (out.alias_arg >= 0) {

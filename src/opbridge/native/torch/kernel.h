@@ -95,6 +95,9 @@ class KernelCall {
         attribute(arg, values[i]);
     }
     invocation_.inputs_end();
+    if (plan.equal_shapes)
+      if (const std::string unequal = invocation_.unequal_shapes(plan); !unequal.empty())
+        throw Failure(call_error, definition_.full_name + ": " + unequal);
     if (definition_.mutates) check_overlap(values);
 
     Small<at::Tensor, 4> outputs;

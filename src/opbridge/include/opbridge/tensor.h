@@ -1,0 +1,115 @@
+// Tensors as a kernel sees them: In, Out and InOut are views, cheap to copy, into memory that the caller owns.
+#ifndef OPBRIDGE_TENSOR_H
+#define OPBRIDGE_TENSOR_H
+
+#include <opbridge/check.h>
+
+namespace ob {
+
+struct contiguous {};  // the default: elements in row-major order, without gaps
+struct strided {};     // any layout; the caller is spared a copy
+
+// Everything about a tensor but the type of its elements.
+//
+// Shape and strides live in host memory: only what carries OB_HOST_DEVICE may be used inside a CUDA kernel.
+class TensorView {
+ public:
+  TensorView(void* data, const int64_t* shape, const int64_t* strides, int64_t numel, int32_t ndim, DType dtype)
+      : data_(data), shape_(shape), strides_(strides), numel_(numel), ndim_(ndim), dtype_(dtype) {}
+
+  OB_HOST_DEVICE int64_t numel() const { return numel_; }
+  OB_HOST_DEVICE int64_t ndim() const { return ndim_; }
+  OB_HOST_DEVICE DType dtype() const { return dtype_; }
+  Shape shape() const { return Shape(shape_, ndim_); }
+  int64_t size(int64_t dim) const { return shape_[wrap(dim)]; }  // negative dims count from the end
+
+  int64_t stride(int64_t dim) const {
+    dim = wrap(dim);
+    return strides_ ? strides_[dim] : packed_stride(dim);
+  }
+
+  bool is_contiguous() const {
+    if (strides_ == nullptr || numel_ == 0) return true;
+    for (int64_t i = 0; i < ndim_; ++i) {
+      if (shape_[i] != 1 && strides_[i] != packed_stride(i)) return false;
+    }
+    return true;
+  }
+
+ protected:
+  int64_t wrap(int64_t dim) const {
+    const int64_t wrapped = dim < 0 ? dim + ndim_ : dim;
+    if (wrapped < 0 || wrapped >= ndim_) {
+      fail("dimension ", dim, " does not exist in a tensor of shape ", shape());
+    }
+    return wrapped;
+  }
+
+  int64_t packed_stride(int64_t dim) const {
+    int64_t stride = 1;
+    for (int64_t i = ndim_ - 1; i > dim; --i) stride *= shape_[i];
+    return stride;
+  }
+
+  void* data_;
+  const int64_t* shape_;
+  const int64_t* strides_;  // null: contiguous
+  int64_t numel_;
+  int32_t ndim_;
+  DType dtype_;
+};
+
+template <class T, class Layout>
+class Tensor : public TensorView {
+  static constexpr bool is_const = std::is_const<T>::value;
+  static constexpr bool is_any = std::is_same<std::remove_const_t<T>, any>::value;
+  static constexpr bool is_strided = std::is_same<Layout, strided>::value;
+  static_assert(is_strided || std::is_same<Layout, contiguous>::value, "a layout is ob::contiguous or ob::strided");
+
+ public:
+  using value_type = std::remove_const_t<T>;
+  using element = std::conditional_t<is_any, std::conditional_t<is_const, const void, void>, T>;
+
+  explicit Tensor(const TensorView& view) : TensorView(view) {}
+
+  OB_HOST_DEVICE element* data() const { return static_cast<element*>(data_); }
+
+  // The i-th element in memory order; views are shallow, so a const Out still writes.
+  OB_HOST_DEVICE T& operator[](int64_t i) const {
+    static_assert(!is_any, "ob::any has no elements to index: cast data() after a look at dtype()");
+    static_assert(!is_strided, "a strided tensor has no linear index: take x(i, j), or data() where is_contiguous()");
+    return static_cast<T*>(data_)[i];
+  }
+
+  // One index for each dimension; not checked against the shape.
+  template <class... Index>
+  T& operator()(Index... indices) const {
+    static_assert(!is_any, "ob::any has no elements to index: cast data() after a look at dtype()");
+    int64_t offset = 0;
+    int32_t dim = 0;
+    if constexpr (is_strided) {
+      static_cast<void>(((offset += static_cast<int64_t>(indices) * strides_[dim++]), ...));
+    } else {
+      static_cast<void>(((offset = offset * shape_[dim++] + static_cast<int64_t>(indices)), ...));
+    }
+    return static_cast<T*>(data_)[offset];
+  }
+};
+
+template <class T, class Layout = contiguous>
+struct In : Tensor<const T, Layout> {
+  using Tensor<const T, Layout>::Tensor;
+};
+
+template <class T, class Layout = contiguous>
+struct Out : Tensor<T, Layout> {
+  using Tensor<T, Layout>::Tensor;
+};
+
+template <class T, class Layout = contiguous>
+struct InOut : Tensor<T, Layout> {
+  using Tensor<T, Layout>::Tensor;
+};
+
+}  // namespace ob
+#endif
