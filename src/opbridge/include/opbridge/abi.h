@@ -54,7 +54,7 @@ typedef int (*ob_kernel)(int nparam, void** params, int* ndims, int64_t** shapes
 
 /* One argument of the schema, tensors included, in schema order. */
 enum {
-  OB_ARG_NONE = 0,
+  OB_ARG_NONE = 0,    /* a missing attribute; a missing tensor keeps its kind, and its param is null */
   OB_ARG_TENSOR = 1,  /* v.first: its index in params */
   OB_ARG_TENSORS = 2, /* v.first and count */
   OB_ARG_BOOL = 3,    /* v.i */
@@ -85,21 +85,22 @@ typedef struct ob_arg {
 typedef struct ob_call {
   uint64_t magic;
   uint32_t version;
-  uint32_t size;       /* sizeof(ob_call) of the host */
-  const char* op;      /* "mylib::scaled_add", for messages */
-  const ob_arg* args;  /* every argument of the schema */
+  uint32_t size;      /* sizeof(ob_call) of the host */
+  const char* op;     /* "mylib::scaled_add", for messages */
+  const ob_arg* args; /* every argument of the schema */
   int32_t n_args;
-  int32_t n_inputs;             /* params before the outputs */
-  const int32_t* dtypes;        /* a dtype code for each param */
-  int64_t* const* strides;      /* in elements, for each param; null where everything is contiguous */
-  int32_t device_type;          /* OB_DEVICE_* */
+  int32_t n_inputs;        /* params before the outputs */
+  const int32_t* dtypes;   /* a dtype code for each param */
+  int64_t* const* strides; /* in elements, for each param; null where everything is contiguous */
+  int32_t device_type;     /* OB_DEVICE_* */
   int32_t device_index;
-  void* host;                   /* for the two functions below */
+  void* host;                                 /* for the two functions below */
   void* (*scratch)(void* host, size_t bytes); /* 64-byte aligned, valid until the call returns; null: out of memory */
-  /* Runs body(state, begin, end) over [0, n) in pieces of at least `grain`, returns when all are done. `body` must not throw. */
+  /* Runs body(state, begin, end) over [0, n) in pieces of at least `grain`, returns when all are done. `body` must not
+   * throw. Null: the kernel's loops run on the calling thread. */
   void (*parallel)(void* host, int64_t n, int64_t grain, void (*body)(void* state, int64_t begin, int64_t end),
                    void* state);
-  char* error;                  /* where a failing kernel leaves its message */
+  char* error; /* where a failing kernel leaves its message */
   uint64_t error_size;
 } ob_call;
 
