@@ -35,7 +35,9 @@ def commands() -> dict[str, list[str]]:
 
 def main() -> int:
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        runs = threads.map(lambda item: (item[0], subprocess.run(item[1], capture_output=True, text=True)), commands().items())
+        runs = threads.map(
+            lambda item: (item[0], subprocess.run(item[1], capture_output=True, text=True)), commands().items()
+        )
         failures = [(path, run.stderr) for path, run in runs if run.returncode]
     for path, said in failures:
         print(f"{path}\n{said}", file=sys.stderr)

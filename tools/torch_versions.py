@@ -26,7 +26,17 @@ def headers(version: str) -> Path:
     if (folder / "torch" / "include").is_dir():
         return folder / "torch"
     with tempfile.TemporaryDirectory() as download:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", download]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "-d",
+            download,
+        ]
         subprocess.run([*command, f"torch=={version}"], check=True)
         (wheel,) = Path(download).glob("*.whl")
         unpacked = Path(tempfile.mkdtemp(dir=HEADERS))

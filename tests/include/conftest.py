@@ -57,6 +57,7 @@ class Call(ctypes.Structure):
         ("parallel", Parallel),
         ("error", c_char_p),
         ("error_size", c_uint64),
+        ("arg_names", POINTER(c_char_p)),
     ]
 
 

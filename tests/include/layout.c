@@ -33,7 +33,8 @@ AT(ob_call, scratch, 72);
 AT(ob_call, parallel, 80);
 AT(ob_call, error, 88);
 AT(ob_call, error_size, 96);
-PIN(sizeof(ob_call) == 104);
+AT(ob_call, arg_names, 104);
+PIN(sizeof(ob_call) == 112);
 
 AT(ob_param, role, 0);
 AT(ob_param, flags, 4);

@@ -250,6 +250,12 @@ def test_types_that_differ(kernels: Host) -> None:
     assert "output 1 (params[2]) is float32 but input 1" in failure(kernels, "scaled_add", [y, y, 1.0], [out])
 
 
+def test_a_host_that_knows_the_names_gets_them_back(kernels: Host) -> None:
+    names = (ctypes.c_char_p * 3)(b"x", b"y", b"alpha")
+    says = failure(kernels, "scaled_add", [f32(1), np.ones(1), 1.0], [f32(0)], arg_names=names)
+    assert says == "scaled_add: 'y' is float64 but 'x' is float32; the kernel takes one type for both"
+
+
 def test_a_type_without_an_instantiation(kernels: Host) -> None:
     x = np.ones(1, np.int16)
     line = kernels.signature("scaled_add").line

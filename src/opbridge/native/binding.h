@@ -39,11 +39,13 @@ inline bool attribute_fits(const ArgPlan& arg, int32_t wanted) {
 
 }  // namespace detail
 
-// Fills `kernel.strided`; returns an explanation where kernel and schema do not fit, else an empty string.
+// Fills what the kernel needs of the operator, which must stay where it is; returns an explanation where kernel and schema do not fit, else an empty string.
 inline std::string bind(const OpPlan& op, Binding& kernel) {
   std::vector<const ArgPlan*> tensors, attributes;
   for (const ArgPlan& arg : op.args) (arg.is_tensor() ? tensors : attributes).push_back(&arg);
   kernel.strided.assign(tensors.size(), 0);
+  kernel.arg_names.clear();
+  for (const ArgPlan& arg : op.args) kernel.arg_names.push_back(arg.name.c_str());
   if (!kernel.signature) return {};
 
   const ob_signature& signature = *kernel.signature;

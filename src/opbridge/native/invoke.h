@@ -73,6 +73,7 @@ struct Binding {
   std::string symbol;
   // One flag for each tensor argument in schema order: whether the kernel asked for strides.
   std::vector<char> strided;
+  std::vector<const char*> arg_names;  // of the operator it was bound to
 };
 
 // What the host gives a kernel beyond its arguments.
@@ -84,6 +85,11 @@ struct HostServices {
   int32_t device_type = OB_DEVICE_CPU;
   int32_t device_index = 0;
 };
+
+// A kernel begins its message with its own name, which the operator's name before it makes superfluous.
+inline std::string without_prefix(const std::string& text, const std::string& prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0 ? text.substr(prefix.size()) : text;
+}
 
 class Invocation {
  public:
@@ -160,6 +166,7 @@ class Invocation {
     call.parallel = host.parallel;
     call.error = error;
     call.error_size = sizeof error;
+    call.arg_names = kernel.arg_names.data();
     int status;
     try {
       status = kernel.function(static_cast<int>(params_.size()), params_.data(), ndims_.data(), shapes_.data(),
@@ -170,7 +177,7 @@ class Invocation {
       return std::string(op) + ": kernel " + kernel.symbol + " threw something that is not a std::exception";
     }
     if (status == 0) return {};
-    if (error[0]) return std::string(op) + ": " + error;
+    if (error[0]) return std::string(op) + ": " + without_prefix(error, kernel.symbol + ": ");
     return std::string(op) + ": kernel " + kernel.symbol + " returned " + std::to_string(status) +
            " (0 means success) and left no message";
   }

@@ -102,6 +102,7 @@ typedef struct ob_call {
                    void* state);
   char* error; /* where a failing kernel leaves its message */
   uint64_t error_size;
+  const char* const* arg_names; /* of args, for messages; may be null */
 } ob_call;
 
 /* What a kernel written on kernel.h says of itself, exported as `<symbol>_ob_signature`. */

@@ -88,19 +88,28 @@ struct Call {
 
 inline bool is_tensor(const ob_arg& arg) { return arg.kind == OB_ARG_TENSOR || arg.kind == OB_ARG_TENSORS; }
 
-// Failures.  A C++ function knows the order of its parameters, not their names.
+// Failures.  A C++ function knows the order of its parameters; their names are the schema's, which opbridge passes.
 
 struct Name {
   char text[64];
 };
 
-// `input 2 (params[1])`
+// `'y'`, or `input 2 (params[1])` where the caller knows no names.
 OB_COLD inline Name tensor_name(const Call& call, int32_t p, int32_t i) {
+  Name name;
+  const char* const* names = call.host != nullptr ? call.host->arg_names : nullptr;
+  for (int32_t k = 0; names != nullptr && k < call.n_args; ++k) {
+    const ob_arg& arg = call.args[k];
+    if (!is_tensor(arg) || i < arg.v.first || i >= arg.v.first + arg.count) continue;
+    const int item = static_cast<int>(i - arg.v.first);
+    if (arg.kind == OB_ARG_TENSOR) snprintf(name.text, sizeof name.text, "'%s'", names[k]);
+    if (arg.kind == OB_ARG_TENSORS) snprintf(name.text, sizeof name.text, "'%s[%d]'", names[k], item);
+    return name;
+  }
   const bool is_output = call.kernel.params[p].role == OB_PARAM_OUT;
   const int32_t* order = call.kernel.order + (is_output ? call.kernel.n_inputs : 0);
   int32_t ordinal = 1;
   while (order[ordinal - 1] != p) ++ordinal;
-  Name name;
   snprintf(name.text, sizeof name.text, "%s %d (params[%d])", is_output ? "output" : "input", ordinal, i);
   return name;
 }

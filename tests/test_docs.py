@@ -1,0 +1,84 @@
+"""Every page does what it says: its files are written, its commands run and its Python is executed, in order.
+
+A fence with `title="name"` is a file; `python` runs, all blocks of a page as one program; `console` runs each line
+behind `$`; `pycon` is a doctest.  `sh` is for a reader's own machine, and only make's targets are looked up.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN_ONLY = {"text", "sh", "yaml", "c++", "json"}
+"""Languages of a fence without a title that are there to be read."""
+
+
+def blocks(page: Path) -> list[tuple[str, str, str]]:
+    """Language, title and body of every fence."""
+    found = []
+    for match in FENCE.finditer(page.read_text()):
+        title = re.search(r'title="([^"]+)"', match["info"] or "")
+        found.append((match["language"] or "", title[1] if title else "", match["body"]))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_runs(page: Path, tmp_path: Path) -> None:
+    program = ""
+    for language, title, body in blocks(page):
+        if title:
+            (tmp_path / title).write_text(body)
+        elif language == "python":
+            program += body
+        elif language == "console":
+            commands = [line.removeprefix("$ ") for line in body.splitlines() if line.startswith("$ ")]
+            program += "".join(f"__run_command__({command!r})\n" for command in commands)
+        elif language == "pycon":
+            continue
+        else:
+            assert language in SHOWN_ONLY, f"{page.name}: what is a fence of '{language}' for?"
+    if not program:
+        return
+    prelude = (
+        "import subprocess, sys\n"
+        "def __run_command__(line):\n"
+        "    subprocess.run([sys.executable, '-m', *line.split()], check=True, stdout=subprocess.DEVNULL)\n"
+    )
+    assert all(
+        shlex.split(line.removeprefix("$ "))[0] == "opbridge"
+        for language, _, body in blocks(page)
+        if language == "console"
+        for line in body.splitlines()
+        if line.startswith("$ ")
+    ), "a console block shows commands of opbridge"
+    run = subprocess.run([sys.executable, "-c", prelude + program], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_its_sessions_are_as_printed(page: Path) -> None:
+    session = "\n".join(body for language, _, body in blocks(page) if language == "pycon")
+    test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_its_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", FENCE.sub("", page.read_text())):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_its_make_targets_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for target in re.findall(r"`make ([\w-]+)`|^make ([\w-]+)$", page.read_text(), re.MULTILINE):
+        assert (target[0] or target[1]) in targets
