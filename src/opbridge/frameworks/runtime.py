@@ -11,7 +11,7 @@ from opbridge._core import Dispatcher, Kernel, enable_vectorcall
 from opbridge.errors import CallError
 from opbridge.frameworks import FRAMEWORKS, Framework, adapter, framework_of
 from opbridge.manifest import OpSpec
-from opbridge.native.catalog import Catalog, CatalogEntry
+from opbridge.native.catalog import Catalog
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
 
@@ -24,8 +24,8 @@ Method = TypeVar("Method", bound=Callable[..., None])
 def _untraced(method: Method) -> Method:
     """torch.compile runs such a method once, while it traces, instead of tracing it.
 
-    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Arguments
-    have to be objects: an int may have become a symbol.
+    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Such a method
+    takes no int, which may have become a symbol.
     """
     method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return method
@@ -84,9 +84,8 @@ class LibraryRuntime:
         self._views: dict[tuple[int, str], Any] = {}
         self._calls: dict[tuple[int, str], Callable[..., Any]] = {}
         for index, entry in enumerate(catalog.entries):
-            op = _operators.get(entry.name)
-            if op is not None:
-                op.bind(self, index)
+            # All at once: a dictionary that grew while torch.compile traces would not be seen to have grown.
+            _operators.setdefault(entry.name, NativeOp(entry.name)).bind(self, index)
         # Loading again has to reach frameworks that look operators up by name.
         for framework in FRAMEWORKS.values():
             if framework.available and framework.name == "torch" and framework.packages[0] in sys.modules:
@@ -96,26 +95,12 @@ class LibraryRuntime:
     def specs(self) -> tuple[OpSpec, ...]:
         return self._read_specs()
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {entry.name: index for index, entry in enumerate(self.catalog.entries)}
-
     def library(self) -> OpLibrary:
         names = tuple(entry.name for entry in self.catalog.entries)
         return OpLibrary(self.catalog.namespace, names, self.op)
 
     def op(self, index: int) -> Op:
-        entry = self.catalog.entries[index]
-        self._open(entry)
-        return _operators[entry.name]
-
-    @_untraced
-    def _open(self, entry: CatalogEntry) -> None:
-        op = _operators.get(entry.name)
-        if op is None:
-            op = _operators[entry.name] = NativeOp(entry.name)
-        if op.__dict__.get("_runtime") is not self:
-            op.bind(self, self._places[entry.name])
+        return _operators[self.catalog.entries[index].name]
 
     def spec(self, index: int) -> OpSpec:
         return self.specs[index]
