@@ -31,7 +31,6 @@ FRAMEWORKS = {"torch", "numpy", "jax", "jaxlib", "mindspore", "ml_dtypes"}
 MAY_IMPORT_A_FRAMEWORK = {
     "frameworks/numpy.py",
     "frameworks/torch.py",
-    "frameworks/torch_adapter.py",
     # What a user would write: these show the frameworks themselves.
     "cli/demo.py",
 }

@@ -9,7 +9,7 @@ import sysconfig
 
 def missing() -> list[str]:
     found = []
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 10):  # noqa: UP036 - this runs before pip could refuse an old Python
         found.append(f"expected Python 3.10 or newer, got {sys.version.split()[0]}; try `make PYTHON=python3.11`")
     if importlib.util.find_spec("ensurepip") is None:
         found.append("Python cannot make virtual environments; `apt-get install python3-venv`")

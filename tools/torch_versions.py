@@ -14,7 +14,7 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.errors import OpbridgeError
-from opbridge.frameworks.torch_adapter import build_adapter, request
+from opbridge.frameworks.torch_adapter import TorchInstall, build_adapter
 
 VERSIONS = ("2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")
 HEADERS = Path(__file__).parents[1] / "build" / "torch-headers"
@@ -55,7 +55,7 @@ def main(versions: list[str]) -> int:
         for version in versions:
             started = time.perf_counter()
             try:
-                build_adapter(request(headers(version), libraries=False), version, cache)
+                build_adapter(TorchInstall(headers(version), version, ""), cache, libraries=False)
                 said = "compiles"
             except (OpbridgeError, subprocess.CalledProcessError) as error:
                 failed += 1

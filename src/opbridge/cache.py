@@ -154,6 +154,10 @@ class Cache:
                     self._gc_now_and_then()
         return Entry(path, Key(path.name), hit, time.perf_counter() - started)
 
+    def has(self, first: Key) -> bool:
+        """Whether a fetch of something that depends on no files would find it."""
+        return self._find(first, {}) is not None
+
     def fetch_value(self, key: Key, make: Callable[[], bytes]) -> bytes:
         """A small value in place of files."""
 

@@ -115,9 +115,12 @@ class OpLibrary:
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self[name]
+            found = self[name]
         except CallError as error:
             raise _NoSuchOperator(str(error)) from None
+        # One name is one Op for good: the next access is a plain attribute's.
+        self.__dict__[name] = found
+        return found
 
     def __iter__(self) -> Iterator[Op]:
         return map(self._get, self._index.values())

@@ -1,4 +1,4 @@
-"""One C++ kernel becomes an operator of every framework installed here: built, checked and timed in front of the user."""
+"""One C++ kernel becomes an operator of every framework here: built, checked and timed in front of the user."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ def _torch_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
 
     def compiled() -> bool:
         function = torch.compile(lambda x, gate: op(x, gate).sin(), fullgraph=True, backend="aot_eager")
-        return torch.allclose(function(x, gate), reference(x, gate).sin())
+        return bool(torch.allclose(function(x, gate), reference(x, gate).sin()))
 
     def batched() -> bool:
-        return torch.allclose(torch.func.vmap(op, in_dims=(0, None))(x, gate[0]), reference(x, gate[0]))
+        return bool(torch.allclose(torch.func.vmap(op, in_dims=(0, None))(x, gate[0]), reference(x, gate[0])))
 
     yield "value", lambda: torch.allclose(op(x, gate), reference(x, gate))
     yield "gradient", lambda: torch.autograd.gradcheck(op, (x, gate), check_forward_ad=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from opbridge.cli.terminal import green, red, size
 from opbridge.errors import OpbridgeError, ToolchainError
+from opbridge.frameworks import FRAMEWORKS
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,6 @@ class Finding:
             return f"{green('ok')}       {self.what}: {self.found}"
         state = red("missing") if self.required else "absent "
         return f"{state}  {self.what}\n         {self.mend}"
-
-
-_FRAMEWORKS = {"torch": "torch", "mindspore": "mindspore", "jax": "jax[cpu]"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +53,12 @@ def _findings() -> Iterator[Finding]:
     yield _native_core()
     yield _cache()
     yield Finding("numpy", _version("numpy"), "pip install numpy")
-    for name, package in _FRAMEWORKS.items():
-        yield Finding(name, _version(name), f"to use operators there: pip install '{package}'", required=False)
+    for framework in FRAMEWORKS.values():
+        hint = framework.install if framework.available else "its adapter comes with a later version of opbridge"
+        if framework.name != "numpy":
+            yield Finding(framework.name, _version(framework.name), hint, required=False)
+    if _version("torch") is not None:
+        yield _torch_adapter()
 
 
 def _compiler() -> Finding:
@@ -92,6 +94,17 @@ def _cache() -> Finding:
         return Finding("cache", f"{cache.root}, {size(cache.size())}")
     except OpbridgeError as error:
         return Finding("cache", None, str(error))
+
+
+def _torch_adapter() -> Finding:
+    from opbridge.cache import Cache
+    from opbridge.frameworks.torch_adapter import TorchInstall, is_built
+
+    try:
+        built = is_built(TorchInstall.found(), Cache())
+    except OpbridgeError as error:
+        return Finding("PyTorch adapter", None, str(error), required=False)
+    return Finding("PyTorch adapter", "in the cache" if built else "will be compiled at the first need, about 15 s")
 
 
 def _version(package: str) -> str | None:

@@ -24,8 +24,8 @@ Method = TypeVar("Method", bound=Callable[..., None])
 def _untraced(method: Method) -> Method:
     """torch.compile runs such a method once, while it traces, instead of tracing it.
 
-    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Such a method
-    takes no int, which may have become a symbol.
+    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Such a
+    method takes no int, which may have become a symbol.
     """
     method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return method

@@ -1,4 +1,4 @@
-"""Operators in PyTorch: registered with its dispatcher by the native adapter, so that all of PyTorch applies to them."""
+"""Operators in PyTorch: registered with its dispatcher by the native adapter, so that all of PyTorch applies."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 
 from opbridge.errors import CallError, KernelError
 from opbridge.frameworks.torch_adapter import load_native
+from opbridge.rules import evaluate_out
 
 if TYPE_CHECKING:
     from opbridge.frameworks.runtime import LibraryRuntime
@@ -38,6 +39,22 @@ def define(library: LibraryRuntime) -> None:
                 RedefinitionWarning,
                 stacklevel=6,
             )
+        if "Tensor" not in entry.schema.partition("->")[0]:
+            _fake_without_tensors(library, index)
+
+
+def _fake_without_tensors(library: LibraryRuntime, index: int) -> None:
+    """PyTorch takes whatever makes tensors from none for one of its own, and would call it with device=."""
+
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        spec = library.spec(index)
+        arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
+        arguments |= dict(zip((item.name for item in spec.schema.arguments), args, strict=False)) | kwargs
+        outputs = evaluate_out(spec.rules.out, spec.schema, arguments, lambda dtype: str(dtype).removeprefix("torch."))
+        made = [torch.empty(shape, dtype=getattr(torch, dtype)) for shape, dtype in outputs]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    torch.library.register_fake(library.catalog.entries[index].name, fake)
 
 
 def view(library: LibraryRuntime, index: int) -> Any:
@@ -59,7 +76,8 @@ def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
 
 _PYTORCH_ERRORS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
 _WRONG_TYPE = re.compile(
-    r"[Ee]xpected a value of type '(?P<expected>[^']+)' for argument '(?P<name>\w+)' but instead found type '(?P<got>[^']+)'"
+    r"[Ee]xpected a value of type '(?P<expected>[^']+)' for argument '(?P<name>\w+)' "
+    r"but instead found type '(?P<got>[^']+)'"
 )
 
 
