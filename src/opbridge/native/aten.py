@@ -87,6 +87,7 @@ _RENAMED = {
     "min": "amin",
     "all": "all.dims",
     "any": "any.dims",
+    "broadcast_to": "expand",
     "permute_dims": "permute",
     "expand_dims": "unsqueeze",
     "squeeze": "squeeze.dims",

@@ -172,7 +172,8 @@ struct Demand {
 inline std::vector<at::Tensor> tangents_of(const Definition& definition, const std::vector<c10::IValue>& arguments,
                                            const Results& results) {
   const OpPlan& plan = definition.plan;
-  bool record = false;
+  // Below a level of torch.func no tensor shows whether an outer level wants a gradient.
+  bool record = c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::FuncTorchDynamicLayerBackMode);
   const auto primal = [](const at::Tensor& t) { return t._fw_grad(0).defined() ? t._fw_primal(0) : t; };
   std::vector<c10::IValue> primals;
   for (const c10::IValue& value : arguments) {
@@ -188,7 +189,7 @@ inline std::vector<at::Tensor> tangents_of(const Definition& definition, const s
   variable_list sources;
   for (const c10::IValue& result : results) {
     const at::Tensor out = primal(result.toTensor());
-    saved_results.push_back(record ? out : out.detach());
+    saved_results.push_back(out);
     probes.push_back(at::zeros_like(out));
     if (!differentiable_type(out)) continue;
     probes.back().requires_grad_();
@@ -237,7 +238,7 @@ inline std::vector<at::Tensor> tangents_of(const Definition& definition, const s
   for (size_t i = 0; i < results.size(); ++i) {
     if (!probes[i].requires_grad()) continue;
     tangents[i] = found[next].defined() ? found[next] : at::zeros_like(probes[i]);
-    if (!record) tangents[i] = tangents[i].detach();
+    if (!record && tangents[i].requires_grad()) tangents[i] = tangents[i].detach();
     ++next;
   }
   return tangents;
