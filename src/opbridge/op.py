@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from opbridge.errors import CallError, did_you_mean
 
 if TYPE_CHECKING:
+    import inspect
+
     from opbridge.manifest import OpSpec
     from opbridge.rules import Rules
     from opbridge.schema import Schema
@@ -58,6 +60,19 @@ class Op:
     @property
     def rules(self) -> Rules:
         return self.spec.rules
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """For help(), notebooks and editors."""
+        import inspect
+
+        parameters = []
+        for argument in self.schema.arguments:
+            kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+            default = inspect.Parameter.empty if argument.default is None else argument.default.value
+            parameters.append(inspect.Parameter(argument.name, kind, default=default, annotation=str(argument.type)))
+        returns = ", ".join(str(output.type) for output in self.schema.returns)
+        return inspect.Signature(parameters, return_annotation=returns or None)
 
     @property
     def torch(self) -> Any:
