@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opbridge.cache import Cache, KeyBuilder
 from opbridge.errors import CallError, ManifestError, SchemaError
 from opbridge.frameworks.runtime import LibraryRuntime
-from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.native.catalog import Catalog
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
+
+if TYPE_CHECKING:
+    from opbridge.manifest import Manifest
 
 MANIFEST_SUFFIXES = (".yaml", ".yml")
 
@@ -92,24 +94,28 @@ def _rules(
 
 def _load_manifest(path: Path, allow_outside: bool) -> OpLibrary:
     cache = Cache()
+
+    def manifest() -> Manifest:
+        # Imported where one is read: what the cache holds of a manifest needs neither its parser nor that of its rules.
+        from opbridge.manifest import Manifest
+
+        return Manifest.load(path, allow_outside=allow_outside)
+
     try:
         text = path.read_bytes()
     except OSError:
-        Manifest.load(path)  # says what is wrong, and what lies near
+        manifest()  # says what is wrong, and what lies near
         raise
 
-    def read() -> tuple[OpSpec, ...]:
-        return Manifest.load(path, allow_outside=allow_outside).ops
-
     def compile_catalog() -> bytes:
-        manifest = Manifest.load(path, allow_outside=allow_outside)
-        return Catalog.of(manifest.namespace, manifest.ops).to_bytes()
+        declared = manifest()
+        return Catalog.of(declared.namespace, declared.ops).to_bytes()
 
-    key = KeyBuilder("catalog").add("manifest", text).add("outside", str(allow_outside)).key()
+    key = KeyBuilder("operators").add("manifest", text).add("outside", str(allow_outside)).key()
     catalog = Catalog.from_bytes(cache.fetch_value(key, compile_catalog))
     kernels = KernelStore(catalog, path.parent, cache, allow_outside)
     kernels.build("cpu")
-    return LibraryRuntime(catalog, kernels, read, (_load_manifest, (path, allow_outside))).library()
+    return LibraryRuntime(catalog, kernels, lambda: manifest().ops, (_load_manifest, (path, allow_outside))).library()
 
 
 def _load_file(path: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
@@ -134,6 +140,8 @@ def _load_one(
     cache: Cache,
     reopen: Any,
 ) -> Op:
+    from opbridge.manifest import DEVICES, OpSpec
+
     if device not in DEVICES:
         raise ManifestError(f"unknown device '{device}'", None, f"devices: {', '.join(DEVICES)}")
     spec = OpSpec.create(schema, kernels={device: kernel}, root=root, **dict(rules))

@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
-from opbridge.manifest.fields import json_schema
-from opbridge.manifest.kernels import DEVICES, KernelRef
-from opbridge.manifest.model import Manifest, ManifestErrors, OpSpec
-from opbridge.manifest.samples import Sample, TensorSample
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opbridge.manifest.fields import json_schema
+    from opbridge.manifest.kernels import DEVICES, KernelRef
+    from opbridge.manifest.model import Manifest, ManifestErrors, OpSpec
+    from opbridge.manifest.samples import Sample, TensorSample
 
 __all__ = ["DEVICES", "KernelRef", "Manifest", "ManifestErrors", "OpSpec", "Sample", "TensorSample", "json_schema"]
+
+_HOMES = {
+    "json_schema": "fields",
+    "DEVICES": "kernels",
+    "KernelRef": "kernels",
+    "Manifest": "model",
+    "ManifestErrors": "model",
+    "OpSpec": "model",
+    "Sample": "samples",
+    "TensorSample": "samples",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when first asked for: a library that is loaded from the cache needs no reader of manifests."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'opbridge.manifest' has no attribute '{name}'")
+    import importlib
+
+    value = getattr(importlib.import_module(f"opbridge.manifest.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
