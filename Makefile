@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
 READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
-CPP := $(shell find src tests examples benchmarks -name '*.cpp' -o -name '*.h' -o -name '*.cu')
+CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
 .PHONY: help setup demo test lint format bench torch-versions clean
 
