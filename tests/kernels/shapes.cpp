@@ -93,8 +93,9 @@ void scale_columns(ob::In<T> x, ob::In<T> weight, ob::Out<T> out) {
 }
 OB_KERNEL(scale_columns, float, double)
 
-// Gives back its last argument; what precedes it is for derivatives to read.
-void probe(ob::In<ob::any>, ob::In<ob::any>, ob::In<ob::any>, ob::In<ob::any> t, ob::Out<ob::any> out) {
+// Gives back its last tensor; everything else is for derivatives to read.
+void probe(ob::In<ob::any>, ob::In<ob::any>, ob::In<ob::any> t, ob::Out<ob::any> out, ob::Optional<ob::Ints>, int64_t,
+           bool, ob::Ints) {
   memcpy(out.data(), t.data(), static_cast<size_t>(t.numel()) * static_cast<size_t>(t.dtype().itemsize()));
 }
 OB_KERNEL(probe)
