@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -111,11 +113,27 @@ def _load_manifest(path: Path, allow_outside: bool) -> OpLibrary:
         declared = manifest()
         return Catalog.of(declared.namespace, declared.ops).to_bytes()
 
-    key = KeyBuilder("operators").add("manifest", text).add("outside", str(allow_outside)).key()
-    catalog = Catalog.from_bytes(cache.fetch_value(key, compile_catalog))
+    key = KeyBuilder("catalog").add("manifest", text).add("outside", str(allow_outside)).key()
+    stored = cache.fetch_value(key, compile_catalog)
+    with _collector_paused():
+        catalog = Catalog.from_bytes(stored)
     kernels = KernelStore(catalog, path.parent, cache, allow_outside)
     kernels.build("cpu")
-    return LibraryRuntime(catalog, kernels, lambda: manifest().ops, (_load_manifest, (path, allow_outside))).library()
+    with _collector_paused():
+        reopen = (_load_manifest, (path, allow_outside))
+        return LibraryRuntime(catalog, kernels, lambda: manifest().ops, reopen).library()
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """For making thousands of objects that all stay: they would send Python's collector through all of PyTorch's."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _load_file(path: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
