@@ -1,0 +1,151 @@
+"""What a process pays once: building, loading and importing, each measured in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import peers
+from table import Row
+from timing import Contestant, Spread, differences, race
+
+_WORKER = Path(__file__).resolve().parent / "worker.py"
+_COLD = "cold build to first call, one kernel"
+_FILES, _KERNELS_A_FILE = 20, 50
+
+
+def cold_build(quick: bool) -> list[Row]:
+    """The cache is empty but for the PyTorch adapter, which is built once for a version of PyTorch."""
+    _cache_with_adapter("adapter")
+
+    def opbridge() -> float:
+        with _empty_cache() as cache:
+            return float(_work("cold_opbridge", cache, cache))
+
+    rows = []
+    if missing := peers.missing("tvm-ffi"):
+        rows.append(Row.without_peer(_COLD, [opbridge()], "tvm_ffi.cpp.load_inline", "1/3", missing))
+    else:
+        times = race({"opbridge": opbridge, "tvm": _cold_peer("cold_tvm")}, rounds=1 if quick else 7)
+        rows.append(Row.relative(_COLD, times["opbridge"], "tvm_ffi.cpp.load_inline", times["tvm"], "1/3"))
+    if missing := peers.missing("torch"):
+        rows.append(Row.without_peer(_COLD, [opbridge()], "torch load_inline", "1/50", missing))
+    elif not quick:
+        # One pair: half a minute.
+        times = race({"opbridge": opbridge, "torch": _cold_peer("cold_torch")}, rounds=1)
+        rows.append(Row.relative(_COLD, times["opbridge"], "torch load_inline", times["torch"], "1/50"))
+    return rows
+
+
+def edit_loop(quick: bool) -> list[Row]:
+    _cache_with_adapter("adapter")
+    seconds: list[float] = []
+    for _ in range(1 if quick else 3):
+        with _scratch() as folder, _empty_cache() as cache:
+            seconds += _work("edits", folder, cache)
+    return [Row.absolute("edit-run loop: save, load, call", Spread.of(seconds), "1")]
+
+
+def cached_load(quick: bool) -> list[Row]:
+    cache = _cache_with_adapter("cache")
+    _work("cached_load", cache, cache)
+    seconds = [float(_work("cached_load", cache, cache)) for _ in range(3 if quick else 15)]
+    return [Row.absolute("load and first call of a cached operator", Spread.of(seconds), "0.003")]
+
+
+def many_operators(quick: bool) -> list[Row]:
+    cache, project = _cache_with_adapter("cache"), peers.folder("library")
+    write_library(project)
+    _work("library", project, cache)
+    measured = [_work("library", project, cache) for _ in range(2 if quick else 9)]
+    seconds, memory = zip(*measured, strict=True)
+    what = f"cached library of {_FILES * _KERNELS_A_FILE:,} operators: load, register, first call"
+    megabytes = Spread.of([value / 2**20 for value in memory])
+    return [Row.absolute(what, Spread.of(seconds), "0.15"), Row.absolute("the same, memory", megabytes, "20", "MB")]
+
+
+def importing(quick: bool) -> list[Row]:
+    times = race({"opbridge": python("import opbridge"), "bare": python("pass")}, rounds=3 if quick else 21)
+    cost = differences(times["opbridge"], times["bare"])
+    return [Row.absolute("import opbridge, over bare Python", cost, "0.05")]
+
+
+def python(code: str) -> Contestant:
+    def run() -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - start
+
+    return run
+
+
+def write_library(project: Path) -> None:
+    """Twenty source files of fifty kernels each, and their manifest; what is there already stays untouched."""
+    manifest = ["namespace: opbridge_bench_library", "ops:"]
+    for file in range(_FILES):
+        source = ["#include <opbridge/kernel.h>"]
+        for name in (f"op_{file * _KERNELS_A_FILE + place:03}" for place in range(_KERNELS_A_FILE)):
+            source.append(
+                f"\ntemplate <class T>\n"
+                f"void {name}(ob::In<T> x, ob::In<T> y, ob::Out<T> out, double alpha) {{\n"
+                f"  ob::parallel_for(out.numel(), [&](int64_t i) {{ out[i] = x[i] + T(alpha) * y[i]; }});\n"
+                f"}}\nOB_KERNEL({name}, float)"
+            )
+            manifest.append(
+                f"  - func: {name}(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor\n"
+                f"    out: x\n    kernels: {{cpu: kernels_{file:02}.cpp}}\n"
+                f"    derivatives: {{x: grad, y: grad * alpha}}\n    batch: elementwise"
+            )
+        _write(project / f"kernels_{file:02}.cpp", source)
+    _write(project / "ops.yaml", manifest)
+
+
+def _write(path: Path, lines: list[str]) -> None:
+    text = "\n".join(lines) + "\n"
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def _cold_peer(task: str) -> Contestant:
+    def build() -> float:
+        with _scratch() as folder:
+            return float(_work(task, folder))
+
+    return build
+
+
+def _cache_with_adapter(name: str) -> Path:
+    cache = peers.folder(name)
+    _work("prebuild_adapter", cache, cache)
+    return cache
+
+
+@contextmanager
+def _empty_cache() -> Iterator[Path]:
+    """Empty but for the adapter."""
+    with _scratch() as folder:
+        yield Path(shutil.copytree(peers.folder("adapter"), folder / "cache"))
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="opbridge-bench-") as folder:
+        yield Path(folder)
+
+
+def _work(task: str, folder: Path, cache: Path | None = None) -> Any:
+    environment = dict(os.environ)
+    if cache:
+        environment["OPBRIDGE_CACHE_DIR"] = str(cache)
+    command = [sys.executable, str(_WORKER), task, str(folder)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])

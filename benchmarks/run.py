@@ -1,0 +1,85 @@
+"""opbridge against its peers, in one run and one table; docs/benchmarks.md says how it is measured."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import calls
+import floors
+import machine
+import processes
+from notes import NOTES
+from table import Row, floors_table, results_table
+
+Benchmark = Callable[[bool], list[Row]]
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "cold-build": processes.cold_build,
+    "edit": processes.edit_loop,
+    "cached-load": processes.cached_load,
+    "torch-call": calls.torch_call,
+    "torch-grad": calls.torch_grad,
+    "torch-backward": calls.torch_backward,
+    "numpy-call": calls.numpy_call,
+    "bandwidth": calls.bandwidth,
+    "library": processes.many_operators,
+    "import": processes.importing,
+}
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few rounds, and no build that takes half a minute")
+    parser.add_argument("--only", action="append", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here too")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help=f"write the report between the marks {BEGIN} and {END}"
+    )
+    options = parser.parse_args(arguments)
+
+    # The peers start ninja by name, and an environment's own is on the path only where the environment is activated.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    conditions = machine.describe()
+    rows = []
+    for name in options.only or BENCHMARKS:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        rows += BENCHMARKS[name](options.quick)
+    bounds = [] if options.only else floors.measure(options.quick)
+
+    report = results_table(rows, NOTES)
+    if bounds:
+        report += f"\n\n## What the machine allows\n\n{floors_table(bounds)}"
+    report += "\n\n" + "\n".join(f"* {name}: {value}" for name, value in conditions.items())
+    print(report)
+    if options.json:
+        measured = {"machine": conditions, "rows": rows, "floors": bounds}
+        options.json.write_text(json.dumps(measured, default=_plain, indent=1, ensure_ascii=False) + "\n")
+    if options.write:
+        dated = f"Measured on {datetime.date.today().isoformat()}.\n\n{report}"
+        options.write.write_text(between_marks(options.write.read_text(), dated))
+    return 0
+
+
+def between_marks(text: str, report: str) -> str:
+    """The text with what stands between its marks replaced."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"expected the lines {BEGIN} and {END} in the file; the report goes between them")
+    return f"{before}{BEGIN}\n{report}\n{END}{after}"
+
+
+def _plain(value: object) -> object:
+    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
