@@ -33,6 +33,13 @@ struct KernelHost {
   }
 };
 
+// Takes the Python error along, to whichever thread reports it.
+[[noreturn]] inline void throw_python_error() {
+  python_error error;
+  error.persist();
+  throw std::move(error);
+}
+
 // The operator's kernel for a device, asked of Python the first time.
 inline const Binding& kernel_for(const Definition& definition, Device device) {
   const Binding* found = definition.kernels[device].load(std::memory_order_acquire);
@@ -42,11 +49,11 @@ inline const Binding& kernel_for(const Definition& definition, Device device) {
   found = definition.kernels[device].load(std::memory_order_acquire);
   if (found) return *found;
   PyObject* answer = PyObject_CallFunction(definition.find_kernel, "s", device_names[device]);
-  if (!answer) throw python_error();
-  auto owner = THPObjectPtr(answer);
+  if (!answer) throw_python_error();
+  const THPObjectPtr owner(answer);
   unsigned long long address = 0, signature = 0;
   const char* symbol = nullptr;
-  if (!PyArg_ParseTuple(answer, "KKs", &address, &signature, &symbol)) throw python_error();
+  if (!PyArg_ParseTuple(answer, "KKs", &address, &signature, &symbol)) throw_python_error();
   auto binding = std::make_unique<Binding>();
   binding->function = reinterpret_cast<ob_kernel>(address);
   binding->signature = reinterpret_cast<const ob_signature*>(signature);
