@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
     report = results_table(rows, NOTES)
     if bounds:
-        report += f"\n\n## What the machine allows\n\n{floors_table(bounds)}"
+        report += f"\n\n### What the machine allows\n\n{floors_table(bounds)}"
     report += "\n\n" + "\n".join(f"* {name}: {value}" for name, value in conditions.items())
     print(report)
     if options.json:
