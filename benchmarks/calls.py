@@ -8,7 +8,7 @@ from typing import Any
 
 import peers
 from table import Row
-from timing import Contestant, burst, race
+from timing import Contestant, burst, race, rested
 
 import opbridge as ob
 
@@ -68,10 +68,10 @@ def bandwidth(quick: bool) -> list[Row]:
     arrays: dict[str, Any] = {"x": x.numpy(), "out": np.empty(_LARGE, np.float32)}
     fresh = _compared(
         "leaky_relu over 16M floats, new output",
-        {"op(x)": burst("f(x)", f=op, x=x)},
+        {"op(x)": rested(burst("f(x)", f=op, x=x))},
         {
-            "torch.nn.functional.leaky_relu": burst("f(x)", f=torch.nn.functional.leaky_relu, x=x),
-            "x.clone()": burst("x.clone()", x=x),
+            "torch.nn.functional.leaky_relu": rested(burst("f(x)", f=torch.nn.functional.leaky_relu, x=x)),
+            "x.clone()": rested(burst("x.clone()", x=x)),
         },
         {"torch.nn.functional.leaky_relu": "1", "x.clone()": "1.1"},
         quick,
@@ -79,10 +79,12 @@ def bandwidth(quick: bool) -> list[Row]:
     )
     given = _compared(
         "leaky_relu over 16M floats, given output",
-        {"op(x, out=out), NumPy": burst("f(x, out=out)", f=op, **arrays)},
+        {"op(x, out=out), NumPy": rested(burst("f(x, out=out)", f=op, **arrays))},
         {
-            "torch.ops.aten.leaky_relu.out": burst("f(x, out=out)", f=torch.ops.aten.leaky_relu.out, x=x, out=out),
-            "out.copy_(x)": burst("out.copy_(x)", x=x, out=out),
+            "torch.ops.aten.leaky_relu.out": rested(
+                burst("f(x, out=out)", f=torch.ops.aten.leaky_relu.out, x=x, out=out)
+            ),
+            "out.copy_(x)": rested(burst("out.copy_(x)", x=x, out=out)),
         },
         {"torch.ops.aten.leaky_relu.out": "1", "out.copy_(x)": "1.1"},
         quick,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import statistics
+import time
 import timeit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _BURST_SECONDS = 1e-3
 _WARM_UP_CALLS = 200
+_REST_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -60,3 +62,15 @@ def burst(statement: str, **names: object) -> Contestant:
     timer.timeit(calls)
     number = max(1, int(_BURST_SECONDS * calls / timer.timeit(calls)))
     return lambda: timer.timeit(number) / number
+
+
+def rested(contestant: Contestant) -> Contestant:
+    """Runs it when the threads of the one before sleep: OpenMP's spin for a while after their work."""
+
+    def run() -> float:
+        time.sleep(_REST_SECONDS)
+        # Its own threads wake up outside of what counts.
+        contestant()
+        return contestant()
+
+    return run
