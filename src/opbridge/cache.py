@@ -154,9 +154,11 @@ class Cache:
                     self._gc_now_and_then()
         return Entry(path, Key(path.name), hit, time.perf_counter() - started)
 
-    def has(self, first: Key) -> bool:
-        """Whether a fetch of something that depends on no files would find it."""
-        return self._find(first, {}) is not None
+    def find(self, first: Key, places: Places | None = None) -> Entry | None:
+        """What a fetch would find without building."""
+        started = time.perf_counter()
+        path = self._find(first, {name: str(folder) for name, folder in (places or {}).items()})
+        return Entry(path, Key(path.name), True, time.perf_counter() - started) if path else None
 
     def fetch_value(self, key: Key, make: Callable[[], bytes]) -> bytes:
         """A small value in place of files."""

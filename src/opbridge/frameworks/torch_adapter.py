@@ -61,7 +61,7 @@ def load_native() -> ModuleType:
 
 
 def is_built(install: TorchInstall, cache: Cache) -> bool:
-    return cache.has(key_of(install, request(install), cache))
+    return cache.find(key_of(install, request(install), cache)) is not None
 
 
 def build_adapter(install: TorchInstall, cache: Cache | None = None, libraries: bool = True) -> Path:

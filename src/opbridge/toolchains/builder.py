@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
-from opbridge.errors import BuildError, OpbridgeError
+from opbridge.cache import Cache, Dependencies, Entry, Key, KeyBuilder
+from opbridge.errors import BuildError, InputError, OpbridgeError
 from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.toolchains.table import toolchain_for
 
@@ -21,7 +21,8 @@ Progress = Callable[[str], None]
 
 def build(request: BuildRequest, cache: Cache | None = None, on_progress: Progress | None = None) -> BuiltLibrary:
     """The library of a request, built if anything that shapes it changed."""
-    return _build(request, cache or Cache(), on_progress or _log_progress, None)
+    cache = cache or Cache()
+    return _built(_job(request, cache), cache, on_progress or _log_progress, None)
 
 
 def build_many(
@@ -31,22 +32,27 @@ def build_many(
     on_progress: Progress | None = None,
 ) -> list[BuiltLibrary]:
     """The libraries of several requests, `jobs` compilers at a time; one error tells all that failed."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from opbridge.toolchains.process import Compilers
-
-    cache, progress, compilers = cache or Cache(), on_progress or _log_progress, Compilers(jobs)
-    # The threads mostly wait for compilers, whose number has its own bound.
-    with ThreadPoolExecutor(max(1, len(requests))) as threads:
-        futures = [threads.submit(_build, request, cache, progress, compilers) for request in requests]
+    cache, progress = cache or Cache(), on_progress or _log_progress
+    outcomes: dict[int, BuiltLibrary | BaseException] = {}
+    missing: dict[int, _Job] = {}
+    # What is there already is found faster than threads start.
+    for place, request in enumerate(requests):
         try:
-            errors = [error for future in futures if (error := future.exception())]
-        except BaseException:
-            compilers.stop()
-            raise
+            job = _job(request, cache)
+            entry = cache.find(job.key, job.places)
+        except OpbridgeError as error:
+            outcomes[place] = error
+            continue
+        if entry is None:
+            missing[place] = job
+        else:
+            outcomes[place] = _library(job, entry)
+    if missing:
+        outcomes |= _built_together(missing, cache, jobs, progress)
+    errors = [outcome for outcome in outcomes.values() if isinstance(outcome, BaseException)]
     if errors:
         raise _all_in_one(errors, len(requests))
-    return [future.result() for future in futures]
+    return [outcome for _, outcome in sorted(outcomes.items()) if isinstance(outcome, BuiltLibrary)]
 
 
 def inline_source(text: str, name: str, cache: Cache | None = None) -> Path:
@@ -62,22 +68,58 @@ def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
     return BuildError("\n\n".join((*texts, f"{len(errors)} of {asked} libraries could not be built")))
 
 
-def _build(request: BuildRequest, cache: Cache, progress: Progress, compilers: Compilers | None) -> BuiltLibrary:
+@dataclass(frozen=True)
+class _Job:
+    """A request that was looked at: everything but the build itself."""
+
+    request: BuildRequest
+    toolchain: Toolchain
+    key: Key
+
+    @property
+    def places(self) -> dict[str, Path]:
+        return {"project": self.request.project, "opbridge": INCLUDE}
+
+
+def _job(request: BuildRequest, cache: Cache) -> _Job:
     toolchain = toolchain_for(request.language)
     request = absolute(request)
     _check_sources(request, toolchain)
+    return _Job(request, toolchain, _key(request, toolchain, cache))
 
+
+def _built_together(
+    missing: dict[int, _Job], cache: Cache, jobs: int | None, progress: Progress
+) -> dict[int, BuiltLibrary | BaseException]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from opbridge.toolchains.process import Compilers
+
+    compilers = Compilers(jobs)
+    # The threads mostly wait for compilers, whose number has its own bound.
+    with ThreadPoolExecutor(len(missing)) as threads:
+        futures = {place: threads.submit(_built, job, cache, progress, compilers) for place, job in missing.items()}
+        try:
+            return {place: future.exception() or future.result() for place, future in futures.items()}
+        except BaseException:
+            compilers.stop()
+            raise
+
+
+def _built(job: _Job, cache: Cache, progress: Progress, compilers: Compilers | None) -> BuiltLibrary:
     def work(folder: Path) -> Dependencies:
         # Compiling takes modules that a hit does not need, and they are slow to import.
         from opbridge.toolchains.compilation import compile_library
         from opbridge.toolchains.process import Compilers
 
-        return compile_library(request, toolchain, folder, cache, progress, compilers or Compilers())
+        return compile_library(job.request, job.toolchain, folder, cache, progress, compilers or Compilers())
 
-    places = {"project": request.project, "opbridge": INCLUDE}
-    entry = cache.fetch(_key(request, toolchain, cache), work, places)
+    return _library(job, cache.fetch(job.key, work, job.places))
+
+
+def _library(job: _Job, entry: Entry) -> BuiltLibrary:
     log = (entry.path / LOG).read_text(encoding="utf-8")
-    return BuiltLibrary(entry.path / request.output, entry.seconds, entry.hit, log)
+    return BuiltLibrary(entry.path / job.request.output, entry.seconds, entry.hit, log)
 
 
 def absolute(request: BuildRequest) -> BuildRequest:
@@ -98,12 +140,13 @@ def absolute(request: BuildRequest) -> BuildRequest:
 def _check_sources(request: BuildRequest, toolchain: Toolchain) -> None:
     for source in request.sources:
         if source.suffix not in toolchain.suffixes:
-            raise BuildError(
+            raise InputError(
                 f"{source}: the {toolchain.name} compiler takes {', '.join(toolchain.suffixes)}, "
-                f"not {source.suffix or 'a name without a suffix'}\n  rename the file, or choose the device it is for"
+                f"not {source.suffix or 'a name without a suffix'}",
+                hint="rename the file, or choose the device it is for",
             )
         if not source.is_file():
-            raise BuildError(f"{source}: no such file\n  it was to be compiled into {request.output}")
+            raise InputError(f"{source}: no such file", hint=f"it was to be compiled into {request.output}")
 
 
 def _key(request: BuildRequest, toolchain: Toolchain, cache: Cache) -> Key:
