@@ -44,9 +44,7 @@ CASES: dict[str, Callable[[OpLibrary], tuple[Callable[..., Any], tuple[Any, ...]
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_forward_mode_and_batched_gradients(lib: OpLibrary, case: Callable[[OpLibrary], Any]) -> None:
     function, inputs = case(lib)
-    assert gradcheck(
-        function, inputs, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True
-    )
+    assert gradcheck(function, inputs, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True)
 
 
 def test_tangents_of_both_arguments_add_up(lib: OpLibrary) -> None:

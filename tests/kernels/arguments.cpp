@@ -5,6 +5,7 @@
 void attributes(ob::In<ob::any> x, ob::Out<double> out, int64_t whole, double real, bool flag, ob::String text,
                 ob::Ints pair, ob::Floats reals, ob::Bools flags, ob::DType type, ob::Optional<int64_t> maybe,
                 ob::Scalar number) {
+  OB_CHECK(pair.size() == 2);
   double* to = out.data();
   *to++ = static_cast<double>(x.numel());
   *to++ = static_cast<double>(whole);

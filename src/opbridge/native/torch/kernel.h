@@ -227,6 +227,9 @@ class KernelCall {
 
   void list_attribute(const ArgPlan& arg, const c10::IValue& value, ob_arg& out) {
     out.count = static_cast<int32_t>(value.toListRef().size());
+    if (arg.list_size >= 0 && out.count != arg.list_size)
+      throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' has " + std::to_string(arg.list_size) +
+                                    " values in the schema, got " + std::to_string(out.count));
     if (arg.kind == Kind::Int) {
       ints_.emplace_back();
       for (const c10::IValue& item : value.toListRef())
