@@ -44,7 +44,7 @@ def numpy_call(quick: bool) -> list[Row]:
     x = np.linspace(-1, 1, _SMALL, dtype=np.float32)
     out, op = np.empty_like(x), _operator()
     entrants = {"op(x, out=out)": burst("f(x, out=out)", f=op, x=x, out=out)}
-    rivals = {"ctypes": burst("f(x, out)", f=peers.ctypes_function(), x=x, out=out)}
+    rivals = {"ctypes with ndpointer": burst("f(x, out)", f=peers.ctypes_function(), x=x, out=out)}
     if not peers.missing("tvm-ffi"):
         import tvm_ffi
 
@@ -52,7 +52,7 @@ def numpy_call(quick: bool) -> list[Row]:
         own_x, own_out = tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(out)
         rivals["tvm-ffi"] = burst("f(x, out, 0.01)", f=function, x=x, out=out)
         rivals["tvm-ffi on its own tensors"] = burst("f(x, out, 0.01)", f=function, x=own_x, out=own_out)
-    reach = {"tvm-ffi": "1.2", "tvm-ffi on its own tensors": "1.2", "ctypes": "1/3"}
+    reach = {"tvm-ffi": "1.2", "tvm-ffi on its own tensors": "1.2", "ctypes with ndpointer": "1/3"}
     return _compared("NumPy call, 4 floats", entrants, rivals, reach, quick)
 
 
