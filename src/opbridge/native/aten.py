@@ -280,10 +280,12 @@ class _Compiler:
     # The functions whose arguments ATen takes in another form.
 
     def call_prod(self, given: dict[str, Expr]) -> None:
-        if _is_none(given.get("axis")):
+        if not _is_none(given.get("axis")):
+            self.aten("prod.dim_int", given["x"], given["axis"], given.get("keepdims", Bool(False)))
+        elif given.get("keepdims", Bool(False)) == Bool(False):
             self.aten("prod", given["x"])
         else:
-            self.aten("prod.dim_int", given["x"], given["axis"], given.get("keepdims", Bool(False)))
+            raise UnsupportedError("prod with keepdims takes an axis in a derivative; use reshape(prod(x), ...)")
 
     def call_max(self, given: dict[str, Expr]) -> None:
         self.extremum("amax", given)
@@ -309,12 +311,16 @@ class _Compiler:
         self.aten("cumsum", given["x"], given.get("axis", Int(-1)))
 
     def call_flip(self, given: dict[str, Expr]) -> None:
-        if not _is_none(given.get("axis")):
-            self.aten("flip", given["x"], given["axis"])
-            return
         # Turning every axis round is turning the flat array round.
         flat = Call("reshape", (given["x"], ListOf((Int(-1),))))
-        self.lower(Call("reshape", (Call("flip", (flat, Int(0))), Attribute(given["x"], "shape"))))
+        whole = Call("reshape", (Call("flip", (flat, Int(0))), Attribute(given["x"], "shape")))
+        axis = given.get("axis")
+        if axis is None or _is_none(axis):
+            self.lower(whole)
+        elif isinstance(axis, Name):
+            self.choose(Compare("is", axis, NoneLiteral()), whole, Call("aten::flip", (given["x"], axis)))
+        else:
+            self.aten("flip", given["x"], axis)
 
     def call_roll(self, given: dict[str, Expr]) -> None:
         axis = ListOf(()) if _is_none(given.get("axis")) else given["axis"]

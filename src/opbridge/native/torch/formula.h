@@ -55,7 +55,13 @@ class FormulaMachine {
   // The gradients of each target in turn: one tensor (undefined for "none"), or as many as a list argument holds.
   std::vector<std::vector<at::Tensor>> run() {
     const std::vector<int64_t>& code = formula_.code;
-    for (at_ = 0; at_ < code.size();) step(static_cast<Code>(code[at_++]));
+    try {
+      for (at_ = 0; at_ < code.size();) step(static_cast<Code>(code[at_++]));
+    } catch (const c10::OutOfMemoryError&) {
+      throw;
+    } catch (const c10::Error& error) {
+      fail(std::string("fails: ") + error.what_without_backtrace());
+    }
     if (stack_.size() == 1 && stack_[0].isTuple()) {
       const c10::IValue packed = pop();
       stack_ = packed.toTupleRef().elements().vec();
@@ -357,6 +363,9 @@ class FormulaMachine {
           return "'" + argument.name() + "' is missing";
         }
       }
+      // None is how the array API leaves an axis out.
+      if (value.isNone() && argument.default_value() && argument.real_type()->kind() != c10::TypeKind::OptionalType)
+        value = *argument.default_value();
       if (!coerce(*argument.real_type(), value)) return "'" + argument.name() + "' is a " + value.tagKind() + ", not a " + argument.real_type()->annotation_str();
       arguments.push_back(std::move(value));
     }
