@@ -127,7 +127,7 @@ SIGNATURE = (
 def probes(kernels: Path, tmp_path_factory: pytest.TempPathFactory) -> OpLibrary:
     folder = tmp_path_factory.mktemp("probes")
     shutil.copy(kernels / "shapes.cpp", folder)
-    lines = ["namespace: obprobe", "ops:"]
+    lines = ["namespace: obformula", "ops:"]
     for name, formula in (FORMULAS | VARIANTS).items():
         lines += [f"- func: probe_{name}{SIGNATURE}", "  out: t", "  kernels: {cpu: 'shapes.cpp:probe'}"]
         lines += ["  derivatives:", f"    t: {formula!r}"]
