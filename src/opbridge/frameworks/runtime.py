@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opbridge._core import Dispatcher, Kernel, enable_vectorcall
 from opbridge.errors import CallError
 from opbridge.frameworks import FRAMEWORKS, Framework, adapter, framework_of
-from opbridge.manifest import OpSpec
 from opbridge.native.catalog import Catalog
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
+
+if TYPE_CHECKING:
+    from opbridge.manifest import OpSpec
 
 Reopen = tuple[Callable[..., OpLibrary | Op], tuple[object, ...]]
 

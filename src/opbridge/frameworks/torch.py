@@ -12,7 +12,6 @@ import torch
 
 from opbridge.errors import CallError, KernelError
 from opbridge.frameworks.torch_adapter import load_native
-from opbridge.rules import evaluate_out
 
 if TYPE_CHECKING:
     from opbridge.frameworks.runtime import LibraryRuntime
@@ -47,6 +46,8 @@ def _fake_without_tensors(library: LibraryRuntime, index: int) -> None:
     """PyTorch takes whatever makes tensors from none for one of its own, and would call it with device=."""
 
     def fake(*args: Any, **kwargs: Any) -> Any:
+        from opbridge.rules import evaluate_out
+
         spec = library.spec(index)
         arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
         arguments |= dict(zip((item.name for item in spec.schema.arguments), args, strict=False)) | kwargs

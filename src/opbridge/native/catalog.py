@@ -6,6 +6,7 @@ Parsing a manifest of a thousand operators takes a second; reading its catalog b
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +15,17 @@ from opbridge.manifest.kernels import KernelRef
 
 if TYPE_CHECKING:
     from opbridge.manifest import OpSpec
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+
+
+def code_stamp() -> str:
+    """Changes with the code that makes catalogs, so that work on opbridge itself never meets one of an older make."""
+    folders = (_PACKAGE, *(os.path.join(_PACKAGE, name) for name in ("rules", "manifest", "native")))
+    files = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py")]
+    stats = ((entry.path, entry.stat()) for entry in files)
+    return "\n".join(sorted(f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in stats))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.toolchains.builder import build, build_many, inline_source
+from opbridge.toolchains.builder import begin, build, build_many, inline_source
 from opbridge.toolchains.model import INCLUDE, BuildRequest, BuiltLibrary, Command, Commands, Toolchain
 from opbridge.toolchains.table import TOOLCHAINS, toolchain_for
 
@@ -14,6 +14,7 @@ __all__ = [
     "Command",
     "Commands",
     "Toolchain",
+    "begin",
     "build",
     "build_many",
     "inline_source",

@@ -25,6 +25,21 @@ def build(request: BuildRequest, cache: Cache | None = None, on_progress: Progre
     return _built(_job(request, cache), cache, on_progress or _log_progress, None)
 
 
+def begin(request: BuildRequest, cache: Cache) -> Callable[[], BuiltLibrary]:
+    """Starts a build that takes time beside the caller's work; the function returned waits for it."""
+    job = _job(request, cache)
+    entry = cache.find(job.key, job.places)
+    if entry is not None:
+        library = _library(job, entry)
+        return lambda: library
+    from concurrent.futures import ThreadPoolExecutor
+
+    thread = ThreadPoolExecutor(1)
+    running = thread.submit(_built, job, cache, _log_progress, None)
+    thread.shutdown(wait=False)
+    return running.result
+
+
 def build_many(
     requests: Sequence[BuildRequest],
     cache: Cache | None = None,
