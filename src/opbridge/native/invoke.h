@@ -114,7 +114,8 @@ class Invocation {
       if (codes_.data()[i] < 0) continue;
       if (first < 0) first = i;
       const int n = ndims_.data()[i];
-      if (n != ndims_.data()[first] || !std::equal(shapes_.data()[i], shapes_.data()[i] + n, shapes_.data()[first])) return i;
+      if (n != ndims_.data()[first] || !std::equal(shapes_.data()[i], shapes_.data()[i] + n, shapes_.data()[first]))
+        return i;
     }
     return -1;
   }
@@ -133,7 +134,8 @@ class Invocation {
       const ob_arg& use = args.data()[i];
       if (use.kind != OB_ARG_TENSOR && use.kind != OB_ARG_TENSORS) continue;
       for (int64_t k = use.v.first; k < use.v.first + use.count; ++k) {
-        const std::string name = use.kind == OB_ARG_TENSOR ? op.args[i].name : op.args[i].name + "[" + std::to_string(k - use.v.first) + "]";
+        const std::string name =
+            use.kind == OB_ARG_TENSOR ? op.args[i].name : op.args[i].name + "[" + std::to_string(k - use.v.first) + "]";
         if (first < 0 && codes_.data()[k] >= 0) {
           first = k;
           first_name = name;
@@ -141,8 +143,8 @@ class Invocation {
         if (k == odd) odd_name = name;
       }
     }
-    return "argument '" + odd_name + "' has shape " + shape_of(odd) + ", expected " + shape_of(first) + " as '" + first_name +
-           "' has; this operator pairs its inputs element by element and does not broadcast";
+    return "argument '" + odd_name + "' has shape " + shape_of(odd) + ", expected " + shape_of(first) + " as '" +
+           first_name + "' has; this operator pairs its inputs element by element and does not broadcast";
   }
 
   // Empty on success, otherwise what went wrong.  The operator's name is in the message.

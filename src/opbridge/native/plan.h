@@ -135,7 +135,8 @@ class PlanReader {
 
  private:
   [[noreturn]] static void fail() {
-    throw std::runtime_error("a compiled operator plan is damaged or of another opbridge version; run `opbridge cache clear`");
+    throw std::runtime_error(
+        "a compiled operator plan is damaged or of another opbridge version; run `opbridge cache clear`");
   }
 
   int64_t word_at(int64_t index) const {
@@ -179,21 +180,27 @@ class PlanReader {
     Constant value;
     value.tag = static_cast<Constant::Tag>(next());
     switch (value.tag) {
-      case Constant::Tag::None: break;
+      case Constant::Tag::None:
+        break;
       case Constant::Tag::Bool:
       case Constant::Tag::Int:
-      case Constant::Tag::DType: value.integer = next(); break;
+      case Constant::Tag::DType:
+        value.integer = next();
+        break;
       case Constant::Tag::Float: {
         const int64_t bits = next();
         std::memcpy(&value.real, &bits, sizeof bits);
         break;
       }
-      case Constant::Tag::String: value.text = text(); break;
+      case Constant::Tag::String:
+        value.text = text();
+        break;
       case Constant::Tag::List:
         value.items.resize(length());
         for (Constant& item : value.items) item = constant();
         break;
-      default: fail();
+      default:
+        fail();
     }
     return value;
   }

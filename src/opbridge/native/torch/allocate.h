@@ -53,7 +53,9 @@ struct ValueEnvironment {
   int dtype(int arg, int item) const { return dtype_code(tensor(arg, item).scalar_type()); }
   bool is_none(int arg) const { return values[arg].isNone(); }
   int64_t length(int arg) const { return static_cast<int64_t>(values[arg].toListRef().size()); }
-  double float_value(int arg) const { return values[arg].isInt() ? static_cast<double>(values[arg].toInt()) : values[arg].toDouble(); }
+  double float_value(int arg) const {
+    return values[arg].isInt() ? static_cast<double>(values[arg].toInt()) : values[arg].toDouble();
+  }
   bool bool_value(int arg) const { return values[arg].toBool(); }
   int dtype_value(int arg) const { return dtype_code(values[arg].toScalarType()); }
   double float_item(int arg, int64_t k) const { return values[arg].toListRef()[k].toDouble(); }
@@ -63,7 +65,9 @@ struct ValueEnvironment {
 
 struct ConcreteEnvironment : ValueEnvironment {
   int64_t dim(int arg, int item, int64_t k) const { return tensor(arg, item).size(k); }
-  int64_t int_value(int arg) const { return values[arg].isInt() ? values[arg].toInt() : values[arg].toSymInt().guard_int(__FILE__, __LINE__); }
+  int64_t int_value(int arg) const {
+    return values[arg].isInt() ? values[arg].toInt() : values[arg].toSymInt().guard_int(__FILE__, __LINE__);
+  }
   int64_t list_item(int arg, int64_t k) const {
     const c10::IValue& item = values[arg].toListRef()[k];
     return item.isInt() ? item.toInt() : item.toSymInt().guard_int(__FILE__, __LINE__);
@@ -109,8 +113,9 @@ inline void check_equal_shapes(const Definition& definition, const c10::IValue* 
         equal = !a || !b || *a == *b;
       }
       if (!equal)
-        throw Failure(call_error, definition.full_name + ": argument '" + definition.plan.args[i].name + "' has shape " +
-                                      c10::str(t.sym_sizes()) + ", expected " + c10::str(first->sym_sizes()) +
+        throw Failure(call_error, definition.full_name + ": argument '" + definition.plan.args[i].name +
+                                      "' has shape " + c10::str(t.sym_sizes()) + ", expected " +
+                                      c10::str(first->sym_sizes()) +
                                       "; this operator pairs its inputs element by element and does not broadcast");
     });
 }
@@ -126,7 +131,8 @@ inline void run_meta(const Definition& definition, const c10::IValue* values, Re
     }
     if (out.like_arg >= 0) {
       const at::Tensor like = environment.tensor(static_cast<int>(out.like_arg), 0);
-      results.emplace_back(at::empty_symint(like.sym_sizes(), at::TensorOptions().dtype(like.scalar_type()).device(at::kMeta)));
+      results.emplace_back(
+          at::empty_symint(like.sym_sizes(), at::TensorOptions().dtype(like.scalar_type()).device(at::kMeta)));
       continue;
     }
     SmallShape<c10::SymInt> shape;

@@ -64,7 +64,8 @@ struct FormulaNode final : torch::autograd::Node {
     for (const at::Tensor& grad : incoming) any |= grad.defined();
     if (!any) return gradients;
     for (size_t i = 0; i < incoming.size(); ++i)
-      if (!incoming[i].defined() && !input_metadata(i).is_nested_tensor() && known_[i]) incoming[i] = input_metadata(i).zeros_like();
+      if (!incoming[i].defined() && !input_metadata(i).is_nested_tensor() && known_[i])
+        incoming[i] = input_metadata(i).zeros_like();
 
     std::vector<c10::IValue> arguments = arguments_;
     size_t next = 0;
@@ -201,7 +202,9 @@ inline std::vector<at::Tensor> tangents_of(const Definition& definition, const s
   std::vector<char> covered(plan.args.size());
   const auto tangent_at = [&](int64_t argument, size_t item) -> at::Tensor {
     const c10::IValue& value = arguments[argument];
-    const at::Tensor t = value.isTensor() ? value.toTensor() : value.isNone() ? at::Tensor() : value.toListRef()[item].toTensor();
+    const at::Tensor t = value.isTensor() ? value.toTensor()
+                         : value.isNone() ? at::Tensor()
+                                          : value.toListRef()[item].toTensor();
     return t.defined() ? t._fw_grad(0) : at::Tensor();
   };
   const auto moves = [&](int64_t argument) {
@@ -256,15 +259,16 @@ inline bool returned(const OpPlan& plan, int64_t argument) {
 
 // Runs `forward(results)` (everything below autograd) and records what the demand asks for.
 template <class Forward>
-void differentiate(const Definition& definition, Demand demand, std::vector<c10::IValue> arguments,
-                   Results& results, Forward&& forward) {
+void differentiate(const Definition& definition, Demand demand, std::vector<c10::IValue> arguments, Results& results,
+                   Forward&& forward) {
   const OpPlan& plan = definition.plan;
   if (definition.mutates) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (!plan.args[i].has(kMutable)) continue;
       if ((demand.gradient || demand.tangent) && !returned(plan, static_cast<int64_t>(i)))
-        throw Failure(unsupported_error, definition.full_name + " writes to '" + plan.args[i].name +
-                                             "' without returning it, so no gradient can follow; call it under torch.no_grad()");
+        throw Failure(unsupported_error,
+                      definition.full_name + " writes to '" + plan.args[i].name +
+                          "' without returning it, so no gradient can follow; call it under torch.no_grad()");
       each_tensor(arguments[i], [&](const at::Tensor& t) { torch::autograd::check_inplace(t, demand.gradient); });
       // A formula means the value the argument had before the call.
       if (definition.saved_arg[i])
@@ -303,7 +307,8 @@ void differentiate(const Definition& definition, Demand demand, std::vector<c10:
       }
       node->known_.push_back(1);
       if (plan.outs[i].alias_arg >= 0)
-        torch::autograd::impl::rebase_history(out, torch::autograd::Edge(node, static_cast<uint32_t>(node->add_input_metadata(out))));
+        torch::autograd::impl::rebase_history(
+            out, torch::autograd::Edge(node, static_cast<uint32_t>(node->add_input_metadata(out))));
       else
         torch::autograd::set_history(out, node);
     }

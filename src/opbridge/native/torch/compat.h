@@ -36,7 +36,8 @@ inline void* native_stream(at::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
 #else
   // 2.10 tells the handle to Python alone.
-  TORCH_CHECK(device.is_cuda(), "PyTorch 2.10 does not give the stream of a ", device.type(), " device; use 2.11 or newer");
+  TORCH_CHECK(device.is_cuda(), "PyTorch 2.10 does not give the stream of a ", device.type(),
+              " device; use 2.11 or newer");
   const pybind11::gil_scoped_acquire gil;
   const auto handle = pybind11::module_::import("torch._C").attr("_cuda_getCurrentRawStream")(int(device.index()));
   return reinterpret_cast<void*>(handle.cast<uintptr_t>());

@@ -66,29 +66,45 @@ struct Entry {
 
 inline int32_t dtype_code(at::ScalarType type) {
   switch (type) {
-    case at::kBool: return OB_bool;
-    case at::kByte: return OB_uint8;
-    case at::kChar: return OB_int8;
-    case at::kUInt16: return OB_uint16;
-    case at::kShort: return OB_int16;
-    case at::kUInt32: return OB_uint32;
-    case at::kInt: return OB_int32;
-    case at::kUInt64: return OB_uint64;
-    case at::kLong: return OB_int64;
-    case at::kHalf: return OB_float16;
-    case at::kBFloat16: return OB_bfloat16;
-    case at::kFloat: return OB_float32;
-    case at::kDouble: return OB_float64;
-    case at::kComplexFloat: return OB_complex64;
-    case at::kComplexDouble: return OB_complex128;
-    default: return -1;
+    case at::kBool:
+      return OB_bool;
+    case at::kByte:
+      return OB_uint8;
+    case at::kChar:
+      return OB_int8;
+    case at::kUInt16:
+      return OB_uint16;
+    case at::kShort:
+      return OB_int16;
+    case at::kUInt32:
+      return OB_uint32;
+    case at::kInt:
+      return OB_int32;
+    case at::kUInt64:
+      return OB_uint64;
+    case at::kLong:
+      return OB_int64;
+    case at::kHalf:
+      return OB_float16;
+    case at::kBFloat16:
+      return OB_bfloat16;
+    case at::kFloat:
+      return OB_float32;
+    case at::kDouble:
+      return OB_float64;
+    case at::kComplexFloat:
+      return OB_complex64;
+    case at::kComplexDouble:
+      return OB_complex128;
+    default:
+      return -1;
   }
 }
 
 inline at::ScalarType scalar_type(int64_t code) {
   static constexpr at::ScalarType types[OB_DTYPE_COUNT] = {
-      at::kBool,   at::kByte, at::kChar, at::kUInt16,   at::kShort, at::kUInt32, at::kInt,          at::kUInt64,
-      at::kLong,   at::kHalf, at::kBFloat16, at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble};
+      at::kBool, at::kByte, at::kChar,     at::kUInt16, at::kShort,  at::kUInt32,       at::kInt,          at::kUInt64,
+      at::kLong, at::kHalf, at::kBFloat16, at::kFloat,  at::kDouble, at::kComplexFloat, at::kComplexDouble};
   return types[code];
 }
 

@@ -124,42 +124,62 @@ class FormulaMachine {
 
   void step(Code code) {
     switch (code) {
-      case Code::Argument: return push(inputs_.arguments[operand()]);
-      case Code::Grad: return push(inputs_.grads[operand()]);
-      case Code::Result: return push(inputs_.results[operand()]);
-      case Code::Integer: return push(operand());
+      case Code::Argument:
+        return push(inputs_.arguments[operand()]);
+      case Code::Grad:
+        return push(inputs_.grads[operand()]);
+      case Code::Result:
+        return push(inputs_.results[operand()]);
+      case Code::Integer:
+        return push(operand());
       case Code::Real: {
         const int64_t bits = operand();
         double value;
         std::memcpy(&value, &bits, sizeof value);
         return push(value);
       }
-      case Code::Boolean: return push(operand() != 0);
-      case Code::None: return push(c10::IValue());
-      case Code::Text: return push(text());
-      case Code::DType: return push(scalar_type(operand()));
-      case Code::List: return make_list(operand());
-      case Code::Call: return call();
-      case Code::Arithmetic: return arithmetic(static_cast<char>(operand()));
-      case Code::Compare: return compare(operand());
+      case Code::Boolean:
+        return push(operand() != 0);
+      case Code::None:
+        return push(c10::IValue());
+      case Code::Text:
+        return push(text());
+      case Code::DType:
+        return push(scalar_type(operand()));
+      case Code::List:
+        return make_list(operand());
+      case Code::Call:
+        return call();
+      case Code::Arithmetic:
+        return arithmetic(static_cast<char>(operand()));
+      case Code::Compare:
+        return compare(operand());
       case Code::Negate: {
         const c10::IValue value = pop();
         if (value.isTensor()) return push(value.toTensor().neg());
         if (value.isDouble()) return push(-value.toDouble());
         return push(c10::SymInt(0) - to_int(value));
       }
-      case Code::Not: return push(!truth(pop()));
-      case Code::Shape: return push(pop().toTensor().sym_sizes());
-      case Code::DTypeOf: return push(pop().toTensor().scalar_type());
-      case Code::Rank: return push(pop().toTensor().dim());
-      case Code::Numel: return push(pop().toTensor().sym_numel());
-      case Code::Index: return index(operand());
+      case Code::Not:
+        return push(!truth(pop()));
+      case Code::Shape:
+        return push(pop().toTensor().sym_sizes());
+      case Code::DTypeOf:
+        return push(pop().toTensor().scalar_type());
+      case Code::Rank:
+        return push(pop().toTensor().dim());
+      case Code::Numel:
+        return push(pop().toTensor().sym_numel());
+      case Code::Index:
+        return index(operand());
       case Code::JumpIfFalse: {
         const int64_t target = operand();
         if (!truth(pop())) at_ = static_cast<size_t>(target);
         return;
       }
-      case Code::Jump: at_ = static_cast<size_t>(operand()); return;
+      case Code::Jump:
+        at_ = static_cast<size_t>(operand());
+        return;
       case Code::IsNone: {
         const c10::IValue value = pop();
         return push(value.isNone() || (value.isTensor() && !value.toTensor().defined()));
@@ -187,13 +207,20 @@ class FormulaMachine {
     if (left.isTensor() || right.isTensor()) {
       const at::Tensor a = as_tensor(left), b = as_tensor(right);
       switch (sign) {
-        case '+': return push(at::add(a, b));
-        case '-': return push(at::sub(a, b));
-        case '*': return push(at::mul(a, b));
-        case '/': return push(at::div(a, b));
-        case '@': return push(at::matmul(a, b));
-        case '%': return push(at::remainder(a, b));
-        case 'f': return push(at::floor_divide(a, b));
+        case '+':
+          return push(at::add(a, b));
+        case '-':
+          return push(at::sub(a, b));
+        case '*':
+          return push(at::mul(a, b));
+        case '/':
+          return push(at::div(a, b));
+        case '@':
+          return push(at::matmul(a, b));
+        case '%':
+          return push(at::remainder(a, b));
+        case 'f':
+          return push(at::floor_divide(a, b));
         case '^':
           return push(right.isTensor() ? at::pow(a, b) : at::pow(a, right.toScalar()));
       }
@@ -206,22 +233,36 @@ class FormulaMachine {
     if (sign == '/' || sign == '^' || left.isDouble() || right.isDouble()) {
       const double a = to_real(left), b = to_real(right);
       switch (sign) {
-        case '+': return push(a + b);
-        case '-': return push(a - b);
-        case '*': return push(a * b);
-        case '/': return push(a / b);
-        case '%': return push(a - std::floor(a / b) * b);
-        case 'f': return push(std::floor(a / b));
-        case '^': return left.isDouble() || right.isDouble() || b < 0 ? push(std::pow(a, b)) : push(static_cast<int64_t>(std::llround(std::pow(a, b))));
+        case '+':
+          return push(a + b);
+        case '-':
+          return push(a - b);
+        case '*':
+          return push(a * b);
+        case '/':
+          return push(a / b);
+        case '%':
+          return push(a - std::floor(a / b) * b);
+        case 'f':
+          return push(std::floor(a / b));
+        case '^':
+          return left.isDouble() || right.isDouble() || b < 0
+                     ? push(std::pow(a, b))
+                     : push(static_cast<int64_t>(std::llround(std::pow(a, b))));
       }
     }
     const c10::SymInt a = to_int(left), b = to_int(right);
     switch (sign) {
-      case '+': return push(a + b);
-      case '-': return push(a - b);
-      case '*': return push(a * b);
-      case '%': return push(a % b);
-      case 'f': return push(a / b);
+      case '+':
+        return push(a + b);
+      case '-':
+        return push(a - b);
+      case '*':
+        return push(a * b);
+      case '%':
+        return push(a % b);
+      case 'f':
+        return push(a / b);
     }
     fail("uses an operator that numbers do not have");
   }
@@ -231,23 +272,36 @@ class FormulaMachine {
     if (left.isTensor() || right.isTensor()) {
       const at::Tensor a = as_tensor(left), b = as_tensor(right);
       switch (kind) {
-        case 0: return push(at::eq(a, b));
-        case 1: return push(at::ne(a, b));
-        case 2: return push(at::lt(a, b));
-        case 3: return push(at::le(a, b));
-        case 4: return push(at::gt(a, b));
-        default: return push(at::ge(a, b));
+        case 0:
+          return push(at::eq(a, b));
+        case 1:
+          return push(at::ne(a, b));
+        case 2:
+          return push(at::lt(a, b));
+        case 3:
+          return push(at::le(a, b));
+        case 4:
+          return push(at::gt(a, b));
+        default:
+          return push(at::ge(a, b));
       }
     }
-    if (!left.isInt() && !left.isSymInt() && !left.isDouble()) return push(kind == 0 ? left == right : !(left == right));
+    if (!left.isInt() && !left.isSymInt() && !left.isDouble())
+      return push(kind == 0 ? left == right : !(left == right));
     const auto decide = [kind](const auto& a, const auto& b) {
       switch (kind) {
-        case 0: return a == b;
-        case 1: return a != b;
-        case 2: return a < b;
-        case 3: return a <= b;
-        case 4: return a > b;
-        default: return a >= b;
+        case 0:
+          return a == b;
+        case 1:
+          return a != b;
+        case 2:
+          return a < b;
+        case 3:
+          return a <= b;
+        case 4:
+          return a > b;
+        default:
+          return a >= b;
       }
     };
     if (left.isDouble() || right.isDouble()) return push(decide(to_real(left), to_real(right)));
@@ -328,10 +382,13 @@ class FormulaMachine {
     for (const auto& candidate : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name))) {
       Stack arguments;
       const std::string misfit = fit(candidate->schema(), given, positional, names, arguments);
-      if (misfit.empty()) return finish(dispatcher.findSchemaOrThrow(name.c_str(), candidate->schema().overload_name().c_str()), arguments);
+      if (misfit.empty())
+        return finish(dispatcher.findSchemaOrThrow(name.c_str(), candidate->schema().overload_name().c_str()),
+                      arguments);
       reasons += "\n  " + c10::toString(candidate->schema()) + ": " + misfit;
     }
-    fail("calls " + name + (reasons.empty() ? ", which PyTorch does not know" : ", and no overload takes these arguments:" + reasons));
+    fail("calls " + name +
+         (reasons.empty() ? ", which PyTorch does not know" : ", and no overload takes these arguments:" + reasons));
   }
 
   void finish(const c10::OperatorHandle& handle, Stack& arguments) {
@@ -366,7 +423,9 @@ class FormulaMachine {
       // None is how the array API leaves an axis out.
       if (value.isNone() && argument.default_value() && argument.real_type()->kind() != c10::TypeKind::OptionalType)
         value = *argument.default_value();
-      if (!coerce(*argument.real_type(), value)) return "'" + argument.name() + "' is a " + value.tagKind() + ", not a " + argument.real_type()->annotation_str();
+      if (!coerce(*argument.real_type(), value))
+        return "'" + argument.name() + "' is a " + value.tagKind() + ", not a " +
+               argument.real_type()->annotation_str();
       arguments.push_back(std::move(value));
     }
     return used == given.size() ? "" : "there are more arguments than it takes";
@@ -381,14 +440,19 @@ class FormulaMachine {
         if (!value.isInt() && !value.isSymInt() && !value.isDouble() && !value.isBool()) return false;
         value = as_tensor(value);
         return true;
-      case c10::TypeKind::NumberType: return value.isScalar() || value.isSymInt();
+      case c10::TypeKind::NumberType:
+        return value.isScalar() || value.isSymInt();
       case c10::TypeKind::FloatType:
         if (value.isInt()) value = static_cast<double>(value.toInt());
         return value.isDouble();
-      case c10::TypeKind::IntType: return value.isInt() || value.isSymInt() || value.isScalar();
-      case c10::TypeKind::SymIntType: return value.isInt() || value.isSymInt();
-      case c10::TypeKind::BoolType: return value.isBool();
-      case c10::TypeKind::StringType: return value.isString();
+      case c10::TypeKind::IntType:
+        return value.isInt() || value.isSymInt() || value.isScalar();
+      case c10::TypeKind::SymIntType:
+        return value.isInt() || value.isSymInt();
+      case c10::TypeKind::BoolType:
+        return value.isBool();
+      case c10::TypeKind::StringType:
+        return value.isString();
       case c10::TypeKind::ListType: {
         const c10::Type& element = *type.castRaw<c10::ListType>()->getElementType();
         if (element.kind() == c10::TypeKind::TensorType) return value.isTensorList();
@@ -400,7 +464,8 @@ class FormulaMachine {
         value = concrete;
         return true;
       }
-      default: return true;
+      default:
+        return true;
     }
   }
 

@@ -71,11 +71,12 @@ inline void refuse_place(const Definition& definition, const ArgPlan& arg, const
   if (t.layout() != at::kStrided)
     why = "a " + c10::str(t.layout()) + " tensor; kernels take dense ones, call .to_dense() first";
   else if (!t.is_cpu() && !t.is_cuda() && !t.is_privateuseone())
-    why = "on " + t.device().str() + ", where no kernel runs; move it with .to(\"cpu\") or to another device of `kernels`";
+    why = "on " + t.device().str() +
+          ", where no kernel runs; move it with .to(\"cpu\") or to another device of `kernels`";
   else if (dtype_code(t.scalar_type()) < 0)
-    why = std::string("of dtype ") + toString(t.scalar_type()) + ", which no kernel reads; convert it with .to(...) first";
-  if (!why.empty())
-    throw Failure(unsupported_error, definition.full_name + ": argument '" + arg.name + "' is " + why);
+    why = std::string("of dtype ") + toString(t.scalar_type()) +
+          ", which no kernel reads; convert it with .to(...) first";
+  if (!why.empty()) throw Failure(unsupported_error, definition.full_name + ": argument '" + arg.name + "' is " + why);
 }
 
 // A mutable argument the kernel cannot write in place, and the copy it writes instead.
@@ -228,8 +229,9 @@ class KernelCall {
   void list_attribute(const ArgPlan& arg, const c10::IValue& value, ob_arg& out) {
     out.count = static_cast<int32_t>(value.toListRef().size());
     if (arg.list_size >= 0 && out.count != arg.list_size)
-      throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' has " + std::to_string(arg.list_size) +
-                                    " values in the schema, got " + std::to_string(out.count));
+      throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' has " +
+                                    std::to_string(arg.list_size) + " values in the schema, got " +
+                                    std::to_string(out.count));
     if (arg.kind == Kind::Int) {
       ints_.emplace_back();
       for (const c10::IValue& item : value.toListRef())
@@ -269,8 +271,8 @@ class KernelCall {
   }
 
   [[noreturn]] void overlap(const std::string& written, const std::string& other) const {
-    throw Failure(call_error, definition_.full_name + ": argument '" + written + "' is written to and shares memory with " +
-                                  other + "; pass a .clone()");
+    throw Failure(call_error, definition_.full_name + ": argument '" + written +
+                                  "' is written to and shares memory with " + other + "; pass a .clone()");
   }
 
   const Definition& definition_;
@@ -286,8 +288,7 @@ class KernelCall {
   std::vector<std::vector<uint8_t>> bools_;
 };
 
-inline void run_kernel(const Definition& definition, Device which, const c10::IValue* values,
-                       Results& results) {
+inline void run_kernel(const Definition& definition, Device which, const c10::IValue* values, Results& results) {
   at::Device device = at::kCPU;
   if (which != kCpu) {
     for (size_t i = 0; i < definition.plan.args.size(); ++i)

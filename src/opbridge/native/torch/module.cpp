@@ -43,15 +43,13 @@ void implement(Entry& entry, c10::DispatchKey key, Run run) {
 
 template <Device device>
 void on_device(const Definition& definition, const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
-  on_values(definition, stack, [&](const c10::IValue* values, Results& results) {
-    run_kernel(definition, device, values, results);
-  });
+  on_values(definition, stack,
+            [&](const c10::IValue* values, Results& results) { run_kernel(definition, device, values, results); });
 }
 
 void on_meta(const Definition& definition, const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
-  on_values(definition, stack, [&](const c10::IValue* values, Results& results) {
-    run_meta(definition, values, results);
-  });
+  on_values(definition, stack,
+            [&](const c10::IValue* values, Results& results) { run_meta(definition, values, results); });
 }
 
 void on_autograd(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
@@ -70,12 +68,13 @@ void on_autocast(const Definition& definition, const c10::OperatorHandle& op, c1
   run_autocast(definition, op, stack);
 }
 
-// Where no other kernel applies.  With no tensor among its arguments an operator has no device to dispatch on, and makes
-// its outputs on the CPU.
+// Where no other kernel applies.  With no tensor among its arguments an operator has no device to dispatch on, and
+// makes its outputs on the CPU.
 void on_elsewhere(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   const size_t first = stack->size() - definition.plan.args.size();
   for (size_t i = 0; i < definition.plan.args.size(); ++i)
-    each_tensor((*stack)[first + i], [&](const at::Tensor& t) { refuse_place(definition, definition.plan.args[i], t); });
+    each_tensor((*stack)[first + i],
+                [&](const at::Tensor& t) { refuse_place(definition, definition.plan.args[i], t); });
   on_device<kCpu>(definition, op, keys, stack);
 }
 
@@ -91,7 +90,8 @@ void implement_all(Entry& entry) {
   if (!any_tensor) return;
   implement(entry, c10::DispatchKey::Autograd, on_autograd);
   implement(entry, c10::DispatchKey::FuncTorchBatched, on_vmap);
-  for (const auto key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA, c10::DispatchKey::AutocastPrivateUse1})
+  for (const auto key :
+       {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA, c10::DispatchKey::AutocastPrivateUse1})
     implement(entry, key, on_autocast);
   if (definition.mutates) implement(entry, c10::DispatchKey::ADInplaceOrView, on_write);
 }
@@ -132,8 +132,8 @@ std::string define(std::unique_ptr<Definition> definition) {
     ++entry.generation;
   }
   auto& dispatcher = c10::Dispatcher::singleton();
-  entry.registrations.push_back(
-      dispatcher.registerDef(torch::jit::parseSchema(definition->plan.schema), "opbridge", {at::Tag::pt2_compliant_tag}));
+  entry.registrations.push_back(dispatcher.registerDef(torch::jit::parseSchema(definition->plan.schema), "opbridge",
+                                                       {at::Tag::pt2_compliant_tag}));
   entry.handle = std::make_unique<c10::OperatorHandle>(
       dispatcher.findSchemaOrThrow(definition->plan.qualified_name().c_str(), definition->plan.overload.c_str()));
   entry.definition.store(definition.release(), std::memory_order_release);
@@ -236,12 +236,14 @@ PyObject* py_defined(PyObject*, PyObject*) {
   END_HANDLE_TH_ERRORS
 }
 
-PyMethodDef methods[] = {{"define", py_define, METH_VARARGS, "Register an operator from its plan, or swap what it does."},
-                         {"callable", py_callable, METH_VARARGS, "The fast callable of a defined operator."},
-                         {"defined", py_defined, METH_NOARGS, "The names of all defined operators."},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"define", py_define, METH_VARARGS, "Register an operator from its plan, or swap what it does."},
+    {"callable", py_callable, METH_VARARGS, "The fast callable of a defined operator."},
+    {"defined", py_defined, METH_NOARGS, "The names of all defined operators."},
+    {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, "opbridge_torch_adapter", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT, "opbridge_torch_adapter", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace opbridge::torch_adapter
@@ -250,7 +252,9 @@ PyMODINIT_FUNC PyInit_opbridge_torch_adapter() {
   using namespace opbridge::torch_adapter;
   THPObjectPtr errors(PyImport_ImportModule("opbridge.errors"));
   if (!errors) return nullptr;
-  for (const auto& [name, place] : {std::pair{"CallError", &call_error}, {"KernelError", &kernel_error}, {"UnsupportedError", &unsupported_error}}) {
+  for (const auto& [name, place] : {std::pair{"CallError", &call_error},
+                                    {"KernelError", &kernel_error},
+                                    {"UnsupportedError", &unsupported_error}}) {
     *place = PyObject_GetAttrString(errors.get(), name);
     if (!*place) return nullptr;
   }

@@ -2,9 +2,9 @@
 // through torch.ops, which knows every rule of PyTorch's own calls and words its own errors.
 #pragma once
 
+#include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
-#include <ATen/PythonTorchFunctionTLS.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "autograd.h"
@@ -13,8 +13,7 @@
 namespace opbridge::torch_adapter {
 
 struct CallableObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Entry* entry;
   int64_t generation;   // of the entry, when `names` was made
   PyObject* general;    // torch.ops.ns.name.overload
@@ -86,7 +85,8 @@ inline Parsed parse(const ArgPlan& arg, PyObject* object, c10::IValue& out) {
       if (object != Py_True && object != Py_False) return Parsed::Unusual;
       out = object == Py_True;
       return Parsed::Yes;
-    default: return Parsed::Unusual;
+    default:
+      return Parsed::Unusual;
   }
 }
 
@@ -130,7 +130,8 @@ inline bool plain_cpu(const Definition& definition, const Values& values) {
       each_tensor(values[i], [&](const at::Tensor& t) { keys = keys | t.key_set(); });
   const auto local = c10::impl::tls_local_dispatch_key_set();
   keys = (keys | local.included_) - local.excluded_;
-  constexpr c10::DispatchKeySet plain({c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradCPU});
+  constexpr c10::DispatchKeySet plain(
+      {c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradCPU});
   return keys.has(c10::DispatchKey::CPU) && (keys - plain).empty() && !at::hasCallbacks();
 }
 
@@ -163,11 +164,13 @@ inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* arg
   HANDLE_TH_ERRORS
   const Definition& definition = self->entry->now();
   if (self->generation != self->entry->generation)
-    throw Failure(call_error, definition.full_name + " was defined again with another schema since this object was made: " +
+    throw Failure(call_error, definition.full_name +
+                                  " was defined again with another schema since this object was made: " +
                                   definition.plan.schema + "; take it from the library again");
   Values values;
   if (at::impl::torch_function_mode_enabled() ||
-      parse_call(self, definition, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords, values) != Parsed::Yes)
+      parse_call(self, definition, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords, values) !=
+          Parsed::Yes)
     return PyObject_Vectorcall(self->general, args, nargsf, keywords);
 
   Results results;
@@ -184,10 +187,11 @@ inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* arg
         run_kernel(definition, kCpu, values.data(), results);
       } else {
         const c10::IValue* given = values.data();
-        differentiate(definition, demand, std::vector<c10::IValue>(values.begin(), values.end()), results, [&](Results& out) {
-          const at::AutoDispatchBelowAutograd below;
-          run_kernel(definition, kCpu, given, out);
-        });
+        differentiate(definition, demand, std::vector<c10::IValue>(values.begin(), values.end()), results,
+                      [&](Results& out) {
+                        const at::AutoDispatchBelowAutograd below;
+                        run_kernel(definition, kCpu, given, out);
+                      });
       }
     }
   }

@@ -121,14 +121,17 @@ class BatchRule {
   void loop() {
     const OpPlan& plan = definition_.plan;
     if (!plan.batch_declared && !warned().exchange(true))
-      TORCH_WARN(definition_.full_name, " has no `batch` rule that covers this call: vmap runs it once for each of the ",
-                 size_, " slices. Say `batch: elementwise` or a pattern such as `... h, h -> ... h` to make it one call, or `batch: loop` to accept it.");
+      TORCH_WARN(definition_.full_name,
+                 " has no `batch` rule that covers this call: vmap runs it once for each of the ", size_,
+                 " slices. Say `batch: elementwise` or a pattern such as `... h, h -> ... h` to make it one call, or "
+                 "`batch: loop` to accept it.");
     const std::vector<c10::IValue> given(stack_->begin() + static_cast<std::ptrdiff_t>(first_), stack_->end());
     stack_->resize(first_);
     const int64_t n = size_.guard_int(__FILE__, __LINE__);
     std::vector<std::vector<at::Tensor>> slices(plan.outs.size());
     if (n == 0)
-      throw Failure(unsupported_error, definition_.full_name + ": vmap over zero slices needs a `batch` rule other than loop");
+      throw Failure(unsupported_error,
+                    definition_.full_name + ": vmap over zero slices needs a `batch` rule other than loop");
     for (int64_t k = 0; k < n; ++k) {
       Stack one;
       for (const c10::IValue& value : given)
