@@ -2,7 +2,7 @@
 //
 //   template <class T>
 //   void scaled_add(ob::In<T> x, ob::In<T> y, ob::Out<T> out, double alpha) {
-//     ob::parallel_for(out.numel(), [&](int64_t i) { out[i] = x[i] + T(alpha) * y[i]; });
+//     ob::parallel_for(out.numel(), [=](int64_t i) { out[i] = x[i] + T(alpha) * y[i]; });
 //   }
 //   OB_KERNEL(scaled_add, float, double)
 //
