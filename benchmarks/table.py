@@ -21,7 +21,8 @@ class Row:
     """The peer; empty where the reach is a number of `unit`."""
     theirs: Spread | None
     ratio: Spread | None
-    reach: Fraction
+    reach: Fraction | None
+    """None where the row is there to be read and nothing was promised."""
     missing: str = ""
     """How to get a peer that is not here."""
 
@@ -30,16 +31,20 @@ class Row:
         return cls(what, ours, unit, "", None, None, Fraction(reach))
 
     @classmethod
-    def relative(cls, what: str, ours: Sequence[float], against: str, theirs: Sequence[float], reach: str) -> Row:
+    def relative(
+        cls, what: str, ours: Sequence[float], against: str, theirs: Sequence[float], reach: str | None
+    ) -> Row:
         ratio = ratios(ours, theirs)
-        return cls(what, Spread.of(ours), "s", against, Spread.of(theirs), ratio, Fraction(reach))
+        return cls(what, Spread.of(ours), "s", against, Spread.of(theirs), ratio, _fraction(reach))
 
     @classmethod
-    def without_peer(cls, what: str, ours: Sequence[float], against: str, reach: str, missing: str) -> Row:
-        return cls(what, Spread.of(ours), "s", against, None, None, Fraction(reach), missing)
+    def without_peer(cls, what: str, ours: Sequence[float], against: str, reach: str | None, missing: str) -> Row:
+        return cls(what, Spread.of(ours), "s", against, None, None, _fraction(reach), missing)
 
     @property
     def met(self) -> bool | None:
+        if self.reach is None:
+            return None
         if self.against:
             return self.ratio.median <= self.reach if self.ratio else None
         return self.ours.median <= self.reach
@@ -64,7 +69,7 @@ def results_table(rows: Iterable[Row], notes: dict[tuple[str, str], str]) -> str
             row.against or "absolute",
             f"not installed: `{row.missing}`" if row.missing else _amount(row.theirs, row.unit) if row.theirs else "",
             _ratio(row.ratio) if row.ratio else "",
-            _multiple(float(row.reach)) if row.against else _quantity(float(row.reach), row.unit),
+            _reach(row),
             {True: "yes", False: "**no**", None: ""}[row.met],
             notes.get((row.what, row.against), ""),
         )
@@ -85,6 +90,16 @@ def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
         for line in (head, rule, *lines)
     )
+
+
+def _fraction(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)
+
+
+def _reach(row: Row) -> str:
+    if row.reach is None:
+        return ""
+    return _multiple(float(row.reach)) if row.against else _quantity(float(row.reach), row.unit)
 
 
 def _amount(spread: Spread, unit: str) -> str:
