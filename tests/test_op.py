@@ -60,7 +60,9 @@ def lib(folder: Path) -> ob.OpLibrary:
 
 
 def test_an_operator_shows_its_signature(lib: ob.OpLibrary) -> None:
-    assert str(inspect.signature(lib.shift)) == "(x: 'Tensor', by: 'float' = 1.0, *, steps: 'int[1]' = (0,)) -> 'Tensor'"
+    assert (
+        str(inspect.signature(lib.shift)) == "(x: 'Tensor', by: 'float' = 1.0, *, steps: 'int[1]' = (0,)) -> 'Tensor'"
+    )
     assert repr(lib.shift) == "<Op test_op::shift(Tensor x, float by=1.0, *, int[1] steps=0) -> Tensor>"
     assert lib.shift.__doc__ == "test_op::shift(Tensor x, float by=1.0, *, int[1] steps=0) -> Tensor"
 

@@ -65,6 +65,10 @@ class CallError(OpbridgeError, TypeError, ValueError):
     """An operator was called with arguments it does not take."""
 
 
+class NoSuchOperatorError(CallError, AttributeError):
+    """A library has no operator of this name; hasattr and getattr with a default take it as they do elsewhere."""
+
+
 class KernelError(OpbridgeError, RuntimeError):
     """A kernel ran and failed, or cannot be used for this call."""
 

@@ -14,7 +14,7 @@ from opbridge.errors import CacheError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-_ELSEWHERE = "or name another folder: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
+_ELSEWHERE = "name another folder: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
 
 
 def private_folder(path: Path) -> None:
@@ -23,10 +23,14 @@ def private_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
         link, folder = path.lstat(), path.stat()
+    except (FileExistsError, NotADirectoryError) as error:
+        raise CacheError(
+            f"the cache folder {path} cannot be created: a file is in its place\n  {_ELSEWHERE}"
+        ) from error
     except OSError as error:
         raise CacheError(
             f"the cache folder {path} cannot be created: {error.strerror}\n"
-            f"  make it: mkdir -p -m 700 {path}\n  {_ELSEWHERE}"
+            f"  make it: mkdir -p -m 700 {path}\n  or {_ELSEWHERE}"
         ) from error
     # The administrator could replace opbridge itself, so a folder of theirs adds no danger.
     trusted = {os.geteuid(), 0}
@@ -35,12 +39,12 @@ def private_folder(path: Path) -> None:
             raise CacheError(
                 f"the cache folder {path} is {what} user {owner}, who could put code into it; "
                 f"expected user {os.geteuid()}\n"
-                f"  take it over, if you trust what is in it: sudo chown -hR {os.geteuid()} {path}\n  {_ELSEWHERE}"
+                f"  take it over, if you trust what is in it: sudo chown -hR {os.geteuid()} {path}\n  or {_ELSEWHERE}"
             )
     if folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise CacheError(
             f"the cache folder {path} has mode {stat.S_IMODE(folder.st_mode):o}: others may put code into it; "
-            f"expected 700\n  close it: chmod 700 {path}\n  {_ELSEWHERE}"
+            f"expected 700\n  close it: chmod 700 {path}\n  or {_ELSEWHERE}"
         )
 
 
@@ -57,7 +61,7 @@ def full_disk_explained(root: Path) -> Iterator[None]:
 def full_disk(root: Path, reason: str | None) -> CacheError:
     return CacheError(
         f"no room for the result in the cache {root}: {reason}\n"
-        f"  free some: opbridge cache gc, or opbridge cache clear\n  {_ELSEWHERE}"
+        f"  free some: opbridge cache gc, or opbridge cache clear\n  or {_ELSEWHERE}"
     )
 
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from opbridge.cache import Cache, KeyBuilder
 from opbridge.errors import CallError, ManifestError, SchemaError
 from opbridge.frameworks.runtime import LibraryRuntime
-from opbridge.native.catalog import Catalog
+from opbridge.manifest.kernels import DEVICES, is_library
+from opbridge.native.catalog import Catalog, code_stamp
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
+from opbridge.sources.store import source_request
+from opbridge.toolchains import BuiltLibrary, begin
 
 if TYPE_CHECKING:
     from opbridge.manifest import Manifest
+    from opbridge.schema import Schema
 
 MANIFEST_SUFFIXES = (".yaml", ".yml")
+_LONGEST_NAME = 100
+"""Of a file in the cache, which file systems want below 255 bytes."""
 
 
 def load(
@@ -41,18 +47,20 @@ def load(
     Builds what changed and takes the rest from the cache.  A kernel file may carry its symbol: "lib.so:symbol".
     """
     rules = _rules(out, derivatives, backward, batch, shard, flops, samples)
-    text = os.fspath(path)
+    text = _path_text("load", path, "ops.yaml")
     if Path(text).suffix in MANIFEST_SUFFIXES:
         if schema is not None or rules:
             given = ", ".join(["schema"] * (schema is not None) + list(rules))
             raise CallError(f"load('{text}'): {given} stands in the manifest, not in the call")
-        return _load_manifest(Path(os.path.abspath(text)), allow_outside)
+        return _load_manifest(Path(_absolute(text)), allow_outside)
+    if os.path.isdir(text):
+        raise CallError(f"load('{text}'): this is a folder; name the file in it: '{os.path.join(text, 'ops.yaml')}'")
     if schema is None:
         raise CallError(
             f"load('{text}') needs a schema, such as "
             f'schema="mylib::{Path(text).stem}(Tensor x) -> Tensor", out="x"; a manifest ends in .yaml'
         )
-    return _load_file(os.path.abspath(text), schema, device, tuple(rules.items()))
+    return _load_file(_absolute(text), schema, device, tuple(rules.items()))
 
 
 def inline(
@@ -70,14 +78,40 @@ def inline(
 ) -> Op:
     """An operator from the text of its kernel."""
     rules = _rules(out, derivatives, backward, batch, shard, flops, samples)
-    return _load_text(source, schema, device, tuple(rules.items()))
+    return _load_text(_kernel_text(source), schema, device, tuple(rules.items()))
 
 
-def aot(library: str, *, schema: str, **rules: Any) -> Op:
+def aot(library: str | os.PathLike[str], *, schema: str, **rules: Any) -> Op:
     """An operator from somebody's library with the plain C call: "custom_add.so:CustomAdd"."""
-    if ".so" not in library:
-        raise CallError(f"aot('{library}'): expected a library and its function, such as 'custom_add.so:CustomAdd'")
-    return cast(Op, load(library, schema=schema, **rules))
+    text = _path_text("aot", library, "custom_add.so:CustomAdd")
+    if not is_library(text.partition(":")[0]):
+        raise CallError(f"aot('{text}'): expected a library and its function, such as 'custom_add.so:CustomAdd'")
+    return cast(Op, load(text, schema=schema, **rules))
+
+
+def _path_text(function: str, path: object, example: str) -> str:
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise CallError(f"{function}() expects a path such as '{example}', got {_described(path)}")
+    return text
+
+
+def _absolute(text: str) -> str:
+    try:
+        return os.path.abspath(text)
+    except FileNotFoundError:
+        raise CallError(f"'{text}' starts at the current folder, which was deleted; give an absolute path") from None
+
+
+def _kernel_text(source: object) -> str:
+    if isinstance(source, str):
+        with suppress(UnicodeEncodeError):
+            return source.encode().decode()
+    raise CallError(f"inline() expects the text of a kernel, got {_described(source)}; load() takes files")
+
+
+def _described(value: object) -> str:
+    return f"{type(value).__name__} {value!r:.60}"
 
 
 def _rules(
@@ -89,6 +123,8 @@ def _rules(
     flops: object,
     samples: Iterable[Mapping[str, object]],
 ) -> dict[str, Any]:
+    if not isinstance(samples, Iterable):
+        raise CallError(f"samples: expected a list of inputs, got {_described(samples)}")
     given = {"out": out, "derivatives": derivatives, "backward": backward}
     given |= {"batch": batch, "shard": shard, "flops": flops, "samples": tuple(samples) or None}
     return {name: value for name, value in given.items() if value is not None}
@@ -101,20 +137,22 @@ def _load_manifest(path: Path, allow_outside: bool) -> OpLibrary:
         # Imported where one is read: what the cache holds of a manifest needs neither its parser nor that of its rules.
         from opbridge.manifest import Manifest
 
-        return Manifest.load(path, allow_outside=allow_outside)
+        # What was read once counts: the file may be another one by now.
+        return Manifest.decode(data, path, allow_outside=allow_outside)
 
     try:
-        text = path.read_bytes()
+        data = path.read_bytes()
     except OSError:
-        manifest()  # says what is wrong, and what lies near
-        raise
+        from opbridge.manifest.document import read_bytes
+
+        data = read_bytes(path)  # says what is wrong, and what lies near
 
     def compile_catalog() -> bytes:
         declared = manifest()
         return Catalog.of(declared.namespace, declared.ops).to_bytes()
 
-    key = KeyBuilder("catalog").add("manifest", text).add("outside", str(allow_outside)).key()
-    stored = cache.fetch_value(key, compile_catalog)
+    key = KeyBuilder("catalog").add("code", code_stamp()).add("manifest", data).add("outside", str(allow_outside))
+    stored = cache.fetch_value(key.key(), compile_catalog)
     with _collector_paused():
         catalog = Catalog.from_bytes(stored)
     kernels = KernelStore(catalog, path.parent, cache, allow_outside)
@@ -143,10 +181,21 @@ def _load_file(path: str, schema: str, device: str, rules: tuple[tuple[str, Any]
 
 def _load_text(source: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
     cache = Cache()
-    symbol = schema.partition("(")[0].rpartition("::")[2].partition(".")[0].strip() or "kernel"
-    path = cache.keep(f"{symbol}.cpp", source)
+    symbol = _parsed(schema).name
+    path = cache.keep(f"{symbol[:_LONGEST_NAME]}.cpp", source)
     reopen = (_load_text, (source, schema, device, rules))
     return _load_one(path.parent, f"{path.name}:{symbol}", schema, device, rules, cache, reopen)
+
+
+def _parsed(schema: object) -> Schema:
+    from opbridge.schema import Schema
+
+    if not isinstance(schema, str):
+        raise CallError(f'expected a schema such as "mylib::f(Tensor x) -> Tensor", got {_described(schema)}')
+    parsed = Schema.parse(schema)
+    if parsed.namespace is None:
+        raise SchemaError(f"the schema needs a namespace: mylib::{parsed}")
+    return parsed
 
 
 def _load_one(
@@ -158,15 +207,24 @@ def _load_one(
     cache: Cache,
     reopen: Any,
 ) -> Op:
-    from opbridge.manifest import DEVICES, OpSpec
-
-    if device not in DEVICES:
+    if not isinstance(device, str) or device not in DEVICES:
         raise ManifestError(f"unknown device '{device}'", None, f"devices: {', '.join(DEVICES)}")
-    spec = OpSpec.create(schema, kernels={device: kernel}, root=root, **dict(rules))
-    if spec.schema.namespace is None:
-        raise SchemaError(f"the schema needs a namespace: mylib::{spec.schema}")
-    catalog = Catalog.of(spec.schema.namespace, [spec])
-    kernels = KernelStore(catalog, root, cache)
+    begun = _begun(root, kernel, device, cache)
+    from opbridge.manifest import OpSpec
+
+    parsed = _parsed(schema)
+    spec = OpSpec.create(parsed, kernels={device: kernel}, root=root, **dict(rules))
+    catalog = Catalog.of(parsed.namespace or "", [spec])
+    # A file that the user named may lie where it likes, at the end of a link too.
+    kernels = KernelStore(catalog, root, cache, allow_outside=True, begun=begun)
     if device == "cpu":
         kernels.build("cpu")
     return LibraryRuntime(catalog, kernels, lambda: (spec,), reopen).op(0)
+
+
+def _begun(root: Path, kernel: str, device: str, cache: Cache) -> Callable[[], BuiltLibrary] | None:
+    """The compiler goes first: it takes longest, and reading schema and rules takes place beside it."""
+    path = kernel.rpartition(":")[0] or kernel
+    if device != "cpu" or is_library(path) or not os.path.isfile(root / path):
+        return None
+    return begin(source_request(root, path, device), cache)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from opbridge.errors import CallError, did_you_mean
+from opbridge.errors import CallError, NoSuchOperatorError, did_you_mean
 
 if TYPE_CHECKING:
     import inspect
@@ -132,7 +132,7 @@ class OpLibrary:
         try:
             found = self[name]
         except CallError as error:
-            raise _NoSuchOperator(str(error)) from None
+            raise NoSuchOperatorError(str(error)) from None
         # One name is one Op for good: the next access is a plain attribute's.
         self.__dict__[name] = found
         return found
@@ -151,7 +151,3 @@ class OpLibrary:
 
     def __repr__(self) -> str:
         return f"<OpLibrary {self.namespace}: {len(self)} operators>"
-
-
-class _NoSuchOperator(CallError, AttributeError):
-    """So that hasattr(lib, name) and getattr(lib, name, default) mean what they mean elsewhere."""

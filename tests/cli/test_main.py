@@ -43,16 +43,58 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
         (["xyzzy"], 2, "commands: " + ", ".join(COMMANDS)),
         (["build", "nope.yaml"], 2, "no such file: nope.yaml"),
         (["build"], 2, "required: ops.yaml"),
+        (["build", "kernel.cpp"], 2, "opbridge compile kernel.cpp kernel.so"),
+        (["build", "ops.yaml", "-o", "kernel.cpp"], 2, "kernel.cpp is a file; -o takes the folder"),
+        (["demo", "--keep", "kernel.cpp"], 2, "kernel.cpp: File exists"),
+        (["compile", "nope.cpp", "k.so"], 2, "nope.cpp: no such file"),
         (["cache", "sl"], 2, "invalid choice"),
         (["build", "ops.yaml", "--device", "gpu"], 2, "invalid choice"),
     ],
 )
-def test_wrong_input_exits_with_2_and_says_why(arguments: list[str], code: int, words: str, opbridge: Opbridge) -> None:
+def test_wrong_input_exits_with_2_and_says_why(
+    arguments: list[str], code: int, words: str, opbridge: Opbridge, tmp_path: Path
+) -> None:
+    (tmp_path / "kernel.cpp").touch()
     result = opbridge(*arguments)
     assert result.returncode == code
     assert words in result.stderr
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
+
+
+def test_help_is_a_word_too(opbridge: Opbridge) -> None:
+    assert opbridge("help").stdout == opbridge().stdout
+    assert opbridge("help", "build").stdout == opbridge("build", "--help").stdout
+
+
+def test_output_that_cannot_be_written_is_an_error() -> None:
+    command = [sys.executable, "-m", "opbridge"]
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stderr) == (2, "error: output: No space left on device\n")
+    closed = subprocess.run(f"exec {sys.executable} -m opbridge >&-", shell=True, stderr=subprocess.PIPE, check=False)
+    assert (closed.returncode, closed.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"CXX": "nonsense"}, "CXX names the compiler 'nonsense'"),
+        ({"CXX": "'"}, 'CXX is "\'", which a shell would not take either: No closing quotation'),
+        ({"CXXFLAGS": '"'}, "CXXFLAGS is"),
+        ({"CXX": "false"}, "the compiler does not work"),
+        ({"CXX": "true"}, "is it a C++ compiler?"),
+        ({"PATH": ""}, "sudo apt install g++"),
+    ],
+)
+def test_a_compiler_that_is_none_exits_with_3(
+    environment: dict[str, str], words: str, opbridge: Opbridge, tmp_path: Path
+) -> None:
+    (tmp_path / "k.cpp").write_text('extern "C" int k() { return 0; }')
+    result = opbridge("compile", "k.cpp", "k.so", **environment)
+    assert result.returncode == 3
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_verbose_shows_where_an_error_comes_from(opbridge: Opbridge) -> None:

@@ -121,7 +121,7 @@ def test_no_rule_only_where_there_is_no_new_output() -> None:
         ({"shape": "x.shape", "dtype": "x"}, "write .dtype"),
         ({"shape": "x.shape", "dtyp": "x"}, "did you mean 'dtype'?"),
         ({"dtype": "float32"}, "needs a shape"),
-        (["x", "y"], "expected a rule for each of output 0; got 2"),
+        (["x", "y"], "expected 1 rule, one for each new output, got 2"),
         (True, "expected a rule as text"),
     ],
 )
@@ -132,7 +132,7 @@ def test_what_does_not_fit_is_refused(out: object, message: str) -> None:
 
 
 def test_missing_rules_are_named() -> None:
-    with pytest.raises(RuleError, match="a rule for each of low, high; got 1"):
+    with pytest.raises(RuleError, match="expected 2 rules, one for each new output, got 1"):
         parse_out("x", SPLIT)
 
 

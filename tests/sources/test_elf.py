@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbridge.errors import KernelError
-from opbridge.sources.elf import exported_functions, read_library, why_no_symbol, why_not_loaded
+from opbridge.sources.elf import check_library, exported_functions, read_library, why_no_symbol, why_not_loaded
 
 SOURCE = """
 #include <stdio.h>
@@ -59,10 +59,10 @@ def test_a_library_of_another_machine_is_told(library: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not a shared library"),
+        (b"", "is empty"),
         (b"!<arch>\n", "expected an ELF file, it begins with b'!<arch>"),
         (b"\x7fELF\x01\x01", "not for a 64-bit little-endian machine"),
-        (b"\x7fELF\x02\x01", "is damaged"),
+        (b"\x7fELF\x02\x01", "is damaged: it ends in the middle of a table"),
     ],
 )
 def test_what_is_no_library(tmp_path: Path, content: bytes, message: str) -> None:
@@ -70,6 +70,8 @@ def test_what_is_no_library(tmp_path: Path, content: bytes, message: str) -> Non
     file.write_bytes(content)
     with pytest.raises(KernelError, match=message):
         read_library(file)
+    with pytest.raises(KernelError, match=message):
+        check_library(file)
     assert message in why_no_symbol(str(file), "f")
 
 
@@ -93,3 +95,11 @@ def test_a_damaged_library_is_an_error_and_no_crash(library: Path, data: st.Data
     file.write_bytes(damaged)
     with contextlib.suppress(KernelError):
         read_library(file)
+
+
+def test_a_library_that_was_cut_short_is_not_loaded(library: Path, tmp_path: Path) -> None:
+    check_library(library)
+    data = library.read_bytes()
+    (tmp_path / "short.so").write_bytes(data[: len(data) // 4])
+    with pytest.raises(KernelError, match=rf"was cut short: it has {len(data) // 4} bytes of \d+"):
+        check_library(tmp_path / "short.so")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from opbridge.cache import Cache
-from opbridge.errors import BuildError, ToolchainError
+from opbridge.errors import BuildError, InputError, ToolchainError
 from opbridge.toolchains import INCLUDE, BuildRequest, build, build_many, inline_source
 
 MakeRequest = Callable[..., BuildRequest]
@@ -269,11 +269,11 @@ class TestRefusals:
             BuildRequest((project / "k.cpp",), "../k.so")
 
     def test_a_source_that_is_not_there(self, cache: Cache, project: Path) -> None:
-        with pytest.raises(BuildError, match=r"gone\.cpp: no such file\n.*k\.so"):
+        with pytest.raises(InputError, match=r"gone\.cpp: no such file\n.*k\.so"):
             build(BuildRequest((project / "gone.cpp",), "k.so"), cache)
 
     def test_a_source_of_another_language(self, cache: Cache, request_for: MakeRequest) -> None:
-        with pytest.raises(BuildError, match=r"kernel\.cu: the host C\+\+ compiler takes \.cpp, .*, not \.cu"):
+        with pytest.raises(InputError, match=r"kernel\.cu: the host C\+\+ compiler takes \.cpp, .*, not \.cu"):
             build(request_for("", "kernel.cu"), cache)
 
     def test_a_language_that_is_none(self, cache: Cache, request_for: MakeRequest) -> None:

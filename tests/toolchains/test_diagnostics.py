@@ -87,16 +87,28 @@ class TestHints:
             ("OB_KERNEL(k, float)", "#include <opbridge/kernel.h>"),
             (f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(k, flaot)", "OB_KERNEL takes C++ types: float"),
             ("#include <opbridge/kernel.h>\nstd::vector<int> v;", "#include the one that has this name"),
-            ("#include <torch/extension.h>", "ob.extension"),
-            ('#include "kernel_operator.h"', 'device="npu"'),
-            ("#include <cuda_runtime.h>", 'device="cuda"'),
-            ("#include <no/such.h>", "include_dirs"),
+            (f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(kk, float)", "the name of the function above it"),
+            (f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(k)", "OB_KERNEL(name, float, double)"),
+            ("#include <opbridge/kernel.h>\nvoid k(ob::In<float> x) { x[0] = 1; }", "as ob::Out, or as ob::InOut"),
+            ("#include <opbridge/kernel.h>\nvoid k(ob::In<T> x) {}\nOB_KERNEL(k, float)", "template <class T>"),
+            ("#include <opbridge/kernels.h>", "<opbridge/kernel.h>"),
+            ("#include <torch/extension.h>", "PyTorch extensions are not available"),
+            ('#include "kernel_operator.h"', "Ascend C kernels are not available"),
+            ("#include <cuda_runtime.h>", "CUDA kernels are not available"),
+            ("#include <no/such.h>", "CXXFLAGS=-I/the/folder"),
         ],
     )
     def test_for_common_mistakes(self, error_of: ErrorOf, text: str, hint: str) -> None:
         hints = [line for line in error_of(text).splitlines() if line.startswith("  hint: ")]
         assert len(hints) == 1
         assert hint in hints[0]
+
+    def test_a_mistake_in_a_template_is_told_once(self, error_of: ErrorOf) -> None:
+        kernel = KERNEL.replace("y[0] = x[0]", "x[0] = y[0]")
+        assert error_of(f"#include <opbridge/kernel.h>\n{kernel}OB_KERNEL(k, float, double)").count("error:") == 1
+
+    def test_what_follows_inside_a_library_is_left_out(self, error_of: ErrorOf) -> None:
+        assert error_of(f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(kk, float)").count("error:") == 1
 
     def test_a_type_that_is_none_is_told_once(self, error_of: ErrorOf) -> None:
         assert error_of(f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(k, flaot)").count("error:") == 1
@@ -109,7 +121,7 @@ class TestLinkErrors:
     def test_name_undefined_symbols_as_they_were_written(self, error_of: ErrorOf) -> None:
         text = error_of("namespace deep { int gone(int, const char*); }\nint f() { return deep::gone(1, nullptr); }")
         assert text.startswith("linking kernel.so failed\n  undefined symbol: deep::gone(int, char const*)\n")
-        assert "link_flags (-lNAME)" in text
+        assert "LDFLAGS=-lNAME" in text
 
     def test_name_each_symbol_once(self, error_of: ErrorOf) -> None:
         assert error_of("int a();\nint f() { return a(); }\nint g() { return 2 * a(); }").count("undefined symbol") == 1

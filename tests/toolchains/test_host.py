@@ -119,9 +119,10 @@ class TestFlags:
 
 
 class TestSymbols:
+    # A pool of its own, for the real one is this process's and no int.
     KERNEL = """
     #include <vector>
-    namespace ob { inline namespace pool_v1 { __attribute__((visibility("default"))) inline int pool; } }
+    namespace ob { inline namespace pool_test { __attribute__((visibility("default"))) inline int pool; } }
     namespace mine { inline int calls; }
     template <class T> int times() { static int n; return ++n; }
     int helper() { return %d; }

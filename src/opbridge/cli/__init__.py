@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         code = _dispatch(given)
-        sys.stdout.flush()
+        print(end="", flush=True)
     except OpbridgeError as error:
         logging.getLogger("opbridge").debug("the error came from here:", exc_info=error)
         print(f"{red('error:', sys.stderr)} {error}", file=sys.stderr)
@@ -57,10 +57,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader left, as `head` does; nothing may be written there any more, not even when Python exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_stdout()  # the reader left, as `head` does
         return _BROKEN_PIPE
+    except OSError as error:
+        logging.getLogger("opbridge").debug("the error came from here:", exc_info=error)
+        print(f"{red('error:', sys.stderr)} {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        _abandon_stdout()
+        return OpbridgeError.exit_code
     return code
+
+
+def _abandon_stdout() -> None:
+    """Nothing may be written there any more, not even what is left when Python exits."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -71,6 +81,8 @@ def _dispatch(arguments: list[str]) -> int:
     parser.add_argument("command", nargs="?")
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
+    if options.command == "help":
+        return _dispatch([*options.rest[:1], "--help"])
     if options.help or options.command is None:
         print(_overview())
         return 0

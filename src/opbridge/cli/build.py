@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from opbridge.cli.files import copy_atomically
 from opbridge.cli.languages import language_of
 from opbridge.cli.terminal import green
 from opbridge.errors import InputError
+from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest
+from opbridge.manifest.kernels import is_library
 from opbridge.sources.store import LANGUAGES
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many
 
@@ -26,7 +29,7 @@ class _Source:
 
     @property
     def is_built(self) -> bool:
-        return self.path.suffix == ".so"
+        return is_library(self.name)
 
     @property
     def library(self) -> Path:
@@ -53,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     started = time.perf_counter()
+    _check_places(options.manifest, options.output)
     sources = _sources(Manifest.load(options.manifest), options.device)
     if options.device and not sources:
         raise InputError(f"{options.manifest} has no kernel files for {options.device}")
@@ -66,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
         [source.request(options.manifest.parent, portable=options.output is not None) for source in to_build]
     )
     libraries = dict(zip(to_build, built, strict=True))
+    for library in built:
+        sys.stderr.write(library.log)  # the compilers' warnings
     for source in sources:
         print(f"{source.name}  {_outcome(source, libraries.get(source))}")
         if options.output and source in ready:
@@ -74,6 +80,14 @@ def run(options: argparse.Namespace) -> int:
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return 0
+
+
+def _check_places(manifest: Path, output: Path | None) -> None:
+    if manifest.is_file() and manifest.suffix not in MANIFEST_SUFFIXES:
+        hint = f"for one source alone: opbridge compile {manifest} {manifest.stem}.so"
+        raise InputError(f"{manifest} is no manifest; expected a name such as ops.yaml", hint=hint)
+    if output is not None and output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file; -o takes the folder for the libraries")
 
 
 def _sources(manifest: Manifest, device: str | None) -> list[_Source]:

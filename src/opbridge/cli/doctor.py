@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbridge._version import __version__
 from opbridge.cli.terminal import green, red, size
 from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS
@@ -29,7 +30,7 @@ class Finding:
         if self.found is not None:
             return f"{green('ok')}       {self.what}: {self.found}"
         state = red("missing") if self.required else "absent "
-        return f"{state}  {self.what}\n         {self.mend}"
+        return "\n         ".join((f"{state}  {self.what}", *map(str.strip, self.mend.splitlines())))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _findings() -> Iterator[Finding]:
-    yield Finding("Python", f"{platform.python_version()} on {platform.machine()}")
+    yield Finding("opbridge", __version__)
+    yield Finding("Python", f"{platform.python_version()}, {platform.platform()}")
     yield _compiler()
     yield _python_headers()
     yield _native_core()
@@ -66,9 +68,12 @@ def _compiler() -> Finding:
 
     try:
         command = toolchain_for("c++").find()
-        said = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
-    except (OpbridgeError, OSError, subprocess.SubprocessError) as error:
+    except OpbridgeError as error:
         return Finding("C++ compiler", None, str(error))
+    try:
+        said = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return Finding("C++ compiler", None, f"{' '.join(command)} does not run; name another: export CXX=g++")
     return Finding("C++ compiler", f"{' '.join(command)}, {said.partition(chr(10))[0]}")
 
 

@@ -21,7 +21,7 @@ def green(text: str, stream: TextIO | None = None) -> str:
 
 def _styled(code: str, text: str, stream: TextIO | None) -> str:
     stream = stream or sys.stdout
-    if os.environ.get("NO_COLOR") or not stream.isatty():
+    if os.environ.get("NO_COLOR") or stream is None or not stream.isatty():
         return text
     return f"\033[{code}m{text}\033[0m"
 

@@ -7,6 +7,7 @@ file has no use for and an attacker has: tags, anchors, aliases, several documen
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -32,7 +33,9 @@ _FORMULA_TOKEN = re.compile(r"""'[^'\n]*'|"[^"\n]*"|[\[\](){},\0]|:(?=[\s,\[\]{}
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
 _HINTS = {
-    "cannot start any token": "put the value in quotes; indent with spaces, never with tabs",
+    r"found character '\t'": "indent with spaces, never with tabs",
+    "cannot start any token": "put the value in quotes",
+    "expected <block end>": "the keys of one mapping, and the dashes of one list, start in the same column",
     "mapping values are not allowed here": "a value that holds ': ' needs quotes around it",
     "could not find expected ':'": "each line is `key: value`",
     "but found another document": "remove the `---` between them: a manifest is one document",
@@ -198,17 +201,21 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         raise ManifestError(message, self.document.at(self.get_mark()), hint)
 
 
-def read_text(path: Path) -> str:
-    """The text of a manifest file, or a ManifestError that says why there is none."""
+def read_bytes(path: Path) -> bytes:
+    """What a manifest file holds, or a ManifestError that says why there is none."""
     try:
-        data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+        return path.read_bytes()
     except FileNotFoundError:
-        raise ManifestError(f"no such file: {path}", hint=nearest_file(path)) from None
+        raise missing_file(path) from None
     except IsADirectoryError:
         raise ManifestError(f"{path} is a folder", hint=f"name the file in it: {path / 'ops.yaml'}") from None
     except OSError as error:
         raise ManifestError(f"cannot read {path}: {error.strerror}") from None
-    if data is None:
+
+
+def decode(data: bytes, path: Path) -> str:
+    """The text of a manifest file."""
+    if len(data) > MAX_BYTES:
         raise ManifestError(f"{path} is over {MAX_BYTES >> 20} MB; split it into several manifests")
     try:
         return data.decode("utf-8")
@@ -219,10 +226,14 @@ def read_text(path: Path) -> str:
         raise ManifestError(message, Location(str(path), line, column), "save the file as UTF-8") from None
 
 
-def nearest_file(path: Path) -> str:
-    """`did you mean 'x'?` for a missing file, from what lies in its folder."""
+def missing_file(path: Path, where: Location | None = None) -> ManifestError:
+    """Why there is no file at `path`, with what lies near it."""
+    if os.path.isdir(path):
+        return ManifestError(f"{path} is a folder; expected a file", where)
+    if os.path.lexists(path):
+        return ManifestError(f"{path} is no file, nor a link that leads to one", where)
     try:
         names = sorted(entry.name for entry in path.parent.iterdir())
     except OSError:
-        return ""
-    return did_you_mean(path.name, names)
+        names = []
+    return ManifestError(f"no such file: {path}", where, did_you_mean(path.name, names))

@@ -57,7 +57,7 @@ OPERATOR = Record(
             "kernels",
             Table(
                 Text("a file, file:symbol, lib.so:symbol or aten::operator"),
-                "a mapping from device to kernel",
+                "a mapping from device to kernel, as in {cpu: file.cpp}",
                 tuple(DEVICES),
             ),
             "One kernel a device: file, file:symbol, lib.so:symbol or aten::operator.",

@@ -16,9 +16,15 @@ DEVICES = {
     "cuda-twin": "CUDA source run on the CPU, where no GPU is",
 }
 
+_OTHER_NAMES = {"gpu": "cuda", "nvidia": "cuda", "ascend": "npu", "host": "cpu", "c++": "cpu"}
 _OPERATOR = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
+_LIBRARY = re.compile(r"\.so(\.[0-9]+)*$")
 _FORMS = "expected file.cpp, file.cpp:symbol, lib.so:symbol or aten::operator"
+
+
+def is_library(path: str) -> bool:
+    return _LIBRARY.search(path) is not None
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,8 @@ class KernelRef:
         cls, device: str, text: str, *, default_symbol: str | None = None, where: Location | None = None
     ) -> KernelRef:
         if device not in DEVICES:
-            hint = did_you_mean(device, DEVICES) or f"devices: {', '.join(DEVICES)}"
+            meant = _OTHER_NAMES.get(device.lower())
+            hint = f"write {meant}" if meant else did_you_mean(device, DEVICES) or f"devices: {', '.join(DEVICES)}"
             raise ManifestError(f"unknown device '{device}'", where, hint)
         if text.startswith("tvm_ffi:"):
             hint = "give a source file, or a library with the plain C call of abi.h as lib.so:symbol"
@@ -51,6 +58,11 @@ class KernelRef:
             raise ManifestError(f"'{path}' is not the name of a source or library; {_FORMS}", where)
         return cls(device, path=path, symbol=symbol or None)
 
+    @property
+    def is_library(self) -> bool:
+        """Whether its file is there to be opened, not to be compiled."""
+        return self.path is not None and is_library(self.path)
+
     def text(self, default_symbol: str | None = None) -> str:
         """What parse takes; the symbol is left out where it is the default."""
         if self.operator is not None:
@@ -64,7 +76,7 @@ class KernelRef:
         """Refuses a path that leaves the manifest's folder, by name or through a symbolic link."""
         if self.path is None:
             return
-        hint = "copy the file into the folder, or load with Manifest.load(path, allow_outside=True)"
+        hint = "copy the file into the folder, or load with allow_outside=True"
         if PurePosixPath(self.path).is_absolute():
             raise ManifestError(f"'{self.path}' is absolute; expected a path from the manifest's folder", where, hint)
         depth = 0

@@ -130,13 +130,16 @@ class Record:
         known = {field.name: field for field in self.fields}
         values: dict[str, object] = {}
         pairs = reader.mapping(node, self.what)
+        misspelled = ""
         for name, (key, value) in pairs.items():
             if name in known:
                 values[name] = known[name].kind.read(value, reader)
             else:
-                hint = did_you_mean(name, known) or f"known keys: {', '.join(known)}"
-                reader.refuse(key, f"unknown key '{name}'", hint)
-        missing = [name for name, field in known.items() if field.required and name not in pairs]
+                near = did_you_mean(name, [other for other in known if other not in pairs])
+                misspelled += near
+                reader.refuse(key, f"unknown key '{name}'", near or f"known keys: {', '.join(known)}")
+        absent = [name for name, field in known.items() if field.required and name not in pairs]
+        missing = [name for name in absent if f"'{name}'" not in misspelled]
         if missing and node.id == "mapping":
             reader.refuse(node, f"`{'`, `'.join(missing)}` is missing from {self.what}")
         return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -91,10 +92,10 @@ class OpSpec:
         if kernel.path is None:
             raise ValueError(f"{kernel} is an operator, not a file")
         path = (self.root or Path()) / kernel.path
-        if not path.is_file():
-            from opbridge.manifest.document import nearest_file
+        if not os.path.isfile(path):
+            from opbridge.manifest.document import missing_file
 
-            raise ManifestError(f"{self.schema.name}: no such file: {path}", self.where, nearest_file(path))
+            raise missing_file(path, self.where)
         return path
 
     def fields(self) -> dict[str, object]:
@@ -116,10 +117,17 @@ class Manifest:
     @classmethod
     def load(cls, path: str | Path, *, allow_outside: bool = False) -> Manifest:
         """Reads a manifest file; its kernels lie in its folder unless `allow_outside`."""
-        from opbridge.manifest.document import read_text
+        from opbridge.manifest.document import read_bytes
 
         path = Path(path)
-        manifest = cls._read(read_text(path), str(path), path.parent, allow_outside)
+        return cls.decode(read_bytes(path), path, allow_outside=allow_outside)
+
+    @classmethod
+    def decode(cls, data: bytes, path: Path, *, allow_outside: bool = False) -> Manifest:
+        """Reads what a manifest file at `path` held."""
+        from opbridge.manifest.document import decode
+
+        manifest = cls._read(decode(data, path), str(path), path.parent, allow_outside)
         return replace(manifest, path=path)
 
     @classmethod

@@ -9,37 +9,70 @@ namespace detail {
 
 inline const char* attribute_word(int32_t kind) {
   switch (kind) {
-    case OB_ARG_BOOL: return "bool";
-    case OB_ARG_INT: return "int";
-    case OB_ARG_FLOAT: return "float";
-    case OB_ARG_STRING: return "str";
-    case OB_ARG_INTS: return "int[]";
-    case OB_ARG_FLOATS: return "float[]";
-    case OB_ARG_BOOLS: return "bool[]";
-    case OB_ARG_DTYPE: return "ScalarType";
-    default: return "Scalar";
+    case OB_ARG_BOOL:
+      return "bool";
+    case OB_ARG_INT:
+      return "int";
+    case OB_ARG_FLOAT:
+      return "float";
+    case OB_ARG_STRING:
+      return "str";
+    case OB_ARG_INTS:
+      return "int[]";
+    case OB_ARG_FLOATS:
+      return "float[]";
+    case OB_ARG_BOOLS:
+      return "bool[]";
+    case OB_ARG_DTYPE:
+      return "ScalarType";
+    default:
+      return "Scalar";
   }
+}
+
+// A type as the schema says it.
+inline std::string schema_word(const ArgPlan& arg) {
+  static const char* const words[] = {"Tensor", "bool", "int", "float", "str", "ScalarType", "Scalar"};
+  const std::string word =
+      arg.kind == Kind::Other ? "a type that kernels do not take" : words[static_cast<int>(arg.kind)];
+  return word + (arg.has(kList) ? "[]" : "");
+}
+
+inline std::string counted(size_t count, const char* thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
 inline bool attribute_fits(const ArgPlan& arg, int32_t wanted) {
   const bool list = arg.has(kList);
   switch (wanted) {
-    case OB_ARG_NONE: return !list && (arg.kind == Kind::Scalar || arg.kind == Kind::Int || arg.kind == Kind::Float || arg.kind == Kind::Bool);
-    case OB_ARG_BOOL: return !list && arg.kind == Kind::Bool;
-    case OB_ARG_INT: return !list && (arg.kind == Kind::Int || arg.kind == Kind::Scalar);
-    case OB_ARG_FLOAT: return !list && (arg.kind == Kind::Float || arg.kind == Kind::Int || arg.kind == Kind::Scalar);
-    case OB_ARG_STRING: return !list && arg.kind == Kind::String;
-    case OB_ARG_INTS: return list && arg.kind == Kind::Int;
-    case OB_ARG_FLOATS: return list && arg.kind == Kind::Float;
-    case OB_ARG_BOOLS: return list && arg.kind == Kind::Bool;
-    case OB_ARG_DTYPE: return !list && arg.kind == Kind::DType;
-    default: return false;
+    case OB_ARG_NONE:
+      return !list &&
+             (arg.kind == Kind::Scalar || arg.kind == Kind::Int || arg.kind == Kind::Float || arg.kind == Kind::Bool);
+    case OB_ARG_BOOL:
+      return !list && arg.kind == Kind::Bool;
+    case OB_ARG_INT:
+      return !list && (arg.kind == Kind::Int || arg.kind == Kind::Scalar);
+    case OB_ARG_FLOAT:
+      return !list && (arg.kind == Kind::Float || arg.kind == Kind::Int || arg.kind == Kind::Scalar);
+    case OB_ARG_STRING:
+      return !list && arg.kind == Kind::String;
+    case OB_ARG_INTS:
+      return list && arg.kind == Kind::Int;
+    case OB_ARG_FLOATS:
+      return list && arg.kind == Kind::Float;
+    case OB_ARG_BOOLS:
+      return list && arg.kind == Kind::Bool;
+    case OB_ARG_DTYPE:
+      return !list && arg.kind == Kind::DType;
+    default:
+      return false;
   }
 }
 
 }  // namespace detail
 
-// Fills what the kernel needs of the operator, which must stay where it is; returns an explanation where kernel and schema do not fit, else an empty string.
+// Fills what the kernel needs of the operator, which must stay where it is; returns an explanation where kernel and
+// schema do not fit, else an empty string.
 inline std::string bind(const OpPlan& op, Binding& kernel) {
   std::vector<const ArgPlan*> tensors, attributes;
   for (const ArgPlan& arg : op.args) (arg.is_tensor() ? tensors : attributes).push_back(&arg);
@@ -63,41 +96,42 @@ inline std::string bind(const OpPlan& op, Binding& kernel) {
     const std::string position = "its parameter " + std::to_string(i + 1) + " ";
     if (param.role == OB_PARAM_OUT) {
       if (++output > outputs)
-        return head + position + "is an ob::Out, but the schema has " + std::to_string(outputs) + " new output(s)";
+        return head + position + "is an ob::Out, but the schema has " + detail::counted(outputs, "new output");
     } else if (param.role == OB_PARAM_ATTR) {
       if (attribute == attributes.size())
-        return head + position + "is an attribute (" + detail::attribute_word(param.type) + "), but the schema has only " +
-               std::to_string(attributes.size()) + " attribute(s)";
+        return head + position + "is an attribute (" + detail::attribute_word(param.type) +
+               "), but the schema has only " + detail::counted(attributes.size(), "attribute");
       const ArgPlan& arg = *attributes[attribute++];
       if (!detail::attribute_fits(arg, param.type))
-        return head + position + "takes a " + detail::attribute_word(param.type) + ", but '" + arg.name +
-               "' of the schema is another type";
+        return head + position + "takes " + detail::attribute_word(param.type) + ", but '" + arg.name +
+               "' of the schema is " + detail::schema_word(arg);
       if (arg.has(kOptional) && !(param.flags & OB_PARAM_OPTIONAL))
         return head + position + "cannot be None, but '" + arg.name + "' of the schema can: take an ob::Optional";
     } else {
       if (tensor == tensors.size())
-        return head + position + "is an input tensor, but the schema has only " + std::to_string(tensors.size()) +
-               " tensor argument(s)";
+        return head + position + "is an input tensor, but the schema has only " +
+               detail::counted(tensors.size(), "tensor");
       const ArgPlan& arg = *tensors[tensor];
       if (arg.has(kList) != ((param.flags & OB_PARAM_LIST) != 0))
-        return head + position + (arg.has(kList) ? "takes one tensor, but '" : "takes a list of tensors, but '") + arg.name +
-               (arg.has(kList) ? "' is a list: take an ob::List" : "' is one tensor");
+        return head + position + (arg.has(kList) ? "takes one tensor, but '" : "takes a list of tensors, but '") +
+               arg.name + (arg.has(kList) ? "' is a list: take an ob::List" : "' is one tensor");
       if (arg.has(kOptional) && !(param.flags & OB_PARAM_OPTIONAL))
         return head + position + "cannot be None, but '" + arg.name + "' of the schema can: take an ob::Optional";
       if (param.role == OB_PARAM_INOUT && !arg.has(kMutable))
         return head + position + "is an ob::InOut, but '" + arg.name +
                "' is not written to by the schema: write Tensor(a!) there or take an ob::In";
       if (param.role == OB_PARAM_IN && arg.has(kMutable))
-        return head + position + "is an ob::In, but the schema says '" + arg.name + "' is written to: take an ob::InOut";
+        return head + position + "is an ob::In, but the schema says '" + arg.name +
+               "' is written to: take an ob::InOut";
       kernel.strided[tensor++] = (param.flags & OB_PARAM_STRIDED) != 0;
     }
   }
   if (tensor != tensors.size())
-    return head + "it takes " + std::to_string(tensor) + " input tensor(s), the schema has " +
+    return head + "it takes " + detail::counted(tensor, "input tensor") + ", the schema has " +
            std::to_string(tensors.size()) + ": '" + tensors[tensor]->name + "' has no parameter";
   if (output != outputs)
-    return head + "it has " + std::to_string(output) + " ob::Out parameter(s), the schema returns " +
-           std::to_string(outputs) + " new tensor(s)";
+    return head + "it has " + detail::counted(output, "ob::Out parameter") + ", the schema returns " +
+           detail::counted(outputs, "new tensor");
   if (attribute != attributes.size())
     return head + "the schema's attribute '" + attributes[attribute]->name + "' has no parameter in the kernel";
   return {};

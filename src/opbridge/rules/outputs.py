@@ -73,8 +73,8 @@ def parse_out(
     listed = isinstance(value, (list, tuple))
     rules = list(value) if isinstance(value, (list, tuple)) else [value]
     if len(rules) != len(outputs):
-        names = ", ".join(output.name or f"output {index}" for index, output in enumerate(outputs))
-        raise place.error(f"expected a rule for each of {names}; got {len(rules)}", f"it is {schema}")
+        expected = "1 rule" if len(outputs) == 1 else f"{len(outputs)} rules"
+        raise place.error(f"expected {expected}, one for each new output, got {len(rules)}", f"it is {schema}")
     return tuple(_parse_one(rule, schema, place.child(index) if listed else place) for index, rule in enumerate(rules))
 
 

@@ -5,8 +5,11 @@ Only 64-bit little-endian ELF, which is every platform opbridge runs on; a damag
 
 from __future__ import annotations
 
+import os
 import platform
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +18,9 @@ from opbridge.errors import KernelError, did_you_mean
 _MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 243: "riscv64", 258: "loongarch64"}
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
+_LOADED_SEGMENT = 1
 _DYNAMIC_SYMBOLS = 11
 _FUNCTION_KINDS = (2, 10)
 """STT_FUNC, and STT_GNU_IFUNC for functions chosen by the processor at load time."""
@@ -56,18 +61,53 @@ class Library:
 
 
 def read_library(path: str | Path) -> Library:
+    data = _read(path)
+    with _damage_explained(path):
+        return _parse(data)
+
+
+def check_library(path: str | Path) -> None:
+    """Refuses what the loader would not: it maps a file that was cut short, and the process dies of the first look."""
+    data = _read(path, _HEADER.size)
+    with _damage_explained(path):
+        header = _HEADER.unpack_from(data)
+        offset, size, count = header[5], header[9], header[10]
+        if not count:
+            raise ValueError("it is an object file, not linked with -shared")
+        table = _read(path, offset + size * count)
+        end = max(_segment_end(table, offset + size * i) for i in range(count))
+    if end > (actual := os.path.getsize(path)):
+        raise KernelError(f"{path} was cut short: it has {actual} bytes of {end}; copy or build it again")
+
+
+def _read(path: str | Path, count: int = -1) -> bytes:
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read(count)
     except OSError as error:
         raise KernelError(f"cannot read {path}: {error.strerror}") from None
+    if not data:
+        raise KernelError(f"{path} is empty; expected a shared library")
     if data[:4] != b"\x7fELF":
         raise KernelError(f"{path} is not a shared library: expected an ELF file, it begins with {data[:8]!r}")
     if data[4:6] != b"\x02\x01":
         raise KernelError(f"{path} is not for a 64-bit little-endian machine, and opbridge runs on no other")
+    return data
+
+
+@contextmanager
+def _damage_explained(path: str | Path) -> Iterator[None]:
     try:
-        return _parse(data)
-    except (struct.error, IndexError, ValueError) as error:
-        raise KernelError(f"{path} is damaged: {error}; build it again") from None
+        yield
+    except (struct.error, IndexError):
+        raise KernelError(f"{path} is damaged: it ends in the middle of a table; build it again") from None
+    except ValueError as error:
+        raise KernelError(f"{path} cannot be used: {error}; build it again") from None
+
+
+def _segment_end(data: bytes, at: int) -> int:
+    kind, _, offset, _, _, size, _, _ = _SEGMENT.unpack_from(data, at)
+    return offset + size if kind == _LOADED_SEGMENT else 0
 
 
 def exported_functions(path: str | Path) -> tuple[str, ...]:
@@ -103,7 +143,7 @@ def _parse(data: bytes) -> Library:
     machine, section_offset, section_size, section_count = header[2], header[6], header[11], header[12]
     machine_name = _MACHINES.get(machine, f"machine {machine}")
     if section_count and section_size != _SECTION.size:
-        raise struct.error(f"its section headers have {section_size} bytes, expected {_SECTION.size}")
+        raise ValueError(f"its section headers have {section_size} bytes, expected {_SECTION.size}")
     sections = [_SECTION.unpack_from(data, section_offset + i * section_size) for i in range(section_count)]
     symbols: list[Symbol] = []
     for _, kind, _, _, offset, size, link, _, _, _ in sections:
@@ -124,5 +164,5 @@ def _symbols(table: bytes, names: bytes) -> list[Symbol]:
 
 def _slice(data: bytes, offset: int, size: int) -> bytes:
     if offset + size > len(data):
-        raise struct.error(f"a section ends at byte {offset + size}, the file at {len(data)}")
+        raise ValueError(f"a section ends at byte {offset + size}, the file at {len(data)}")
     return data[offset : offset + size]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from opbridge._core import Kernel, load_kernel
-from opbridge.errors import KernelError, ManifestError, UnsupportedError
+from opbridge.errors import KernelError, UnsupportedError
 from opbridge.manifest.kernels import KernelRef
+from opbridge.sources import elf
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:
@@ -20,12 +21,19 @@ if TYPE_CHECKING:
 LANGUAGES = {"cpu": "c++"}
 """The language of a device's sources; further devices come with their toolchains."""
 
-_LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
-
 
 class KernelStore:
-    def __init__(self, catalog: Catalog, root: Path, cache: Cache, allow_outside: bool = False) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        root: Path,
+        cache: Cache,
+        allow_outside: bool = False,
+        begun: Callable[[], BuiltLibrary] | None = None,
+    ) -> None:
+        """`begun` is the build of the only source, where that was started before its rules were read."""
         self._catalog = catalog
+        self._begun = begun
         self._root = root
         self._cache = cache
         self._allow_outside = allow_outside
@@ -43,8 +51,8 @@ class KernelStore:
             }
             for ref in refs.values():
                 self._check_place(ref)
-            sources = [path for path in refs if not path.endswith(_LIBRARY_SUFFIXES)]
-            built = self._build([self._request(device, path) for path in sources])
+            sources = [path for path, ref in refs.items() if not ref.is_library]
+            built = self._build([source_request(self._root, path, device) for path in sources])
             for path, library in zip(sources, built, strict=True):
                 self._libraries[device, path] = library.path
             for path in refs:
@@ -67,32 +75,37 @@ class KernelStore:
             )
         if (device, ref.path) not in self._libraries:
             self.build(device)
-        return load_kernel(os.fspath(self._libraries[device, ref.path]), ref.symbol or entry.name.partition("::")[2])
+        symbol = ref.symbol or entry.name.partition("::")[2]
+        return load_kernel(os.fspath(self._libraries[device, ref.path]), symbol, ref.path)
 
     def _build(self, requests: list[BuildRequest]) -> list[BuiltLibrary]:
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            return [begun()]
         if len(requests) == 1:
             return [build(requests[0], self._cache)]
         return build_many(requests, self._cache) if requests else []
 
-    def _request(self, device: str, path: str) -> BuildRequest:
-        if device not in LANGUAGES:
-            raise UnsupportedError(
-                f"this version of opbridge compiles kernels for {_listed(LANGUAGES)}, not for {device}; "
-                f"build {path} with your own compiler and name the library: `{device}: {Path(path).stem}.so:symbol`"
-            )
-        source = self._root / path
-        return BuildRequest(
-            sources=(source,), output=f"{Path(path).stem}.so", language=LANGUAGES[device], root=self._root
-        )
-
     def _check_place(self, ref: KernelRef) -> None:
         if not self._allow_outside:
             ref.check_inside(self._root, None)
-        if not (self._root / (ref.path or "")).is_file():
-            from opbridge.manifest.document import nearest_file
+        path = self._root / (ref.path or "")
+        if not os.path.isfile(path):
+            from opbridge.manifest.document import missing_file
 
-            missing = self._root / (ref.path or "")
-            raise ManifestError(f"no such file: {missing}", None, nearest_file(missing))
+            raise missing_file(path)
+        if ref.is_library:
+            elf.check_library(path)
+
+
+def source_request(root: Path, path: str, device: str) -> BuildRequest:
+    """How one source of a library is built."""
+    if device not in LANGUAGES:
+        raise UnsupportedError(
+            f"this version of opbridge compiles kernels for {_listed(LANGUAGES)}, not for {device}; "
+            f"build {path} with your own compiler and name the library: `{device}: {Path(path).stem}.so:symbol`"
+        )
+    return BuildRequest(sources=(root / path,), output=f"{Path(path).stem}.so", language=LANGUAGES[device], root=root)
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from opbridge.cache import Cache, Dependencies
-from opbridge.errors import BuildError, OpbridgeError
+from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.filesystem import full_disk, remove
 from opbridge.toolchains.diagnostics import Project, explain
 from opbridge.toolchains.model import LOG, BuildRequest, Command, Commands, Toolchain
@@ -45,6 +45,10 @@ def compile_library(
         outcomes.append(run(commands.link))
     if any(outcome.failed for outcome in outcomes):
         raise _failure(request, outcomes, cache)
+    for written in (*commands.depfiles, folder / request.output):
+        if not written.is_file():
+            command = outcomes[-1].command.argv[0]
+            raise ToolchainError(f"{command} ended well but did not write {written.name}; is it a C++ compiler?")
     dependencies = _dependencies(request, commands, outcomes[-1], folder)
     (folder / LOG).write_text("".join(outcome.stderr for outcome in outcomes), encoding="utf-8")
     remove(scratch)

@@ -32,11 +32,15 @@ _KERNEL_HEADER = "put #include <opbridge/kernel.h> at the top of the file"
 _HINTS = (
     (
         re.compile(r"fatal error: .?(torch|ATen|c10|pybind11)/"),
-        "this is a PyTorch extension: build it with ob.extension",
+        "PyTorch extensions are not available in this version: write the kernel on opbridge/kernel.h",
     ),
-    (re.compile(r"fatal error: .?kernel_operator\.h"), 'this is an Ascend C kernel: build it with device="npu"'),
-    (re.compile(r"fatal error: .?(cuda|cuda_runtime)\.h"), 'this is a CUDA kernel: build it with device="cuda"'),
-    (re.compile(r"fatal error: "), "name the header's folder in include_dirs, or install the package it belongs to"),
+    (re.compile(r"fatal error: .?kernel_operator\.h"), "Ascend C kernels are not available in this version"),
+    (re.compile(r"fatal error: .?(cuda|cuda_runtime)\.h"), "CUDA kernels are not available in this version"),
+    (re.compile(r"fatal error: .?opbridge/"), "what kernels include is <opbridge/kernel.h>"),
+    (
+        re.compile(r"fatal error: "),
+        "put it beside the kernel, install its package, or name its folder: export CXXFLAGS=-I/the/folder",
+    ),
     (re.compile(r"['‘]ob['’] (has not been|was not|is not a)|undeclared identifier 'ob'"), _KERNEL_HEADER),
     (re.compile(r"unknown type name 'OB_KERNEL'"), _KERNEL_HEADER),
     (
@@ -45,11 +49,20 @@ _HINTS = (
         ),
         "opbridge/kernel.h brings no standard header with it: #include the one that has this name",
     ),
+    (
+        re.compile(r"read-only location.*ob::In<|cannot assign to return value.*const"),
+        "an ob::In is for reading: take a tensor that the kernel writes as ob::Out, or as ob::InOut",
+    ),
+    (
+        re.compile(r"['‘]T['’] was not declared|unknown type name 'T'|undeclared identifier 'T'"),
+        "write template <class T> above the kernel",
+    ),
 )
 _KERNEL_MACRO_ALONE = re.compile(
     r"expected (constructor, destructor, or type conversion|parameter declarator)|requires a type specifier|"
     r"ISO C\+\+ forbids declaration of ['‘]OB_KERNEL"
 )
+_NO_TYPES = re.compile(r"unable to deduce|incompatible initializer|could not be resolved")
 _NO_SUCH_TYPE = re.compile(
     r"['‘](\w[\w:]*)['’] (?:was not declared|is not a member|does not name)|undeclared identifier"
 )
@@ -155,16 +168,14 @@ def _parse(said: str) -> list[_Diagnostic]:
 
 
 def _first_of_each_line(errors: list[_Diagnostic], project: Project) -> list[str]:
-    """The errors as text; those inside a library for which the same line of the user's is to blame appear once."""
-    shown: dict[tuple[str, int, str], str] = {}
-    for error in errors:
-        place = error.place if project.owns(error.place.file) else _users_place(error, project)
-        message = error.message if place is error.place else ""
-        if place is None:
-            place = error.place
-        blamed = {(file, line) for file, line, _ in shown}
-        if message or (place.file, place.line) not in blamed:
-            shown.setdefault((place.file, place.line, message), _render(error, place, project))
+    """The errors as text, one a line: what follows from it there, inside a library or for another T is noise."""
+    placed = [
+        (error, error.place if project.owns(error.place.file) else _users_place(error, project)) for error in errors
+    ]
+    mendable = [(error, place) for error, place in placed if place is not None]
+    shown: dict[tuple[str, int], str] = {}
+    for error, place in mendable or [(error, error.place) for error in errors]:
+        shown.setdefault((place.file, place.line), _render(error, place, project))
     return list(shown.values())
 
 
@@ -199,10 +210,14 @@ def _users_place(error: _Diagnostic, project: Project) -> _Place | None:
 
 def _hint(error: _Diagnostic) -> str | None:
     text = f"{error.kind}: {error.message}"
-    at_macro = any("OB_KERNEL" in line for line in error.excerpt)
+    at_macro = any("OB_KERNEL" in line for line in (*error.excerpt, *(note.message for note in error.notes)))
     if at_macro and _KERNEL_MACRO_ALONE.search(text):
         return _KERNEL_HEADER
-    if at_macro and _NO_SUCH_TYPE.search(text):
+    if at_macro and _NO_TYPES.search(text):
+        return "a template needs its types: OB_KERNEL(name, float, double)"
+    if at_macro and (found := _NO_SUCH_TYPE.search(text)):
+        if any(f"OB_KERNEL({found[1]}" in line for line in error.excerpt):
+            return "OB_KERNEL takes the name of the function above it, then the types of its template"
         return "after its name OB_KERNEL takes C++ types: float, double, int64_t, bool, ob::half, ob::bfloat16, ..."
     return next((hint for pattern, hint in _HINTS if pattern.search(text)), None)
 
@@ -219,8 +234,8 @@ def _explain_link(about: str, said: str) -> str | None:
     if not lines:
         return None
     hints = (
-        (missing, "define it in a source of this library, or name the library that has it in link_flags (-lNAME)"),
-        (libraries, "install the library, or name its folder in link_flags (-L/the/folder)"),
+        (missing, "define it in this file, or name the library that has it: export LDFLAGS=-lNAME"),
+        (libraries, "install the library, or name its folder: export LDFLAGS=-L/the/folder"),
         (twice, "keep one definition, or make it static or inline"),
     )
     return "\n".join(

@@ -30,7 +30,7 @@ _EXPORTS = "{ global: _ZN2ob*4poolE; _ZGVN2ob*4poolE; local: _Z*; };\n"
 
 
 def find() -> tuple[str, ...]:
-    chosen = shlex.split(os.environ.get("CXX", ""))
+    chosen = _environment_words("CXX")
     if chosen:
         if executable := shutil.which(chosen[0]):
             return (executable, *chosen[1:])
@@ -48,7 +48,7 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-    flags = (*_environment_flags("CXXFLAGS"), *request.flags)
+    flags = (*_environment_words("CXXFLAGS"), *request.flags)
     native = not request.portable or any(flag.endswith("=native") for flag in flags)
     # Debug information names the project's folder, so then its copies cannot share what is built.
     debug = any(flag.startswith("-g") for flag in flags)
@@ -64,7 +64,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     scratch = folder / "scratch"
     exports = scratch / "exports.map"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
-    driver = (*find(), *_environment_flags("CXXFLAGS"))
+    driver = (*find(), *_environment_words("CXXFLAGS"))
     shared = (
         *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
         # As these functions are never replaced from outside, they may be inlined and called directly.
@@ -86,10 +86,11 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     )
     link = Command(
         (
-            *(*driver, "-shared", "-fPIC", *_environment_flags("LDFLAGS")),
+            *(*driver, "-shared", "-fPIC"),
             # An undefined symbol is an error now, with its name, and not when the library is loaded.
             *("-Wl,-z,defs", "-Wl,--trace", f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions"),
-            *("-o", str(folder / request.output), *objects, *request.link_flags),
+            # Libraries come behind the objects that need them, or linkers that drop what is unused would drop them.
+            *("-o", str(folder / request.output), *objects, *_environment_words("LDFLAGS"), *request.link_flags),
         ),
         f"linking {request.output}",
     )
@@ -97,8 +98,12 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     return Commands(compiles, link, depfiles, texts=((exports, _EXPORTS),))
 
 
-def _environment_flags(variable: str) -> list[str]:
-    return shlex.split(os.environ.get(variable, ""))
+def _environment_words(variable: str) -> list[str]:
+    text = os.environ.get(variable, "")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise ToolchainError(f"{variable} is {text!r}, which a shell would not take either: {error}") from None
 
 
 def _native() -> str:

@@ -48,7 +48,7 @@ def _ask(command: tuple[str, ...]) -> bytes:
     except OSError as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error.strerror}") from error
     if answer.returncode != 0:
-        said = answer.stderr.decode("utf-8", "replace").strip()
+        said = answer.stderr.decode("utf-8", "replace").strip() or "it said nothing"
         raise ToolchainError(f"the compiler does not work: {' '.join(asked)} exits with {answer.returncode}\n  {said}")
     return answer.stderr + answer.stdout
 

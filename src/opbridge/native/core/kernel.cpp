@@ -1,7 +1,9 @@
 #include "kernel.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <unordered_map>
 
@@ -39,6 +41,14 @@ std::string advice(const char* function, PyObject* path, PyObject* symbol) {
 std::string dl_message() {
   const char* text = dlerror();
   return text ? text : "the loader gave no reason";
+}
+
+// A variable can be called like a function, once.
+bool is_data(void* address) {
+  Dl_info info;
+  const ElfW(Sym)* entry = nullptr;
+  const bool found = dladdr1(address, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&entry)), RTLD_DL_SYMENT);
+  return found && entry && info.dli_saddr == address && ELF64_ST_TYPE(entry->st_info) == STT_OBJECT;
 }
 
 const char* role_word(int32_t role) {
@@ -170,8 +180,8 @@ Kernel* as_kernel(PyObject* object) {
 
 PyObject* load_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
-    if (count != 2 || !PyUnicode_Check(args[0]) || !PyUnicode_Check(args[1]))
-      raise("KernelError", "load_kernel expects a path and a symbol, both str");
+    if (count < 2 || count > 3 || !std::all_of(args, args + count, [](PyObject* arg) { return PyUnicode_Check(arg); }))
+      raise("KernelError", "load_kernel expects a path, a symbol and what messages call the library, all of them str");
     Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(args[0]));
     const std::string path = PyBytes_AS_STRING(encoded.get()), symbol = text_of(args[1]);
     void* library = open_library(path);
@@ -180,10 +190,11 @@ PyObject* load_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
       raise("KernelError", "cannot load " + path + ": " + reason + advice("why_not_loaded", args[0], args[1]));
     }
     auto function = reinterpret_cast<ob_kernel>(dlsym(library, symbol.c_str()));
-    if (!function) {
-      const std::string reason = dl_message();
-      raise("KernelError", reason + advice("why_no_symbol", args[0], args[1]));
-    }
+    const std::string shown = text_of(args[count == 3 ? 2 : 0]);
+    if (!function)
+      raise("KernelError", "no kernel '" + symbol + "' in " + shown + advice("why_no_symbol", args[0], args[1]));
+    if (is_data(reinterpret_cast<void*>(function)))
+      raise("KernelError", "'" + symbol + "' in " + shown + " is a variable; expected a function");
     auto* describe_itself = static_cast<const ob_signature*>(dlsym(library, (symbol + "_ob_signature").c_str()));
     PyObject* object = kernel_type->tp_alloc(kernel_type, 0);
     if (!object) throw PythonError{};

@@ -17,7 +17,7 @@ struct Kernel {
 // Null where `object` is no Kernel.
 Kernel* as_kernel(PyObject* object);
 
-// load_kernel(path, symbol) of the module.
+// load_kernel(path, symbol, shown=path) of the module.
 PyObject* load_kernel(PyObject* module, PyObject* const* args, Py_ssize_t count);
 
 void add_kernel_type(PyObject* module);

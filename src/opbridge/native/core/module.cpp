@@ -24,7 +24,7 @@ PyObject* num_threads(PyObject*, PyObject*) { return PyLong_FromLong(ob::pool.si
 
 PyMethodDef functions[] = {
     {"load_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(load_kernel)), METH_FASTCALL,
-     "load_kernel(path, symbol): a kernel of a shared library, which stays loaded."},
+     "load_kernel(path, symbol, shown=path): a kernel of a library, which stays loaded; messages call it `shown`."},
     {"set_num_threads", set_num_threads, METH_O, "How many threads a kernel may use, its caller included."},
     {"num_threads", num_threads, METH_NOARGS, "How many threads a kernel may use, its caller included."},
     {}};

@@ -84,8 +84,12 @@ class Operator {
     raise("CallError", plan_.full_name + ": " + message + "; the schema is " + plan_.op.schema);
   }
   [[noreturn]] void too_many(size_t count) const {
-    fail("expects " + (plan_.positional < plan_.op.args.size() ? std::string("at most ") : std::string()) +
-         std::to_string(plan_.positional) + " positional argument(s), got " + std::to_string(count));
+    std::string message = std::to_string(plan_.positional) + " arguments go by position, got " + std::to_string(count);
+    if (plan_.positional < plan_.op.args.size()) {
+      const std::string& next = plan_.op.args[plan_.positional].name;
+      message += "; write " + next + "=... for '" + next + "'";
+    }
+    fail(message);
   }
   [[noreturn]] void missing(const ArgPlan& arg) const { fail("argument '" + arg.name + "' is missing"); }
   [[noreturn]] void twice(PyObject* keyword) const {
