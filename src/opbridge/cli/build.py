@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.cli.files import copy_atomically
-from opbridge.cli.languages import language_of
 from opbridge.cli.terminal import green
 from opbridge.errors import InputError
 from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest
 from opbridge.manifest.kernels import is_library
-from opbridge.sources.store import LANGUAGES
+from opbridge.sources.store import LANGUAGES, language_of
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many
 
 
@@ -70,8 +69,7 @@ def run(options: argparse.Namespace) -> int:
         [source.request(options.manifest.parent, portable=options.output is not None) for source in to_build]
     )
     libraries = dict(zip(to_build, built, strict=True))
-    for library in built:
-        sys.stderr.write(library.log)  # the compilers' warnings
+    sys.stderr.writelines(library.log for library in built)  # the compilers' warnings
     for source in sources:
         print(f"{source.name}  {_outcome(source, libraries.get(source))}")
         if options.output and source in ready:

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from opbridge.cli.files import copy_atomically
-from opbridge.cli.languages import language_of
 from opbridge.cli.terminal import bold, size
 from opbridge.errors import InputError
 from opbridge.manifest import DEVICES
+from opbridge.sources.store import language_of
 from opbridge.toolchains import BuildRequest, build
 
 
