@@ -96,7 +96,7 @@ def test_build_reports_all_that_fails_with_3(project: Path, opbridge: Opbridge) 
     ("old", "new", "arguments", "words"),
     [
         ("other.cpp", "othr.cpp", [], "did you mean 'other.cpp'?"),
-        ("", "", ["--device", "npu"], "builds kernels for cpu, not yet for npu"),
+        ("", "", ["--device", "npu"], "compiles kernels for cpu, not yet for npu"),
         ("", "", ["--device", "cuda"], "no kernel files for cuda"),
         ("other.cpp", "src/twice.cc", ["-o", "lib"], "would both become src/twice_cpu.so"),
     ],

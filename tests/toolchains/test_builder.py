@@ -16,7 +16,7 @@ import pytest
 
 from opbridge.cache import Cache
 from opbridge.errors import BuildError, InputError, ToolchainError
-from opbridge.toolchains import INCLUDE, BuildRequest, build, build_many, inline_source
+from opbridge.toolchains import INCLUDE, BuildRequest, build, build_many
 
 MakeRequest = Callable[..., BuildRequest]
 ANSWER = 'extern "C" int answer() { return %d; }\n'
@@ -77,7 +77,7 @@ class TestBuild:
         assert build(request_for(ANSWER % 1)).path.is_relative_to(tmp_path / "default")
 
     def test_an_inline_source_is_a_file_that_errors_point_at(self, cache: Cache) -> None:
-        source = inline_source("int broken", "mine.cpp", cache)
+        source = cache.keep("mine.cpp", "int broken")
         with pytest.raises(BuildError, match=rf"^{source}:1:"):
             build(BuildRequest((source,), "mine.so"), cache)
 

@@ -11,7 +11,6 @@ TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(1
 
 BINARY_LEVEL = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "@": PRODUCT, "**": POWER}
 BOOLEAN_LEVEL = {"or": OR, "and": AND}
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,9 +74,11 @@ def check_library(path: str | Path) -> None:
         offset, size, count = header[5], header[9], header[10]
         if not count:
             raise ValueError("it is an object file, not linked with -shared")
-        table = _read(path, offset + size * count)
-        end = max(_segment_end(table, offset + size * i) for i in range(count))
-    if end > (actual := os.path.getsize(path)):
+        end, actual = offset + size * count, os.path.getsize(path)
+        if end <= actual:
+            table = _read(path, end)
+            end = max(end, *(_segment_end(table, offset + size * i) for i in range(count)))
+    if end > actual:
         raise KernelError(f"{path} was cut short: it has {actual} bytes of {end}; copy or build it again")
 
 
@@ -99,7 +101,7 @@ def _read(path: str | Path, count: int = -1) -> bytes:
 def _damage_explained(path: str | Path) -> Iterator[None]:
     try:
         yield
-    except (struct.error, IndexError):
+    except (struct.error, IndexError, OverflowError):
         raise KernelError(f"{path} is damaged: it ends in the middle of a table; build it again") from None
     except ValueError as error:
         raise KernelError(f"{path} cannot be used: {error}; build it again") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -98,15 +98,16 @@ class KernelStore:
             elf.check_library(path)
 
 
-def source_request(root: Path, path: str, device: str) -> BuildRequest:
-    """How one source of a library is built."""
+def language_of(device: str) -> str:
+    """What the sources of a device's kernels are compiled as."""
     if device not in LANGUAGES:
         raise UnsupportedError(
-            f"this version of opbridge compiles kernels for {_listed(LANGUAGES)}, not for {device}; "
-            f"build {path} with your own compiler and name the library: `{device}: {Path(path).stem}.so:symbol`"
+            f"this version of opbridge compiles kernels for {', '.join(LANGUAGES)}, not yet for {device}; "
+            f"build it with your own compiler and name the library: `{device}: NAME.so:symbol`"
         )
-    return BuildRequest(sources=(root / path,), output=f"{Path(path).stem}.so", language=LANGUAGES[device], root=root)
+    return LANGUAGES[device]
 
 
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)
+def source_request(root: Path, path: str, device: str) -> BuildRequest:
+    """How one source of a library is built."""
+    return BuildRequest((root / path,), f"{Path(path).stem}.so", language=language_of(device), root=root)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.toolchains.builder import begin, build, build_many, inline_source
+from opbridge.toolchains.builder import begin, build, build_many
 from opbridge.toolchains.model import INCLUDE, BuildRequest, BuiltLibrary, Command, Commands, Toolchain
 from opbridge.toolchains.table import TOOLCHAINS, toolchain_for
 
@@ -17,6 +17,5 @@ __all__ = [
     "begin",
     "build",
     "build_many",
-    "inline_source",
     "toolchain_for",
 ]

@@ -70,11 +70,6 @@ def build_many(
     return [outcome for _, outcome in sorted(outcomes.items()) if isinstance(outcome, BuiltLibrary)]
 
 
-def inline_source(text: str, name: str, cache: Cache | None = None) -> Path:
-    """A file with this text, for errors and debuggers to point at; equal texts share one."""
-    return (cache or Cache()).keep(name, text)
-
-
 def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
     texts = dict.fromkeys(map(str, errors))
     strange = [error for error in errors if not isinstance(error, OpbridgeError)]
