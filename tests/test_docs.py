@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+import opbridge.errors
+from opbridge.cli import COMMANDS
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -82,3 +85,19 @@ def test_its_make_targets_exist(page: Path) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for target in re.findall(r"`make ([\w-]+)`|^make ([\w-]+)$", page.read_text(), re.MULTILINE):
         assert (target[0] or target[1]) in targets
+
+
+def test_commands_settings_and_errors_are_all_listed() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    read = {
+        name
+        for file in (ROOT / "src").rglob("*.[ph]*")
+        if file.suffix in (".py", ".h")
+        for name in re.findall(r"""(?:environ|getenv)[^\n"]*"(OPBRIDGE_\w+)\"""", file.read_text())
+    }
+    errors = {
+        name for name, value in vars(opbridge.errors).items() if isinstance(value, type) and name.endswith("Error")
+    }
+    assert len(read) == 4
+    for name in {f"opbridge {command}" for command in COMMANDS} | read | errors:
+        assert f"`{name}" in page, f"{name} is not in docs/commands.md"

@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+import contextlib
+import gc
 import math
+import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes
 
 import opbridge as ob
-from opbridge.errors import CallError
+from opbridge.errors import CallError, OpbridgeError
 from opbridge.frameworks.numpy import DTYPES, FUNCTIONS, accepts
 from opbridge.rules import ARRAY_FUNCTIONS
 from opbridge.rules import DTYPES as NAMES
@@ -95,3 +103,76 @@ def test_every_function_of_a_formula_is_there() -> None:
 
 def test_every_dtype_but_bfloat16_has_numpys() -> None:
     assert set(NAMES) - set(DTYPES) == {"bfloat16"}
+
+
+def layouts(shape: tuple[int, ...], dtype: Any) -> st.SearchStrategy[np.ndarray[Any, Any]]:
+    """Arrays of one shape as they may lie in memory: packed, transposed, spread, backwards, repeated, read-only."""
+    wide = np.arange(math.prod(2 * size for size in shape), dtype=dtype).reshape([2 * size for size in shape])
+    packed = np.array(wide[tuple(slice(size) for size in shape)])
+    read_only = packed.copy()
+    read_only.flags.writeable = False
+    return st.sampled_from(
+        [
+            packed,
+            np.array(packed, order="F"),
+            np.array(wide)[(..., *(slice(None, None, 2) for _ in shape))],
+            packed[(..., *(slice(None, None, -1) for _ in shape))],
+            packed.astype(packed.dtype.newbyteorder()),
+            np.broadcast_to(np.asarray(3, dtype), shape),
+            read_only,
+        ]
+    )
+
+
+@given(
+    st.data(), array_shapes(min_dims=0, max_dims=5, min_side=0, max_side=4), st.sampled_from([np.float32, np.float64])
+)
+def test_any_layout_gives_what_numpy_gives(op: Any, data: st.DataObject, shape: tuple[int, ...], dtype: Any) -> None:
+    x, y = data.draw(layouts(shape, dtype)), data.draw(layouts(shape, dtype))
+    expected = np.asarray(x + 2 * y, dtype)
+    np.testing.assert_array_equal(op(x, y, alpha=2.0), expected, strict=True)
+
+    out = data.draw(layouts(shape, dtype).filter(lambda array: array.flags.writeable and array.dtype.isnative)).copy(
+        "K"
+    )
+    assert op.numpy(x, y, alpha=2.0, out=out) is out
+    np.testing.assert_array_equal(out, expected, strict=True)
+
+    overlapping = x.copy("K").astype(dtype)
+    view = overlapping[(..., *(slice(None, None, -1) for _ in shape))]
+    expected = np.asarray(view + 2 * y, dtype)
+    np.testing.assert_array_equal(op.numpy(view, y, alpha=2.0, out=overlapping), expected, strict=True)
+
+
+def test_thousands_of_calls_leave_nothing_behind(op: Any) -> None:
+    x = np.ones(3)
+    calls: list[Callable[[], object]] = [
+        lambda: op(x, x),
+        lambda: op.numpy(x, x, alpha=0, out=x),
+        lambda: op(x),
+        lambda: op(x, x, beta=1),
+        lambda: op(x, x, alpha="2"),
+        lambda: op(x, [1.0]),
+        lambda: op(x, x[:2]),
+        lambda: op(x, x.astype(np.float16)),
+        lambda: op.numpy(x, x, out=np.ones(4)),
+    ]
+
+    def call_all(times: int) -> None:
+        for call in calls:
+            for _ in range(times):
+                with contextlib.suppress(OpbridgeError):
+                    call()
+
+    tracemalloc.start()
+    try:
+        call_all(100)
+        gc.collect()
+        before, references = tracemalloc.get_traced_memory()[0], sys.getrefcount(x)
+        call_all(5_000)
+        gc.collect()
+        assert sys.getrefcount(x) == references
+        # Python keeps some freed objects for later; one lost a call would come to 120 kB at the least.
+        assert tracemalloc.get_traced_memory()[0] - before < 60_000
+    finally:
+        tracemalloc.stop()
