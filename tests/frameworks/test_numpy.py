@@ -132,9 +132,8 @@ def test_any_layout_gives_what_numpy_gives(op: Any, data: st.DataObject, shape: 
     expected = np.asarray(x + 2 * y, dtype)
     np.testing.assert_array_equal(op(x, y, alpha=2.0), expected, strict=True)
 
-    out = data.draw(layouts(shape, dtype).filter(lambda array: array.flags.writeable and array.dtype.isnative)).copy(
-        "K"
-    )
+    writable = layouts(shape, dtype).filter(lambda array: array.flags.writeable and array.dtype.isnative)
+    out = data.draw(writable).copy("K")
     assert op.numpy(x, y, alpha=2.0, out=out) is out
     np.testing.assert_array_equal(out, expected, strict=True)
 
