@@ -20,14 +20,17 @@ void rms_norm(ob::In<T> x, ob::In<T> weight, ob::Out<T> out, double eps) {
            ", expected one number for each of the last dimension of x, which has shape ", x.shape());
   const int64_t n = x.size(-1);
   if (n == 0) return;
-  ob::parallel_for(x.numel() / n, [=](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const T* row = x.data() + r * n;
-      T* result = out.data() + r * n;
-      const T scale = T(inverse_rms(row, n, eps));
-      for (int64_t i = 0; i < n; ++i) result[i] = row[i] * scale * weight[i];
-    }
-  }, /*grain=*/16);
+  ob::parallel_for(
+      x.numel() / n,
+      [=](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const T* row = x.data() + r * n;
+          T* result = out.data() + r * n;
+          const T scale = T(inverse_rms(row, n, eps));
+          for (int64_t i = 0; i < n; ++i) result[i] = row[i] * scale * weight[i];
+        }
+      },
+      /*grain=*/16);
 }
 OB_KERNEL(rms_norm, float, double)
 
