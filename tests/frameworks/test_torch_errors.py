@@ -88,6 +88,7 @@ def test_wrong_calls(lib: OpLibrary, wrong: tuple[Callable[[OpLibrary], Any], ty
 FAILING = {
     "throws": "the tank is empty",
     "throws_number": "no std::exception|not a std::exception",
+    "garbles": "no \N{REPLACEMENT CHARACTER} text",
     "returns_seven": "returned 7",
     "checks": r"too small, \[3\] \(.*failing\.cpp:\d+: x\.numel\(\) > 1000\)",
     "throws_on_pool": "the last piece failed",

@@ -16,6 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import opbridge as ob
+from opbridge.errors import UnsupportedError
 from opbridge.frameworks.torch import RedefinitionWarning
 from opbridge.op import Op, OpLibrary
 
@@ -62,6 +63,39 @@ def test_another_schema_warns_with_both(kernels: Path) -> None:
     assert changed is op
     assert op(torch.full((1,), 3.0), torch.full((1,), 4.0)).item() == 12.0
     assert torch.ops.oblife_schema.scale(torch.full((1,), 3.0), torch.ones(1)).item() == 3.0
+
+
+def test_what_pytorch_refuses_leaves_a_name_that_can_be_defined() -> None:
+    too_many = ", ".join(f"Tensor x{i}" for i in range(65))
+
+    def refused() -> None:
+        with pytest.raises(UnsupportedError, match=r"obrefused::scale: PyTorch refuses the operator: .* 65 arguments"):
+            ob.inline(FACTOR.replace("FACTOR", "2"), schema=f"obrefused::scale({too_many}) -> Tensor", out="x0")
+
+    refused()
+    op = scale(3, "obrefused")
+    assert op(torch.ones(1)).item() == 3.0
+    refused()
+    assert scale(4, "obrefused")(torch.ones(1)).item() == 4.0
+
+
+def test_a_name_that_is_somebody_elses() -> None:
+    torch.library.define("obtaken::scale", "(Tensor x) -> Tensor")
+    with pytest.raises(UnsupportedError, match=r"obtaken::scale: PyTorch refuses the operator: .*same name"):
+        scale(2, "obtaken")
+
+
+@pytest.mark.parametrize("spelling", ["op", "torch"])
+def test_who_holds_a_replaced_schema_never_meets_freed_memory(spelling: str) -> None:
+    op = scale(2, f"obheld_{spelling}")
+    held = op if spelling == "op" else op.torch.default
+    with pytest.warns(RedefinitionWarning):
+        ob.inline(
+            FACTOR.replace("out)", "out, int64_t)").replace("FACTOR", "3"),
+            schema=f"obheld_{spelling}::scale(Tensor x, int n=1) -> Tensor",
+            out="x",
+        )
+    assert held(torch.ones(1)).item() == 3
 
 
 def test_copies_are_the_operator_itself(lib: OpLibrary) -> None:

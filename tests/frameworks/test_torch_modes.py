@@ -59,6 +59,25 @@ def test_inference_tensors_are_inputs_too(lib: OpLibrary) -> None:
     torch.testing.assert_close(lib.product(x, x), torch.ones(3))
 
 
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_plain_call_takes_a_shorter_way_than_one_somebody_watches(
+    lib: OpLibrary, mode: Any, requires_grad: bool
+) -> None:
+    x = torch.ones(1, requires_grad=requires_grad)
+    with mode():
+        plain = lib.call_depth(x)
+        with torch.autograd.profiler.profile():
+            watched = lib.call_depth(x)
+    assert plain.item() < watched.item()
+
+
+def test_no_gradient_below_autograd(lib: OpLibrary) -> None:
+    x = torch.ones(1, requires_grad=True)
+    with torch._C._AutoDispatchBelowAutograd():
+        assert lib.product(x, x).grad_fn is None
+
+
 @pytest.mark.parametrize("spelling", ["op", "torch"])
 def test_the_profiler_shows_the_operator(lib: OpLibrary, spelling: str) -> None:
     op = lib.product if spelling == "op" else lib.product.torch

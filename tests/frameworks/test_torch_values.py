@@ -97,7 +97,7 @@ def test_broadcast_and_promotion(lib: OpLibrary) -> None:
 def test_attributes_and_their_defaults(lib: OpLibrary) -> None:
     x = torch.zeros(2, 3, dtype=torch.int16)
     number_of_float32 = 11
-    expected = [6, 3, 0.5, 1, 4, 1, 2, 0, 0, 0, 0, number_of_float32, -1, 1]
+    expected = [6, 3, 0.5, 1, 4, 1, 2, 0, 0, 0, 0, number_of_float32, -1, 1, 1]
     assert lib.attributes(x).tolist() == expected
 
 
@@ -116,7 +116,7 @@ def test_attributes_as_given(lib: OpLibrary) -> None:
         number=0.25,
     )
     number_of_bfloat16 = 10
-    assert given.tolist() == [1, -7, 2.5, 0, 5, 4, 5, 2, 1.5, 3, 1, number_of_bfloat16, 9, 0]
+    assert given.tolist() == [1, -7, 2.5, 0, 5, 4, 5, 2, 1.5, 3, 1, number_of_bfloat16, 9, 0, 0.25]
 
 
 def test_numbers_convert_as_pytorch_converts_them(lib: OpLibrary) -> None:
@@ -124,7 +124,7 @@ def test_numbers_convert_as_pytorch_converts_them(lib: OpLibrary) -> None:
     assert lib.attributes(x, real=3)[2] == 3.0  # an int where a float stands
     assert lib.attributes(x, pair=5)[5:7].tolist() == [5, 5]  # one int for int[2]
     assert lib.attributes(x, torch.tensor(8))[1] == 8  # a tensor of one element for an int
-    assert lib.attributes(x, number=True)[13] == 1
+    assert lib.attributes(x, number=True)[13:].tolist() == [1, 1]
 
 
 def test_an_optional_tensor(lib: OpLibrary) -> None:
@@ -139,6 +139,19 @@ def test_lists_of_tensors(lib: OpLibrary) -> None:
     torch.testing.assert_close(lib.weighted_sum([a, b.T, c], [1.0, 2.0, 3.0]), a + 2 * b.T + 3 * c)
     torch.testing.assert_close(lib.weighted_sum((a,), [0.5]), a / 2)
     torch.testing.assert_close(lib.pile([a, b]), torch.stack([a, b]))
+
+
+def test_an_optional_list_of_tensors(lib: OpLibrary) -> None:
+    x = torch.ones(2)
+    assert [lib.count_tensors(x, *given).item() for given in ((), (None,), ([],), ([x, x],))] == [1, 1, 1, 3]
+
+
+def test_a_complex_number_is_refused_and_never_dropped(lib: OpLibrary) -> None:
+    x = torch.ones(1)
+    assert lib.number_or_nan(x, 2).item() == 2
+    assert lib.number_or_nan(x).isnan()
+    with pytest.raises(CallError, match=r"argument 'number' is a Complex.*; pass two floats"):
+        lib.number_or_nan(x, 2j)
 
 
 def test_lists_of_optional_tensors(lib: OpLibrary) -> None:

@@ -1,6 +1,8 @@
 // Kernels that show what arrives of each kind of argument.
 #include <opbridge/kernel.h>
 
+#include <cmath>
+
 // One number for every attribute, in the schema's order.
 void attributes(ob::In<ob::any> x, ob::Out<double> out, int64_t whole, double real, bool flag, ob::String text,
                 ob::Ints pair, ob::Floats reals, ob::Bools flags, ob::DType type, ob::Optional<int64_t> maybe,
@@ -49,6 +51,18 @@ void sum_present(ob::In<T> x, ob::List<ob::Optional<ob::In<T>>> others, ob::Out<
   }
 }
 OB_KERNEL(sum_present, float, double)
+
+// None and an empty list are one to a kernel's ob::Optional.
+void count_tensors(ob::In<float> x, ob::Optional<ob::List<ob::In<float>>> others, ob::Out<int64_t> out) {
+  OB_CHECK(!others || others->size() > 0);
+  out[0] = 1 + (others ? others->size() : 0);
+}
+OB_KERNEL(count_tensors)
+
+void number_or_nan(ob::In<float> x, ob::Out<double> out, ob::Optional<ob::Scalar> number) {
+  out[0] = number ? number->to<double>() : NAN;
+}
+OB_KERNEL(number_or_nan)
 
 void count_up(ob::Out<double> out, int64_t n, double start) {
   for (int64_t i = 0; i < n; ++i) out[i] = start + static_cast<double>(i);

@@ -9,6 +9,9 @@ OB_KERNEL(throws)
 void throws_number(ob::In<float>, ob::Out<float>) { throw 42; }
 OB_KERNEL(throws_number)
 
+void garbles(ob::In<float>, ob::Out<float>) { throw std::runtime_error("no \xff text"); }
+OB_KERNEL(garbles)
+
 int returns_seven(ob::In<float>, ob::Out<float>) { return 7; }
 OB_KERNEL(returns_seven)
 

@@ -87,6 +87,9 @@ OB_KERNEL(fails)
 void sleeps(ob::In<float>) { usleep(100000); }
 OB_KERNEL(sleeps)
 
+void scratches(int64_t size) { ob::scratch(static_cast<size_t>(size)); }
+OB_KERNEL(scratches)
+
 extern "C" __attribute__((visibility("default"))) int bare_copy(int nparam, void** params, int* ndims, int64_t** shapes,
                                                                 const char**, void*, void*) {
   if (nparam != 2) return 7;

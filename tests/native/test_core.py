@@ -403,6 +403,19 @@ class TestFailures:
         with pytest.raises(KernelError, match="kernel increment does not fit t::copy"):
             make(COPY, symbol="increment")(floats(2))
 
+    @pytest.mark.parametrize("shape", [[1] * 65, [2**40, 2**40], [2**62]])
+    def test_an_output_that_no_array_can_be(self, make: Callable[..., Any], shape: list[int]) -> None:
+        sized = make({"schema": "sized(int[] n) -> Tensor", "out": {"shape": "n", "dtype": "float32"}}, "bare_copy")
+        with pytest.raises(
+            CallError, match=r"t::sized: the out rule gives float32 \[.*\], more than a NumPy array can be"
+        ):
+            sized(shape)
+
+    @pytest.mark.parametrize("size", [-1, -64, 2**63 - 1])
+    def test_scratch_that_no_memory_can_be(self, make: Callable[..., Any], size: int) -> None:
+        with pytest.raises(KernelError, match=r"out of memory: no [0-9]+ bytes of scratch"):
+            make({"schema": "scratches(int size) -> ()"})(size)
+
     def test_an_argument_type_that_kernels_have_not(self, make: Callable[..., Any]) -> None:
         with pytest.raises(UnsupportedError, match="argument 'g' has a type that kernels cannot be handed"):
             make({"schema": "f(Tensor x, Generator g) -> ()"})
@@ -445,6 +458,32 @@ class TestThreads:
             ticks += 1
         thread.join()
         assert ticks > 1000
+
+    def test_a_program_ends_while_a_daemon_thread_calls(self, library: str) -> None:
+        code = f"""
+import threading, time
+import numpy as np
+from opbridge import _core
+from opbridge.manifest import OpSpec
+from opbridge.native.plan import encode
+
+class WaitsUntilTheCallReturns:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+spec = OpSpec.create("t::sleeps(Tensor x) -> ()", kernels={{"cpu": "kernels.cpp"}})
+op = _core.NumpyOp(encode([spec]), 0, lambda: _core.load_kernel({library!r}, "sleeps"))
+x, running, end = np.zeros(1, np.float32), threading.Event(), WaitsUntilTheCallReturns()
+
+def call():
+    op(x)
+    running.set()
+    op(x)
+
+threading.Thread(target=call, daemon=True).start()
+running.wait()
+"""
+        subprocess.run([sys.executable, "-c", code], check=True)
 
     def test_calls_and_rebinds_from_many_threads(self, make: Callable[..., Any], library: str) -> None:
         op, kernel = make(SCALED_ADD), _core.load_kernel(library, "scaled_add")

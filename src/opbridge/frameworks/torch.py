@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opbridge.errors import CallError, KernelError
+from opbridge.errors import CallError, KernelError, UnsupportedError
 from opbridge.frameworks.torch_adapter import load_native
 
 if TYPE_CHECKING:
@@ -29,11 +29,15 @@ def _native() -> Any:
 def define(library: LibraryRuntime) -> None:
     native = _native()
     for index, entry in enumerate(library.catalog.entries):
-        old = native.define(library.catalog.plan, index, _finder(library, index))
+        try:
+            old = native.define(library.catalog.plan, index, _finder(library, index))
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            raise UnsupportedError(f"{entry.name}: PyTorch refuses the operator: {reason}\n  {entry.schema}") from error
         if old:
             _forget(entry.name)
             warnings.warn(
-                f"{entry.name} was defined again with another schema; compiled and exported programs keep the old one\n"
+                f"{entry.name} was defined again with another schema; programs compiled or exported before still pass the old arguments\n"
                 f"  before: {old}\n  now:    {entry.schema}",
                 RedefinitionWarning,
                 stacklevel=6,

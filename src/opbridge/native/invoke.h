@@ -54,6 +54,7 @@ class ScratchArena {
     for (void* block : blocks_) std::free(block);
   }
   void* take(size_t bytes) noexcept try {
+    if (bytes > SIZE_MAX / 2) return nullptr;
     blocks_.reserve(blocks_.size() + 1);
     void* block = std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
     if (block) blocks_.push_back(block);

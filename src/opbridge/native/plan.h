@@ -118,16 +118,16 @@ class PlanReader {
     }
     op.batch = static_cast<Batch>(next());
     op.batch_declared = next() != 0;
-    op.batched_args = words();
+    op.batched_args = indices(op.args.size());
     op.formulas.resize(length());
     for (FormulaPlan& formula : op.formulas) {
-      formula.targets = words();
+      formula.targets = indices(op.args.size());
       formula.code = words();
       formula.strings.resize(length());
       for (std::string& s : formula.strings) s = text();
     }
-    op.saved_args = words();
-    op.saved_outs = words();
+    op.saved_args = indices(op.args.size());
+    op.saved_outs = indices(op.outs.size());
     op.equal_shapes = op.batch == Batch::Elementwise;
     for (const OutPlan& out : op.outs) op.equal_shapes &= out.like_arg >= 0 || out.alias_arg >= 0;
     return op;
@@ -173,6 +173,13 @@ class PlanReader {
   std::vector<int64_t> words() {
     std::vector<int64_t> result(length());
     for (int64_t& word : result) word = next();
+    return result;
+  }
+
+  std::vector<int64_t> indices(size_t end) {
+    std::vector<int64_t> result = words();
+    for (const int64_t index : result)
+      if (index < 0 || static_cast<size_t>(index) >= end) fail();
     return result;
   }
 

@@ -26,6 +26,8 @@ class Pool {
  public:
   using Body = void (*)(void* state, int64_t begin, int64_t end);
 
+  static constexpr int kMost = 4096;  // threads
+
   // Runs body over [0, n) in pieces of at least `grain` (the last may be shorter), the calling thread included.
   // `body` must not throw.
   void run(int64_t n, int64_t grain, Body body, void* state) {
@@ -161,8 +163,6 @@ class Pool {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online < 1 ? 1 : online > kMost ? kMost : static_cast<int>(online);
   }
-
-  static constexpr int kMost = 4096;
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t opened_ = PTHREAD_COND_INITIALIZER;

@@ -24,9 +24,10 @@ void* open_library(std::string path) {
   }
   if (auto found = opened.find(path); found != opened.end()) return found->second;
   void* library;
-  Py_BEGIN_ALLOW_THREADS;  // a library may take a while to load, and its initialisers may want the GIL
-  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  Py_END_ALLOW_THREADS;
+  {
+    const WithoutGil no_gil;  // a library may take a while to load, and its initialisers may want the GIL
+    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   if (library) opened.emplace(path, library);
   return library;
 }

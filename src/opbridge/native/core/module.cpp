@@ -13,8 +13,9 @@ PyObject* set_num_threads(PyObject*, PyObject* count) {
   return guarded([&]() -> PyObject* {
     const long threads = PyLong_AsLong(count);
     if (threads == -1 && PyErr_Occurred()) throw PythonError{};
-    if (threads < 1 || threads > 4096)
-      raise("CallError", "set_num_threads expects a number from 1 to 4096, got " + std::to_string(threads));
+    if (threads < 1 || threads > ob::Pool::kMost)
+      raise("CallError", "set_num_threads expects a number from 1 to " + std::to_string(ob::Pool::kMost) + ", got " +
+                             std::to_string(threads));
     ob::pool.resize(static_cast<int>(threads));
     return Py_NewRef(Py_None);
   });

@@ -107,11 +107,8 @@ std::string NumpyCall::run_kernel(const HostServices& services) {
   constexpr int64_t few = 1024;
   auto run = [&] { return invocation_.run(kernel_, plan_.full_name.c_str(), services, pass_strides_); };
   if (plan_.op.batch == Batch::Elementwise && elements() <= few) return run();
-  std::string error;
-  Py_BEGIN_ALLOW_THREADS;
-  error = run();
-  Py_END_ALLOW_THREADS;
-  return error;
+  const WithoutGil no_gil;
+  return run();
 }
 
 int64_t NumpyCall::elements() {
@@ -272,7 +269,14 @@ PyArrayObject* NumpyCall::allocated_output(const Layout& wanted) {
     for (size_t i = 0; i < given_.size() && !like; ++i)
       if (PyArrayObject* array = given_.data()[i]; array && dtype_code(array) == OB_bfloat16) like = array;
   }
-  return keep(new_array(wanted.ndim, wanted.shape, wanted.code, like));
+  try {
+    return keep(new_array(wanted.ndim, wanted.shape, wanted.code, like));
+  } catch (const PythonError&) {
+    if (!PyErr_ExceptionMatches(PyExc_ValueError)) throw;
+    PyErr_Clear();
+    fail("the out rule gives " + std::string(dtype_name(wanted.code)) + " " + shape_text(wanted.ndim, wanted.shape) +
+         ", more than a NumPy array can be; look at the sizes passed");
+  }
 }
 
 PyArrayObject* NumpyCall::given_output(const OutPlan& out, const Layout& wanted, PyObject* object) {

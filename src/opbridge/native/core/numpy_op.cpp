@@ -21,7 +21,7 @@ class Operator {
 
   const NumpyPlan& plan() const { return plan_; }
   PyObject* find_kernel() const { return find_kernel_.get(); }
-  void clear() { find_kernel_ = Ref(); }
+  void clear() { find_kernel_ = Ref::copy(Py_None); }
 
   PyObject* call(PyObject* const* args, size_t count, PyObject* keywords) {
     const size_t arity = plan_.op.args.size();

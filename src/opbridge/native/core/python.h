@@ -4,12 +4,15 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 // After Python.h, which decides feature macros.
+#include <cxxabi.h>
 #include <structmember.h>
 
 #include <exception>
 #include <new>
 #include <string>
 #include <utility>
+
+#include "../gil.h"
 
 namespace opbridge {
 
@@ -64,6 +67,10 @@ auto guarded(Body&& body) noexcept -> decltype(body()) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
+#if defined(__GLIBCXX__)
+  } catch (const abi::__forced_unwind&) {
+    wait_for_the_end();
+#endif
   }
   if constexpr (std::is_pointer_v<decltype(body())>)
     return nullptr;

@@ -156,6 +156,7 @@ struct FormulaNode final : torch::autograd::Node {
 struct Demand {
   bool gradient = false, tangent = false;
 
+  Demand() = default;
   Demand(const Definition& definition, const c10::IValue* values) {
     const bool recording = c10::GradMode::is_enabled();
     for (size_t i = 0; i < definition.plan.args.size(); ++i) {

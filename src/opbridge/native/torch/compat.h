@@ -45,9 +45,3 @@ inline void* native_stream(at::Device device) {
 }
 
 }  // namespace opbridge::torch_adapter
-
-// structmember.h's names, which Python 3.12 moved into Python.h with a prefix.
-#include <structmember.h>
-#define Py_T_PYSSIZET_ T_PYSSIZET
-#define Py_T_OBJECT_EX_ T_OBJECT_EX
-#define Py_READONLY_ READONLY

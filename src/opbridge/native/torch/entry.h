@@ -47,11 +47,10 @@ inline const char* const device_names[kDeviceCount] = {"cpu", "cuda", "npu"};
 struct Definition {
   OpPlan plan;
   std::string full_name;
-  std::array<std::atomic<const Binding*>, kDeviceCount> kernels{};
+  mutable std::array<std::atomic<const Binding*>, kDeviceCount> kernels{};
   PyObject* find_kernel = nullptr;  // (device: str) -> (address, signature address, symbol), asked once per device
-  bool differentiable = false;
   bool mutates = false;
-  std::atomic<bool> warned_of_loop{false};
+  mutable std::atomic<bool> warned_of_loop{false};
   std::vector<char> saved_arg, saved_out;  // which tensors the formulas read
 };
 

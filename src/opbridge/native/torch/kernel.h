@@ -20,6 +20,7 @@ struct KernelHost {
   static void* scratch(void* self, size_t bytes) noexcept try {
     auto& host = *static_cast<KernelHost*>(self);
     if (host.device.is_cpu()) return host.cpu.take(bytes);
+    if (bytes > SIZE_MAX / 4) return nullptr;
     const auto size = static_cast<int64_t>(bytes) + 1;
     host.device_blocks.push_back(at::empty({size}, at::TensorOptions().dtype(at::kByte).device(host.device)));
     return host.device_blocks.back().mutable_data_ptr();
@@ -38,6 +39,15 @@ struct KernelHost {
   python_error error;
   error.persist();
   throw std::move(error);
+}
+
+// Messages reach Python as UTF-8, which a kernel's need not be.
+inline std::string as_utf8(const std::string& text) {
+  const pybind11::gil_scoped_acquire gil;
+  THPObjectPtr decoded(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  const char* bytes = decoded ? PyUnicode_AsUTF8(decoded.get()) : nullptr;
+  if (!bytes) throw_python_error();
+  return bytes;
 }
 
 // The operator's kernel for a device, asked of Python the first time.
@@ -61,7 +71,7 @@ inline const Binding& kernel_for(const Definition& definition, Device device) {
   const std::string misfit = bind(definition.plan, *binding);
   if (!misfit.empty()) throw Failure(kernel_error, misfit);
   found = binding.release();
-  const_cast<Definition&>(definition).kernels[device].store(found, std::memory_order_release);
+  definition.kernels[device].store(found, std::memory_order_release);
   return *found;
 }
 
@@ -130,7 +140,7 @@ class KernelCall {
       services.device_index = host_.device.index();
       error = invocation_.run(kernel_, definition_.full_name.c_str(), services, any_strided_);
     }
-    if (!error.empty()) throw Failure(kernel_error, error);
+    if (!error.empty()) throw Failure(kernel_error, as_utf8(error));
 
     for (const WriteBack& back : write_backs_) back.destination.copy_(back.copy);
     size_t next = 0;
@@ -145,9 +155,11 @@ class KernelCall {
  private:
   void tensor_value(const ArgPlan& arg, const c10::IValue& value, bool strided) {
     const auto first = invocation_.tensor_count();
-    if (value.isNone()) {
+    if (value.isNone() && arg.has(kList)) {
+      invocation_.args.push_back({OB_ARG_TENSORS, 0, {first}});
+    } else if (value.isNone()) {
       invocation_.missing_tensor();
-      invocation_.args.push_back({OB_ARG_TENSOR, 0, {first}});  // a slot without memory, as abi.h has it
+      invocation_.args.push_back({OB_ARG_TENSOR, 1, {first}});
     } else if (value.isTensor()) {
       input(arg, value.toTensor(), strided);
       invocation_.args.push_back({OB_ARG_TENSOR, 1, {first}});
@@ -218,6 +230,10 @@ class KernelCall {
       out.v.s = text.c_str();
     } else if (value.isList() && arg.has(kList)) {
       list_attribute(arg, value, out);
+    } else {
+      throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' is a " + value.tagKind() +
+                                    ", which kernels cannot be handed" +
+                                    (value.isComplexDouble() ? "; pass two floats" : ""));
     }
     if (arg.kind == Kind::Float && out.kind == OB_ARG_INT) {
       out.kind = OB_ARG_FLOAT;

@@ -1,5 +1,7 @@
 // The PyTorch adapter: compiled once per PyTorch version, it registers any operator from its plan.  No operator ever
 // includes a PyTorch header.
+#include <Python.h>
+#include <structmember.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 #include <torch/library.h>
 
@@ -104,7 +106,6 @@ std::unordered_map<std::string, Entry>& entries() {
 std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) {
   auto definition = std::make_unique<Definition>();
   definition->full_name = plan.full_name();
-  definition->differentiable = !plan.formulas.empty();
   for (const ArgPlan& arg : plan.args) definition->mutates |= arg.has(kMutable);
   definition->saved_arg.assign(plan.args.size(), 0);
   definition->saved_out.assign(plan.outs.size(), 0);
@@ -118,22 +119,26 @@ std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) 
 
 // Registers the operator, or swaps what it does; the old schema's text where that changed.
 std::string define(std::unique_ptr<Definition> definition) {
-  Entry& entry = entries()[definition->full_name];
-  const Definition* old = entry.definition.load(std::memory_order_acquire);
+  const auto found = entries().find(definition->full_name);
   std::string old_schema;
-  if (old && old->plan.schema == definition->plan.schema) {
-    entry.definition.store(definition.release(), std::memory_order_release);
-    return {};
-  }
-  if (old) {
-    old_schema = old->plan.schema;
-    entry.registrations.clear();
-    entry.handle.reset();
-    ++entry.generation;
+  if (found != entries().end()) {
+    Entry& old = found->second;
+    if (old.now().plan.schema != definition->plan.schema) {
+      old_schema = old.now().plan.schema;
+    } else if (old.handle) {
+      old.definition.store(definition.release(), std::memory_order_release);
+      return {};
+    }
+    old.registrations.clear();
+    old.handle.reset();
+    ++old.generation;
   }
   auto& dispatcher = c10::Dispatcher::singleton();
-  entry.registrations.push_back(dispatcher.registerDef(torch::jit::parseSchema(definition->plan.schema), "opbridge",
-                                                       {at::Tag::pt2_compliant_tag}));
+  // What PyTorch refuses, such as a name that is somebody else's, is thrown here, before there is an entry.
+  auto registration = dispatcher.registerDef(torch::jit::parseSchema(definition->plan.schema), "opbridge",
+                                             {at::Tag::pt2_compliant_tag});
+  Entry& entry = entries()[definition->full_name];
+  entry.registrations.push_back(std::move(registration));
   entry.handle = std::make_unique<c10::OperatorHandle>(
       dispatcher.findSchemaOrThrow(definition->plan.qualified_name().c_str(), definition->plan.overload.c_str()));
   entry.definition.store(definition.release(), std::memory_order_release);
@@ -175,9 +180,9 @@ int callable_traverse(PyObject* object, visitproc visit, void* arg) {
 }
 
 PyMemberDef callable_members[] = {
-    {"__vectorcalloffset__", Py_T_PYSSIZET_, offsetof(CallableObject, vectorcall), Py_READONLY_, nullptr},
-    {"__weaklistoffset__", Py_T_PYSSIZET_, offsetof(CallableObject, weakrefs), Py_READONLY_, nullptr},
-    {"general", Py_T_OBJECT_EX_, offsetof(CallableObject, general), Py_READONLY_, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CallableObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CallableObject, weakrefs), READONLY, nullptr},
+    {"general", T_OBJECT_EX, offsetof(CallableObject, general), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot callable_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(callable_dealloc)},
@@ -198,7 +203,8 @@ PyObject* py_callable(PyObject*, PyObject* args) {
   PyObject *general = nullptr, *translate = nullptr;
   if (!PyArg_ParseTuple(args, "sOO", &name, &general, &translate)) return nullptr;
   const auto found = entries().find(name);
-  if (found == entries().end()) throw Failure(call_error, std::string(name) + " is not defined");
+  if (found == entries().end() || !found->second.handle)
+    throw Failure(call_error, std::string(name) + " is not defined");
   const std::vector<ArgPlan>& plan = found->second.now().plan.args;
   THPObjectPtr names(PyTuple_New(static_cast<Py_ssize_t>(plan.size())));
   if (!names) return nullptr;
@@ -223,23 +229,9 @@ PyObject* py_callable(PyObject*, PyObject* args) {
   END_HANDLE_TH_ERRORS
 }
 
-// defined() -> list[str]
-PyObject* py_defined(PyObject*, PyObject*) {
-  HANDLE_TH_ERRORS
-  THPObjectPtr list(PyList_New(0));
-  if (!list) return nullptr;
-  for (const auto& [name, entry] : entries()) {
-    THPObjectPtr text(PyUnicode_FromString(name.c_str()));
-    if (!text || PyList_Append(list.get(), text.get()) < 0) return nullptr;
-  }
-  return list.release();
-  END_HANDLE_TH_ERRORS
-}
-
 PyMethodDef methods[] = {
     {"define", py_define, METH_VARARGS, "Register an operator from its plan, or swap what it does."},
     {"callable", py_callable, METH_VARARGS, "The fast callable of a defined operator."},
-    {"defined", py_defined, METH_NOARGS, "The names of all defined operators."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef module_definition = {

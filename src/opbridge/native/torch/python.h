@@ -7,6 +7,7 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include "../gil.h"
 #include "autograd.h"
 #include "kernel.h"
 
@@ -130,9 +131,15 @@ inline bool plain_cpu(const Definition& definition, const Values& values) {
       each_tensor(values[i], [&](const at::Tensor& t) { keys = keys | t.key_set(); });
   const auto local = c10::impl::tls_local_dispatch_key_set();
   keys = (keys | local.included_) - local.excluded_;
-  constexpr c10::DispatchKeySet plain(
-      {c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradCPU});
-  return keys.has(c10::DispatchKey::CPU) && (keys - plain).empty() && !at::hasCallbacks();
+  // BackendSelect is set on every thread, for operators that have a kernel there.
+  constexpr c10::DispatchKeySet plain({c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView,
+                                       c10::DispatchKey::AutogradCPU, c10::DispatchKey::BackendSelect});
+  return keys.has(c10::DispatchKey::CPU) && plain.isSupersetOf(keys) && !at::hasCallbacks();
+}
+
+// Whether the caller stands below autograd already, as in inference mode and inside other operators' kernels.
+inline bool below_autograd() {
+  return c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality);
 }
 
 inline PyObject* wrap_results(Results& results) {
@@ -148,18 +155,6 @@ inline PyObject* wrap_results(Results& results) {
   return tuple.release();
 }
 
-// Gives the GIL up; PyTorch's own guard does more than a call this short can pay for.
-class WithoutGil {
- public:
-  WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
-  WithoutGil(const WithoutGil&) = delete;
-  WithoutGil& operator=(const WithoutGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
 inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   HANDLE_TH_ERRORS
   const Definition& definition = self->entry->now();
@@ -174,15 +169,17 @@ inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* arg
     return PyObject_Vectorcall(self->general, args, nargsf, keywords);
 
   Results results;
+  // A copy: another thread may define the operator again once this one has given the GIL up.
+  const c10::OperatorHandle handle = *self->entry->handle;
   {
     const WithoutGil no_gil;
     // An operator that writes to an argument also counts versions: the dispatcher's keys see to that.
     if (definition.mutates || !plain_cpu(definition, values)) {
       Stack stack(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
-      self->entry->handle->callBoxed(stack);
+      handle.callBoxed(stack);
       for (c10::IValue& result : stack) results.push_back(std::move(result));
     } else {
-      const Demand demand(definition, values.data());
+      const Demand demand = below_autograd() ? Demand() : Demand(definition, values.data());
       if (!demand.gradient && !demand.tangent) {
         run_kernel(definition, kCpu, values.data(), results);
       } else {

@@ -120,7 +120,7 @@ class BatchRule {
 
   void loop() {
     const OpPlan& plan = definition_.plan;
-    if (!plan.batch_declared && !warned().exchange(true))
+    if (!plan.batch_declared && !definition_.warned_of_loop.exchange(true))
       TORCH_WARN(definition_.full_name,
                  " has no `batch` rule that covers this call: vmap runs it once for each of the ", size_,
                  " slices. Say `batch: elementwise` or a pattern such as `... h, h -> ... h` to make it one call, or "
@@ -149,8 +149,6 @@ class BatchRule {
         stack_->push_back(at::functorch::makeBatched(at::stack(slices[i]), 0, level_));
     }
   }
-
-  std::atomic<bool>& warned() const { return const_cast<Definition&>(definition_).warned_of_loop; }
 
   const Definition& definition_;
   const c10::OperatorHandle& op_;
