@@ -29,7 +29,7 @@ def commands() -> dict[str, list[str]]:
     adapter = SOURCE / "native" / "torch" / "module.cpp"
     found = {str(path): [*compiler, "-std=c++17", f"-isystem{numpy.get_include()}", str(path)] for path in core}
     found |= {str(path): [*compiler, "-std=c++17", "-xc++", "-include", str(path), os.devnull] for path in headers}
-    found[str(adapter)] = [*compiler, "-std=c++20", "-fopenmp", *torch_headers, str(adapter)]
+    found[str(adapter)] = [*compiler, "-std=c++20", *torch_headers, str(adapter)]
     return found
 
 

@@ -129,7 +129,7 @@ def test_a_device_without_kernel(kernels: Path) -> None:
 
 
 def test_source_that_does_not_compile() -> None:
-    with pytest.raises(BuildError, match=r"broken\.cpp:2:\d+: error: .*'?‘?nonsense"):
+    with pytest.raises(BuildError, match=r"broken\.cpp:2:\d+: error: "):
         ob.inline("\nnonsense;\n", schema="oberror::broken(Tensor x) -> Tensor", out="x")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
@@ -219,12 +220,23 @@ def build(tmp_path_factory: pytest.TempPathFactory, strict: list[str]) -> Callab
 @pytest.fixture(scope="session")
 def load(build: Callable[..., Path]) -> Callable[..., Host]:
     """The kernels of one file of this folder, under the host above."""
-    return lambda source, *flags: Host(ctypes.CDLL(str(build(source, "-fPIC", "-shared", *flags))))
+    return lambda source, *flags, **how: Host(ctypes.CDLL(str(build(source, "-fPIC", "-shared", *flags, **how))))
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        "g++",
+        pytest.param("clang++", marks=pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ on PATH")),
+    ],
+)
+def compiler(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")
-def library(load: Callable[..., Host]) -> Host:
-    return load("kernels.cpp", "-O1")
+def library(load: Callable[..., Host], compiler: str) -> Host:
+    return load("kernels.cpp", "-O1", compiler=compiler)
 
 
 @pytest.fixture

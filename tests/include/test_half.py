@@ -16,9 +16,9 @@ Host = Any  # of conftest.py
 
 
 @pytest.fixture(scope="session", params=["", "-march=native"], ids=["any machine", "this machine"])
-def shorts(request: pytest.FixtureRequest, load: Callable[..., Host]) -> Host:
+def shorts(request: pytest.FixtureRequest, load: Callable[..., Host], compiler: str) -> Host:
     """Conversions and arithmetic of the 16-bit types, which depend on what the processor has."""
-    return load("dtypes.cpp", "-O2", *filter(None, [request.param]))
+    return load("dtypes.cpp", "-O2", *filter(None, [request.param]), compiler=compiler)
 
 
 def same_bits(got: Array, expected: Array, nan: Array) -> None:

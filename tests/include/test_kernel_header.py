@@ -327,7 +327,9 @@ def test_a_check_says_what_it_was_given_and_where_it_stands(kernels: Host) -> No
     lines = (HERE / "kernels.cpp").read_text().splitlines()
     line = 1 + next(i for i, text in enumerate(lines) if "OB_CHECK(x.ndim() == 2" in text)
     x = np.zeros((2, 0, 4), np.float32)
-    assert failure(kernels, "checks", [x, "a name"], []) == (
+    said = failure(kernels, "checks", [x, "a name"], [])
+    # Compilers do not agree on the line of a macro that spans several.
+    assert said.replace(f":{line + 1}:", f":{line}:") == (
         "checks: x must have 2 dimensions, got 3: [2, 0, 4]true named a name1.5 0.1 float32 [0.5, 2] "
         f"18446744073709551615 done ({HERE / 'kernels.cpp'}:{line}: x.ndim() == 2)"
     )

@@ -53,13 +53,13 @@ void sum_present(ob::In<T> x, ob::List<ob::Optional<ob::In<T>>> others, ob::Out<
 OB_KERNEL(sum_present, float, double)
 
 // None and an empty list are one to a kernel's ob::Optional.
-void count_tensors(ob::In<float> x, ob::Optional<ob::List<ob::In<float>>> others, ob::Out<int64_t> out) {
+void count_tensors(ob::In<float>, ob::Optional<ob::List<ob::In<float>>> others, ob::Out<int64_t> out) {
   OB_CHECK(!others || others->size() > 0);
   out[0] = 1 + (others ? others->size() : 0);
 }
 OB_KERNEL(count_tensors)
 
-void number_or_nan(ob::In<float> x, ob::Out<double> out, ob::Optional<ob::Scalar> number) {
+void number_or_nan(ob::In<float>, ob::Out<double> out, ob::Optional<ob::Scalar> number) {
   out[0] = number ? number->to<double>() : NAN;
 }
 OB_KERNEL(number_or_nan)

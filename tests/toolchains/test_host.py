@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opbridge._core import load_kernel
 from opbridge.cache import Cache
 from opbridge.errors import BuildError, ToolchainError
 from opbridge.toolchains import BuildRequest, Toolchain, build, host
@@ -146,7 +147,15 @@ class TestSymbols:
 
 
 @pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ on PATH")
-def test_clang_builds_too(cache: Cache, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clang_builds_kernels_too(cache: Cache, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "clang++")
-    library = build(request_for('extern "C" int answer() { return 42; }'), cache)
-    assert ctypes.CDLL(str(library.path)).answer() == 42
+    kernel = """
+    #include <opbridge/kernel.h>
+    template <class T>
+    void twice(ob::In<T> x, ob::Out<T> out) {
+      ob::parallel_for(x.numel(), [=](int64_t i) { out[i] = x[i] + x[i]; });
+    }
+    OB_KERNEL(twice, float, ob::half)
+    """
+    library = build(request_for(kernel), cache)
+    assert load_kernel(str(library.path), "twice").describe() == "(In<T>, Out<T>) for float32, float16"

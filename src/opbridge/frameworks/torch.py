@@ -37,7 +37,8 @@ def define(library: LibraryRuntime) -> None:
         if old:
             _forget(entry.name)
             warnings.warn(
-                f"{entry.name} was defined again with another schema; programs compiled or exported before still pass the old arguments\n"
+                f"{entry.name} was defined again with another schema; "
+                "programs compiled or exported before still pass the old arguments\n"
                 f"  before: {old}\n  now:    {entry.schema}",
                 RedefinitionWarning,
                 stacklevel=6,

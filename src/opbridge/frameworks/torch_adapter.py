@@ -101,15 +101,14 @@ def request(install: TorchInstall, libraries: bool = True) -> BuildRequest:
             "`apt-get install python3-dev` brings them on Debian and Ubuntu"
         )
     system = [f"-isystem{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include", python)]
-    # Python's own symbols and the OpenMP library come from the process that imports the adapter.
+    # Python's own symbols and those of the OpenMP library come from the process that imports the adapter.
     link = ["-Wl,-z,undefs"]
     if libraries:
         link += [f"-L{install.folder / 'lib'}", "-ltorch_python", "-ltorch", "-ltorch_cpu", "-lc10"]
     return BuildRequest(
         sources=(_NATIVE / "torch" / "module.cpp",),
         output=f"{NAME}.so",
-        # PyTorch's thread pool is OpenMP code in its headers; the library behind it is the one PyTorch loaded.
-        flags=("-fopenmp", "-O2", *system),
+        flags=("-O2", *system),
         link_flags=tuple(link),
         portable=True,
         standard="c++20",

@@ -27,8 +27,9 @@ struct Function;
 
 template <class R, class... A>
 struct Function<R (*)(A...)> {
-  static constexpr bool is_context[] = {std::is_same<std::decay_t<A>, Context>::value..., false};
-  static constexpr ob_param all_specs[] = {Param<std::decay_t<A>>::spec..., {}};
+  // Clang wants to know the sizes of arrays that constants are made from.
+  static constexpr bool is_context[sizeof...(A) + 1] = {std::is_same<std::decay_t<A>, Context>::value..., false};
+  static constexpr ob_param all_specs[sizeof...(A) + 1] = {Param<std::decay_t<A>>::spec..., {}};
 
   // Which slot a C++ parameter has: a Context takes none.
   static constexpr int32_t slot_of(size_t parameter) {
@@ -82,7 +83,7 @@ struct Export {
   static constexpr bool is_template = !std::is_void<First>::value;
   static constexpr int32_t n_instances = 1 + sizeof...(Rest);
   static constexpr int32_t n_params = FunctionOf<First>::n_params;
-  static constexpr Invoker invokers[] = {
+  static constexpr Invoker invokers[n_instances] = {
       &FunctionOf<First>::template invoke<Functions::template function<First>>,
       &FunctionOf<Rest>::template invoke<Functions::template function<Rest>>...,
   };

@@ -174,7 +174,8 @@ class Pool {
   int size_ = 0;  // 0: not asked for yet
 };
 
-// Never destroyed, since workers outlive main; visible and unique, so that the dynamic linker makes it one.
+// Never destroyed, since workers outlive main; visible and unique, so that the dynamic linker makes it one.  Clang has
+// no unique symbols: there, every library that is opened privately has a pool of its own.
 __attribute__((visibility("default"))) inline Pool pool;
 
 // In the child of a fork only the calling thread exists; the locks may have been held by one that does not.

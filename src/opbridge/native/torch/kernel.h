@@ -3,12 +3,12 @@
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 
 #include "allocate.h"
 #include "entry.h"
+#include "parallel.h"
 
 namespace opbridge::torch_adapter {
 
@@ -28,9 +28,8 @@ struct KernelHost {
     return nullptr;
   }
 
-  // PyTorch's own pool: its thread count, and no second set of threads beside it.
   static void parallel(void*, int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t), void* state) {
-    at::parallel_for(0, n, grain, [&](int64_t begin, int64_t end) { body(state, begin, end); });
+    if (n > 0) Loop{n, std::max<int64_t>(grain, 1), body, state}.run();
   }
 };
 
