@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import opbridge as ob
-from opbridge.errors import UnsupportedError
+from opbridge.errors import CallError, UnsupportedError
 from opbridge.frameworks.torch import RedefinitionWarning
 from opbridge.op import Op, OpLibrary
 
@@ -96,6 +96,8 @@ def test_who_holds_a_replaced_schema_never_meets_freed_memory(spelling: str) -> 
             out="x",
         )
     assert held(torch.ones(1)).item() == 3
+    with pytest.raises((CallError, RuntimeError)):
+        held(torch.ones(1), 1, 2)
 
 
 def test_copies_are_the_operator_itself(lib: OpLibrary) -> None:

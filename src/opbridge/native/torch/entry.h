@@ -9,7 +9,9 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +60,8 @@ struct Entry {
   std::atomic<const Definition*> definition{nullptr};
   std::unique_ptr<c10::OperatorHandle> handle;
   int64_t generation = 0;  // counts changes of the schema
-  std::vector<c10::RegistrationHandleRAII> registrations;
+  std::optional<c10::RegistrationHandleRAII> schema;
+  std::map<c10::DispatchKey, c10::RegistrationHandleRAII> kernels;
 
   const Definition& now() const { return *definition.load(std::memory_order_acquire); }
 };

@@ -17,7 +17,10 @@ template <class Run>
 struct Functor final : c10::OperatorKernel {
   Functor(Entry* entry, Run run) : entry_(entry), run_(run) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-    run_(entry_->now(), op, keys, stack);
+    const Definition& definition = entry_->now();
+    if (stack->size() < definition.plan.args.size())
+      throw Failure(call_error, definition.full_name + " was defined again with another schema during the call");
+    run_(definition, op, keys, stack);
   }
 
  private:
@@ -37,10 +40,12 @@ void on_values(const Definition& definition, Stack* stack, Run&& run) {
 
 template <class Run>
 void implement(Entry& entry, c10::DispatchKey key, Run run) {
+  if (entry.kernels.count(key)) return;
   auto functor = std::make_unique<Functor<Run>>(&entry, run);
-  entry.registrations.push_back(c10::Dispatcher::singleton().registerImpl(
-      entry.handle->operator_name(), key, c10::KernelFunction::makeFromBoxedFunctor(std::move(functor)), std::nullopt,
-      nullptr, "opbridge"));
+  entry.kernels.emplace(
+      key, c10::Dispatcher::singleton().registerImpl(entry.handle->operator_name(), key,
+                                                     c10::KernelFunction::makeFromBoxedFunctor(std::move(functor)),
+                                                     std::nullopt, nullptr, "opbridge"));
 }
 
 template <Device device>
@@ -117,33 +122,49 @@ std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) 
   return definition;
 }
 
-// Registers the operator, or swaps what it does; the old schema's text where that changed.
-std::string define(std::unique_ptr<Definition> definition) {
-  const auto found = entries().find(definition->full_name);
-  std::string old_schema;
-  if (found != entries().end()) {
-    Entry& old = found->second;
-    if (old.now().plan.schema != definition->plan.schema) {
-      old_schema = old.now().plan.schema;
-    } else if (old.handle) {
-      old.definition.store(definition.release(), std::memory_order_release);
-      return {};
-    }
-    old.registrations.clear();
-    old.handle.reset();
-    ++old.generation;
-  }
-  auto& dispatcher = c10::Dispatcher::singleton();
+c10::RegistrationHandleRAII register_schema(const std::string& schema) {
+  return c10::Dispatcher::singleton().registerDef(torch::jit::parseSchema(schema), "opbridge",
+                                                  {at::Tag::pt2_compliant_tag});
+}
+
+void define_first(std::unique_ptr<Definition> definition) {
+  const OpPlan& plan = definition->plan;
   // What PyTorch refuses, such as a name that is somebody else's, is thrown here, before there is an entry.
-  auto registration = dispatcher.registerDef(torch::jit::parseSchema(definition->plan.schema), "opbridge",
-                                             {at::Tag::pt2_compliant_tag});
+  auto schema = register_schema(plan.schema);
   Entry& entry = entries()[definition->full_name];
-  entry.registrations.push_back(std::move(registration));
+  entry.schema.emplace(std::move(schema));
   entry.handle = std::make_unique<c10::OperatorHandle>(
-      dispatcher.findSchemaOrThrow(definition->plan.qualified_name().c_str(), definition->plan.overload.c_str()));
+      c10::Dispatcher::singleton().findSchemaOrThrow(plan.qualified_name().c_str(), plan.overload.c_str()));
   entry.definition.store(definition.release(), std::memory_order_release);
   implement_all(entry);
-  return old_schema;
+}
+
+// Swaps what the operator does; the old schema's text where that changed.
+std::string define_again(Entry& entry, std::unique_ptr<Definition> definition) {
+  std::string old = entry.now().plan.schema;
+  const bool same = old == definition->plan.schema;
+  if (!same) {
+    // The kernels stay: with its last registration PyTorch would free the operator, and who holds the overload, as
+    // compiled programs do, goes on calling it.
+    entry.schema.reset();
+    try {
+      entry.schema.emplace(register_schema(definition->plan.schema));
+    } catch (...) {
+      entry.schema.emplace(register_schema(old));
+      throw;
+    }
+    ++entry.generation;
+  }
+  entry.definition.store(definition.release(), std::memory_order_release);
+  implement_all(entry);
+  return same ? std::string() : old;
+}
+
+std::string define(std::unique_ptr<Definition> definition) {
+  const auto found = entries().find(definition->full_name);
+  if (found != entries().end()) return define_again(found->second, std::move(definition));
+  define_first(std::move(definition));
+  return {};
 }
 
 // define(plan: bytes, index: int, find_kernel) -> str
@@ -203,8 +224,7 @@ PyObject* py_callable(PyObject*, PyObject* args) {
   PyObject *general = nullptr, *translate = nullptr;
   if (!PyArg_ParseTuple(args, "sOO", &name, &general, &translate)) return nullptr;
   const auto found = entries().find(name);
-  if (found == entries().end() || !found->second.handle)
-    throw Failure(call_error, std::string(name) + " is not defined");
+  if (found == entries().end()) throw Failure(call_error, std::string(name) + " is not defined");
   const std::vector<ArgPlan>& plan = found->second.now().plan.args;
   THPObjectPtr names(PyTuple_New(static_cast<Py_ssize_t>(plan.size())));
   if (!names) return nullptr;

@@ -169,14 +169,12 @@ inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* arg
     return PyObject_Vectorcall(self->general, args, nargsf, keywords);
 
   Results results;
-  // A copy: another thread may define the operator again once this one has given the GIL up.
-  const c10::OperatorHandle handle = *self->entry->handle;
   {
     const WithoutGil no_gil;
     // An operator that writes to an argument also counts versions: the dispatcher's keys see to that.
     if (definition.mutates || !plain_cpu(definition, values)) {
       Stack stack(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
-      handle.callBoxed(stack);
+      self->entry->handle->callBoxed(stack);
       for (c10::IValue& result : stack) results.push_back(std::move(result));
     } else {
       const Demand demand = below_autograd() ? Demand() : Demand(definition, values.data());
