@@ -33,6 +33,6 @@ NOTES: dict[tuple[str, str], str] = {
     ("PyTorch call, 4 floats, forward with grad: `op.torch(x)`", "C++ autograd::Function"): _TORCH_OPS,
     ("the same, memory", ""): (
         "PyTorch's dispatcher takes 10 MB for 1,000 operators with one kernel each, 15 MB with those for autograd, "
-        "vmap and fake tensors; the threads that look for the kernels take 3 MB"
+        "vmap and fake tensors"
     ),
 }
