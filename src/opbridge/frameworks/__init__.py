@@ -41,6 +41,8 @@ class Framework:
     """How messages call its tensors."""
     available: bool = True
     """Whether this version of opbridge has the adapter."""
+    finds_by_name: bool = False
+    """Whether it looks operators up by name, so that loading a library again has to reach it."""
 
     @property
     def install(self) -> str:
@@ -50,7 +52,7 @@ class Framework:
 FRAMEWORKS = {
     framework.name: framework
     for framework in (
-        Framework("torch", ("torch",), "a torch.Tensor"),
+        Framework("torch", ("torch",), "a torch.Tensor", finds_by_name=True),
         Framework("numpy", ("numpy",), "a numpy.ndarray"),
         Framework("mindspore", ("mindspore",), "a mindspore.Tensor", available=False),
         Framework("jax", ("jax", "jaxlib"), "a jax.Array", available=False),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opbridge._core import Kernel, NumpyOp
+from opbridge._core import NumpyOp
 from opbridge.rules import ARRAY_FUNCTIONS, ArrayFunction
 
 if TYPE_CHECKING:
@@ -21,21 +21,13 @@ Array = Any
 Axes = int | tuple[int, ...] | None
 
 
-def adapt(plan: bytes, index: int, bind: Callable[[], Kernel]) -> NumpyOp:
-    """The operator at `index` of a plan; its kernel is asked for at the first call."""
-    return NumpyOp(plan, index, bind)
-
-
-def accepts(value_type: type) -> bool:
-    return issubclass(value_type, np.ndarray)
-
-
 def define(library: LibraryRuntime) -> None:
     """NumPy keeps no table of operators."""
 
 
 def view(library: LibraryRuntime, index: int) -> NumpyOp:
-    return adapt(library.catalog.plan, index, partial(library.kernel, index, "cpu"))
+    """A function of arrays; its kernel is asked for at the first call."""
+    return NumpyOp(library.catalog.plan, index, partial(library.kernel, index, "cpu"))
 
 
 def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:

@@ -40,8 +40,7 @@ class NativeOp(Dispatcher, Op):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(self._resolve_later)
-        self.name = name
+        self.name = name  # bind makes the rest, each time anew
 
     def bind(self, runtime: Any, index: int) -> None:
         super().bind(runtime, index)
@@ -49,10 +48,6 @@ class NativeOp(Dispatcher, Op):
         self._torch: Any = None  # what was compiled with the operator's former self guards on this
         self.__doc__ = runtime.schema_text(index)
         Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
-
-    @staticmethod
-    def _resolve_later(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
-        raise CallError("this operator is not bound to a library yet")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.torch(*args, **kwargs)
@@ -87,10 +82,11 @@ class LibraryRuntime:
         self._calls: dict[tuple[int, str], Callable[..., Any]] = {}
         for index, entry in enumerate(catalog.entries):
             # All at once: a dictionary that grew while torch.compile traces would not be seen to have grown.
-            _operators.setdefault(entry.name, NativeOp(entry.name)).bind(self, index)
-        # Loading again has to reach frameworks that look operators up by name.
+            if entry.name not in _operators:
+                _operators[entry.name] = NativeOp(entry.name)
+            _operators[entry.name].bind(self, index)
         for framework in FRAMEWORKS.values():
-            if framework.available and framework.name == "torch" and framework.packages[0] in sys.modules:
+            if framework.finds_by_name and framework.packages[0] in sys.modules:
                 self._define(framework.name)
 
     @cached_property
@@ -160,8 +156,7 @@ def _leaves(values: tuple[object, ...]) -> list[object]:
 
 
 def _reopened(load: Callable[..., OpLibrary | Op], arguments: tuple[object, ...], name: str) -> Op:
-    known = _operators.get(name)
-    if known is not None and known.__dict__.get("_runtime") is not None:
-        return known
+    if name in _operators:
+        return _operators[name]
     loaded = load(*arguments)
     return loaded if isinstance(loaded, Op) else loaded[name.removeprefix(f"{loaded.namespace}::")]

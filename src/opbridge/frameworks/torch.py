@@ -65,14 +65,12 @@ def _fake_without_tensors(library: LibraryRuntime, index: int) -> None:
 
 def view(library: LibraryRuntime, index: int) -> Any:
     """torch.ops.ns.name, or torch.ops.ns.name.overload where there is one."""
-    namespace, name, overload = _parts(library, index)
-    packet = getattr(getattr(torch.ops, namespace), name)
+    packet, overload = _packet(library, index)
     return getattr(packet, overload) if overload else packet
 
 
 def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
-    namespace, name, overload = _parts(library, index)
-    packet = getattr(getattr(torch.ops, namespace), name)
+    packet, overload = _packet(library, index)
     entry = library.catalog.entries[index]
     native: Callable[..., Any] = _native().callable(
         entry.name, getattr(packet, overload or "default"), partial(_translated, entry.name, entry.schema)
@@ -109,10 +107,11 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
     return translated
 
 
-def _parts(library: LibraryRuntime, index: int) -> tuple[str, str, str]:
+def _packet(library: LibraryRuntime, index: int) -> tuple[Any, str]:
+    """What torch.ops has under the operator's name, and which overload of it is meant."""
     namespace, _, rest = library.catalog.entries[index].name.partition("::")
     name, _, overload = rest.partition(".")
-    return namespace, name, overload
+    return getattr(getattr(torch.ops, namespace), name), overload
 
 
 def _finder(library: LibraryRuntime, index: int) -> Callable[[str], tuple[int, int, str]]:

@@ -92,6 +92,10 @@ inline std::string without_prefix(const std::string& text, const std::string& pr
   return text.compare(0, prefix.size(), prefix) == 0 ? text.substr(prefix.size()) : text;
 }
 
+// How a message about unequal shapes ends.
+inline constexpr const char* kPairsElements =
+    "; this operator pairs its inputs element by element and does not broadcast";
+
 class Invocation {
  public:
   Small<ob_arg, 8> args;
@@ -145,7 +149,7 @@ class Invocation {
       }
     }
     return "argument '" + odd_name + "' has shape " + shape_of(odd) + ", expected " + shape_of(first) + " as '" +
-           first_name + "' has; this operator pairs its inputs element by element and does not broadcast";
+           first_name + "' has" + kPairsElements;
   }
 
   // Empty on success, otherwise what went wrong.  The operator's name is in the message.

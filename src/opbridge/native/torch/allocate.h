@@ -80,6 +80,18 @@ struct SymbolicEnvironment : ValueEnvironment {
   c10::SymInt list_item(int arg, int64_t k) const { return values[arg].toListRef()[k].toSymInt(); }
 };
 
+// The shape and the dtype that an output's rule gives, in the integers of the shape.
+template <class Int, class Environment>
+at::ScalarType run_rule(const Definition& definition, const OutPlan& out, const Environment& environment,
+                        SmallShape<Int>& shape) {
+  try {
+    evaluate_shape<Int>(out.program.data(), out.program.size(), environment, shape);
+    return scalar_type(evaluate_dtype<Int>(out.program.data(), out.program.size(), environment));
+  } catch (const RuleFailure& failure) {
+    throw Failure(call_error, definition.full_name + ": " + failure.what());
+  }
+}
+
 inline at::Tensor allocate(const Definition& definition, const OutPlan& out, const ValueEnvironment& environment,
                            at::Device device) {
   if (out.like_arg >= 0) {
@@ -87,15 +99,8 @@ inline at::Tensor allocate(const Definition& definition, const OutPlan& out, con
     if (device.is_cpu()) return at::detail::empty_cpu(like.sizes(), like.scalar_type());
     return at::empty(like.sizes(), like.options().memory_format(at::MemoryFormat::Contiguous));
   }
-  const ConcreteEnvironment concrete{environment};
   SmallShape<int64_t> shape;
-  at::ScalarType type;
-  try {
-    evaluate_shape<int64_t>(out.program.data(), out.program.size(), concrete, shape);
-    type = scalar_type(evaluate_dtype<int64_t>(out.program.data(), out.program.size(), concrete));
-  } catch (const RuleFailure& failure) {
-    throw Failure(call_error, definition.full_name + ": " + failure.what());
-  }
+  const at::ScalarType type = run_rule(definition, out, ConcreteEnvironment{environment}, shape);
   const at::IntArrayRef sizes(shape.data(), shape.size());
   if (device.is_cpu()) return at::detail::empty_cpu(sizes, type);
   return at::empty(sizes, at::TensorOptions().dtype(type).device(device));
@@ -115,8 +120,7 @@ inline void check_equal_shapes(const Definition& definition, const c10::IValue* 
       if (!equal)
         throw Failure(call_error, definition.full_name + ": argument '" + definition.plan.args[i].name +
                                       "' has shape " + c10::str(t.sym_sizes()) + ", expected " +
-                                      c10::str(first->sym_sizes()) +
-                                      "; this operator pairs its inputs element by element and does not broadcast");
+                                      c10::str(first->sym_sizes()) + kPairsElements);
     });
 }
 
@@ -136,13 +140,7 @@ inline void run_meta(const Definition& definition, const c10::IValue* values, Re
       continue;
     }
     SmallShape<c10::SymInt> shape;
-    at::ScalarType type;
-    try {
-      evaluate_shape<c10::SymInt>(out.program.data(), out.program.size(), environment, shape);
-      type = scalar_type(evaluate_dtype<c10::SymInt>(out.program.data(), out.program.size(), environment));
-    } catch (const RuleFailure& failure) {
-      throw Failure(call_error, definition.full_name + ": " + failure.what());
-    }
+    const at::ScalarType type = run_rule(definition, out, environment, shape);
     results.emplace_back(at::empty_symint(c10::SymIntArrayRef(shape.data(), shape.size()),
                                           at::TensorOptions().dtype(type).device(at::kMeta)));
   }
