@@ -123,21 +123,20 @@ class Host:
         )  # fmt: skip
         for name, value in changes.items():
             setattr(call, name, value)
-        status = self._invoke(symbol, tensors, None, ctypes.byref(call))
+        status = self._invoke(symbol, tensors, ctypes.byref(call))
         if status != 0:
             raise Failed(error.value.decode())
 
     def foreign(self, symbol: str, tensors: Sequence[Array], extra: Any = None) -> int:
         """Calls as MindSpore does: names of types, no attributes, an `extra` that is not opbridge's."""
-        names = (c_char_p * len(tensors))(*[dtype_of(t).encode() for t in tensors])
-        return self._invoke(symbol, list(tensors), names, extra)
+        return self._invoke(symbol, tensors, extra)
 
-    def _invoke(self, symbol: str, tensors: Sequence[Array | None], names: Any, extra: Any) -> int:
+    def _invoke(self, symbol: str, tensors: Sequence[Array | None], extra: Any) -> int:
         n = len(tensors)
-        arrays = [None if t is None else t for t in tensors]
-        params = (c_void_p * n)(*[None if a is None else a.ctypes.data for a in arrays])
-        ndims = (c_int * n)(*[0 if a is None else a.ndim for a in arrays])
-        shapes = (POINTER(c_int64) * n)(*[int64s(() if a is None else a.shape) for a in arrays])
+        params = (c_void_p * n)(*[None if t is None else t.ctypes.data for t in tensors])
+        ndims = (c_int * n)(*[0 if t is None else t.ndim for t in tensors])
+        shapes = (POINTER(c_int64) * n)(*[int64s(() if t is None else t.shape) for t in tensors])
+        names = (c_char_p * n)(*[b"none" if t is None else dtype_of(t).encode() for t in tensors])
         stream = c_void_p(0x1234)
         return int(getattr(self.library, symbol)(n, params, ndims, shapes, names, stream, extra))
 
@@ -215,6 +214,12 @@ def build(tmp_path_factory: pytest.TempPathFactory, strict: list[str]) -> Callab
         return made
 
     return compile_one
+
+
+@pytest.fixture(scope="session")
+def host_of() -> Callable[[Path], Host]:
+    """A library of kernels that was built elsewhere, under the host above."""
+    return lambda library: Host(ctypes.CDLL(str(library)))
 
 
 @pytest.fixture(scope="session")

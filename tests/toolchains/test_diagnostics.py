@@ -92,9 +92,11 @@ class TestHints:
             ("#include <opbridge/kernel.h>\nvoid k(ob::In<float> x) { x[0] = 1; }", "as ob::Out, or as ob::InOut"),
             ("#include <opbridge/kernel.h>\nvoid k(ob::In<T> x) {}\nOB_KERNEL(k, float)", "template <class T>"),
             ("#include <opbridge/kernels.h>", "<opbridge/kernel.h>"),
-            ("#include <torch/extension.h>", "PyTorch extensions are not available"),
+            ("#include <Python.h>", "python3-dev"),
+            ("#include <torch/no_such.h>", "by a plain #include line"),
+            ("#include <c10/cuda/CUDAGuard.h>", "torch_stream_guard"),
             ('#include "kernel_operator.h"', "Ascend C kernels are not available"),
-            ("#include <cuda_runtime.h>", "CUDA kernels are not available"),
+            ("#include <cuda_runtime.h>", "opbridge compile NAME.cu NAME.so"),
             ("#include <no/such.h>", "CXXFLAGS=-I/the/folder"),
         ],
     )

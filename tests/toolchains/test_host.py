@@ -11,7 +11,7 @@ import pytest
 from opbridge._core import load_kernel
 from opbridge.cache import Cache
 from opbridge.errors import BuildError, ToolchainError
-from opbridge.toolchains import BuildRequest, Toolchain, build, host
+from opbridge.toolchains import BuildRequest, Toolchain, build, host, identity
 
 MakeRequest = Callable[..., BuildRequest]
 
@@ -83,6 +83,16 @@ class TestFlags:
         request = request_for("")
         assert any(flag.endswith("=native") for flag in self.argv(request))
         assert not any(flag.endswith("=native") for flag in self.argv(replace(request, portable=True)))
+
+    def test_for_the_processor_that_is_named(
+        self, cache: Cache, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        request = request_for("")
+        ours = host.identity(request, cache)
+        monkeypatch.setenv("OPBRIDGE_MARCH", "some-cpu")
+        assert any(flag.endswith("=some-cpu") for flag in self.argv(request))
+        assert identity.processor() in ours
+        assert identity.processor() not in host.identity(request, cache), "what it makes is the same on every machine"
 
     def test_an_environment_made_for_packaging_slows_nothing_down(
         self, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from opbridge.cache import Cache, Dependencies, Entry, Key, KeyBuilder
 from opbridge.errors import BuildError, InputError, OpbridgeError
-from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, BuiltLibrary, Toolchain
+from opbridge.toolchains.model import COMPATIBLE, INCLUDE, LOG, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.toolchains.table import toolchain_for
+from opbridge.toolchains.torch_sources import with_torch
 
 if TYPE_CHECKING:
     from opbridge.toolchains.process import Compilers
@@ -95,6 +96,7 @@ def _job(request: BuildRequest, cache: Cache) -> _Job:
     toolchain = toolchain_for(request.language)
     request = absolute(request)
     _check_sources(request, toolchain)
+    request = with_torch(request)
     return _Job(request, toolchain, _key(request, toolchain, cache))
 
 
@@ -142,7 +144,7 @@ def absolute(request: BuildRequest) -> BuildRequest:
     return replace(
         request,
         sources=sources,
-        include_dirs=(*map(full, request.include_dirs), INCLUDE),
+        include_dirs=(*map(full, request.include_dirs), INCLUDE, COMPATIBLE),
         root=full(request.root) if request.root else replace(request, sources=sources).project,
     )
 
@@ -171,6 +173,8 @@ def _key(request: BuildRequest, toolchain: Toolchain, cache: Cache) -> Key:
         key.add("text", str(path), text)
     for source, name in zip(request.sources, anywhere.sources, strict=True):
         key.add("source", str(name), source)
+    if request.library:
+        key.add("library", *request.library.identity)
     return key.add("abi", INCLUDE / "opbridge" / "abi.h").key()
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.cache import Cache, Dependencies
 from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.filesystem import full_disk, remove
+from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.diagnostics import Project, explain
-from opbridge.toolchains.model import LOG, BuildRequest, Command, Commands, Toolchain
+from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
 from opbridge.toolchains.process import Compilers, Outcome
+from opbridge.toolchains.umbrella import short_way, would_fail_anyway
+from opbridge.toolchains.workshop import Workshop
 
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 
@@ -25,34 +29,55 @@ def compile_library(
     progress: Callable[[str], None],
     compilers: Compilers,
 ) -> Dependencies:
+    shop = Workshop(toolchain, cache, progress, compilers)
     scratch = folder / "scratch"
     scratch.mkdir()
-    commands = toolchain.commands(request, folder)
-    for path, text in commands.texts:
-        path.write_text(text, encoding="utf-8")
-
-    def run(command: Command) -> Outcome:
-        progress(command.about)
-        return compilers.run(command, request.project, scratch)
-
-    with ThreadPoolExecutor(len(commands.compiles)) as threads:
-        try:
-            outcomes = list(threads.map(run, commands.compiles))
-        except BaseException:
-            compilers.stop()
-            raise
-    if not any(outcome.failed for outcome in outcomes):
-        outcomes.append(run(commands.link))
+    short = short_way(request, shop)
+    attempt = _attempt(short.request if short else request, shop, folder, scratch)
+    if short and not attempt.compiled and not would_fail_anyway(attempt.outcomes, short.library):
+        # Whatever the short way said, the library's own headers have the last word.
+        attempt, short = _attempt(request, shop, folder, scratch), None
+    commands, outcomes = attempt.commands, attempt.outcomes
     if any(outcome.failed for outcome in outcomes):
         raise _failure(request, outcomes, cache)
     for written in (*commands.depfiles, folder / request.output):
         if not written.is_file():
             command = outcomes[-1].command.argv[0]
             raise ToolchainError(f"{command} ended well but did not write {written.name}; is it a C++ compiler?")
-    dependencies = _dependencies(request, commands, outcomes[-1], folder)
+    dependencies = _dependencies(request, attempt, folder, short.header if short else None)
     (folder / LOG).write_text("".join(outcome.stderr for outcome in outcomes), encoding="utf-8")
     remove(scratch)
     return dependencies
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    commands: Commands
+    outcomes: list[Outcome]
+    """Of the compilations, and of the link if they all went well."""
+
+    @property
+    def compiled(self) -> bool:
+        return len(self.outcomes) > len(self.commands.compiles)
+
+
+def _attempt(request: BuildRequest, shop: Workshop, folder: Path, scratch: Path) -> _Attempt:
+    commands = shop.toolchain.commands(request, folder)
+    for path, text in commands.texts:
+        path.write_text(text, encoding="utf-8")
+
+    def run(command: Command) -> Outcome:
+        return shop.run(command, request.project, scratch)
+
+    with ThreadPoolExecutor(len(commands.compiles)) as threads:
+        try:
+            outcomes = list(threads.map(run, commands.compiles))
+        except BaseException:
+            shop.compilers.stop()
+            raise
+    if not any(outcome.failed for outcome in outcomes):
+        outcomes.append(run(commands.link))
+    return _Attempt(commands, outcomes)
 
 
 def _failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> OpbridgeError:
@@ -61,27 +86,24 @@ def _failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> Op
             return full_disk(cache.root, full.group())
     everything = "\n".join(f"$ {' '.join(one.command.argv)}\n{one.stdout}{one.stderr}" for one in outcomes)
     log = cache.keep(LOG, everything)
-    project = Project(request.project, request.sources, request.include_dirs[:-1])
+    theirs = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
+    project = Project(request.project, request.sources, theirs)
     texts = [explain(outcome, project) for outcome in outcomes if outcome.failed]
     return BuildError("\n\n".join((*texts, f"the whole output: {log}")))
 
 
-def _dependencies(request: BuildRequest, commands: Commands, link: Outcome, folder: Path) -> Dependencies:
-    found = [
-        name for depfile in commands.depfiles for name in _rule_inputs(depfile.read_text(errors="surrogateescape"))
-    ]
+def _dependencies(request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: Path | None) -> Dependencies:
+    besides = [folder, *([request.library.folder] if request.library else ())]
+    depfiles = [(depfile, request.project) for depfile in attempt.commands.depfiles]
+    if precompiled:
+        besides.append(precompiled.parent)
+        depfiles.append((Path(f"{precompiled}.d"), precompiled.parent))
+    files = [path for depfile, origin in depfiles for path in files_read(depfile, origin, besides)]
     # Objects and static libraries become part of the result; a shared library is looked up anew when ours is loaded.
-    found += re.findall(r"^\(?([^()\n]+\.[ao])(?=[)\n])", link.stdout, re.MULTILINE)
-    files = [request.project / name for name in found]
-    outside = [path for path in dict.fromkeys(files) if not path.is_relative_to(folder)]
-    return Dependencies(tuple(outside), tuple(_shadows(request, outside)))
-
-
-def _rule_inputs(rule: str) -> list[str]:
-    """The prerequisites of the one rule in a makefile that a compiler wrote."""
-    _, _, inputs = rule.replace("\\\n", " ").partition(": ")
-    words = re.findall(r"(?:\\[ #\\]|\S)+", inputs)
-    return [re.sub(r"\\([ #\\])", r"\1", word).replace("$$", "$") for word in words]
+    linked = re.findall(r"^\(?([^()\n]+\.[ao])(?=[)\n])", attempt.outcomes[-1].stdout, re.MULTILINE)
+    files += [path for name in linked if not (path := request.project / name).is_relative_to(folder)]
+    shaping = list(dict.fromkeys(files))
+    return Dependencies(tuple(shaping), tuple(_shadows(request, shaping)))
 
 
 def _shadows(request: BuildRequest, files: list[Path]) -> list[Path]:

@@ -17,7 +17,8 @@ _NOTES_SHOWN = 2
 _NOTE_LENGTH = 200
 
 _HEAD = re.compile(
-    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<kind>(?:fatal )?error|warning|note): "
+    r"^(?P<file>[^\s:][^:\n]*?)(?::(?P<line>\d+):(?:(?P<column>\d+):)?|\((?P<nvcc_line>\d+)\):) "
+    r"(?P<kind>(?:fatal )?error|warning|note)(?: #\d+(?:-D)?)?: "
 )
 _CONTEXT = re.compile(r"(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?[:,]?")
 _KILLED = re.compile(
@@ -31,11 +32,18 @@ _MACRO_NOTES = ("in expansion of macro", "in definition of macro", "expanded fro
 _KERNEL_HEADER = "put #include <opbridge/kernel.h> at the top of the file"
 _HINTS = (
     (
-        re.compile(r"fatal error: .?(torch|ATen|c10|pybind11)/"),
-        "PyTorch extensions are not available in this version: write the kernel on opbridge/kernel.h",
+        re.compile(r"fatal error: .?(c10/cuda/impl/cuda_cmake_macros|cublas|cublasLt|cufft|cusolverDn|cusparse)\.h"),
+        "PyTorch's CUDA headers need a PyTorch built with CUDA, and the whole CUDA toolkit; tensors alone do not: "
+        "include <torch/extension.h>, and ms_ext.h for torch_stream_guard",
     ),
+    (
+        re.compile(r"fatal error: .?(torch|ATen|c10|pybind11)/"),
+        "install PyTorch where opbridge is: pip install torch; its headers are found for a source that includes one "
+        "by a plain #include line",
+    ),
+    (re.compile(r"fatal error: .?Python\.h"), "Python's headers are missing: sudo apt install python3-dev"),
     (re.compile(r"fatal error: .?kernel_operator\.h"), "Ascend C kernels are not available in this version"),
-    (re.compile(r"fatal error: .?(cuda|cuda_runtime)\.h"), "CUDA kernels are not available in this version"),
+    (re.compile(r"fatal error: .?(cuda|cuda_runtime)\.h"), "nvcc has this header: opbridge compile NAME.cu NAME.so"),
     (re.compile(r"fatal error: .?opbridge/"), "what kernels include is <opbridge/kernel.h>"),
     (
         re.compile(r"fatal error: "),
@@ -153,7 +161,7 @@ def _parse(said: str) -> list[_Diagnostic]:
     for line in said.splitlines():
         head = _HEAD.match(line)
         if head:
-            place = _Place(head["file"], int(head["line"]), int(head["column"] or 0))
+            place = _Place(head["file"], int(head["line"] or head["nvcc_line"]), int(head["column"] or 0))
             last = _Diagnostic(head["kind"], place, line[head.end() :], context)
             if last.kind == "note" and found:
                 found[-1].notes.append(last)
@@ -183,7 +191,7 @@ def _render(error: _Diagnostic, place: _Place, project: Project) -> str:
     where = ":".join(str(part) for part in (place.file, place.line, place.column) if part)
     lines = [f"{_bold(where)}: {_red(error.kind)}: {error.message}"]
     if place is error.place:
-        lines += error.excerpt
+        lines += error.excerpt or place.excerpt(project.root)
     else:
         lines += [f"  found in {error.place.file}:{error.place.line}", *place.excerpt(project.root)]
     useful = [
@@ -233,8 +241,10 @@ def _explain_link(about: str, said: str) -> str | None:
     ]
     if not lines:
         return None
+    hidden = any("get_torch_tensors" in symbol for symbol in missing)
     hints = (
-        (missing, "define it in this file, or name the library that has it: export LDFLAGS=-lNAME"),
+        (hidden, "opbridge's ms_ext.h defines it: remove the other ms_ext.h, which is found first"),
+        (missing and not hidden, "define it in this file, or name the library that has it: export LDFLAGS=-lNAME"),
         (libraries, "install the library, or name its folder: export LDFLAGS=-L/the/folder"),
         (twice, "keep one definition, or make it static or inline"),
     )

@@ -25,8 +25,11 @@ from opbridge.toolchains.model import BuildRequest, Command, Commands
 name = "host C++"
 suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++")
 
+PROCESSOR = "OPBRIDGE_MARCH"
+"""The variable that names the processor to build for, where results go to machines that have another one."""
+
 _CANDIDATES = ("g++", "clang++")
-_EXPORTS = "{ global: _ZN2ob*4poolE; _ZGVN2ob*4poolE; local: _Z*; };\n"
+EXPORTS = "{ global: _ZN2ob*4poolE; _ZGVN2ob*4poolE; local: _Z*; };\n"
 
 
 def find() -> tuple[str, ...]:
@@ -48,8 +51,9 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-    flags = (*_environment_words("CXXFLAGS"), *request.flags)
-    native = not request.portable or any(flag.endswith("=native") for flag in flags)
+    own = [flag for source in request.sources for flag in request.flags_for(source)]
+    flags = (*_environment_words("CXXFLAGS"), *_processor_flag(request), *own)
+    native = any(flag.endswith("=native") for flag in flags)
     # Debug information names the project's folder, so then its copies cannot share what is built.
     debug = any(flag.startswith("-g") for flag in flags)
     return (
@@ -66,20 +70,15 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     driver = (*find(), *_environment_words("CXXFLAGS"))
     shared = (
-        *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
-        # As these functions are never replaced from outside, they may be inlined and called directly.
-        "-fno-semantic-interposition",
-        *("-Wall", "-pipe", "-fdiagnostics-color=never"),
+        *_code_generation(request),
         # __FILE__ must not tell one copy of the project from another, for they share what is built.
         *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
-        *(() if request.portable else (_native(),)),
         *(f"-I{path}" for path in request.include_dirs),
         *(f"-D{macro}={value}" if value else f"-D{macro}" for macro, value in request.defines),
-        *request.flags,
     )
     compiles = tuple(
         Command(
-            (*driver, *shared, "-c", str(source), "-o", target, "-MD", "-MF", f"{target}.d"),
+            (*driver, *shared, *request.flags_for(source), *files_of(source, target)),
             f"compiling {source.name}",
         )
         for source, target in zip(request.sources, objects, strict=True)
@@ -95,7 +94,31 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         f"linking {request.output}",
     )
     depfiles = tuple(Path(f"{target}.d") for target in objects)
-    return Commands(compiles, link, depfiles, texts=((exports, _EXPORTS),))
+    return Commands(compiles, link, depfiles, texts=((exports, EXPORTS),))
+
+
+def files_of(source: Path, target: str) -> tuple[str, ...]:
+    """The part of a compilation's command that nvcc has too."""
+    return ("-c", str(source), "-o", target, "-MD", "-MF", f"{target}.d")
+
+
+def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    # Paths and macros of one project have no place in what all of them share.
+    argv = (*find(), *_environment_words("CXXFLAGS"), *_code_generation(request), *request.flags)
+    # Collecting garbage on the way takes g++ longer than having it; clang++ has no such setting, and says so unheard.
+    argv = (*argv, "--param", "ggc-min-heapsize=1000000")
+    files = ("-x", "c++-header", str(header), "-o", f"{target}.gch", "-MD", "-MF", f"{target}.d")
+    return Command((*argv, *files), f"precompiling {target.name}")
+
+
+def _code_generation(request: BuildRequest) -> tuple[str, ...]:
+    return (
+        *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
+        # As these functions are never replaced from outside, they may be inlined and called directly.
+        "-fno-semantic-interposition",
+        *("-Wall", "-pipe", "-fdiagnostics-color=never"),
+        *_processor_flag(request),
+    )
 
 
 def _environment_words(variable: str) -> list[str]:
@@ -106,6 +129,9 @@ def _environment_words(variable: str) -> list[str]:
         raise ToolchainError(f"{variable} is {text!r}, which a shell would not take either: {error}") from None
 
 
-def _native() -> str:
+def _processor_flag(request: BuildRequest) -> tuple[str, ...]:
     """g++ and clang++ agree on a spelling for each architecture, but not across architectures."""
-    return "-mcpu=native" if os.uname().machine in ("aarch64", "arm64") else "-march=native"
+    if request.portable:
+        return ()
+    option = "-mcpu" if os.uname().machine in ("aarch64", "arm64") else "-march"
+    return (f"{option}={os.environ.get(PROCESSOR) or 'native'}",)

@@ -26,8 +26,8 @@ _ENVIRONMENT = (
 )
 
 
-def compiler(command: tuple[str, ...], cache: Cache) -> str:
-    """The executables in the command, and the compiler's version, target and configuration as it tells them.
+def compiler(command: tuple[str, ...], cache: Cache, ask: str = "-v") -> str:
+    """The executables in the command, and the compiler's version, target and configuration as it tells them to `ask`.
 
     The command may begin with a wrapper such as ccache.  The compiler is asked once for each state of the executables.
     """
@@ -35,18 +35,17 @@ def compiler(command: tuple[str, ...], cache: Cache) -> str:
     stamps = "\n".join(
         f"{os.path.realpath(path)} {os.stat(path).st_size} {os.stat(path).st_mtime_ns}" for path in found
     )
-    key = KeyBuilder("compiler").add("command", *command).add("stamps", stamps).key()
-    return f"{stamps}\n{cache.fetch_value(key, lambda: _ask(command)).decode('utf-8', 'replace')}"
+    key = KeyBuilder("compiler").add("command", *command, ask).add("stamps", stamps).key()
+    return f"{stamps}\n{cache.fetch_value(key, lambda: _answer(*command, ask)).decode('utf-8', 'replace')}"
 
 
-def _ask(command: tuple[str, ...]) -> bytes:
+def _answer(*asked: str) -> bytes:
     import subprocess
 
-    asked = [*command, "-v"]
     try:
         answer = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, "LC_ALL": "C"})
     except OSError as error:
-        raise ToolchainError(f"{command[0]} cannot be run: {error.strerror}") from error
+        raise ToolchainError(f"{asked[0]} cannot be run: {error.strerror}") from error
     if answer.returncode != 0:
         said = answer.stderr.decode("utf-8", "replace").strip() or "it said nothing"
         raise ToolchainError(f"the compiler does not work: {' '.join(asked)} exits with {answer.returncode}\n  {said}")

@@ -13,8 +13,40 @@ from opbridge.errors import BuildError
 INCLUDE = Path(__file__).parents[1] / "include"
 """The folder of opbridge's own headers."""
 
+COMPATIBLE = INCLUDE / "compat"
+"""Headers that sources written for another host include by that host's names."""
+
 LOG = "build.log"
 """The file beside a library that holds what its compilers said."""
+
+
+@dataclass(frozen=True)
+class Umbrella:
+    """A shorter way through a library's headers, for sources that need no more of them than most do.
+
+    A source that compiles with it means what it meant without it; one that does not is compiled without it.
+    """
+
+    include_dir: Path
+    """Stands first on the include path, with headers of the library's names that include smaller ones."""
+    header: Path
+    """The one of them to read before the source, precompiled where the compiler can."""
+    name: str
+    """Of the precompiled header, for whoever looks into the cache."""
+    namespaces: tuple[str, ...] = ()
+    """Those that only the library's own headers declare anything in."""
+    flags: tuple[str, ...] = ()
+    """What the headers need of the compiler; a request for the library has them first."""
+
+
+@dataclass(frozen=True)
+class InstalledLibrary:
+    """A library whose headers the sources include."""
+
+    folder: Path
+    identity: tuple[str, ...]
+    """Stands for all files in the folder, which are too many to look at each."""
+    umbrella: Umbrella | None = None
 
 
 @dataclass(frozen=True)
@@ -28,6 +60,8 @@ class BuildRequest:
     defines: tuple[tuple[str, str], ...] = ()
     flags: tuple[str, ...] = ()
     """For the compiler, after all others, so they win; relative paths in them start at `root`."""
+    suffix_flags: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """More of them, for the sources of one suffix alone."""
     link_flags: tuple[str, ...] = ()
     portable: bool = False
     """For any machine of this architecture, not for the processor at hand."""
@@ -35,12 +69,19 @@ class BuildRequest:
     language: str = "c++"
     root: Path | None = None
     """The user's project, by default the folder of the sources: its copies elsewhere share what is built."""
+    library: InstalledLibrary | None = None
 
     def __post_init__(self) -> None:
         if not self.sources:
             raise BuildError(f"nothing to build {self.output} from: expected at least one source file")
         if not self.output or os.path.basename(self.output) != self.output:
             raise BuildError(f"{self.output!r} cannot name a library: expected a file name without a folder")
+
+    def flags_for(self, source: Path) -> tuple[str, ...]:
+        return (
+            *self.flags,
+            *(flag for suffix, flags in self.suffix_flags if suffix == source.suffix for flag in flags),
+        )
 
     @property
     def project(self) -> Path:
@@ -86,6 +127,9 @@ class Toolchain(Protocol):
 
     def commands(self, request: BuildRequest, folder: Path) -> Commands:
         """Builds folder/request.output, with all by-products in folder/scratch; depends on nothing else."""
+
+    def precompile(self, request: BuildRequest, header: Path, target: Path) -> Command | None:
+        """Writes `target`.gch and `target`.d, for the sources of the request; None: this compiler cannot."""
 
 
 @dataclass(frozen=True)

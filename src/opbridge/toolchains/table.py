@@ -8,7 +8,12 @@ from typing import cast
 from opbridge.errors import ToolchainError, did_you_mean
 from opbridge.toolchains.model import Toolchain
 
-TOOLCHAINS: dict[str, str] = {"c++": "opbridge.toolchains.host"}
+TOOLCHAINS: dict[str, str] = {
+    "c++": "opbridge.toolchains.host",
+    "cuda": "opbridge.toolchains.nvcc",
+    "cuda-twin": "opbridge.toolchains.cuda_twin",
+    "ascend-twin": "opbridge.toolchains.ascend_twin",
+}
 
 
 def toolchain_for(language: str) -> Toolchain:

@@ -64,7 +64,11 @@ enum {
   OB_ARG_INTS = 7,    /* v.ints and count */
   OB_ARG_FLOATS = 8,  /* v.floats and count */
   OB_ARG_BOOLS = 9,   /* v.bools and count */
-  OB_ARG_DTYPE = 10   /* v.i: a dtype code */
+  OB_ARG_DTYPE = 10,  /* v.i: a dtype code */
+  /* Lists of lists; v.ints: how many, the length of each, then the values of all, floats as their bits.  count: of all
+     these words. */
+  OB_ARG_INT_ROWS = 11,
+  OB_ARG_FLOAT_ROWS = 12
 };
 
 typedef struct ob_arg {

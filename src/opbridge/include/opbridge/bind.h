@@ -76,7 +76,7 @@ struct Call {
   // The strides, even where the caller has none to tell.
   [[gnu::noinline]] const int64_t* explicit_strides(int32_t i) const {
     if (const int64_t* given = strides(i)) return given;
-    auto* packed = scratch<int64_t>(ndims[i]);
+    auto* packed = table<int64_t>(ndims[i]);
     int64_t stride = 1;
     for (int32_t dim = ndims[i] - 1; dim >= 0; --dim) {
       packed[dim] = stride;

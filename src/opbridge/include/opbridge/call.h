@@ -7,6 +7,13 @@
 
 namespace ob {
 
+// A CUDA stream as CUDA's own functions take it, where the kernel is compiled by nvcc.
+#if defined(__CUDACC__)
+using Stream = cudaStream_t;
+#else
+using Stream = void*;
+#endif
+
 struct Device {
   int32_t type;  // OB_DEVICE_CPU, OB_DEVICE_CUDA or OB_DEVICE_NPU
   int32_t index;
@@ -18,17 +25,24 @@ constexpr size_t kAlignment = 64;
 
 struct ScratchBlock {
   ScratchBlock* next;
+  void* on_device;  // what the block is there to remember; null where it is memory itself
 };
 
 // One C call, or one piece of its parallel work on some thread.
 class Frame {
  public:
-  Frame(const ob_call* host, bool is_piece) : host_(host), is_piece_(is_piece), outer_(current()) { current() = this; }
+  Frame(const ob_call* host, void* stream, bool is_piece)
+      : host_(host), stream_(stream), is_piece_(is_piece), outer_(current()) {
+    current() = this;
+  }
 
   ~Frame() {
     current() = outer_;
     while (blocks_ != nullptr) {
       ScratchBlock* next = blocks_->next;
+#if defined(__CUDACC__)
+      if (blocks_->on_device != nullptr) cudaFreeAsync(blocks_->on_device, stream());
+#endif
       free(blocks_);
       blocks_ = next;
     }
@@ -42,31 +56,57 @@ class Frame {
     return frame;
   }
 
+  // That of the kernel which calls `function`.
+  static Frame& of(const char* function) {
+    if (current() == nullptr) fail_as("%s was called outside a kernel", function);
+    return *current();
+  }
+
   const ob_call* host() const { return host_; }
+  Stream stream() const { return static_cast<Stream>(stream_); }
   bool is_piece() const { return is_piece_; }
 
+  // Memory of the device.  A host's serves one thread, the one that made the call.
   void* scratch(size_t bytes) {
-    // A host's scratch serves one thread, the one that made the call.
+#if defined(__CUDACC__)
+    void* memory = host_ != nullptr ? host_->scratch(host_->host, bytes) : allocate_on_device(bytes);
+#else
     void* memory = host_ != nullptr && !is_piece_ ? host_->scratch(host_->host, bytes) : allocate(bytes);
+#endif
     if (memory == nullptr) fail_as("out of memory: no %zu bytes of scratch", bytes);
+    return memory;
+  }
+
+  // Memory for what is written about the call, which the CPU reads wherever the tensors are.
+  void* table(size_t bytes) {
+    const bool is_scratch = host_ != nullptr && host_->device_type == OB_DEVICE_CPU;
+    void* memory = is_scratch ? scratch(bytes) : allocate(bytes);
+    if (memory == nullptr) fail_as("out of memory: no %zu bytes for the call's arguments", bytes);
     return memory;
   }
 
  private:
   void* allocate(size_t bytes) {
-#if defined(__CUDACC__)
-    fail_as("ob::scratch needs device memory, which only opbridge can hand out; this caller is not opbridge");
-#endif
     if (bytes > SIZE_MAX / 2) return nullptr;
     const size_t rounded = (bytes + 2 * kAlignment - 1) / kAlignment * kAlignment;  // with the block's header in front
     auto* block = static_cast<ScratchBlock*>(aligned_alloc(kAlignment, rounded));
     if (block == nullptr) return nullptr;
-    block->next = blocks_;
+    *block = ScratchBlock{blocks_, nullptr};
     blocks_ = block;
     return reinterpret_cast<char*>(block) + kAlignment;
   }
 
+#if defined(__CUDACC__)
+  // From CUDA's own pool, for a caller that lends none.  Taken and given back in the order of the stream: the CPU never
+  // waits, and a graph that is being captured gets it as two nodes.
+  void* allocate_on_device(size_t bytes) {
+    if (allocate(0) == nullptr) return nullptr;
+    return cudaMallocAsync(&blocks_->on_device, bytes, stream()) == cudaSuccess ? blocks_->on_device : nullptr;
+  }
+#endif
+
   const ob_call* host_;  // null under a foreign host
+  void* stream_;
   bool is_piece_;
   Frame* outer_;
   ScratchBlock* blocks_ = nullptr;
@@ -79,13 +119,15 @@ class Context {
  public:
   Context(const ob_call* host, void* stream, const char* kernel) : host_(host), stream_(stream), kernel_(kernel) {}
 
-  void* stream() const { return stream_; }
+  Stream stream() const { return static_cast<Stream>(stream_); }
   const char* op() const { return host_ ? host_->op : kernel_; }
 
   Device device() const {
     if (host_) return Device{host_->device_type, host_->device_index};
 #if defined(__CUDACC__)
-    return Device{OB_DEVICE_CUDA, 0};
+    int index = 0;
+    cudaGetDevice(&index);
+    return Device{OB_DEVICE_CUDA, index};
 #else
     return Device{OB_DEVICE_CPU, 0};
 #endif
@@ -97,13 +139,19 @@ class Context {
   const char* kernel_;
 };
 
-// Device memory, 64-byte aligned and not initialised.  It lasts until the kernel returns; asked for inside the body of
-// a parallel loop, until that piece of the loop is done.
-inline void* scratch(size_t bytes) {
-  detail::Frame* frame = detail::Frame::current();
-  if (frame == nullptr) detail::fail_as("ob::scratch was called outside a kernel");
-  return frame->scratch(bytes);
+// Memory of the device, 64-byte aligned and not initialised.  It lasts until the kernel returns; asked for inside the
+// body of a parallel loop, until that piece of the loop is done.  On a GPU it lasts for all that the kernel has put on
+// the stream by then: whoever gets it next comes later on the same stream.
+inline void* scratch(size_t bytes) { return detail::Frame::of("ob::scratch").scratch(bytes); }
+
+namespace [[gnu::visibility("hidden")]] detail {
+
+template <class T>
+T* table(int32_t n) {
+  return static_cast<T*>(Frame::current()->table(static_cast<size_t>(n) * sizeof(T)));
 }
+
+}  // namespace detail
 
 template <class T>
 T* scratch(int64_t n) {

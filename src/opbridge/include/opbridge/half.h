@@ -35,6 +35,11 @@ OB_HOST_DEVICE inline uint32_t select(bool condition, uint32_t yes, uint32_t no)
 
 // No path meets a subnormal float, which a thread may be set to flush to zero.
 OB_HOST_DEVICE inline float half_to_float(uint16_t half) {
+#if defined(__CUDA_ARCH__)
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+  return value;
+#else
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fffu) << 13;
   const uint32_t normal = magnitude + ((127u - 15u) << 23);
@@ -43,9 +48,15 @@ OB_HOST_DEVICE inline float half_to_float(uint16_t half) {
   const uint32_t subnormal = bits_as<uint32_t>(bits_as<float>(magnitude + (113u << 23)) - smallest_normal);
   const uint32_t finite = select(magnitude < (1u << 23), subnormal, normal);
   return bits_as<float>(sign | select(magnitude >= (31u << 23), infinite_or_nan, finite));
+#endif
 }
 
 OB_HOST_DEVICE inline uint16_t float_to_half(float value) {
+#if defined(__CUDA_ARCH__)
+  uint16_t half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+  return half;
+#else
   const uint32_t bits = bits_as<uint32_t>(value);
   const uint32_t sign = bits & 0x80000000u;
   const uint32_t magnitude = bits ^ sign;
@@ -56,6 +67,7 @@ OB_HOST_DEVICE inline uint16_t float_to_half(float value) {
   const uint32_t finite = select(magnitude < (113u << 23), subnormal, normal);
   const uint32_t infinite_or_nan = select(magnitude > (255u << 23), 0x7e00u, 0x7c00u);
   return static_cast<uint16_t>(select(magnitude >= (143u << 23), infinite_or_nan, finite) | (sign >> 16));
+#endif
 }
 
 OB_HOST_DEVICE inline float bfloat16_to_float(uint16_t bits) {
@@ -63,10 +75,16 @@ OB_HOST_DEVICE inline float bfloat16_to_float(uint16_t bits) {
 }
 
 OB_HOST_DEVICE inline uint16_t float_to_bfloat16(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint16_t bfloat16;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bfloat16) : "f"(value));
+  return bfloat16;
+#else
   const uint32_t bits = bits_as<uint32_t>(value);
   const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
   const uint32_t quiet_nan = bits | 0x400000u;
   return static_cast<uint16_t>(select((bits & 0x7fffffffu) > (255u << 23), quiet_nan, rounded) >> 16);
+#endif
 }
 
 }  // namespace detail

@@ -58,6 +58,11 @@ struct Function<R (*)(A...)> {
       return 0;
     } else if constexpr (std::is_same<R, int>::value) {
       return function(Param<std::decay_t<A>>::make(call, slots[slot_of(I)])...);
+#if defined(__CUDACC__)
+    } else if constexpr (std::is_same<R, cudaError_t>::value) {
+      check_cuda(function(Param<std::decay_t<A>>::make(call, slots[slot_of(I)])...), "the kernel returned an error");
+      return 0;
+#endif
     } else {
       const R status = function(Param<std::decay_t<A>>::make(call, slots[slot_of(I)])...);
       if (!status.ok()) fail(status.message());
@@ -208,6 +213,15 @@ struct Export {
   };                                           \
   OB_EXPORT(name, __VA_ARGS__)
 
+// The twin lends the kernel the caller's tensors, as device memory, and tells what its checks have found.
+#if defined(__OPBRIDGE_CUDA_TWIN__)
+#define OB_CALLED_BY_HOST(function, name, nparam, params, ndims, shapes, dtypes, stream, extra) \
+  (static_cast<void>(stream), ob_twin_run_aot(function, name, nparam, params, ndims, shapes, dtypes, extra))
+#else
+#define OB_CALLED_BY_HOST(function, name, nparam, params, ndims, shapes, dtypes, stream, extra) \
+  function(nparam, params, ndims, shapes, dtypes, stream, extra)
+#endif
+
 // The C function gets a name of its own in C++, where `name` is taken by the kernel, and `name` as its symbol.
 #define OB_EXPORT(name, ...)                                                                                           \
   extern "C" {                                                                                                         \
@@ -217,12 +231,16 @@ struct Export {
   __attribute__((visibility("default"))) int ob_call_of_##name(                                                        \
       int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void* stream,                      \
       void* extra) __asm__(OB_STRING(__USER_LABEL_PREFIX__) #name);                                                    \
-  int ob_call_of_##name(int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void* stream,    \
-                        void* extra) {                                                                                 \
+  static int ob_run_##name(int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void* stream, \
+                           void* extra) {                                                                              \
     using Export = ::ob::detail::Export<ob_functions_of_##name, __VA_ARGS__>;                                          \
     ::ob::detail::Slot slots[Export::n_params + 1];                                                                    \
     return ::ob::detail::run<Export::kernel>(#name, name##_ob_signature, slots, nparam, params, ndims, shapes, dtypes, \
                                              stream, extra);                                                           \
+  }                                                                                                                    \
+  int ob_call_of_##name(int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void* stream,    \
+                        void* extra) {                                                                                 \
+    return OB_CALLED_BY_HOST(ob_run_##name, #name, nparam, params, ndims, shapes, dtypes, stream, extra);              \
   }                                                                                                                    \
   }
 

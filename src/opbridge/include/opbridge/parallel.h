@@ -41,7 +41,7 @@ struct Loop {
 inline void run_piece(void* state, int64_t begin, int64_t end) {
   Loop& loop = *static_cast<Loop*>(state);
   if (__atomic_load_n(&loop.failed, __ATOMIC_RELAXED)) return;
-  Frame frame(loop.host, true);
+  Frame frame(loop.host, nullptr, true);
   try {
     loop.body(loop.state, begin, end);
   } catch (...) {

@@ -55,7 +55,7 @@ struct Param<List<T>> {
   static_assert(inner.role != OB_PARAM_ATTR, "ob::List holds tensors; numbers come as ob::Ints, ob::Floats, ob::Bools");
 
   static List<T> make(const Call& call, const Slot& slot) {
-    T* items = scratch<T>(slot.count);
+    T* items = table<T>(slot.count);
     for (int32_t i = 0; i < slot.count; ++i) {
       const int32_t at = slot.first + i;
       new (items + i) T(Param<T>::make(call, Slot{nullptr, at, call.missing(at) ? 0 : 1, call.numel(at)}));

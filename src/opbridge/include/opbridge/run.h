@@ -3,11 +3,29 @@
 #define OPBRIDGE_RUN_H
 
 #include <opbridge/bind.h>
+#include <opbridge/foreign.h>
+#if defined(__CUDACC__)
+#include <opbridge/cuda.h>
+#endif
+
+// Null, unless the library is made for MindSpore: then a source beside the kernel's has the definition that counts.
+extern "C" {
+__attribute__((weak, visibility("hidden"))) ob_foreign_lookup ob_find_foreign_call = nullptr;
+}
 
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
-OB_COLD inline int report(const char* kernel, const ob_call* host, const char* what) {
+OB_COLD inline int report(const char* kernel, const ob_call* host, const ob_foreign_call* foreign, const char* what) {
+#if defined(__CUDACC__)
+  cudaGetLastError();  // or the next call would be told of this one's failure
+#endif
+  if (foreign != nullptr) {
+    // MindSpore shows Python what is thrown, and of a return value only the number.
+    Error error;
+    error.print("%s: %s", kernel, what);
+    throw error;
+  }
   if (host != nullptr && host->error != nullptr) {
     snprintf(host->error, host->error_size, "%s: %s", kernel, what);
   } else {
@@ -16,14 +34,22 @@ OB_COLD inline int report(const char* kernel, const ob_call* host, const char* w
   return 1;
 }
 
-// A foreign host's call in opbridge's terms: tensors, inputs first, and no attribute.
-OB_COLD inline void describe_foreign(Call& call, const char** dtypes) {
-  auto* codes = scratch<int32_t>(call.nparam);
-  for (int32_t i = 0; i < call.nparam; ++i) {
-    codes[i] = 0;
-    while (codes[i] < OB_DTYPE_COUNT && strcmp(dtypes[i], DType{codes[i]}.name()) != 0) ++codes[i];
-    if (codes[i] == OB_DTYPE_COUNT) fail_as("params[%d] has the dtype '%s', which no kernel takes", i, dtypes[i]);
-  }
+// MindSpore says "bool" or "bool_", and "none" of what is not there.
+OB_COLD inline int32_t foreign_dtype(const char* name, int32_t param) {
+  if (strcmp(name, "bool_") == 0) return OB_bool;
+  if (strcmp(name, "none") == 0) return -1;
+  int32_t code = 0;
+  while (code < OB_DTYPE_COUNT && strcmp(name, DType{code}.name()) != 0) ++code;
+  if (code == OB_DTYPE_COUNT) fail_as("params[%d] has the dtype '%s', which no kernel takes", param, name);
+  return code;
+}
+
+// A foreign host's call in opbridge's terms: tensors, inputs first, and the attributes where it is MindSpore with a
+// block of them.
+OB_COLD inline void describe_foreign(Call& call, const char** dtypes, const ob_foreign_call* foreign) {
+  if (foreign != nullptr && foreign->error != nullptr) fail_as("%s", foreign->error);
+  auto* codes = table<int32_t>(call.nparam);
+  for (int32_t i = 0; i < call.nparam; ++i) codes[i] = foreign_dtype(dtypes[i], i);
   const Kernel& kernel = call.kernel;
   const ob_param* params = kernel.params;
   const int32_t n_tensors = kernel.n_inputs + kernel.n_outputs;
@@ -31,7 +57,7 @@ OB_COLD inline void describe_foreign(Call& call, const char** dtypes) {
   for (int32_t k = 0; k < n_tensors; ++k) lists += (params[kernel.order[k]].flags & OB_PARAM_LIST) != 0;
   if (lists > 1) fail_as("the kernel takes %d lists of tensors, and the caller cannot say where each ends", lists);
 
-  auto* args = scratch<ob_arg>(kernel.n_inputs + kernel.n_attributes);
+  auto* args = table<ob_arg>(kernel.n_inputs + kernel.n_attributes);
   int32_t first = 0;
   for (int32_t k = 0; k < kernel.n_inputs; ++k) {
     // The one list takes what the other tensors leave.
@@ -40,7 +66,10 @@ OB_COLD inline void describe_foreign(Call& call, const char** dtypes) {
     args[k] = ob_arg{is_list ? OB_ARG_TENSORS : OB_ARG_TENSOR, count, {first}};
     first += count;
   }
-  for (int32_t k = 0; k < kernel.n_attributes; ++k) args[kernel.n_inputs + k] = ob_arg{OB_ARG_NONE, 0, {0}};
+  for (int32_t k = 0; k < kernel.n_attributes; ++k) {
+    const bool given = foreign != nullptr && k < foreign->n_attributes;
+    args[kernel.n_inputs + k] = given ? foreign->attributes[k] : ob_arg{OB_ARG_NONE, 0, {0}};
+  }
   call.args = args;
   call.n_args = kernel.n_inputs + kernel.n_attributes;
   call.n_inputs = first;
@@ -55,16 +84,19 @@ inline const ob_call* opbridge_host(void* extra) {
   return magic == OB_CALL_MAGIC ? static_cast<const ob_call*>(extra) : nullptr;
 }
 
-// Nothing thrown inside gets out of it.
+// Nothing thrown inside gets out of it, unless to MindSpore.
 template <const Kernel& kernel>
 int run(const char* name, const ob_signature& signature, Slot* slots, int nparam, void** params, const int* ndims,
-        int64_t** shapes, const char** dtypes, void* stream, void* extra) noexcept {
+        int64_t** shapes, const char** dtypes, void* stream, void* extra) {
   const ob_call* host = opbridge_host(extra);
   if (host != nullptr && (host->version != OB_ABI_VERSION || host->size < sizeof(ob_call))) {
     // Where such a host looks for a message is unknown.
-    return report(name, nullptr, "built for another opbridge than the one that calls it; build the kernel again");
+    return report(name, nullptr, nullptr,
+                  "built for another opbridge than the one that calls it; build the kernel again");
   }
-  const Frame frame(host, false);
+  const bool made_for_mindspore = host == nullptr && ob_find_foreign_call != nullptr;
+  const ob_foreign_call* foreign = made_for_mindspore ? ob_find_foreign_call(extra) : nullptr;
+  const Frame frame(host, stream, false);
   try {
     Call call{kernel, name, signature, host, nparam, params, ndims, shapes, stream, nullptr, 0, 0, nullptr};
     if (host != nullptr) {
@@ -73,17 +105,20 @@ int run(const char* name, const ob_signature& signature, Slot* slots, int nparam
       call.n_inputs = host->n_inputs;
       call.dtypes = host->dtypes;
     } else {
-      describe_foreign(call, dtypes);
+      describe_foreign(call, dtypes, foreign);
     }
     const int32_t instance = bind<kernel>(call, slots);
     if (kernel.check_dependent != nullptr) kernel.check_dependent(call, slots, instance);
     const int status = kernel.invokers[instance](call, slots);
     if (status != 0) fail_as("the kernel returned %d", status);
+#if defined(__CUDACC__)
+    check_launches();
+#endif
     return 0;
   } catch (const std::exception& error) {
-    return report(name, host, error.what());
+    return report(name, host, foreign, error.what());
   } catch (...) {
-    return report(name, host, "an exception that is no std::exception was thrown");
+    return report(name, host, foreign, "an exception that is no std::exception was thrown");
   }
 }
 

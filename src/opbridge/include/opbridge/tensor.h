@@ -11,7 +11,8 @@ struct strided {};     // any layout; the caller is spared a copy
 
 // Everything about a tensor but the type of its elements.
 //
-// Shape and strides live in host memory: only what carries OB_HOST_DEVICE may be used inside a CUDA kernel.
+// Shape and strides live in host memory: only what carries OB_HOST_DEVICE may be used inside a CUDA kernel, which takes
+// an Accessor for the rest.
 class TensorView {
  public:
   TensorView(void* data, const int64_t* shape, const int64_t* strides, int64_t numel, int32_t ndim, DType dtype)
@@ -109,6 +110,41 @@ struct Out : Tensor<T, Layout> {
 template <class T, class Layout = contiguous>
 struct InOut : Tensor<T, Layout> {
   using Tensor<T, Layout>::Tensor;
+};
+
+// A tensor of a known number of dimensions that has its shape and strides with it, as code on a GPU needs them.  A
+// tensor becomes one where a `__global__` function takes it.
+template <class T, int rank>
+class Accessor {
+ public:
+  template <class Layout>
+  Accessor(const Tensor<T, Layout>& tensor) : data_(tensor.data()) {
+    static_assert(!std::is_same<std::remove_const_t<T>, any>::value, "ob::any has no elements to index");
+    if (tensor.ndim() != rank) fail("expected a tensor of ", rank, " dimensions, got one of shape ", tensor.shape());
+    for (int dim = 0; dim < rank; ++dim) {
+      sizes_[dim] = tensor.size(dim);
+      strides_[dim] = tensor.stride(dim);
+    }
+  }
+
+  OB_HOST_DEVICE T* data() const { return data_; }
+  OB_HOST_DEVICE int64_t size(int dim) const { return sizes_[dim]; }
+  OB_HOST_DEVICE int64_t stride(int dim) const { return strides_[dim]; }
+
+  // Not checked against the shape.
+  template <class... Index>
+  OB_HOST_DEVICE T& operator()(Index... indices) const {
+    static_assert(sizeof...(Index) == rank, "one index for each dimension");
+    int64_t offset = 0;
+    int dim = 0;
+    static_cast<void>(((offset += static_cast<int64_t>(indices) * strides_[dim++]), ...));
+    return data_[offset];
+  }
+
+ private:
+  T* data_;
+  int64_t sizes_[rank];
+  int64_t strides_[rank];
 };
 
 }  // namespace ob

@@ -16,12 +16,13 @@ class Array {
   constexpr Array() = default;
   constexpr Array(const T* data, int64_t size) : data_(data), size_(size) {}
 
-  constexpr const T* data() const { return data_; }
+  // Of the host alone, where the items are: what is constexpr may be called in device code too.
+  const T* data() const { return data_; }
+  const T& operator[](int64_t i) const { return data_[i]; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
   constexpr int64_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
-  constexpr const T& operator[](int64_t i) const { return data_[i]; }
-  constexpr const T* begin() const { return data_; }
-  constexpr const T* end() const { return data_ + size_; }
 
  private:
   const T* data_ = nullptr;
@@ -59,7 +60,7 @@ class String {
   constexpr String() = default;
   constexpr String(const char* data, int64_t size) : data_(data), size_(size) {}
 
-  constexpr const char* data() const { return data_; }  // zero-terminated
+  const char* data() const { return data_; }  // zero-terminated
   constexpr int64_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
 
@@ -81,10 +82,10 @@ class Scalar {
   constexpr Scalar(int64_t value) : integral_(true), i_(value) {}
   constexpr Scalar(double value) : integral_(false), d_(value) {}
 
-  constexpr bool is_integral() const { return integral_; }
+  OB_HOST_DEVICE constexpr bool is_integral() const { return integral_; }
 
   template <class T>
-  constexpr T to() const {
+  OB_HOST_DEVICE constexpr T to() const {
     return integral_ ? static_cast<T>(i_) : static_cast<T>(d_);
   }
 
@@ -103,10 +104,10 @@ class Optional {
   constexpr Optional() : nothing_() {}
   constexpr Optional(T value) : present_(true), value_(value) {}
 
-  constexpr explicit operator bool() const { return present_; }
-  constexpr const T& operator*() const { return value_; }
-  constexpr const T* operator->() const { return &value_; }
-  constexpr T value_or(T otherwise) const { return present_ ? value_ : otherwise; }
+  OB_HOST_DEVICE constexpr explicit operator bool() const { return present_; }
+  OB_HOST_DEVICE constexpr const T& operator*() const { return value_; }
+  OB_HOST_DEVICE constexpr const T* operator->() const { return &value_; }
+  OB_HOST_DEVICE constexpr T value_or(T otherwise) const { return present_ ? value_ : otherwise; }
 
  private:
   bool present_ = false;

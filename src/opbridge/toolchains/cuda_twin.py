@@ -1,0 +1,105 @@
+"""The CUDA twin: the host's C++ compiler for `.cu` sources, with headers and a library of opbridge's own.
+
+Each source is rewritten and compiled by one command (opbridge.twins.cuda.compiling).  The library is built once, by the
+host toolchain; every kernel is linked with it, so that in one process they share the device, its memory and streams.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.toolchains import host
+from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
+from opbridge.twins import cuda
+from opbridge.twins.cuda import for_torch
+
+name = "CUDA twin"
+suffixes = (".cu", *host.suffixes)
+"""Sources beside a .cu that are C++ see the same device."""
+
+CHECKS = "OPBRIDGE_TWIN_CHECKS"
+"""The macro that a request defines to have its kernels checked as they run; where a user's environment says `0`, none
+asks for it."""
+
+_PACKAGES = Path(__file__).parents[2]
+# Isolated, because the user's folder is the current one and may hold modules named like Python's own.
+_DRIVER = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from opbridge.twins.cuda.compiling import main; sys.exit(main(sys.argv[2:]))"
+)
+
+
+def find() -> tuple[str, ...]:
+    return host.find()
+
+
+def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    return host.identity(request, cache)
+
+
+def commands(request: BuildRequest, folder: Path) -> Commands:
+    checks = _has_checks(request)
+    several = (("OPBRIDGE_TWIN_SEVERAL_SOURCES", "1"),) if len(request.sources) > 1 else ()
+    own = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
+    opbridge = tuple(f"-isystem{path}" for path in request.include_dirs if path.is_relative_to(INCLUDE))
+    prepared = replace(
+        request,
+        include_dirs=own,
+        defines=(*(pair for pair in request.defines if pair[0] != CHECKS), *several),
+        flags=(*_flags(request), *opbridge, *request.flags, *(for_torch.PRELUDE if request.library else ())),
+        link_flags=(
+            *cuda.link_flags(checks, runtime()),
+            *(for_torch.link_flags() if request.library and checks else ()),
+            *request.link_flags,
+        ),
+    )
+    plain = host.commands(prepared, folder)
+    return replace(
+        plain,
+        compiles=tuple(map(_rewriting, request.sources, plain.compiles, plain.depfiles)),
+        texts=tuple((path, text.replace("local:", f"local: {cuda.INNER}*;")) for path, text in plain.texts),
+    )
+
+
+def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    return host.precompile(replace(request, flags=(*_flags(request), *request.flags)), header, target)
+
+
+def _flags(request: BuildRequest) -> tuple[str, ...]:
+    before_torch = (f"-isystem{for_torch.INCLUDE}",) if request.library else ()
+    return (*before_torch, *cuda.flags(_has_checks(request), _is_clang()))
+
+
+def _has_checks(request: BuildRequest) -> bool:
+    return any(macro == CHECKS for macro, _ in request.defines)
+
+
+def _is_clang() -> bool:
+    return any("clang" in Path(word).name for word in host.find())
+
+
+def _rewriting(source: Path, command: Command, depfile: Path) -> Command:
+    argv = list(command.argv)
+    at = argv.index("-c")
+    del argv[at : at + 2]
+    folder = depfile.with_suffix("").with_suffix(".rewritten")
+    driver = (sys.executable, "-I", "-c", _DRIVER, str(_PACKAGES))
+    return replace(command, argv=(*driver, str(source), str(folder), str(depfile), *argv))
+
+
+def runtime() -> Path:
+    """The library, built where the cache of this process's environment has not got it."""
+    from opbridge.toolchains.builder import build
+
+    request = BuildRequest(
+        sources=tuple(sorted(cuda.RUNTIME.glob("*.cpp"))),
+        output=cuda.LIBRARY,
+        include_dirs=(cuda.RUNTIME, cuda.INCLUDE),
+        flags=("-g1",),
+        link_flags=("-pthread", "-ldl", f"-Wl,-soname,{cuda.LIBRARY}"),
+        portable=True,
+    )
+    return build(request).path

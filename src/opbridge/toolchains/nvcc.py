@@ -1,0 +1,183 @@
+"""NVIDIA's CUDA compiler: nvcc on PATH, else of CUDA_HOME, of /usr/local/cuda, or of the wheel nvidia-cuda-nvcc.
+
+A library holds code for the architectures that the user names in OPBRIDGE_CUDA_ARCHS, else for the GPUs at hand, else,
+and wherever it is to be portable, for every major one that this nvcc knows; the newest one's also in a form that later
+GPUs translate.  It carries its own copy of the CUDA runtime, which shares the context of whoever loads it; streams come
+from the caller.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.errors import ToolchainError
+from opbridge.toolchains import host
+from opbridge.toolchains.identity import compiler, environment
+from opbridge.toolchains.model import BuildRequest, Command, Commands
+
+name = "CUDA"
+suffixes = (".cu", *host.suffixes)
+"""Sources beside a .cu that are C++ go through nvcc to the host's compiler."""
+
+ARCHITECTURES = "OPBRIDGE_CUDA_ARCHS"
+"""The variable that names what to compile for: "80;90", with or without PyTorch's dots and NVIDIA's `sm_`."""
+
+_HOMES = ("CUDA_HOME", "CUDA_PATH")
+_DEFAULT_HOME = "/usr/local/cuda"
+_ENVIRONMENT = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
+_CHOOSING = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code")
+# What extensions of PyTorch are compiled with, and the twin takes without being told.
+_LANGUAGE = ("--extended-lambda", "--expt-relaxed-constexpr")
+_SMI_SECONDS = 10
+
+
+def find() -> tuple[str, ...]:
+    homes = [os.environ[variable] for variable in _HOMES if os.environ.get(variable)]
+    for candidate in ("nvcc", *(f"{home}/bin/nvcc" for home in (*homes, _DEFAULT_HOME, *_wheels()))):
+        if executable := shutil.which(candidate):
+            return (executable, "-ccbin", *host.find()[:1])
+    raise ToolchainError(
+        "no CUDA compiler: expected nvcc on PATH, or CUDA_HOME to name the folder of a CUDA toolkit\n"
+        "  install one: pip install nvidia-cuda-nvcc    or: https://developer.nvidia.com/cuda-downloads"
+    )
+
+
+def _wheels() -> list[str]:
+    """The toolkits that NVIDIA's wheels make up, the newest first: site-packages/nvidia/cu13."""
+    from importlib.util import find_spec
+
+    package = find_spec("nvidia")
+    folders = package.submodule_search_locations if package else None
+    return sorted((str(toolkit) for folder in folders or () for toolkit in Path(folder).glob("cu*")), reverse=True)
+
+
+def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    nvcc, _, host_compiler = find()
+    flags = tuple(f"{variable}={os.environ[variable]}" for variable in _ENVIRONMENT if variable in os.environ)
+    return (compiler((nvcc,), cache, ask="--version"), compiler((host_compiler,), cache), *flags, *environment())
+
+
+def commands(request: BuildRequest, folder: Path) -> Commands:
+    scratch = folder / "scratch"
+    exports = scratch / "exports.map"
+    objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
+    shared = (
+        *("-O3", f"-std={request.standard}", "--threads=0", *_LANGUAGE, *_architectures(request)),
+        *(f"-I{path}" for path in request.include_dirs),
+        *(f"-D{macro}={value}" if value else f"-D{macro}" for macro, value in request.defines),
+        *_for_host(
+            "-fPIC",
+            "-fvisibility-inlines-hidden",
+            "-fdiagnostics-color=never",
+            *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
+        ),
+    )
+    driver = (*find(), *shared)
+    compiles = tuple(
+        Command(
+            (*driver, *_spelled(request.flags_for(source)), *host.files_of(source, target)),
+            f"compiling {source.name}",
+        )
+        for source, target in zip(request.sources, objects, strict=True)
+    )
+    own_link_flags = ("-Wl,-z,defs", "-Wl,--trace", f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions")
+    link = Command(
+        (
+            *(*find(), "-shared", *_spelled(own_link_flags)),
+            *("-o", str(folder / request.output), *objects, *_spelled(request.link_flags)),
+        ),
+        f"linking {request.output}",
+    )
+    depfiles = tuple(Path(f"{target}.d") for target in objects)
+    return Commands(compiles, link, depfiles, texts=((exports, host.EXPORTS),))
+
+
+def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    return None
+
+
+def _architectures(request: BuildRequest) -> tuple[str, ...]:
+    flags = [flag for source in request.sources for flag in request.flags_for(source)]
+    if any(flag.partition("=")[0] in _CHOOSING for flag in flags):
+        return ()
+    if named := re.findall(r"[^;,\s]+", os.environ.get(ARCHITECTURES, "")):
+        return _code_for(_as_nvcc_names(named))
+    if not request.portable and (served := _served(_gpus())):
+        return _code_for(served)
+    return ("-arch=all-major",)
+
+
+def _code_for(architectures: Iterable[str]) -> tuple[str, ...]:
+    """The machine code of each, and the newest as PTX; an architecture's own features (90a) are of no use to others."""
+    chosen = sorted(dict.fromkeys(architectures), key=_age)
+    newest = max((name for name in chosen if name.isdigit()), key=_age, default="")
+    kinds = {name: f"sm_{name},compute_{name}" if name == newest else f"sm_{name}" for name in chosen}
+    return tuple(f"-gencode=arch=compute_{name},code=[{kind}]" for name, kind in kinds.items())
+
+
+def _age(architecture: str) -> tuple[int, str]:
+    return int(architecture.rstrip("af")), architecture
+
+
+def _as_nvcc_names(words: Iterable[str]) -> list[str]:
+    known = _known()
+    names = []
+    for word in words:
+        name = word.removeprefix("sm_").removeprefix("compute_").replace(".", "")
+        form = re.fullmatch(r"(\d+)[af]?", name)
+        if form is None or form[1] not in known:
+            raise ToolchainError(
+                f"{ARCHITECTURES} names {word!r}, which {find()[0]} does not know\n"
+                f"  it knows {', '.join(known)}: write some of them, as in {ARCHITECTURES}={';'.join(known[-2:])}"
+            )
+        names.append(name)
+    return names
+
+
+def _served(gpus: Iterable[str]) -> list[str]:
+    """What to compile for these GPUs: a newer one than nvcc knows translates what is for the newest known."""
+    known = _known() if gpus else ()
+    return [gpu if gpu in known else known[-1] for gpu in gpus if gpu in known or _age(gpu) > _age(known[-1])]
+
+
+def _known() -> tuple[str, ...]:
+    """The architectures that this nvcc compiles for, from the oldest to the newest."""
+    answer = compiler(find()[:1], Cache(), ask="--list-gpu-arch")
+    return tuple(sorted(re.findall(r"^compute_(\d+)$", answer, re.MULTILINE), key=_age))
+
+
+@functools.cache
+def _gpus() -> tuple[str, ...]:
+    """The architectures of this machine's GPUs; none where nobody can tell."""
+    import subprocess
+
+    ask = ("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
+    try:
+        said = subprocess.run(ask, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SMI_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    found = re.findall(r"^(\d+)\.(\d)\s*$", said.stdout, re.MULTILINE)
+    return tuple(sorted({major + minor for major, minor in found}, key=_age))
+
+
+def _spelled(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The host compiler's flags in nvcc's spelling, where that differs."""
+    spelled: list[str] = []
+    for flag in flags:
+        if flag.startswith("-Wl,"):
+            spelled += [word for part in flag.split(",")[1:] for word in ("-Xlinker", part)]
+        elif flag.startswith("-f"):
+            spelled += _for_host(flag)
+        else:
+            spelled.append(flag)
+    return tuple(spelled)
+
+
+def _for_host(*flags: str) -> tuple[str, ...]:
+    return tuple(word for flag in flags for word in ("-Xcompiler", flag))

@@ -1,0 +1,54 @@
+"""The PyTorch of this environment, known without importing it."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.errors import ToolchainError
+
+OLDEST = (2, 10)
+
+_VERSION_LINE = re.compile(r"^(\w+)(?:: [\w\[\]]+)? = '([^']*)'", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TorchInstall:
+    folder: Path
+    version: str
+    revision: str
+
+    @classmethod
+    def found(cls) -> TorchInstall:
+        """The PyTorch that `import torch` would import."""
+        install = cls.at_hand()
+        if install is None:
+            raise ToolchainError("torch is not installed; install it with `pip install torch`")
+        return install
+
+    @classmethod
+    def at_hand(cls) -> TorchInstall | None:
+        spec = importlib.util.find_spec("torch")
+        return cls.at(Path(spec.origin).parent) if spec is not None and spec.origin is not None else None
+
+    @classmethod
+    def at(cls, folder: Path) -> TorchInstall:
+        said = dict(_VERSION_LINE.findall((folder / "version.py").read_text()))
+        return cls(folder, said.get("__version__", "0.0"), said.get("git_version", ""))
+
+    @property
+    def include_dirs(self) -> tuple[Path, ...]:
+        include = self.folder / "include"
+        return (include, include / "torch" / "csrc" / "api" / "include")
+
+    @property
+    def lib(self) -> Path:
+        return self.folder / "lib"
+
+    def check_version(self) -> None:
+        numbers = tuple(int(part) for part in self.version.split("+")[0].split(".")[:2])
+        if numbers < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise ToolchainError(f"expected PyTorch {oldest} or newer, got {self.version}; `pip install -U torch`")

@@ -1,0 +1,168 @@
+"""Sources that include PyTorch's headers: they are recognised by their text, and get the flags they need.
+
+`torch/extension.h` brings everything PyTorch has, and takes half a minute to compile.  A kernel that calls operators on
+tensors needs a third of it, one that is bound to Python a little more; both stand in include/slim under its name and
+are precompiled once.  A macro that the source defines before the header could change what the header means, so such a
+source takes the long way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from opbridge.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, Umbrella
+from opbridge.toolchains.torch_install import TorchInstall
+
+EXTENSION_NAME = "TORCH_EXTENSION_NAME"
+"""The macro that names the Python module; a request that defines it is for PyTorch whatever its sources include."""
+
+_SLIM = INCLUDE / "slim"
+_INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
+_TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
+_BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(autograd|wrap_pybind_function)\b")
+_BEYOND_SLIM = re.compile(r"\btorch\s*::\s*(data|jit|load|nn|optim|python|save|serialize)\b")
+_LOOP = re.compile(
+    r"<<<|\b(for|while|goto|do)\b|\bparallel_|\bAT_DISPATCH_|#\s*pragma|\bstd\s*::\s*(transform|accumulate)\b"
+)
+
+_STANDARD_HEADER = re.compile(
+    r"[a-z_]+|(assert|float|inttypes|limits|math|stdbool|stddef|stdint|stdio|stdlib|string)\.h"
+)
+_SLIM_HEADERS = ("torch/extension.h", "torch/torch.h", "torch/all.h", "torch/types.h", "torch/library.h", "ATen/ATen.h")
+"""Those that take long to compile, and most of which the slim ones bring."""
+_HARMLESS_HEADER = re.compile(r"Python\.h|(torch|ATen|c10|pybind11)/.*")
+"""May stand before them: what it defines, PyTorch defines too."""
+
+
+@dataclass(frozen=True)
+class _Text:
+    path: Path
+    text: str
+    """Without its comments."""
+    includes: tuple[tuple[str, Path | None], ...]
+    """The names in its #include lines, and which file of the request's folders each of them is."""
+
+    @property
+    def names_torch(self) -> bool:
+        return any(_TORCH_HEADER.match(name) for name, _ in self.includes)
+
+
+def with_torch(request: BuildRequest) -> BuildRequest:
+    """The request with what PyTorch's headers need, where its sources or headers of theirs include one."""
+    texts = list(_own_texts(request))
+    is_extension = any(macro == EXTENSION_NAME for macro, _ in request.defines)
+    if not is_extension and not any(text.names_torch for text in texts):
+        return request
+    install = TorchInstall.at_hand()
+    if install is None:
+        # The compiler says best which header is missing, for it knows whether the line counts.
+        return request
+    install.check_version()
+    uses_python = is_extension or any(_PYTHON.search(text.text) for text in texts)
+    flags = _compile_flags(install)
+    library = InstalledLibrary(install.folder, _identity(install), _umbrella(request, install, texts, flags))
+    python = ((EXTENSION_NAME, Path(request.output).stem),) if uses_python and not is_extension else ()
+    return replace(
+        request,
+        # What is compiled for PyTorch's own processor-independent binaries can be shared as they are.
+        portable=True,
+        standard="c++20",
+        defines=(*request.defines, *python),
+        flags=(*flags, *_optimization(texts), *request.flags),
+        link_flags=(*_link_flags(install, request.language, uses_python), *request.link_flags),
+        library=library,
+    )
+
+
+def _compile_flags(install: TorchInstall) -> tuple[str, ...]:
+    folders = (*install.include_dirs, sysconfig.get_path("include"))
+    system = [word for folder in folders for word in ("-isystem", str(folder))]
+    return ("-DTORCH_API_INCLUDE_EXTENSION_H", "-ffunction-sections", *system)
+
+
+def _optimization(texts: list[_Text]) -> tuple[str, ...]:
+    """Sources that only call operators run no faster for being optimized, but half of their compilation is that."""
+    return () if any(_LOOP.search(text.text) for text in texts) else ("-O1",)
+
+
+def _link_flags(install: TorchInstall, language: str, uses_python: bool) -> tuple[str, ...]:
+    names = ["torch_cpu", "c10"]
+    if uses_python:
+        names.insert(0, "torch_python")
+    # What registers PyTorch's CUDA kernels is never called by name, so it is linked whether needed or not.
+    cuda = ("torch_cuda", "c10_cuda") if language == "cuda" and (install.lib / "libtorch_cuda.so").is_file() else ()
+    return (
+        f"-L{install.lib}",
+        *(("-Wl,--no-as-needed", *(f"-l{name}" for name in cuda)) if cuda else ()),
+        *(f"-l{name}" for name in names),
+        # The library finds PyTorch where it was built, whoever loads it.
+        f"-Wl,-rpath,{install.lib}",
+        # The headers' unused functions for Python would need Python's symbols, which no library has.
+        "-Wl,--gc-sections",
+        *(("-Wl,-z,undefs",) if uses_python else ()),
+    )
+
+
+def _identity(install: TorchInstall) -> tuple[str, ...]:
+    """Its version, and what a rebuilt PyTorch of the same version would not share."""
+    stamps = [(name, os.stat(install.lib / name)) for name in ("libc10.so", "libtorch_cpu.so")]
+    files = [f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in stamps]
+    return ("torch", install.version, install.revision, *files)
+
+
+def _umbrella(
+    request: BuildRequest, install: TorchInstall, texts: list[_Text], flags: tuple[str, ...]
+) -> Umbrella | None:
+    """The short way, unless it is plain that some source could not go it."""
+    if any(_BEYOND_SLIM.search(text.text) for text in texts):
+        return None
+    if not all(_begins_plainly(text) for text in texts if text.path in request.sources):
+        return None
+    kind = "python" if any(_BINDINGS.search(text.text) for text in texts) else "tensors"
+    folder = _SLIM / kind
+    name = f"torch-{install.version}-{kind}.h"
+    return Umbrella(folder, folder / "torch" / "extension.h", name, ("torch", "at", "c10"), flags)
+
+
+def _begins_plainly(text: _Text) -> bool:
+    """Whether nothing that could change the first of PyTorch's large headers stands before it."""
+    for line in text.text.splitlines():
+        if not line.strip():
+            continue
+        include = _INCLUDE_LINE.match(line)
+        if include is None:
+            return False
+        name = include[2]
+        if name in _SLIM_HEADERS or (name, COMPATIBLE / name) in text.includes:
+            return True
+        if include[1] != "<" or not (_STANDARD_HEADER.fullmatch(name) or _HARMLESS_HEADER.fullmatch(name)):
+            return False
+    return False
+
+
+def _own_texts(request: BuildRequest) -> Iterator[_Text]:
+    """The sources and, of what they include, the files in the request's folders that are not opbridge's own."""
+    waiting, seen = list(request.sources), set(request.sources)
+    while waiting:
+        path = waiting.pop()
+        text = _COMMENT.sub(" ", path.read_text(encoding="utf-8", errors="replace"))
+        found = {name: _found(name, path.parent, request) for _, name in _INCLUDE_LINE.findall(text)}
+        yield _Text(path, text, tuple(found.items()))
+        for header in found.values():
+            if header is not None and header not in seen:
+                seen.add(header)
+                waiting.append(header)
+
+
+def _found(name: str, beside: Path, request: BuildRequest) -> Path | None:
+    if name.startswith("opbridge/"):
+        return None
+    places = (os.path.normpath(folder / name) for folder in (beside, *request.include_dirs))
+    return next((Path(place) for place in places if os.path.isfile(place)), None)

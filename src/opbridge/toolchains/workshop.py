@@ -1,0 +1,23 @@
+"""What a build works with, from its first command to its last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.toolchains.model import Command, Toolchain
+from opbridge.toolchains.process import Compilers, Outcome
+
+
+@dataclass(frozen=True)
+class Workshop:
+    toolchain: Toolchain
+    cache: Cache
+    progress: Callable[[str], None]
+    compilers: Compilers
+
+    def run(self, command: Command, folder: Path, scratch: Path) -> Outcome:
+        self.progress(command.about)
+        return self.compilers.run(command, folder, scratch)

@@ -1,0 +1,46 @@
+"""The CUDA twin: a `.cu` as it is, compiled by the host's C++ compiler and run on the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opbridge.twins.cuda.sources import INNER, Translation, translate
+
+__all__ = ["INCLUDE", "INNER", "RUNTIME", "Translation", "flags", "link_flags", "translate"]
+
+INCLUDE = Path(__file__).parent / "include"
+"""The folder of the headers that stand for NVIDIA's."""
+
+RUNTIME = Path(__file__).parent / "runtime"
+"""The folder of the library that every kernel is linked with."""
+
+LIBRARY = "libopbridge_cuda_twin.so"
+
+# A GPU has no floating-point traps and no errno, contracts as nvcc does, and its code reads memory as other types.
+_MODEL = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-strict-aliasing")
+_WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-value")
+_INSTRUMENTATION = (
+    "-DOPBRIDGE_TWIN_CHECKS=1",
+    # Of the older format, whose inlined lines addr2line names by the right file.
+    *("-g1", "-gdwarf-4"),
+    # Every access is a call, so these go without stubs.
+    *("-fsanitize=thread,alignment,bounds", "-fno-plt"),
+)
+_INSTRUMENTATION_DETAILS = ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0")
+_REPLACED = ("memcpy", "memmove", "memset")
+
+
+def flags(checks: bool, clang: bool = False) -> tuple[str, ...]:
+    """For the compiler, beside those of any kernel."""
+    # Clang says of each loop over threads that could not become vector code that it did not.
+    plain = (f"-isystem{INCLUDE}", *_MODEL, *_WARNINGS, *(("-Wno-pass-failed",) if clang else ()))
+    if not checks:
+        return plain
+    details = (("-mllvm", f"-{word}") if clang else (f"--param={word}",) for word in _INSTRUMENTATION_DETAILS)
+    return (*plain, *_INSTRUMENTATION, *(word for detail in details for word in detail))
+
+
+def link_flags(checks: bool, runtime: Path) -> tuple[str, ...]:
+    """`runtime` is the library; it is looked for beside the kernel too, so that both can be moved together."""
+    wrapped = tuple(f"-Wl,--wrap={name}" for name in _REPLACED) if checks else ()
+    return (*wrapped, str(runtime), "-Wl,-rpath,$ORIGIN", f"-Wl,-rpath,{runtime.parent}")

@@ -1,0 +1,34 @@
+"""What runs in the place of the compiler: rewrites a source, compiles the result, and says which files it came from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from opbridge.errors import InputError
+from opbridge.twins.common.depfiles import add_dependencies
+from opbridge.twins.cuda.sources import translate
+
+PRELUDE = "cuda_runtime.h"
+"""Included before a source's first line, as by nvcc."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """SOURCE FOLDER DEPFILE COMPILER...: the compiler's command lacks only its input."""
+    source, folder, depfile, *compiler = arguments
+    include_dirs = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
+    try:
+        translation = translate(Path(source), Path(folder), include_dirs)
+    except InputError as error:
+        where = error.where
+        # As a compiler says it, for whoever reads compilers' messages.
+        print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
+        return 1
+    command = [*compiler, "-x", "c++", "-include", PRELUDE, "-c", str(translation.source)]
+    code = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
+    if code == 0:
+        # The compiler has seen the rewritten files and not those of the user.
+        add_dependencies(Path(depfile), translation.read)
+    return code

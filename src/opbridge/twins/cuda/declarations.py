@@ -1,0 +1,87 @@
+"""The names in a C++ declaration, found by its marks alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+
+from opbridge.twins.cuda.tokens import Kind, Token
+
+_CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
+_AOT_CALL = ("int", "void * *", "int *", "int64_t * *", "char * *", "void *", "void *")
+_AOT_FUNCTION = re.compile(
+    r"(?P<name>[^\W\d]\w*) \( " + " , ".join(rf"{re.escape(kind)}(?: [^\W\d]\w*)?" for kind in _AOT_CALL) + r" \)"
+)
+_OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
+
+
+def declared_names(tokens: list[Token], skipped: AbstractSet[str]) -> list[str]:
+    """The variables that a declaration without its semicolon declares.
+
+    A declarator's name is the last word before its extents, its initializer or its end, outside of all brackets.
+    """
+    names: list[str] = []
+    last: str | None = None
+    depth = 0
+    named = False
+    in_class = any(token.text in _CLASS_WORDS for token in tokens)
+    for position, token in enumerate(tokens):
+        text = token.text
+        if text in _OPENERS or _opens_template(tokens, position):
+            depth += 1
+            named = named or (text in ("[", "{") and last is not None)
+        elif text in _CLOSERS or (text == ">" and depth > 0):
+            depth -= 1
+            if text == "}" and in_class:
+                last, named, in_class = None, False, False
+        elif depth == 0:
+            if text == "," and last is not None:
+                names.append(last)
+                named = False
+            elif text == "=":
+                named = True
+            elif token.kind is Kind.NAME and text not in skipped | _CLASS_WORDS and not named:
+                last = text
+    return [*names, last] if last is not None else names
+
+
+def specifiers(tokens: list[Token], name: str) -> str:
+    """What stands before the name in a declaration of dynamic shared memory: its element's type."""
+    kept: list[str] = []
+    skip = 0
+    for position, token in enumerate(tokens):
+        if skip:
+            skip += (token.text == "(") - (token.text == ")")
+            skip = skip if skip > 1 or token.text != ")" else 0
+            continue
+        if token.text == name and _ends(tokens, position):
+            break
+        if token.text in ("__align__", "alignas"):
+            skip = 1
+        elif token.text not in ("extern", "__shared__"):
+            kept.append(token.text)
+    return " ".join(kept)
+
+
+def extents(tokens: list[Token], name: str) -> str:
+    """What stands behind the name: [] and perhaps more."""
+    for position, token in enumerate(tokens):
+        if token.text == name and _ends(tokens, position):
+            return "".join(token.text for token in tokens[position + 1 :])
+    return ""
+
+
+def _ends(tokens: list[Token], position: int) -> bool:
+    return position + 1 == len(tokens) or tokens[position + 1].text == "["
+
+
+def _opens_template(tokens: list[Token], position: int) -> bool:
+    return tokens[position].text == "<" and position > 0 and tokens[position - 1].kind is Kind.NAME
+
+
+def aot_function(tokens: Iterable[Token]) -> str | None:
+    """The name of a function that is defined here, if it has the plain C call."""
+    words = (token.text for token in tokens if token.text not in ("const", "std", "::"))
+    matched = _AOT_FUNCTION.search(" ".join(words))
+    return matched["name"] if matched else None

@@ -1,0 +1,23 @@
+// A function with the plain C call, as a host on the CPU calls it: its tensors stand for device memory meanwhile.
+#ifndef OPBRIDGE_TWIN_AOT_H
+#define OPBRIDGE_TWIN_AOT_H
+
+#include <stdint.h>
+
+extern "C" {
+typedef int (*ob_twin_aot_function)(int, void**, int*, int64_t**, const char**, void*, void*);
+
+// Calls it on the default stream.  A failure, of a CUDA call or found by a check, is told as the host expects it, and
+// the device is as good as new afterwards.
+int ob_twin_run_aot(ob_twin_aot_function function, const char* name, int nparam, void** params, int* ndims,
+                    int64_t** shapes, const char** dtypes, void* extra);
+}
+
+// Exports `name`, which calls `function`.
+#define OPBRIDGE_TWIN_AOT(name, function)                                                                             \
+  extern "C" __attribute__((visibility("default"))) int name(int nparam, void** params, int* ndims, int64_t** shapes, \
+                                                             const char** dtypes, void*, void* extra) {               \
+    return ob_twin_run_aot(function, #name, nparam, params, ndims, shapes, dtypes, extra);                            \
+  }
+
+#endif  // OPBRIDGE_TWIN_AOT_H

@@ -1,0 +1,54 @@
+// CUDA's words that are no C++, and what a compiler for CUDA says of itself.
+#ifndef OPBRIDGE_TWIN_QUALIFIERS_H
+#define OPBRIDGE_TWIN_QUALIFIERS_H
+
+#define __CUDACC__ 1
+#define __NVCC__ 1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 8
+#define __CUDACC_VER_BUILD__ 0
+#define __CUDACC_EXTENDED_LAMBDA__ 1
+#define __CUDACC_RELAXED_CONSTEXPR__ 1
+#define __OPBRIDGE_CUDA_TWIN__ 1
+// __CUDA_ARCH__ is left to the rewriting, which defines it in device code alone.
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __maxnreg__(count)
+#define __noinline__ __attribute__((noinline))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __inline_hint__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __align__(bytes)
+#define __cluster_dims__(...) \
+  _Pragma("GCC error \"thread block clusters: not supported by the CUDA twin, which docs/cuda.md says more about\"")
+#define CUDART_CB
+
+// What stands between the capture and the body of the lambda that a kernel's body becomes.  Clang wants the attribute
+// before the specifier, GCC behind it.
+#ifdef __clang__
+#define OB_TWIN_MUTABLE __attribute__((always_inline)) mutable
+#else
+#define OB_TWIN_MUTABLE mutable __attribute__((always_inline))
+#endif
+#define OPBRIDGE_TWIN_KERNEL                                                      \
+  ([[maybe_unused]] const uint3 threadIdx, [[maybe_unused]] const uint3 blockIdx, \
+   [[maybe_unused]] const dim3 blockDim, [[maybe_unused]] const dim3 gridDim) OB_TWIN_MUTABLE
+// Where the body holds lambdas without a capture or classes, which cannot see its parameters.
+#define OPBRIDGE_TWIN_KERNEL_OF_VARIABLES (uint3, uint3, dim3, dim3) OB_TWIN_MUTABLE
+
+#ifdef OPBRIDGE_TWIN_CHECKS
+#define OPBRIDGE_TWIN_VARIABLE(name, number)                                   \
+  __attribute__((constructor)) static void opbridge_twin_variable_##number() { \
+    ob_twin_variable(&name, sizeof name, #name);                               \
+  }
+#else
+#define OPBRIDGE_TWIN_VARIABLE(name, number)
+#endif
+
+#endif

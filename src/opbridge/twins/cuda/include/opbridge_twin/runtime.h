@@ -1,0 +1,114 @@
+// What compiled kernels and the runtime library call each other by: plain C, one library for the whole process.
+#ifndef OPBRIDGE_TWIN_RUNTIME_H
+#define OPBRIDGE_TWIN_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct CUstream_st* cudaStream_t;
+
+typedef struct {
+  unsigned x, y, z;
+} ob_twin_dim;
+
+// A block as its threads see it.
+typedef struct {
+  ob_twin_dim index;
+  ob_twin_dim block;
+  ob_twin_dim grid;
+  unsigned next;  // the first thread that has not begun, linear in the block
+} ob_twin_block;
+
+// Runs the threads of a block from `next` on, one after the other, and stops behind one that had to wait: by then the
+// fiber belongs to that thread alone, and the rest runs in another.
+typedef void (*ob_twin_body)(const void* arguments, const ob_twin_block* block);
+
+// There is one of each kernel, and of each instance of a template.
+typedef struct {
+  ob_twin_body body;
+  size_t argument_bytes;
+  int checked;
+} ob_twin_kernel;
+
+// Launches -----------------------------------------------------------------------------------------------------------
+
+// Says how the calling thread's next launch is to be; a kernel's function is that launch.
+void ob_twin_configure(ob_twin_dim grid, ob_twin_dim block, size_t shared_bytes, cudaStream_t stream, int cooperative);
+void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* arguments);
+
+void ob_twin_launched(void);
+
+// Between the two a kernel's function does not launch, but says which kernel it is.
+void ob_twin_ask_kernel(void);
+const ob_twin_kernel* ob_twin_asked_kernel(void);
+
+// For threads of a block; `thread` is the caller, linear in the block -------------------------------------------------
+
+// Before each thread of a checked kernel's loop.  0 where the loop is over, because the thread before has had to wait.
+int ob_twin_thread_begins(unsigned x, unsigned y, unsigned z);
+
+// In a checked kernel the runtime keeps them, and may let another thread run wherever the checks look.
+// One instruction away, also in a library that was loaded late.
+#define OB_TWIN_NEAR __attribute__((tls_model("initial-exec")))
+extern __thread ob_twin_dim ob_twin_thread_index OB_TWIN_NEAR;
+extern __thread ob_twin_dim ob_twin_block_index OB_TWIN_NEAR;
+extern __thread ob_twin_dim ob_twin_block_size OB_TWIN_NEAR;
+extern __thread ob_twin_dim ob_twin_grid_size OB_TWIN_NEAR;
+
+// Waits for all threads of the block; the number of those whose predicate is not 0, and of all.
+typedef struct {
+  unsigned agreed;
+  unsigned threads;
+} ob_twin_vote;
+ob_twin_vote ob_twin_barrier(unsigned thread, int predicate);
+
+// Waits for the lanes of the mask that still run; whoever comes last calls `resolve` for all.  It gets what each lane
+// brought, by lane, and which lanes have come.
+typedef void (*ob_twin_resolve)(void* const* brought, unsigned lanes);
+void ob_twin_meet(unsigned thread, unsigned mask, const char* what, void* brought, ob_twin_resolve resolve);
+
+void ob_twin_sync_warp(unsigned thread, unsigned mask);
+
+// Waits until no lane of the warp can run on, and gives the lanes that then wait at the same place.
+unsigned ob_twin_converged(unsigned thread);
+
+void ob_twin_grid_barrier(unsigned thread);
+int ob_twin_is_cooperative(void);
+
+// Lets the block's other threads run, for code that spins.
+void ob_twin_yield_thread(unsigned thread);
+// The same from inside of the checks.
+void ob_twin_yield(void);
+
+// The block's memory for one __shared__ declaration, which `slot` stands for; 0 at first.
+void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char* name);
+void* ob_twin_dynamic_shared(size_t* bytes);
+// Whether memory is the running block's, where no other block and so no other OS thread is.
+int ob_twin_is_shared(const void* memory);
+
+__attribute__((noreturn)) void ob_twin_trap(unsigned thread, const char* why);
+__attribute__((noreturn)) void ob_twin_assert_failed(unsigned thread, const void* where, const char* what,
+                                                     const char* file, int line);
+
+// Ends the block, and the launch with this error.
+__attribute__((noreturn)) void ob_twin_abandon(int error);
+
+// Whether the caller is device code.
+int ob_twin_in_kernel(void);
+
+// For hosts ----------------------------------------------------------------------------------------------------------
+
+// A __device__, __constant__ or __managed__ variable of a module.
+void ob_twin_variable(const void* memory, size_t bytes, const char* name);
+
+// Forgets errors, sticky ones too.
+void ob_twin_clear_errors(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

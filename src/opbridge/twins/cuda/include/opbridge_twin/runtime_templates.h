@@ -1,0 +1,181 @@
+// The C++ side of the runtime API: typed memory, symbols, and functions of kernels.
+#ifndef OPBRIDGE_TWIN_RUNTIME_TEMPLATES_H
+#define OPBRIDGE_TWIN_RUNTIME_TEMPLATES_H
+
+#include <cuda_runtime_api.h>
+#include <opbridge_twin/thread.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// Memory -------------------------------------------------------------------------------------------------------------
+
+template <class T>
+cudaError_t cudaMalloc(T** memory, size_t bytes) {
+  return cudaMalloc(reinterpret_cast<void**>(memory), bytes);
+}
+template <class T>
+cudaError_t cudaMallocManaged(T** memory, size_t bytes, unsigned flags = cudaMemAttachGlobal) {
+  return cudaMallocManaged(reinterpret_cast<void**>(memory), bytes, flags);
+}
+template <class T>
+cudaError_t cudaMallocHost(T** memory, size_t bytes, unsigned flags = cudaHostAllocDefault) {
+  return cudaHostAlloc(reinterpret_cast<void**>(memory), bytes, flags);
+}
+template <class T>
+cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned flags) {
+  return cudaHostAlloc(reinterpret_cast<void**>(memory), bytes, flags);
+}
+template <class T>
+cudaError_t cudaMallocPitch(T** memory, size_t* pitch, size_t width, size_t height) {
+  return cudaMallocPitch(reinterpret_cast<void**>(memory), pitch, width, height);
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaStream_t stream) {
+  return cudaMallocAsync(reinterpret_cast<void**>(memory), bytes, stream);
+}
+template <class T>
+cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
+}
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
+  return cudaEventCreateWithFlags(event, flags);
+}
+
+// Symbols ------------------------------------------------------------------------------------------------------------
+
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                               cudaMemcpyKind = cudaMemcpyHostToDevice) {
+  return ob_twin_copy_symbol(const_cast<void*>(static_cast<const volatile void*>(&symbol)), from, bytes, sizeof(T),
+                             offset, 1);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                    cudaStream_t = nullptr) {
+  return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                 cudaMemcpyKind = cudaMemcpyDeviceToHost) {
+  return ob_twin_copy_symbol(to, const_cast<const void*>(static_cast<const volatile void*>(&symbol)), bytes, sizeof(T),
+                             offset, 0);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                      cudaStream_t = nullptr) {
+  return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+}
+template <class T>
+cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
+  *address = const_cast<void*>(static_cast<const volatile void*>(&symbol));
+  return cudaSuccess;
+}
+template <class Pointer, class T>
+cudaError_t cudaGetSymbolAddress(Pointer** address, const T& symbol) {
+  return cudaGetSymbolAddress(reinterpret_cast<void**>(address), symbol);
+}
+template <class T>
+cudaError_t cudaGetSymbolSize(size_t* bytes, const T&) {
+  *bytes = sizeof(T);
+  return cudaSuccess;
+}
+
+// Kernels ------------------------------------------------------------------------------------------------------------
+
+namespace opbridge_twin {
+
+template <class T>
+struct Anything {
+  alignas(T) unsigned char bytes[sizeof(T)];
+};
+
+// Which kernel a function is.  It is called for the answer, with arguments that nobody looks at.
+template <class... Parameters>
+const ob_twin_kernel* kernel_of(void (*function)(Parameters...)) {
+  if (function == nullptr) return nullptr;
+  std::tuple<Anything<std::decay_t<Parameters>>...> blank{};
+  ob_twin_ask_kernel();
+  std::apply([&](auto&... each) { function(reinterpret_cast<std::decay_t<Parameters>&>(each)...); }, blank);
+  return ob_twin_asked_kernel();
+}
+
+template <class... Parameters, std::size_t... I>
+void call(void (*function)(Parameters...), void** arguments, std::index_sequence<I...>) {
+  function(*static_cast<std::decay_t<Parameters>*>(arguments[I])...);
+}
+
+template <class... Parameters>
+cudaError_t launch_by_pointer(void (*function)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                              size_t shared_bytes, cudaStream_t stream, bool cooperative) {
+  if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+  ob_twin_configure(plain(grid), plain(block), shared_bytes, stream, cooperative);
+  call(function, arguments, std::index_sequence_for<Parameters...>());
+  return cudaPeekAtLastError();
+}
+
+}  // namespace opbridge_twin
+
+template <class... P>
+cudaError_t cudaLaunchKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments, size_t shared_bytes = 0,
+                             cudaStream_t stream = nullptr) {
+  return opbridge_twin::launch_by_pointer(function, grid, block, arguments, shared_bytes, stream, false);
+}
+template <class... P>
+cudaError_t cudaLaunchCooperativeKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  return opbridge_twin::launch_by_pointer(function, grid, block, arguments, shared_bytes, stream, true);
+}
+
+template <class... P>
+cudaError_t cudaFuncSetAttribute(void (*function)(P...), cudaFuncAttribute attribute, int value) {
+  return ob_twin_function_set(opbridge_twin::kernel_of(function), attribute, value);
+}
+template <class... P>
+cudaError_t cudaFuncSetCacheConfig(void (*)(P...), cudaFuncCache) {
+  return cudaSuccess;
+}
+template <class... P>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*function)(P...)) {
+  return ob_twin_function_get(attributes, opbridge_twin::kernel_of(function));
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*function)(P...), int block_threads,
+                                                          size_t shared_bytes) {
+  return ob_twin_occupancy(blocks, opbridge_twin::kernel_of(function), block_threads, shared_bytes);
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void (*function)(P...),
+                                                                   int block_threads, size_t shared_bytes, unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_threads, shared_bytes);
+}
+template <class SharedBytes, class... P>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int* block_threads, void (*function)(P...),
+                                                           SharedBytes shared_bytes, int limit = 0) {
+  int best = 0;
+  for (int threads = 32; threads <= (limit > 0 ? std::min(limit, 1024) : 1024); threads += 32) {
+    int blocks = 0;
+    const cudaError_t error =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_bytes(threads));
+    if (error != cudaSuccess) return error;
+    if (blocks * threads < best) continue;
+    best = blocks * threads;
+    *block_threads = threads;
+    *least_grid = blocks;
+  }
+  int processors = 0;
+  const cudaError_t error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+  *least_grid *= processors;
+  return error;
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid, int* block_threads, void (*function)(P...),
+                                               size_t shared_bytes = 0, int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+      least_grid, block_threads, function, [shared_bytes](int) { return shared_bytes; }, limit);
+}
+
+#endif

@@ -1,0 +1,204 @@
+// Who a thread is, and how a kernel's function becomes a launch.
+//
+// The rewritten `__global__ void k(int n) { body }` is `void k(int n) { launch(name, [=](threadIdx, ...) { body }); }`,
+// and `k<<<grid, block>>>(n)` is `(configure(grid, block), k(n))`: the language itself converts arguments, deduces
+// template parameters and chooses overloads.  In a kernel threadIdx and its kin are parameters, for the compiler to
+// keep in registers; the variables of these names are for the functions it calls.
+#ifndef OPBRIDGE_TWIN_THREAD_H
+#define OPBRIDGE_TWIN_THREAD_H
+
+#include <opbridge_twin/runtime.h>
+#include <vector_types.h>
+
+#define OB_TWIN_INLINE inline __attribute__((always_inline))
+
+#ifdef __clang__
+#define OB_TWIN_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define OB_TWIN_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+// For the twin's own work, which the checks are not to take for that of a thread.
+#ifdef OPBRIDGE_TWIN_CHECKS
+#define OB_TWIN_UNSEEN __attribute__((noinline, no_sanitize("thread", "alignment", "bounds")))
+#else
+#define OB_TWIN_UNSEEN
+#endif
+
+#ifdef OPBRIDGE_TWIN_CHECKS
+// The checks may let another thread run at any access to memory, so the runtime keeps these.
+extern "C" {
+extern __thread uint3 threadIdx __asm__("ob_twin_thread_index") OB_TWIN_NEAR;
+extern __thread uint3 blockIdx __asm__("ob_twin_block_index") OB_TWIN_NEAR;
+extern __thread dim3 blockDim __asm__("ob_twin_block_size") OB_TWIN_NEAR;
+extern __thread dim3 gridDim __asm__("ob_twin_grid_size") OB_TWIN_NEAR;
+}
+#define OB_TWIN_STATE static thread_local __attribute__((unused))
+#else
+// A translation unit's own, whose address nobody takes: so the compiler keeps them in registers.  Where several units
+// are linked together they share their inline functions, and therefore must share these.
+#ifdef OPBRIDGE_TWIN_SEVERAL_SOURCES
+#define OB_TWIN_STATE __attribute__((visibility("hidden"))) inline thread_local
+#else
+#define OB_TWIN_STATE static thread_local __attribute__((unused))
+#endif
+OB_TWIN_STATE uint3 threadIdx;
+OB_TWIN_STATE uint3 blockIdx;
+OB_TWIN_STATE dim3 blockDim;
+OB_TWIN_STATE dim3 gridDim;
+#endif
+constexpr int warpSize = 32;
+
+namespace opbridge_twin {
+
+OB_TWIN_INLINE unsigned this_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+
+#ifdef OPBRIDGE_TWIN_CHECKS
+struct Pause {
+  const unsigned thread = this_thread();
+};
+using GridPause = Pause;
+#else
+// The running thread has had to wait, and with that left the loop over the block's threads.
+OB_TWIN_STATE bool left_loop;
+
+// Around a call in which other threads of the block may run.
+class Pause {
+ public:
+  OB_TWIN_INLINE Pause() : x_(threadIdx.x), y_(threadIdx.y), z_(threadIdx.z), thread(this_thread()) {}
+  OB_TWIN_INLINE ~Pause() {
+    threadIdx.x = x_;
+    threadIdx.y = y_;
+    threadIdx.z = z_;
+    left_loop = true;
+  }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  const unsigned x_, y_, z_;
+
+ public:
+  const unsigned thread;
+};
+
+// And other blocks.
+class GridPause : public Pause {
+ public:
+  OB_TWIN_INLINE GridPause() : x_(blockIdx.x), y_(blockIdx.y), z_(blockIdx.z) {}
+  OB_TWIN_INLINE ~GridPause() {
+    blockIdx.x = x_;
+    blockIdx.y = y_;
+    blockIdx.z = z_;
+  }
+
+ private:
+  const unsigned x_, y_, z_;
+};
+#endif
+
+constexpr unsigned kMostThreads = 1024;
+// So many blocks of up to 1024 threads that `blockIdx.x * blockDim.x + threadIdx.x` does not reach 2^31.
+constexpr unsigned kNearBlocks = (1u << 21) - 1;
+
+#ifdef OPBRIDGE_TWIN_CHECKS
+constexpr int kChecked = 1;
+
+// A block's description is the runtime's, where device code has no business.
+OB_TWIN_UNSEEN inline ob_twin_block copy_of(const ob_twin_block* block) { return *block; }
+
+template <class Kernel>
+void run_block(const void* arguments, const ob_twin_block* description) {
+  const Kernel kernel = *static_cast<const Kernel*>(arguments);
+  const ob_twin_block block = copy_of(description);
+  const uint3 index{block.index.x, block.index.y, block.index.z};
+  const dim3 size{block.block.x, block.block.y, block.block.z}, grid{block.grid.x, block.grid.y, block.grid.z};
+  unsigned x = block.next % size.x, y = block.next / size.x % size.y;
+  for (unsigned z = block.next / size.x / size.y; z < size.z; ++z, y = 0) {
+    for (; y < size.y; ++y, x = 0) {
+      for (; x < size.x; ++x) {
+        if (!ob_twin_thread_begins(x, y, z)) return;
+        Kernel own = kernel;
+        own(uint3{x, y, z}, index, size, grid);
+      }
+    }
+  }
+}
+#else
+constexpr int kChecked = 0;
+
+// With `near` the compiler knows that an index made of these does not wrap around, and so that neighbouring threads
+// touch neighbouring elements; without, it would have to gather them one by one.
+template <bool near, class Kernel>
+void run_threads(const Kernel& kernel, const ob_twin_block& block) {
+  const unsigned block_x = block.index.x, width = block.block.x, height = block.block.y, depth = block.block.z;
+  if (near && block_x >= kNearBlocks) __builtin_unreachable();
+  if (width > kMostThreads) __builtin_unreachable();
+  const uint3 index{block_x, block.index.y, block.index.z};
+  const dim3 size{width, height, depth}, grid{block.grid.x, block.grid.y, block.grid.z};
+  blockIdx.x = index.x;
+  blockIdx.y = index.y;
+  blockIdx.z = index.z;
+  blockDim.x = size.x;
+  blockDim.y = size.y;
+  blockDim.z = size.z;
+  gridDim.x = grid.x;
+  gridDim.y = grid.y;
+  gridDim.z = grid.z;
+  left_loop = false;
+  // A copy that no store of the kernel can change.
+  const Kernel arguments = kernel;
+  unsigned x = block.next % width, y = block.next / width % height;
+  for (unsigned z = block.next / width / height; z < depth; ++z, y = 0) {
+    for (; y < height; ++y, x = 0) {
+      // Threads of a block have no order, so nothing that one writes may matter to the next.
+      OB_TWIN_INDEPENDENT
+      for (; x < width; ++x) {
+        threadIdx.x = x;
+        threadIdx.y = y;
+        threadIdx.z = z;
+        Kernel own = arguments;
+        own(uint3{x, y, z}, index, size, grid);
+        if (left_loop) return;
+      }
+    }
+  }
+}
+
+template <class Kernel>
+void run_block(const void* arguments, const ob_twin_block* block) {
+  const Kernel& kernel = *static_cast<const Kernel*>(arguments);
+  if (block->grid.x <= kNearBlocks) {
+    run_threads<true>(kernel, *block);
+  } else {
+    run_threads<false>(kernel, *block);
+  }
+}
+#endif
+
+template <class Kernel>
+void launch(const char* name, const Kernel& kernel) {
+  static const ob_twin_kernel description{run_block<Kernel>, sizeof(Kernel), kChecked};
+#ifdef OPBRIDGE_TWIN_LENDING
+  {
+    const LentTensors lent;
+    ob_twin_launch(&description, name, &kernel);
+  }
+  throw_reports();
+#else
+  ob_twin_launch(&description, name, &kernel);
+#endif
+}
+
+inline ob_twin_dim plain(dim3 d) { return {d.x, d.y, d.z}; }
+
+OB_TWIN_INLINE void configure(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  ob_twin_configure(plain(grid), plain(block), shared_bytes, stream, 0);
+}
+
+// Behind a launch: a function that took no configuration was no kernel, and has run once, on the host.
+OB_TWIN_INLINE void launched() { ob_twin_launched(); }
+
+}  // namespace opbridge_twin
+
+#endif

@@ -1,0 +1,416 @@
+"""Turns CUDA's extensions into C++ that the twin's headers understand; every line stays where it was.
+
+    __global__ void k(int n) { body }     void k(int n) { launch(..., [=]() mutable { body }); }
+    k<<<grid, block>>>(n)                 (configure(grid, block), k(n), launched())
+    __shared__ float t[32];               struct s { float t[32]; }; auto& b = shared<s>(...); auto& t = b.t;
+    extern __shared__ float t[];          auto* const t = dynamic_shared<float[]>();
+
+`__CUDA_ARCH__` is defined in the bodies of device functions and nowhere else: everything is compiled once, so outside
+of them the source has to read as it does in a compiler's pass over the host code.  Whatever stands in a branch that the
+preprocessor drops is harmless, so what the twin lacks becomes an error of the preprocessor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from opbridge.twins.cuda.declarations import aot_function, declared_names, extents, specifiers
+from opbridge.twins.cuda.reader import CLOSERS, PAIRS, Reader
+from opbridge.twins.cuda.refused import refused_header, unsupported
+from opbridge.twins.cuda.tokens import Kind, Token
+
+ARCHITECTURE = "800"
+"""What __CUDA_ARCH__ is: the newest whose every feature outside of PTX the twin has."""
+
+_DEVICE_WORDS = frozenset({"__device__", "__global__"})
+_VARIABLE_WORDS = frozenset({"__device__", "__constant__", "__managed__"})
+_TAKE_KERNELS = frozenset(
+    {
+        "cudaLaunchKernel",
+        "cudaLaunchCooperativeKernel",
+        "cudaFuncSetAttribute",
+        "cudaFuncSetCacheConfig",
+        "cudaFuncGetAttributes",
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+        "cudaOccupancyMaxPotentialBlockSize",
+    }
+)
+_CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
+_KEYWORDS = frozenset({"case", "co_return", "do", "else", "for", "if", "return", "switch", "throw", "while"})
+INCLUDE_LINE = re.compile(r"^[ \t]*#\s*include\s*(?P<name>\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"#\s*(\w*)")
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
+_IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
+
+
+@dataclass
+class Unit:
+    """What the files of one translation unit tell each other."""
+
+    include: Callable[[str], str | None] = lambda name: None
+    """The file to include in the place of a name that is written with its quotes or brackets."""
+    kernel_words: set[str] = field(default_factory=lambda: {"__global__"})
+    """Macros that stand for __global__ too."""
+    device_words: set[str] = field(default_factory=lambda: set(_DEVICE_WORDS))
+    aot_functions: list[str] = field(default_factory=list)
+    """What hosts on the CPU call: the functions with the plain C call."""
+    shared: dict[str, str] = field(default_factory=dict)
+    """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
+    count: int = 0
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+
+def rewrite(source: str, file: str, unit: Unit) -> str:
+    """The C++ for a CUDA source, with as many lines."""
+    return _Rewriter(source, file, unit).run()
+
+
+@dataclass(frozen=True)
+class _Scope:
+    kind: str
+    """namespace, class, function (or a block in one), or initializer."""
+    device: bool = False
+    kernel: bool = False
+    c_linkage: bool = False
+    head: tuple[int, ...] = ()
+    """What stands before it and its brace in a statement that goes on behind it."""
+
+
+class _Rewriter(Reader):
+    def __init__(self, source: str, file: str, unit: Unit, *, line: int = 1, in_macro: bool = False) -> None:
+        super().__init__(source, file, line, directives=not in_macro)
+        self.unit = unit
+        self.in_macro = in_macro
+        self.texts = [token.text for token in self.tokens]
+        self.before: dict[int, str] = {}
+        self.scopes: list[_Scope] = [_Scope("namespace")]
+        self.branches: list[list[_Scope]] = []
+        self.last_device = False
+        self.done = -1
+        """The last token of what has moved elsewhere."""
+        self.head: list[int] = []
+        """The tokens since the last statement ended, without blanks."""
+
+    def run(self) -> str:
+        for index, token in enumerate(self.tokens):
+            if index <= self.done:
+                continue
+            if token.kind is Kind.DIRECTIVE:
+                self._directive(index)
+            elif not token.blank:
+                self._code(index)
+        return "".join(self.before.get(index, "") + text for index, text in enumerate(self.texts))
+
+    # Structure -------------------------------------------------------------------------------------------------------
+
+    def _code(self, index: int) -> None:
+        token = self.tokens[index]
+        text = token.text
+        if token.kind is Kind.NAME:
+            self._name(index)
+        elif text == "<<<" and not self.follows(index, "operator"):
+            self._launch(index)
+        if text == "{":
+            self._open(index)
+        elif text == "}":
+            self._close(index)
+        elif text == ";":
+            self._end_of_statement(index)
+            self.head = []
+        else:
+            self.head.append(index)
+
+    def _open(self, index: int) -> None:
+        scope = self._scope_opened(index)
+        entered = scope.kind == "function" and self.scopes[-1].kind != "function"
+        if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
+            self.unit.aot_functions.append(name)
+        self.scopes.append(scope)
+        inside = "".join(self._shared_used(index)) if scope.device and entered else ""
+        launch = ""
+        if scope.kernel:
+            head = "OPBRIDGE_TWIN_KERNEL_OF_VARIABLES" if self._has_own_scopes(index) else "OPBRIDGE_TWIN_KERNEL"
+            launch = f"{{ ::opbridge_twin::launch(__PRETTY_FUNCTION__, [=]{head} "
+        self.texts[index] = f"{launch}{{{inside}"
+        self.head = []
+
+    def _has_c_linkage(self) -> bool:
+        words = [self.tokens[i].text for i in self.head[:2]]
+        return words == ["extern", '"C"'] or any(scope.c_linkage for scope in self.scopes)
+
+    def _has_own_scopes(self, opened: int) -> bool:
+        """Whether a kernel's body holds lambdas without a capture or classes, to which its parameters are not known."""
+        before = ""
+        for token in self.body(opened):
+            if token.text in ("class", "struct", "union") or (before == "[" and token.text == "]"):
+                return True
+            before = token.text if not token.blank else before
+        return False
+
+    def _scope_opened(self, index: int) -> _Scope:
+        outer, head = self.scopes[-1], (*self.head, index)
+        words = [self.tokens[i].text for i in self.head]
+        device = outer.device or any(word in self.unit.device_words for word in words)
+        outside = _outside_of_brackets(words)
+        is_class = bool(_CLASS_WORDS & set(outside)) and outside[-1] != ")"
+        if outer.kind in ("function", "initializer"):
+            return _Scope("class" if is_class else outer.kind, device, head=head)
+        if "namespace" in outside or (words[:1] == ["extern"] and words[-1].startswith('"')):
+            return _Scope("namespace", c_linkage=words == ["extern", '"C"'])
+        if not words or words[0] == ",":
+            # The body of a constructor, behind the braces of its initializers.
+            return _Scope("function", self.last_device)
+        if "=" in outside and "operator" not in outside:
+            return _Scope("initializer", device, head=head)
+        if is_class:
+            return _Scope("class", head=head)
+        if ")" not in outside:
+            return _Scope("initializer", device, head=head)
+        return _Scope("function", device, kernel=bool(self.unit.kernel_words & set(outside)))
+
+    def _close(self, index: int) -> None:
+        scope = self.scopes.pop() if len(self.scopes) > 1 else self.scopes[0]
+        self.last_device = scope.device
+        if scope.kernel:
+            self.texts[index] = "}); }"
+        # A variable may follow a class, and more of them an initializer.
+        self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
+
+    def _end_of_statement(self, index: int) -> None:
+        words = {self.tokens[i].text for i in self.head}
+        if "__shared__" in words:
+            self._shared(index)
+        elif self.scopes[-1].kind == "namespace" and words & _VARIABLE_WORDS and not words & {"extern", "operator"}:
+            self._variable(index)
+
+    # Constructs ------------------------------------------------------------------------------------------------------
+
+    def _name(self, index: int) -> None:
+        text = self.tokens[index].text
+        device = self.scopes[-1].device
+        if text == "__CUDA_ARCH__" and device:
+            self.texts[index] = ARCHITECTURE
+        elif text in ("asm", "__asm__", "__asm") and (device or self.in_macro):
+            self.before[index] = _error("inline PTX assembly")
+        elif text in _TAKE_KERNELS:
+            self._strip_casts(index)
+
+    def _launch(self, index: int) -> None:
+        close = self._end_of_configuration(index)
+        arguments = self.next(close + 1)
+        if arguments is None or self.tokens[arguments].text != "(":
+            raise self.refusal(index, "expected the kernel's arguments behind >>>")
+        end = self.match(arguments)
+        start = self._start_of_kernel(index)
+        configuration = "".join(self.texts[index + 1 : close - 2])
+        self._erase(index, close)
+        self.done = close
+        refused = _error("launching a kernel from device code") if self.scopes[-1].device else ""
+        self.before[start] = f"{refused}(::opbridge_twin::configure({configuration}), {self.before.get(start, '')}"
+        self.texts[end] += ", ::opbridge_twin::launched())"
+
+    def _end_of_configuration(self, index: int) -> int:
+        depth = 0
+        for i in range(index + 1, len(self.tokens)):
+            text = self.tokens[i].text
+            if text in PAIRS:
+                depth += 1
+            elif text in CLOSERS:
+                depth -= 1
+            if depth < 0 or text == ";":
+                break
+            following = self.next(i + 1)
+            if (
+                depth == 0
+                and [token.text for token in self.tokens[i - 2 : i + 1]] == [">"] * 3
+                and following is not None
+                and self.tokens[following].text == "("
+            ):
+                return i
+        raise self.refusal(index, "expected >>> and the kernel's arguments behind <<<, in the same file and macro")
+
+    def _start_of_kernel(self, index: int) -> int:
+        """The first token of the expression before <<<: a name with qualifiers and template arguments, or a call."""
+        at = self.previous(index - 1)
+        start = index
+        while at is not None:
+            closed = self.tokens[at].text
+            if closed in (")", "]", ">"):
+                start = self.match_back(at)
+                at = self.previous(start - 1)
+                if closed != ")" or (at is not None and (self._is_word(at) or self.tokens[at].text in ("]", ">"))):
+                    continue
+            elif self._is_word(at):
+                start = at
+                at = self.previous(start - 1)
+            else:
+                break
+            if at is not None and self.tokens[at].text == "template":
+                at = self.previous(at - 1)
+            if at is None or self.tokens[at].text not in ("::", "->", "."):
+                break
+            start = at
+            at = self.previous(at - 1)
+        if start == index:
+            raise self.refusal(index, "expected a kernel's name before <<<")
+        return start
+
+    def _is_word(self, index: int) -> bool:
+        token = self.tokens[index]
+        return token.kind is Kind.NAME and token.text not in _KEYWORDS
+
+    def _strip_casts(self, index: int) -> None:
+        """A kernel that is passed as void* has lost its type, which tells what it is."""
+        opened = self.next(index + 1)
+        if opened is None or self.tokens[opened].text != "(":
+            return
+        close = self.match(opened)
+        i: int | None = opened
+        while i is not None and i < close:
+            following = self.next(i + 1)
+            if self.tokens[i].text in ("(", ",") and following is not None and self.tokens[following].text == "(":
+                end = self.match(following)
+                inside = [token.text for token in self.tokens[following + 1 : end] if not token.blank]
+                if sorted(inside) in (["*", "void"], ["*", "const", "void"]):
+                    for k in range(following, end + 1):
+                        self.texts[k] = ""
+            elif following is not None and self.tokens[following].text == "reinterpret_cast":
+                angle = self.next(following + 1)
+                parenthesis = self.match_angle(angle) if angle is not None else None
+                if parenthesis is not None:
+                    for k in range(following, parenthesis + 1):
+                        self.texts[k] = ""
+            i = following
+
+    def _shared(self, end: int) -> None:
+        first = self.head[0]
+        tokens = [self.tokens[i] for i in self.head]
+        names = declared_names(tokens, skipped={"__shared__", "__align__", "alignas", "extern", "static"})
+        if not names:
+            raise self.refusal(first, "expected the name of a variable behind __shared__")
+        if any(token.text == "=" for token in tokens):
+            raise self.refusal(first, "a __shared__ variable cannot be initialized where it is declared")
+        if self.in_macro:
+            raise self.refusal(first, "__shared__ in a macro: declare the variable outside of it")
+        if any(token.text == "extern" for token in tokens):
+            self._dynamic_shared(first, end, tokens, names[0])
+        else:
+            self._static_shared(first, end, names)
+
+    def _dynamic_shared(self, first: int, end: int, tokens: list[Token], name: str) -> None:
+        kind = specifiers(tokens, name) + extents(tokens, name)
+        declaration = f"auto* const {name} = ::opbridge_twin::dynamic_shared<{kind}>();"
+        lines = "".join(self.texts[first : end + 1]).count("\n")
+        self._erase(first, end)
+        if self._in_function():
+            self.texts[first] = declaration + "\n" * lines
+        else:
+            self.texts[first] = "\n" * lines
+            self.unit.shared[name] = declaration
+
+    def _static_shared(self, first: int, end: int, names: list[str]) -> None:
+        number = self.unit.number()
+        kind, block = f"opbridge_twin_shared_{number}", f"opbridge_twin_block_{number}"
+        for i in self.head:
+            if self.tokens[i].text in ("__shared__", "static"):
+                self.texts[i] = ""
+        use = f'auto& {block} = ::opbridge_twin::shared<{kind}>("{", ".join(names)}");'
+        use += "".join(f" auto& {name} = {block}.{name};" for name in names)
+        self.before[first] = f"{self.before.get(first, '')}struct {kind} {{ "
+        self.texts[end] = "; };"
+        if self._in_function():
+            self.texts[end] += " " + use
+        else:
+            self.unit.shared |= dict.fromkeys(names, use)
+
+    def _shared_used(self, opened: int) -> Iterable[str]:
+        """The declarations of the __shared__ variables from outside that a function mentions."""
+        if not self.unit.shared:
+            return []
+        parameters = {self.tokens[i].text for i in self.head}
+        names = {token.text for token in self.body(opened)}
+        used = (text for name, text in self.unit.shared.items() if name in names and name not in parameters)
+        return dict.fromkeys(used)
+
+    def _variable(self, end: int) -> None:
+        """Lets the checks know a variable of device code by its name."""
+        tokens = [self.tokens[i] for i in self.head]
+        outside = _outside_of_brackets([token.text for token in tokens])
+        before_value = outside[: outside.index("=")] if "=" in outside else outside
+        is_function = ")" in before_value and not {"__align__", "alignas"} & set(before_value)
+        if is_function or {"template", "using"} & set(outside):
+            return
+        for name in declared_names(tokens, skipped={*_VARIABLE_WORDS, "__align__", "alignas", "static"}):
+            self.texts[end] += f" OPBRIDGE_TWIN_VARIABLE({name}, {self.unit.number()})"
+
+    # Directives ------------------------------------------------------------------------------------------------------
+
+    def _directive(self, index: int) -> None:
+        text = self.texts[index]
+        found = _DIRECTIVE.match(text)
+        word = found[1] if found else ""
+        if word in ("if", "ifdef", "ifndef"):
+            self.branches.append(list(self.scopes))
+        elif word in ("else", "elif") and self.branches:
+            self.scopes = list(self.branches[-1])
+        elif word == "endif" and self.branches:
+            self.branches.pop()
+        if word in ("if", "elif", "ifdef", "ifndef") and self.scopes[-1].device:
+            text = _IF_DEFINED.sub(lambda m: f"#{m[1]}if{m[3]}{0 if m[2] else 1}", text)
+            self.texts[index] = re.sub(r"\b__CUDA_ARCH__\b", ARCHITECTURE, _DEFINED.sub("1", text))
+        elif word == "include" and (named := INCLUDE_LINE.match(text)):
+            if feature := refused_header(named["name"][1:-1]):
+                self.texts[index] = f"#error {unsupported(feature)}"
+                return
+            if replacement := self.unit.include(named["name"]):
+                self.texts[index] = text[: named.start("name")] + f'"{replacement}"' + text[named.end() :]
+        elif word == "define":
+            self._macro(index)
+
+    def _macro(self, index: int) -> None:
+        text = self.texts[index]
+        found = re.match(r"#\s*define\s+(\w+)(?:\([^)]*\))?", text)
+        if found is None or not re.search(r"<<<|__(?:global|shared|device)__|\b__asm|\basm\b", text):
+            return
+        body = text[found.end() :]
+        words = set(re.findall(r"\w+", body))
+        if words & self.unit.device_words and "{" not in body:
+            # Used where __device__ or __global__ may stand.
+            self.unit.device_words.add(found[1])
+            if words & self.unit.kernel_words:
+                self.unit.kernel_words.add(found[1])
+            return
+        blank = re.sub(r"[^\n]", " ", found.group())
+        inner = _Rewriter(blank + body, self.file, self.unit, line=self.line(index), in_macro=True)
+        inner.scopes = [_Scope("namespace"), self.scopes[-1]] if self._in_function() else [_Scope("namespace")]
+        self.texts[index] = found.group() + inner.run()[len(blank) :]
+
+    def _erase(self, first: int, last: int) -> None:
+        for i in range(first, last + 1):
+            self.texts[i] = ""
+
+    def _in_function(self) -> bool:
+        return any(scope.kind == "function" for scope in self.scopes)
+
+
+def _outside_of_brackets(words: list[str]) -> list[str]:
+    """The words with brackets, but not with what is in them."""
+    outside: list[str] = []
+    depth = 0
+    for position, word in enumerate(words):
+        angle = word == "<" and position > 0 and (words[position - 1].isidentifier() or depth > 0)
+        closes = word in CLOSERS or (word == ">" and depth > 0)
+        depth -= closes
+        if depth == 0:
+            outside.append(word)
+        depth += word in PAIRS or angle
+    return outside
+
+
+def _error(feature: str) -> str:
+    return f'_Pragma("GCC error \\"{unsupported(feature)}\\"") '

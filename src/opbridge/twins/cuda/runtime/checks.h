@@ -1,0 +1,132 @@
+// What the twin's execution layer tells its checks: memory that comes and goes, and what runs at the moment.
+//
+// A module built with checks calls a function before every load and store of its own code (the compiler's
+// instrumentation for data races, without its library).  Those calls carry an address and nothing else; which thread of
+// which block is behind one, and what lies at the address, are known from the calls declared here.
+#ifndef OPBRIDGE_TWIN_CHECKS_H
+#define OPBRIDGE_TWIN_CHECKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+namespace opbridge_twin {
+
+// Given by the execution layer.  The first ends the running block, from whatever depth of a device thread: no exception
+// can do it, because the compiler takes the instrumentation calls for ones that do not throw.  The second lets the
+// block's other threads run, where they can.
+extern "C" __attribute__((noreturn)) void ob_twin_abandon(int cuda_error);
+extern "C" void ob_twin_yield(void);
+
+namespace checks {
+
+enum class Space : uint8_t {
+  device,    // cudaMalloc and its kin: for device code only
+  managed,   // for both
+  pinned,    // host memory that device code may use
+  variable,  // a __device__, __constant__ or __managed__ variable of a module
+  adopted,   // a framework's tensor that stands for device memory during a call
+};
+
+struct Dim {
+  uint32_t x, y, z;
+  uint64_t count() const { return static_cast<uint64_t>(x) * y * z; }
+};
+
+// Memory
+// ---------------------------------------------------------------------------------------------------------------
+
+// The address space that device memory is taken from; host code has no business in it.
+void device_region(const void* begin, size_t bytes);
+
+// `how` is the function, or the variable's or tensor's name; `made_at` is a return address in the code that asked.
+void allocated(Space space, const void* begin, size_t bytes, const char* how, const void* made_at);
+
+// False where `begin` is nothing to be freed, which is then reported.
+bool freed(const void* begin, const char* how, const void* made_at);
+
+// The host copies to, from or fills device memory.  False where it has not that many bytes, which is then reported.
+bool host_access(const void* begin, size_t bytes, bool writes, const char* how, const void* made_at);
+
+// A kernel without checks ran: what it wrote was not seen.
+void unseen_launch();
+
+// Execution
+// ------------------------------------------------------------------------------------------------------------
+
+struct LaunchInfo {
+  const char* kernel;  // as the user wrote it
+  Dim grid;
+  Dim block;
+  const void* made_at;    // a return address at the launch
+  const void* arguments;  // what the kernel's threads may read besides
+  size_t argument_bytes;
+};
+
+class Launch;
+class Block;
+
+struct Waiting {
+  uint32_t linear_thread;
+  const void* at;  // a return address where it waits; null where the thread has ended
+};
+
+Launch* launch_begin(const LaunchInfo& info);
+// The CUDA error that the launch ends with, 0 for none; its report is on its way to the user.
+int launch_end(Launch* launch);
+
+// On the thread that runs the block.  Null where the block is not to run, because an earlier one has failed.
+// `shared` is the whole arena, aligned to its size; `view` is what the execution layer lets the kernel's code look
+// into.
+Block* block_begin(Launch* launch, uint64_t linear_block, const void* shared, size_t shared_bytes,
+                   const void* view = nullptr, size_t view_bytes = 0);
+// The block goes on after another one ran on this thread (grid barriers).
+void block_resumed(Block* block);
+void block_end(Block* block);
+
+// Static and dynamic __shared__ memory of the current block, as its layout becomes known.
+void shared_variable(const void* begin, size_t bytes, const char* name);
+
+// From here on, this thread of the current block runs, on this stack.
+void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes);
+void thread_current(uint32_t linear_thread);  // on the same stack as the one before
+
+void barrier_passed();  // by all threads of the block
+// Before that, where not all of them came to the same call of it: fails where the calls are on different lines.  (One
+// line may be several calls, because compilers copy code.)
+void barriers_meet(const std::vector<Waiting>& threads);
+void warp_synced(uint32_t warp, uint32_t lane_mask);  // __syncwarp and its kin; shuffles order no memory
+void grid_synced(Launch* launch);                     // by all blocks, before the first of them goes on
+void fence();                                         // __threadfence and its kin
+
+// What the execution layer finds itself -------------------------------------------------------------------------------
+
+enum class Failure : uint8_t {
+  divergent_barrier,  // some threads wait at one barrier, others at another or nowhere
+  lane_not_in_mask,   // a _sync function whose mask lacks the calling lane
+  lane_never_comes,   // a _sync function whose mask names lanes that have ended or wait elsewhere
+  shared_memory,      // more __shared__ variables than a block may have
+  trap,               // __trap and assert
+};
+
+// Reports the failure of the current block.  `detail` completes the sentence, for example with the mask.
+[[noreturn]] void fail(Failure failure, const char* detail, const std::vector<Waiting>& threads);
+// The same for a kernel without checks, of whose launch the checks know nothing.
+[[noreturn]] void fail(Failure failure, const char* detail, const std::vector<Waiting>& threads,
+                       const LaunchInfo& launch, uint64_t linear_block);
+
+// A launch that no GPU accepts; `why` is a sentence.
+void bad_launch(const LaunchInfo& info, const char* why);
+// A launch failed and nobody asked for its error.
+void unchecked_error(const char* kernel, const char* error, const void* made_at);
+
+}  // namespace checks
+}  // namespace opbridge_twin
+
+// For a host that hands its tensors to kernels as device memory: for the time of a call, kernels may use these bytes.
+// `name` is what reports call them.
+extern "C" void ob_twin_adopt(const void* begin, size_t bytes, const char* name);
+extern "C" void ob_twin_release(const void* begin);
+
+#endif  // OPBRIDGE_TWIN_CHECKS_H

@@ -1,0 +1,237 @@
+// What one comparison does not decide: what lies at an address, and whether two accesses race.
+#include <algorithm>
+#include <optional>
+
+#include "checks_describe.h"
+#include "checks_launch.h"
+#include "checks_memory.h"
+#include "checks_shadow.h"
+#include "checks_state.h"
+#include "checks_surroundings.h"
+
+namespace opbridge_twin::checks {
+
+namespace {
+
+struct Touch {
+  uintptr_t address;  // of the whole access, for reports
+  size_t bytes;
+  Access access;
+  const void* at;
+  bool shared;
+};
+
+std::string in_words(const Touch& touch) {
+  return access_in_words(touch.access) + " of " + bytes_in_words(touch.bytes);
+}
+
+std::string where_it_lies(const Touch& touch) {
+  if (touch.shared) return hexadecimal(touch.address) + ", " + shared_position_of(touch.address);
+  const std::optional<Allocation> allocation = memory.nearest(touch.address);
+  return hexadecimal(touch.address) + (allocation ? ", " + allocation->position_of(touch.address) : "");
+}
+
+void report_stray_of_shared(const Touch& touch) {
+  Report report = report_here(Kind::out_of_bounds, touch.at, in_words(touch) + " out of bounds of shared memory");
+  report.details.emplace_back("address", hexadecimal(touch.address) + ", " + shared_position_of(touch.address));
+  found(std::move(report));
+}
+
+// An address that no allocation holds, in device code.
+void report_stray(const Touch& touch, uintptr_t stray) {
+  constexpr uintptr_t kNull = 65536;
+  constexpr uintptr_t kNear = 65536;
+  if (stray - worker.shared_begin + kNear < worker.shared_bytes + 2 * kNear) return report_stray_of_shared(touch);
+  if (stray < kNull) {
+    Report report = report_here(Kind::null_pointer, touch.at, in_words(touch) + " through a null pointer");
+    report.details.emplace_back("address", hexadecimal(touch.address));
+    return found(std::move(report));
+  }
+  const std::optional<Allocation> near = memory.nearest(stray);
+  const uintptr_t reach = near ? std::max<uintptr_t>(kNear, near->bytes) : 0;
+  const bool meant = near && stray - near->begin + reach < near->bytes + 2 * reach;
+  Kind kind = Kind::out_of_bounds;
+  std::string what = in_words(touch) + " out of bounds";
+  if (near && near->freed && near->holds(stray)) {
+    kind = Kind::use_after_free;
+    what = in_words(touch) + " of memory that was freed";
+  } else if (!meant && !memory.in_device_region(stray)) {
+    kind = Kind::host_memory;
+    what = in_words(touch) + " of host memory in device code";
+  }
+  Report report = report_here(kind, touch.at, what);
+  if (kind == Kind::host_memory) {
+    report.details.emplace_back("address", hexadecimal(touch.address));
+  } else {
+    report.details.emplace_back("address", where_it_lies(touch));
+  }
+  if (kind == Kind::use_after_free) report.details.emplace_back("freed", place(near->freed_at));
+  found(std::move(report));
+}
+
+// Gives the cell of a first access its value.  False where the address is nobody's business.
+bool admit(const Touch& touch, uintptr_t address) {
+  if (touch.shared) {
+    report_stray_of_shared(touch);
+    return false;
+  }
+  if (memory.admit(address)) return true;
+  if (!is_harmless(address)) report_stray(touch, address);
+  return false;
+}
+
+void report_unset(const Touch& touch) {
+  if (!touch.shared && !memory.first_unset_read(touch.address)) return;
+  Report report =
+      touch.shared ? report_here(Kind::unset_shared, touch.at,
+                                 in_words(touch) + " of shared memory that this block has not written")
+                   : report_here(Kind::unset_global, touch.at, in_words(touch) + " of memory that nobody has written");
+  report.details.emplace_back("address", where_it_lies(touch));
+  found(std::move(report));
+}
+
+std::string other_in_words(Cell cell) {
+  switch (state_of(cell)) {
+    case kWrite:
+      return "write";
+    case kAtomic:
+      return "atomic update";
+    default:
+      return "read";
+  }
+}
+
+// `other_block` is not known where several threads read and this one was the last.
+void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_block) {
+  const Block& block = *worker.block;
+  const char* const what = touch.shared ? "two threads race on shared memory: nothing orders them, and one writes"
+                                        : "two threads race on global memory: nothing orders them, and one writes";
+  Report report = report_here(touch.shared ? Kind::shared_race : Kind::global_race, touch.at, what);
+  const std::string here = place(touch.at);
+  const std::string there = place(site_address(last & kSiteMask));
+  const std::string one = in_words(touch) + " at " + report.details.front().second;
+  std::string other = other_in_words(last) + " at " + there + ", ";
+  bool other_first = false;
+  if (other_block) {
+    const auto thread = static_cast<uint32_t>(thread_of(last));
+    other += thread_in_words(block.launch().info, *other_block, thread);
+    other_first = std::make_pair(*other_block, thread) < std::make_pair(block.linear(), worker.thread());
+  } else {
+    other += "another thread";
+  }
+  report.details = {{"one", other_first ? other : one}, {"other", other_first ? one : other}};
+  report.details.emplace_back("address", where_it_lies(touch));
+  report.same_as = std::min(here, there) + std::max(here, there);
+  found(std::move(report));
+}
+
+enum class Race : uint8_t { none, with_last, with_another };
+
+// Whether this access and those the cell tells of are ordered, or harmless in any order.
+Race race(const Touch& touch, Cell last, bool ordered, bool mine) {
+  const bool other_atomic = state_of(last) == kAtomic;
+  const bool writes = touch.access.writes || state_of(last) == kWrite || other_atomic;
+  if (!writes || (touch.access.atomic && other_atomic)) return Race::none;
+  // In global memory a plain access beside an atomic is common, and fine where the value may be either.
+  if (!touch.shared && (touch.access.atomic || other_atomic)) return Race::none;
+  if (!ordered && !mine) return Race::with_last;
+  if ((last & kManyReaders) == 0) return Race::none;
+  // Others read as well.  Where that cannot have been ordered either, one of them is in the way.
+  if (state_of(last) == kWarpReads) {
+    return mine && clock_of(last) == clock_of(worker.stamp) ? Race::with_another : Race::none;
+  }
+  const bool since_barrier = state_of(last) == kGridReads || last >= worker.barrier_floor();
+  return since_barrier && worker.block->launch().time() == 0 ? Race::with_another : Race::none;
+}
+
+// What a load leaves behind in a cell that tells of this launch (or, in shared memory, of this block).
+Cell after_load(Cell last, Cell mine_now, uint64_t block, bool ordered, bool mine) {
+  const Block& self = *worker.block;
+  const Cell state = state_of(last);
+  if (mine && clock_of(last) == clock_of(worker.stamp) && run_of(last) == run_of(worker.stamp)) return last;
+  if (state == kGridReads) return last;
+  if (state == kWrite) return ordered || mine ? mine_now : last;
+  if (state == kAtomic) return mine_now;
+  if (block != self.linear()) return as_read_by_many(last, kGridReads);
+  if (state == kBlockReads && last >= worker.barrier_floor()) return last;
+  if (ordered || mine) return mine_now;
+  const bool same_warp = thread_of(last) / kWarp == worker.thread() / kWarp;
+  return as_read_by_many(last, same_warp && state != kBlockReads ? kWarpReads : kBlockReads);
+}
+
+// Whether a plain access must not be forgotten because of an atomic: it races with plain ones still to come, and in
+// shared memory with atomics of others.
+bool stays_beside_atomics(Cell last, bool shared, bool ordered, bool mine) {
+  if (shared) return state_of(last) == kWrite && mine && last >= worker.barrier_floor();
+  return mine || !ordered;
+}
+
+void judge(const Touch& touch, Cell* cell) {
+  const Cell last = __atomic_load_n(cell, __ATOMIC_RELAXED);
+  const auto leave = [cell](Cell value) { __atomic_store_n(cell, value, __ATOMIC_RELAXED); };
+  const Access access = touch.access;
+  const State state = access.atomic ? kAtomic : access.writes ? kWrite : kRead;
+  const Cell mine_now = with_state(worker.stamp, state) | site_of(touch.at);
+  Block& block = *worker.block;
+  if (last < worker.launch_floor) {
+    leave(mine_now);
+    if (access.reads && last == kUnset) report_unset(touch);
+    return;
+  }
+  const std::optional<uint64_t> owner = touch.shared ? block.linear() : block.block_of(last);
+  if (!owner) return leave(mine_now);  // of another launch
+  const bool mine = *owner == block.linear() && thread_of(last) == worker.thread();
+  const bool ordered = block.ordered(last, *owner, worker.thread());
+  const Race with = race(touch, last, ordered, mine);
+  if (!access.writes && !access.atomic) {
+    leave(after_load(last, mine_now, *owner, ordered, mine));
+  } else if (!access.atomic || state_of(last) == kAtomic || !stays_beside_atomics(last, touch.shared, ordered, mine)) {
+    leave(mine_now);
+  }
+  if (with != Race::none) report_race(touch, last, with == Race::with_last ? owner : std::nullopt);
+}
+
+void host_code_access(uintptr_t address, size_t bytes, Access access, const void* at) {
+  const bool is_tensor = memory.is_adopted(address);
+  if (!is_tensor && !memory.in_device_region(address)) return;
+  const std::optional<Allocation> allocation = memory.nearest(address);
+  const bool is_open = allocation && allocation->holds(address) && !allocation->freed;
+  if (!is_tensor && is_open && allocation->space != Space::device) return;
+  Report report =
+      report_on_host(Kind::device_memory, at,
+                     access_in_words(access) + " of " + bytes_in_words(bytes) + " of device memory in host code");
+  report.details.emplace_back(
+      "address", hexadecimal(address) + (allocation ? ", " + allocation->position_of(address) : std::string()));
+  deliver(report);
+}
+
+}  // namespace
+
+void slow_access(uintptr_t address, size_t bytes, Access access, const void* at) {
+  const Worker& self = worker;
+  if (self.block == nullptr) return host_code_access(address, bytes, access, at);
+  if (is_out_of_scope(address)) return;
+  const Touch touch{address, bytes, access, at, address - self.shared_begin < self.shared_bytes};
+  const uintptr_t end = address + bytes;
+  for (uintptr_t part = address; part < end;) {
+    const uintptr_t granule = part & ~uintptr_t{3};
+    const uintptr_t stop = std::min(end, granule + 4);
+    Cell* const cell = cell_at(part);
+    if (cell == nullptr || __atomic_load_n(cell, __ATOMIC_RELAXED) == kAsk) {
+      if (!admit(touch, part)) return;
+    }
+    const bool whole = stop - part == 4;
+    if (whole && __atomic_load_n(cell, __ATOMIC_ACQUIRE) != kSplit) {
+      judge(touch, cell);
+    } else {
+      split(granule, cell);
+      for (uintptr_t byte = part; byte < stop; ++byte) {
+        if (__atomic_load_n(byte_cell_at(byte), __ATOMIC_RELAXED) == kAsk && !admit(touch, byte)) return;
+        judge(touch, byte_cell_at(byte));
+      }
+    }
+    part = stop;
+  }
+}
+
+}  // namespace opbridge_twin::checks

@@ -1,0 +1,17 @@
+// Ends a launch that runs for longer than OPBRIDGE_TWIN_TIMEOUT seconds.
+#ifndef OPBRIDGE_TWIN_CHECKS_WATCH_H
+#define OPBRIDGE_TWIN_CHECKS_WATCH_H
+
+namespace opbridge_twin::checks {
+
+class Launch;
+
+void watch(Launch* launch);
+void stop_watching(Launch* launch);
+
+// The calling thread begins or ends to run a block of the launch's.
+void run_is_watched(Launch* launch, bool runs);
+
+}  // namespace opbridge_twin::checks
+
+#endif  // OPBRIDGE_TWIN_CHECKS_WATCH_H

@@ -1,0 +1,158 @@
+#include "launch.h"
+
+#include <opbridge/pool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <new>
+
+#include "device.h"
+#include "state.h"
+#include "worker.h"
+
+namespace opbridge_twin {
+
+namespace {
+
+struct Configuration {
+  ob_twin_dim grid;
+  ob_twin_dim block;
+  size_t shared_bytes;
+  bool cooperative;
+  bool given;
+  const void* made_at;
+};
+
+// What <<<>>> has said and no kernel has taken yet.
+thread_local Configuration configuration{};
+
+thread_local bool asking = false;
+thread_local const ob_twin_kernel* asked = nullptr;
+
+// Why no GPU of the twin's kind runs a launch; null where it does.
+const char* objection(const Configuration& c, const ob_twin_kernel* kernel, cudaError_t& error, char (&text)[256]) {
+  const ob_twin_dim grid = c.grid, block = c.block;
+  error = cudaErrorInvalidConfiguration;
+  const auto say = [&text](const char* format, auto... values) {
+    snprintf(text, sizeof text, format, values...);
+    return text;
+  };
+  if (uint64_t{grid.x} * grid.y * grid.z == 0) {
+    return say("the grid is (%u, %u, %u), and a grid has at least one block", grid.x, grid.y, grid.z);
+  }
+  if (uint64_t{block.x} * block.y * block.z == 0) {
+    return say("the block is (%u, %u, %u), and a block has at least one thread", block.x, block.y, block.z);
+  }
+  if (grid.x > kMostGridX || grid.y > kMostGridYZ || grid.z > kMostGridYZ) {
+    return say("the grid is (%u, %u, %u), and the most are (%u, %u, %u) blocks", grid.x, grid.y, grid.z, kMostGridX,
+               kMostGridYZ, kMostGridYZ);
+  }
+  if (block.x > kMostThreads || block.y > kMostThreads || block.z > kMostBlockZ) {
+    return say("the block is (%u, %u, %u), and the most are (%u, %u, %u) threads", block.x, block.y, block.z,
+               kMostThreads, kMostThreads, kMostBlockZ);
+  }
+  if (uint64_t{block.x} * block.y * block.z > kMostThreads) {
+    return say("the block has %llu threads, and the most are %u",
+               static_cast<unsigned long long>(uint64_t{block.x} * block.y * block.z), kMostThreads);
+  }
+  error = cudaErrorInvalidValue;
+  const size_t most = dynamic_shared_limit(kernel);
+  if (c.shared_bytes > most) {
+    return say(
+        "the launch asks for %zu bytes of dynamic shared memory, and %zu are allowed: "
+        "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to %zu",
+        c.shared_bytes, most, kMostSharedBytes);
+  }
+  error = cudaErrorCooperativeLaunchTooLarge;
+  const uint64_t resident =
+      uint64_t{kMultiprocessors} * blocks_per_multiprocessor(block.x * block.y * block.z, c.shared_bytes);
+  if (c.cooperative && uint64_t{grid.x} * grid.y * grid.z > resident) {
+    return say("a cooperative launch of %llu blocks, and the device holds %llu of this size at a time",
+               static_cast<unsigned long long>(uint64_t{grid.x} * grid.y * grid.z),
+               static_cast<unsigned long long>(resident));
+  }
+  return nullptr;
+}
+
+void run_blocks(void* state, int64_t begin, int64_t end) {
+  Launch& launch = *static_cast<Launch*>(state);
+  try {
+    Worker::mine().run(launch, static_cast<uint64_t>(begin), static_cast<uint64_t>(end));
+  } catch (const std::bad_alloc&) {
+    launch.error = cudaErrorMemoryAllocation;
+  }
+}
+
+void run(Launch& launch) {
+  if (!launch.cooperative) return ob::pool.run(static_cast<int64_t>(launch.blocks()), 1, run_blocks, &launch);
+  try {
+    Worker::mine().run_cooperative(launch);
+  } catch (const std::bad_alloc&) {
+    launch.error = cudaErrorMemoryAllocation;
+  }
+}
+
+checks::Dim dim(ob_twin_dim d) { return {d.x, d.y, d.z}; }
+
+}  // namespace
+
+}  // namespace opbridge_twin
+
+using namespace opbridge_twin;
+
+void ob_twin_configure(ob_twin_dim grid, ob_twin_dim block, size_t shared_bytes, cudaStream_t, int cooperative) {
+  configuration = {grid, block, shared_bytes, cooperative != 0, true, __builtin_return_address(0)};
+}
+
+void ob_twin_launched() {
+  if (!configuration.given) return;
+  configuration = {};
+  fputs(
+      "opbridge CUDA twin: <<<>>> stands behind a function that is not a __global__ function of this source; it ran "
+      "once, on the host\n",
+      stderr);
+  abort();
+}
+
+void ob_twin_ask_kernel() {
+  asking = true;
+  asked = nullptr;
+}
+
+const ob_twin_kernel* ob_twin_asked_kernel() {
+  asking = false;
+  return asked;
+}
+
+void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* arguments) {
+  if (asking) {
+    asked = kernel;
+    return;
+  }
+  const Configuration given = configuration;
+  configuration = {};
+  if (poisoned() != cudaSuccess) return launch_failed(poisoned(), name, given.made_at);
+  const checks::LaunchInfo info{name,          dim(given.grid), dim(given.block),
+                                given.made_at, arguments,       kernel->argument_bytes};
+  cudaError_t error = cudaErrorMissingConfiguration;
+  char text[256];
+  const char* why = given.given ? objection(given, kernel, error, text) : "it was called without <<<grid, block>>>";
+  if (why != nullptr) {
+    checks::bad_launch(info, why);
+    return launch_failed(error, name, given.made_at);
+  }
+  checks::Launch* checked = nullptr;
+  if (kernel->checked) {
+    checked = checks::launch_begin(info);
+  } else {
+    checks::unseen_launch();
+  }
+  Launch launch{kernel, arguments, given.grid, given.block, given.shared_bytes, given.cooperative, info, checked, {0}};
+  run(launch);
+  error = static_cast<cudaError_t>(launch.error.load());
+  if (checked != nullptr) {
+    const int found = checks::launch_end(checked);
+    if (found != 0) error = static_cast<cudaError_t>(found);
+  }
+  if (error != cudaSuccess) poison(error);
+}

@@ -1,0 +1,404 @@
+#include "memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+
+#include "checks.h"
+#include "state.h"
+
+namespace opbridge_twin {
+
+namespace {
+
+using checks::Space;
+
+constexpr size_t kAlignment = 256;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLeastGap = size_t{64} << 10;
+constexpr size_t kMostGap = size_t{1} << 20;
+constexpr size_t kPitch = 512;
+
+size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+size_t page_bytes() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+struct Allocation {
+  size_t bytes;
+  Space space;
+  char* pages;  // that hold it, in the region
+  size_t page_bytes;
+};
+
+// Addresses are taken one after the other, and come back only when all have been used: what was freed stays unreadable,
+// and between two allocations lies memory that nobody may touch.
+class Memory {
+ public:
+  cudaError_t allocate(void** result, size_t bytes, Space space, const char* how, const void* where);
+  cudaError_t free(void* memory, const char* how, const void* where);
+  cudaError_t adopt(void* memory, size_t bytes, const char* how, const void* where);
+  cudaError_t release(void* memory, const char* how, const void* where);
+  // The allocation that an address lies in.
+  bool find(const void* memory, Allocation& found, const char*& begin);
+  size_t available();
+  void free_everything();
+
+ private:
+  bool reserve();
+  char* take(size_t bytes);
+
+  std::mutex guard_;
+  char* region_ = nullptr;
+  size_t region_bytes_ = 0;
+  char* next_ = nullptr;
+  size_t used_ = 0;
+  std::map<const char*, Allocation> live_;
+};
+
+Memory& memory() {
+  static Memory* const one = new Memory;  // its users may outlive any order of destruction
+  return *one;
+}
+
+bool Memory::reserve() {
+  if (region_ != nullptr) return true;
+  // Address space is all it takes, but a process may be limited in that too.
+  for (size_t bytes = size_t{1} << 42; bytes >= size_t{1} << 32; bytes >>= 1) {
+    void* found = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (found == MAP_FAILED) continue;
+    region_ = next_ = static_cast<char*>(found);
+    region_bytes_ = bytes;
+    checks::device_region(region_, region_bytes_);
+    return true;
+  }
+  return false;
+}
+
+// Addresses for so many bytes of pages and the gap behind them; null where there are none left.
+char* Memory::take(size_t bytes) {
+  const size_t gap = bytes < kLeastGap ? kLeastGap : bytes > kMostGap ? kMostGap : bytes;
+  const size_t unit = bytes >= kHugePage ? kHugePage : page_bytes();
+  for (int round = 0; round < 2; ++round) {
+    char* begin = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(next_), unit));
+    while (begin + bytes + gap <= region_ + region_bytes_) {
+      const auto after = live_.upper_bound(begin);
+      const char* blocked = nullptr;
+      if (after != live_.end() && after->second.pages < begin + bytes + gap) {
+        blocked = after->second.pages + after->second.page_bytes;
+      }
+      if (after != live_.begin()) {
+        const Allocation& before = std::prev(after)->second;
+        if (before.pages + before.page_bytes + kLeastGap > begin) blocked = before.pages + before.page_bytes;
+      }
+      if (blocked == nullptr) {
+        next_ = begin + bytes + gap;
+        return begin;
+      }
+      begin = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(blocked) + kLeastGap, unit));
+    }
+    next_ = region_;
+  }
+  return nullptr;
+}
+
+cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const char* how, const void* where) {
+  if (result == nullptr) return noted(cudaErrorInvalidValue);
+  *result = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  if (bytes > available()) return noted(cudaErrorMemoryAllocation);
+  const size_t pages_bytes = round_up(bytes, page_bytes());
+  std::lock_guard<std::mutex> hold(guard_);
+  if (!reserve()) return noted(cudaErrorMemoryAllocation);
+  char* pages = take(pages_bytes);
+  if (pages == nullptr) return noted(cudaErrorMemoryAllocation);
+  if (mprotect(pages, pages_bytes, PROT_READ | PROT_WRITE) != 0) return noted(cudaErrorMemoryAllocation);
+  if (pages_bytes >= kHugePage) madvise(pages, pages_bytes, MADV_HUGEPAGE);
+  // It ends where its pages end, so that what runs over the end is stopped.
+  char* begin = pages + (pages_bytes - round_up(bytes, kAlignment));
+  live_[begin] = {bytes, space, pages, pages_bytes};
+  used_ += pages_bytes;
+  checks::allocated(space, begin, bytes, how, where);
+  *result = begin;
+  return cudaSuccess;
+}
+
+cudaError_t Memory::free(void* begin, const char* how, const void* where) {
+  if (begin == nullptr) return cudaSuccess;
+  std::lock_guard<std::mutex> hold(guard_);
+  if (!checks::freed(begin, how, where)) return noted(cudaErrorInvalidValue);
+  const auto found = live_.find(static_cast<char*>(begin));
+  if (found == live_.end() || found->second.pages == nullptr) return noted(cudaErrorInvalidValue);
+  // The pages go back to the system, the addresses stay taken.
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  mmap(found->second.pages, found->second.page_bytes, PROT_NONE, kFlags, -1, 0);
+  used_ -= found->second.page_bytes;
+  live_.erase(found);
+  return cudaSuccess;
+}
+
+cudaError_t Memory::adopt(void* begin, size_t bytes, const char* how, const void* where) {
+  if (begin == nullptr || bytes == 0) return noted(cudaErrorInvalidValue);
+  std::lock_guard<std::mutex> hold(guard_);
+  if (!live_.emplace(static_cast<char*>(begin), Allocation{bytes, Space::pinned, nullptr, 0}).second) {
+    return noted(cudaErrorHostMemoryAlreadyRegistered);
+  }
+  checks::allocated(Space::pinned, begin, bytes, how, where);
+  return cudaSuccess;
+}
+
+cudaError_t Memory::release(void* begin, const char* how, const void* where) {
+  std::lock_guard<std::mutex> hold(guard_);
+  const auto found = live_.find(static_cast<char*>(begin));
+  if (found == live_.end() || found->second.pages != nullptr) return noted(cudaErrorHostMemoryNotRegistered);
+  checks::freed(begin, how, where);
+  live_.erase(found);
+  return cudaSuccess;
+}
+
+bool Memory::find(const void* address, Allocation& found, const char*& begin) {
+  std::lock_guard<std::mutex> hold(guard_);
+  const auto after = live_.upper_bound(static_cast<const char*>(address));
+  if (after == live_.begin()) return false;
+  const auto [first, allocation] = *std::prev(after);
+  if (static_cast<size_t>(static_cast<const char*>(address) - first) >= allocation.bytes) return false;
+  found = allocation;
+  begin = first;
+  return true;
+}
+
+size_t Memory::available() {
+  std::lock_guard<std::mutex> hold(guard_);
+  const size_t total = total_memory();
+  return used_ < total ? total - used_ : 0;
+}
+
+void Memory::free_everything() {
+  std::lock_guard<std::mutex> hold(guard_);
+  for (const auto& [begin, allocation] : live_) {
+    checks::freed(begin, "cudaDeviceReset", nullptr);
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (allocation.pages != nullptr) mmap(allocation.pages, allocation.page_bytes, PROT_NONE, kFlags, -1, 0);
+  }
+  live_.clear();
+  used_ = 0;
+}
+
+#define OB_TWIN_HERE __builtin_return_address(0)
+
+cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how, const void* where) {
+  OB_TWIN_REQUIRE_DEVICE();
+  if (bytes == 0) return cudaSuccess;
+  if (to == nullptr || from == nullptr) return noted(cudaErrorInvalidValue);
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return noted(cudaErrorInvalidMemcpyDirection);
+  const auto on_device = [](const void* side) {
+    Allocation found;
+    const char* begin;
+    return memory().find(side, found, begin) && found.space == Space::device;
+  };
+  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
+  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
+  if ((to_host && on_device(to)) || (from_host && on_device(from))) return noted(cudaErrorInvalidValue);
+  if (!checks::host_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
+  if (!checks::host_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  memmove(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t fill(void* begin, int value, size_t bytes, const char* how, const void* where) {
+  OB_TWIN_REQUIRE_DEVICE();
+  if (bytes == 0) return cudaSuccess;
+  if (begin == nullptr) return noted(cudaErrorInvalidValue);
+  if (!checks::host_access(begin, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  memset(begin, value, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t pin(void** result, size_t bytes, const char* how, const void* where) {
+  OB_TWIN_REQUIRE_DEVICE();
+  if (result == nullptr) return noted(cudaErrorInvalidValue);
+  *result = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  void* made = nullptr;
+  if (posix_memalign(&made, page_bytes(), bytes) != 0) return noted(cudaErrorMemoryAllocation);
+  *result = made;
+  return memory().adopt(made, bytes, how, where);
+}
+
+}  // namespace
+
+size_t total_memory() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * page_bytes();
+  return bytes;
+}
+
+void free_everything() { memory().free_everything(); }
+
+}  // namespace opbridge_twin
+
+using namespace opbridge_twin;
+
+cudaError_t cudaMalloc(void** result, size_t bytes) {
+  OB_TWIN_REQUIRE_DEVICE();
+  return memory().allocate(result, bytes, Space::device, "cudaMalloc", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMallocAsync(void** result, size_t bytes, cudaStream_t) {
+  OB_TWIN_REQUIRE_DEVICE();
+  return memory().allocate(result, bytes, Space::device, "cudaMallocAsync", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMallocManaged(void** result, size_t bytes, unsigned) {
+  OB_TWIN_REQUIRE_DEVICE();
+  if (bytes == 0) return noted(cudaErrorInvalidValue);
+  return memory().allocate(result, bytes, Space::managed, "cudaMallocManaged", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMallocPitch(void** result, size_t* pitch, size_t width, size_t height) {
+  OB_TWIN_REQUIRE_DEVICE();
+  if (pitch == nullptr) return noted(cudaErrorInvalidValue);
+  *pitch = round_up(width, kPitch);
+  return memory().allocate(result, *pitch * height, Space::device, "cudaMallocPitch", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMallocHost(void** result, size_t bytes) { return pin(result, bytes, "cudaMallocHost", OB_TWIN_HERE); }
+
+cudaError_t cudaHostAlloc(void** result, size_t bytes, unsigned) {
+  return pin(result, bytes, "cudaHostAlloc", OB_TWIN_HERE);
+}
+
+cudaError_t cudaFree(void* begin) {
+  OB_TWIN_REQUIRE_DEVICE();
+  return memory().free(begin, "cudaFree", OB_TWIN_HERE);
+}
+
+cudaError_t cudaFreeAsync(void* begin, cudaStream_t) {
+  OB_TWIN_REQUIRE_DEVICE();
+  return memory().free(begin, "cudaFreeAsync", OB_TWIN_HERE);
+}
+
+cudaError_t cudaFreeHost(void* begin) {
+  if (begin == nullptr) return cudaSuccess;
+  const cudaError_t error = memory().release(begin, "cudaFreeHost", OB_TWIN_HERE);
+  if (error == cudaSuccess) ::free(begin);
+  return error == cudaSuccess ? error : noted(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaHostRegister(void* begin, size_t bytes, unsigned) {
+  return memory().adopt(begin, bytes, "cudaHostRegister", OB_TWIN_HERE);
+}
+
+cudaError_t cudaHostUnregister(void* begin) { return memory().release(begin, "cudaHostUnregister", OB_TWIN_HERE); }
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  Allocation found;
+  const char* begin;
+  if (device == nullptr || !memory().find(host, found, begin)) return noted(cudaErrorInvalidValue);
+  *device = host;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
+  OB_TWIN_REQUIRE_DEVICE();
+  if (available == nullptr || total == nullptr) return noted(cudaErrorInvalidValue);
+  *available = memory().available();
+  *total = total_memory();
+  return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
+  if (attributes == nullptr) return noted(cudaErrorInvalidValue);
+  *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, nullptr};
+  Allocation found;
+  const char* begin;
+  if (!memory().find(address, found, begin)) return cudaSuccess;
+  void* same = const_cast<void*>(address);
+  attributes->type = found.space == Space::managed  ? cudaMemoryTypeManaged
+                     : found.space == Space::pinned ? cudaMemoryTypeHost
+                                                    : cudaMemoryTypeDevice;
+  attributes->device = 0;
+  attributes->devicePointer = same;
+  attributes->hostPointer = found.space == Space::device ? nullptr : same;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  report_unchecked_launch();
+  return copy(to, from, bytes, kind, "cudaMemcpy", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  return copy(to, from, bytes, kind, "cudaMemcpyAsync", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
+  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeer", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t) {
+  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                         cudaMemcpyKind kind) {
+  if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
+  for (size_t row = 0; row < height; ++row) {
+    const cudaError_t error =
+        copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, kind,
+             "cudaMemcpy2D", OB_TWIN_HERE);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t) {
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
+  return fill(begin, value, bytes, "cudaMemset", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMemsetAsync(void* begin, int value, size_t bytes, cudaStream_t) {
+  return fill(begin, value, bytes, "cudaMemsetAsync", OB_TWIN_HERE);
+}
+
+cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, size_t height) {
+  if (width > pitch) return noted(cudaErrorInvalidPitchValue);
+  for (size_t row = 0; row < height; ++row) {
+    if (const cudaError_t error =
+            fill(static_cast<char*>(begin) + row * pitch, value, width, "cudaMemset2D", OB_TWIN_HERE)) {
+      return error;
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t) {
+  return cudaMemset2D(begin, pitch, value, width, height);
+}
+
+cudaError_t ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t symbol_bytes, size_t offset,
+                                int to_symbol) {
+  OB_TWIN_REQUIRE_DEVICE();
+  if (offset > symbol_bytes || bytes > symbol_bytes - offset) return noted(cudaErrorInvalidValue);
+  char* target = static_cast<char*>(to) + (to_symbol ? offset : 0);
+  const char* source = static_cast<const char*>(from) + (to_symbol ? 0 : offset);
+  memmove(target, source, bytes);
+  return cudaSuccess;
+}
+
+void ob_twin_variable(const void* begin, size_t bytes, const char* name) {
+  checks::allocated(Space::variable, begin, bytes, name, OB_TWIN_HERE);
+}

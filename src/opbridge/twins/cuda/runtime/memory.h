@@ -1,0 +1,14 @@
+// Device memory: a range of addresses of its own, so that a pointer tells what it points to.
+#ifndef OPBRIDGE_TWIN_RUNTIME_MEMORY_H
+#define OPBRIDGE_TWIN_RUNTIME_MEMORY_H
+
+#include <stddef.h>
+
+namespace opbridge_twin {
+
+// Of the machine, which stands for the device's.
+size_t total_memory();
+void free_everything();
+
+}  // namespace opbridge_twin
+#endif

@@ -1,0 +1,194 @@
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "checks_memory.h"
+
+namespace opbridge_twin {
+
+namespace {
+
+struct Meaning {
+  const char* name;
+  int error;  // cudaError_t
+  bool fatal;
+  const char* advice;
+};
+
+constexpr int kInvalidValue = 1;
+constexpr int kInvalidConfiguration = 9;
+constexpr int kIllegalAddress = 700;
+constexpr int kLaunchTimeout = 702;
+constexpr int kAssert = 710;
+constexpr int kMisalignedAddress = 716;
+constexpr int kLaunchFailure = 719;
+
+Meaning meaning(Kind kind) {
+  switch (kind) {
+    case Kind::out_of_bounds:
+      return {"out-of-bounds", kIllegalAddress, true,
+              "compare the index with the number of elements: a grid mostly has more threads than there are elements"};
+    case Kind::use_after_free:
+      return {"use-after-free", kIllegalAddress, true, "free the memory after the last kernel that uses it"};
+    case Kind::null_pointer:
+      return {"null-pointer", kIllegalAddress, true, "look at the error that the allocation returned"};
+    case Kind::host_memory:
+      return {"host-memory", kIllegalAddress, true,
+              "copy the data to memory from cudaMalloc, or allocate it by cudaMallocManaged or cudaMallocHost"};
+    case Kind::device_memory:
+      return {"device-memory", kIllegalAddress, false,
+              "copy the data to host memory by cudaMemcpy; on a GPU this ends the program"};
+    case Kind::shared_race:
+      return {"shared-race", kLaunchFailure, false,
+              "put __syncthreads() between the two, or __syncwarp() where both threads are of one warp"};
+    case Kind::global_race:
+      return {"global-race", kLaunchFailure, false,
+              "let one thread write each element, use atomics, or split the kernel in two; blocks have no order"};
+    case Kind::unset_shared:
+      return {"uninitialised-shared", kLaunchFailure, false,
+              "write shared memory before it is read: it holds what another block left there"};
+    case Kind::unset_global:
+      return {"uninitialised-memory", kLaunchFailure, false,
+              "fill the memory by cudaMemset, cudaMemcpy or a kernel before it is read"};
+    case Kind::misaligned:
+      return {"misaligned", kMisalignedAddress, true,
+              "a vector type needs an address that is a multiple of its size: handle the first elements one by one"};
+    case Kind::index:
+      return {"index", kIllegalAddress, true, "keep the index below the array's size"};
+    case Kind::bad_free:
+      return {"bad-free", kInvalidValue, false, "free what was allocated, once, by the address that was returned"};
+    case Kind::copy_size:
+      return {"copy-size", kInvalidValue, false, "sizes are in bytes: compare this one with the allocation's"};
+    case Kind::divergent_barrier:
+      return {"divergent-barrier", kLaunchFailure, true,
+              "all threads of a block must come to the same barrier: take it out of the branch, and return after it"};
+    case Kind::lane_not_in_mask:
+      return {
+          "lane-not-in-mask", kLaunchFailure, true,
+          "the mask must name every lane that calls, itself included: take it from __ballot_sync before the branch"};
+    case Kind::lane_never_comes:
+      return {"lane-never-comes", kLaunchFailure, true,
+              "the mask must name only lanes that call: take it from __ballot_sync before the branch"};
+    case Kind::shared_size:
+      return {"shared-size", kInvalidConfiguration, true,
+              "use less, or take it as dynamic shared memory, which cudaFuncSetAttribute allows more of"};
+    case Kind::trap:
+      return {"trap", kAssert, true, "the kernel ended itself"};
+    case Kind::endless:
+      return {
+          "endless", kLaunchTimeout, true,
+          "look for a loop that waits for what never happens; OPBRIDGE_TWIN_TIMEOUT sets the seconds, 0 for no end"};
+    case Kind::bad_launch:
+      return {"bad-launch", kInvalidConfiguration, false, "no GPU takes this launch"};
+    case Kind::unchecked_error:
+      return {"unchecked-error", 0, false, "ask cudaGetLastError() after each launch"};
+    case Kind::leak:
+      return {"leak", 0, false, "free the memory by cudaFree"};
+  }
+  return {};
+}
+
+// More than this is not read by anybody.
+constexpr size_t kMostReports = 20;
+
+struct Reports {
+  std::mutex mutex;
+  std::set<std::string> shown;
+  size_t not_shown = 0;
+  std::string pending;
+  bool failed = false;
+  bool has_host = false;
+};
+
+// Never destroyed: what runs at the exit may still report.
+Reports& reports() {
+  static Reports& state = *new Reports;
+  return state;
+}
+
+std::string in_full(const Report& report) {
+  const Meaning means = meaning(report.kind);
+  std::string text = "cuda-twin: " + report.subject + ": " + report.what + " [" + means.name + "]\n";
+  const auto line = [&text](const std::string& label, const std::string& rest) {
+    text += "  " + label + std::string(label.size() < 8 ? 8 - label.size() : 1, ' ') + rest + "\n";
+  };
+  for (const auto& [label, rest] : report.details) line(label, rest);
+  line("to do", means.advice);
+  return with_places(text);
+}
+
+void at_exit(int status, void*) {
+  Reports& state = reports();
+  if (state.has_host) return;
+  // After an error the device frees nothing any more.
+  const checks::Memory::Left left = checks::memory.left();
+  if (left.count > 0 && !state.failed) {
+    const std::string count = std::to_string(left.count) + (left.count == 1 ? " allocation" : " allocations");
+    Report report{
+        Kind::leak, "note", count + " of " + std::to_string(left.bytes) + " bytes in all never freed", {}, {}};
+    report.details = {{"where", (left.count == 1 ? "" : "the first at ") + place(left.first_made_at)}};
+    deliver(report);
+  }
+  if (state.not_shown > 0) fprintf(stderr, "cuda-twin: %zu more reports are not shown\n", state.not_shown);
+  if (status != 0 || !state.failed) return;
+  fflush(nullptr);
+  _exit(1);
+}
+
+const int registered = on_exit(at_exit, nullptr);
+
+}  // namespace
+
+bool Report::operator<(const Report& other) const {
+  return std::tie(block, thread, kind, what, details) <
+         std::tie(other.block, other.thread, other.kind, other.what, other.details);
+}
+
+int cuda_error(Kind kind) { return meaning(kind).error; }
+bool is_fatal(Kind kind) { return meaning(kind).fatal; }
+
+void deliver(const Report& report) {
+  (void)registered;
+  Reports& state = reports();
+  // Two accesses of one line are one mistake.
+  const std::string key = std::to_string(static_cast<int>(report.kind)) + report.subject + with_places(report.same_as);
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.failed = state.failed || cuda_error(report.kind) != 0;
+  if (state.shown.count(key) > 0) return;
+  if (state.shown.size() >= kMostReports) {
+    ++state.not_shown;
+    return;
+  }
+  state.shown.insert(key);
+  const std::string text = in_full(report);
+  if (state.has_host) {
+    state.pending += text;
+  } else {
+    fputs(text.c_str(), stderr);
+  }
+}
+
+}  // namespace opbridge_twin
+
+void ob_twin_attach_host() {
+  const std::lock_guard<std::mutex> lock(opbridge_twin::reports().mutex);
+  opbridge_twin::reports().has_host = true;
+}
+
+const char* ob_twin_take_reports() {
+  static thread_local std::string taken;
+  opbridge_twin::Reports& state = opbridge_twin::reports();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.pending.empty()) return nullptr;
+  taken = std::move(state.pending);
+  state.pending.clear();
+  state.shown.clear();
+  return taken.c_str();
+}

@@ -1,0 +1,77 @@
+// What the checks say, and how it comes to the user.
+#ifndef OPBRIDGE_TWIN_REPORT_H
+#define OPBRIDGE_TWIN_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace opbridge_twin {
+
+enum class Kind : uint8_t {
+  out_of_bounds,
+  use_after_free,
+  null_pointer,
+  host_memory,
+  device_memory,
+  shared_race,
+  global_race,
+  unset_shared,
+  unset_global,
+  misaligned,
+  index,
+  bad_free,
+  copy_size,
+  divergent_barrier,
+  lane_not_in_mask,
+  lane_never_comes,
+  shared_size,
+  trap,
+  endless,
+  bad_launch,
+  unchecked_error,
+  leak,
+};
+
+struct Report {
+  Kind kind;
+  std::string subject;  // the kernel, or the host function
+  std::string what;     // one sentence
+  std::vector<std::pair<std::string, std::string>> details;
+  // Findings of one launch are told apart by their kind and this, and only the first of each is shown.
+  std::string same_as;
+  uint64_t block = 0;
+  uint32_t thread = 0;
+
+  bool operator<(const Report& other) const;
+};
+
+// The CUDA error a launch ends with when this is found, 0 for a mere note.
+int cuda_error(Kind kind);
+// Whether the thread cannot go on after it.
+bool is_fatal(Kind kind);
+
+// A place in the code as it is written into a report: "sum.cu:12" once somebody reads it.  Looking it up starts another
+// program, so it is done for what is shown only.
+std::string place(const void* return_address);
+// The same for a place that is known already.
+std::string place(const char* file, unsigned line);
+// Places looked up.
+std::string with_places(const std::string& text);
+
+// Shows a report: on stderr, and to a host that asks.  One that was shown already is counted only.
+void deliver(const Report& report);
+
+}  // namespace opbridge_twin
+
+extern "C" {
+// A host that shows reports itself: nothing goes to stderr, and the exit code of the process is left alone.
+void ob_twin_attach_host();
+// What was reported since the last call, null for nothing.  The text stays until the next call from this thread.
+const char* ob_twin_take_reports();
+}
+
+#endif  // OPBRIDGE_TWIN_REPORT_H

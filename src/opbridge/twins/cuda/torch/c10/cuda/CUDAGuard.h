@@ -1,0 +1,60 @@
+// Stands before PyTorch's header of this name: the twin is one device, so there is nothing to guard but the stream.
+#ifndef OPBRIDGE_TWIN_C10_CUDA_GUARD_H
+#define OPBRIDGE_TWIN_C10_CUDA_GUARD_H
+
+#include <c10/cuda/CUDAStream.h>
+
+#include <optional>
+
+namespace c10::cuda {
+
+class CUDAGuard {
+ public:
+  explicit CUDAGuard(DeviceIndex) {}
+  explicit CUDAGuard(Device) {}
+  CUDAGuard(const CUDAGuard&) = delete;
+  CUDAGuard& operator=(const CUDAGuard&) = delete;
+  ~CUDAGuard() {}  // so that a guard nobody mentions again is no unused variable
+
+  void set_device(Device) {}
+  void reset_device(Device) {}
+  void set_index(DeviceIndex) {}
+  Device original_device() const { return Device(DeviceType::CPU); }
+  Device current_device() const { return Device(DeviceType::CPU); }
+};
+
+class OptionalCUDAGuard {
+ public:
+  OptionalCUDAGuard() {}
+  explicit OptionalCUDAGuard(std::optional<Device>) {}
+  explicit OptionalCUDAGuard(DeviceIndex) {}
+  OptionalCUDAGuard(const OptionalCUDAGuard&) = delete;
+  OptionalCUDAGuard& operator=(const OptionalCUDAGuard&) = delete;
+  ~OptionalCUDAGuard() {}
+
+  void set_device(Device) {}
+  void set_index(DeviceIndex) {}
+  void reset() {}
+};
+
+class CUDAStreamGuard {
+ public:
+  explicit CUDAStreamGuard(CUDAStream stream) : original_(getCurrentCUDAStream()) { setCurrentCUDAStream(stream); }
+  CUDAStreamGuard(const CUDAStreamGuard&) = delete;
+  CUDAStreamGuard& operator=(const CUDAStreamGuard&) = delete;
+  ~CUDAStreamGuard() { setCurrentCUDAStream(original_); }
+
+  CUDAStream original_stream() const { return original_; }
+  CUDAStream current_stream() const { return getCurrentCUDAStream(); }
+
+ private:
+  CUDAStream original_;
+};
+
+}  // namespace c10::cuda
+
+namespace at::cuda {
+using namespace c10::cuda;
+}
+
+#endif

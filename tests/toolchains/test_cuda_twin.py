@@ -1,0 +1,176 @@
+"""The CUDA twin as a toolchain: what it builds, when it builds again, and what it says of sources it cannot take."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opbridge.cache import Cache
+from opbridge.errors import BuildError
+from opbridge.toolchains import BuildRequest, Toolchain, build, cuda_twin
+
+MakeRequest = Callable[..., BuildRequest]
+
+DOUBLED = """
+#include "number.cuh"
+__global__ void doubled(int* x) { *x = 2 * number(); }
+extern "C" int answer() {
+  int *x, result;
+  cudaMalloc(&x, sizeof(int));
+  doubled<<<1, 1>>>(x);
+  cudaMemcpy(&result, x, sizeof(int), cudaMemcpyDeviceToHost);
+  cudaFree(x);
+  return result;
+}
+"""
+HEADER = "#pragma once\n__device__ inline int number() { return %d; }\n"
+
+
+def twin(request: BuildRequest, **changes: object) -> BuildRequest:
+    return replace(request, language="cuda-twin", **changes)  # type: ignore[arg-type]
+
+
+def answer(library: Path) -> int:
+    result: int = ctypes.CDLL(str(library)).answer()
+    return result
+
+
+def test_the_module_is_a_toolchain() -> None:
+    toolchain: Toolchain = cuda_twin
+    assert toolchain.suffixes[0] == ".cu"
+
+
+def test_a_kernel_is_built_again_when_a_header_changes(cache: Cache, project: Path, request_for: MakeRequest) -> None:
+    request = twin(request_for(DOUBLED, "k.cu"))
+    (project / "number.cuh").write_text(HEADER % 21)
+    first, again = build(request, cache), build(request, cache)
+    assert (answer(first.path), first.cached, again.cached) == (42, False, True)
+    (project / "number.cuh").write_text(HEADER % 4)
+    changed = build(request, cache)
+    assert (answer(changed.path), changed.cached) == (8, False)
+
+
+def test_checks_are_another_build(cache: Cache, project: Path, request_for: MakeRequest) -> None:
+    (project / "number.cuh").write_text(HEADER % 21)
+    request = twin(request_for(DOUBLED, "k.cu"))
+    fast, checked = build(request, cache), build(replace(request, defines=((cuda_twin.CHECKS, "1"),)), cache)
+    assert fast.path != checked.path
+    assert answer(fast.path) == answer(checked.path) == 42
+
+
+def test_several_sources_share_their_device_functions(cache: Cache, project: Path, request_for: MakeRequest) -> None:
+    # Not inlined, so that the linker keeps one of the two.
+    (project / "number.cuh").write_text(
+        "#pragma once\n"
+        "template <class T> __device__ __noinline__ T number() { return threadIdx.x + 10 * blockIdx.x; }\n"
+    )
+    source = """
+    #include "number.cuh"
+    static __global__ void set(int* x) { atomicAdd(x, number<int>()); }
+    extern "C" int answer_%s() {
+      int* x;
+      cudaMallocManaged(&x, sizeof(int));
+      *x = 0;
+      set<<<2, 3>>>(x);
+      const int result = *x;
+      cudaFree(x);
+      return result;
+    }
+    """
+    requests = [request_for(source % name, f"{name}.cu") for name in ("one", "two")]
+    library = build(twin(requests[0], sources=tuple(request.sources[0] for request in requests)), cache)
+    loaded = ctypes.CDLL(str(library.path))
+    assert (loaded.answer_one(), loaded.answer_two()) == (36, 36)
+
+
+def test_a_kernel_finds_its_library_beside_itself(
+    cache: Cache, project: Path, request_for: MakeRequest, tmp_path: Path
+) -> None:
+    (project / "number.cuh").write_text(HEADER % 21)
+    library = build(twin(request_for(DOUBLED, "k.cu")), cache)
+    dynamic = subprocess.run(["readelf", "-d", library.path], capture_output=True, text=True, check=True).stdout
+    assert "Shared library: [libopbridge_cuda_twin.so]" in dynamic
+    assert "$ORIGIN" in dynamic
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "message"),
+    [
+        ("#include <cub/cub.cuh>", 1, "CUB: not supported by the CUDA twin, which docs/cuda.md says more about"),
+        ('\n__device__ void f() {\n  asm volatile("bar.sync 0;");\n}', 3, "inline PTX assembly: not supported"),
+        ("__global__ void k() {}\n__global__ void l() { k<<<1, 1>>>(); }", 2, "launching a kernel from device code"),
+        ("texture<float, 2> t;", 1, "textures and surfaces: not supported"),
+        ("void f() { cudaGraph_t g; cudaGraphCreate(&g, 0); }", 1, "CUDA graphs and stream capture: not supported"),
+        ("void f() { int g; cudaStreamBeginCapture(g, 0); }", 1, "CUDA graphs and stream capture: not supported"),
+        ("void f() {\n  k<<<1, 2>>;\n}", 2, "expected >>> and the kernel's arguments behind <<<"),
+        ("__global__ void k(int* x) {\n  *x = nothing;\n}", 2, "nothing"),
+        ("#include <cooperative_groups.h>\nusing T = cooperative_groups::thread_block_tile<64>; T f() { return T(); }",
+         2, "tiles of more than 32 threads"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_line_that_the_user_wrote(
+    cache: Cache, project: Path, request_for: MakeRequest, source: str, line: int, message: str
+) -> None:
+    with pytest.raises(BuildError) as caught:
+        build(twin(request_for(source, "broken.cu")), cache)
+    text = str(caught.value)
+    assert message in text
+    assert f"broken.cu:{line}" in text
+
+
+def test_what_the_preprocessor_drops_may_be_anything(cache: Cache, request_for: MakeRequest) -> None:
+    source = """
+    #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    #include <cub/cub.cuh>
+    #endif
+    __global__ void set(int* x) {
+    #if __CUDA_ARCH__ >= 900
+      asm volatile("griddepcontrol.wait;");
+    #else
+      *x = 42;
+    #endif
+    }
+    extern "C" int answer() {
+      int* x;
+      cudaMallocManaged(&x, sizeof(int));
+      set<<<1, 1>>>(x);
+      return *x;
+    }
+    """
+    assert answer(build(twin(request_for(source, "k.cu")), cache).path) == 42
+
+
+def test_a_folder_with_modules_named_like_python_s_own_is_no_trap(
+    cache: Cache, project: Path, request_for: MakeRequest
+) -> None:
+    (project / "number.cuh").write_text(HEADER % 21)
+    for name in ("subprocess", "re", "opbridge"):
+        (project / f"{name}.py").write_text("raise SystemExit('this is not the module you look for')\n")
+    assert answer(build(twin(request_for(DOUBLED, "k.cu")), cache).path) == 42
+
+
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ on PATH")
+def test_clang_builds_kernels_too(
+    cache: Cache, project: Path, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "number.cuh").write_text(HEADER % 21)
+    monkeypatch.setenv("CXX", "clang++")
+    request = twin(request_for(DOUBLED, "k.cu"))
+    assert answer(build(request, cache).path) == 42
+    assert answer(build(replace(request, defines=((cuda_twin.CHECKS, "1"),)), cache).path) == 42
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
+@pytest.mark.parametrize("name", ["launches.cu", "blocks.cu", "warps.cu", "failing.cu"])
+def test_nvcc_takes_the_kernels_of_the_twin_s_tests(name: str) -> None:
+    source = Path(__file__).parents[1] / "twins" / "cuda" / "kernels" / name
+    flags = ("-std=c++17", "-arch=sm_90", "--extended-lambda", "-c", "-o", os.devnull)
+    done = subprocess.run(["nvcc", *flags, str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

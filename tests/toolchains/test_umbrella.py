@@ -1,0 +1,178 @@
+"""The short way through a library's headers, on a library small enough to compile in a moment."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opbridge.cache import Cache
+from opbridge.errors import BuildError
+from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains.model import InstalledLibrary, Umbrella
+
+MakeRequest = Callable[..., BuildRequest]
+
+SOURCE = """#include <big.h>
+extern "C" int answer() { return small(); }
+"""
+NEEDS_MORE = SOURCE.replace("small()", "small() + rest()")
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A library whose big.h includes small.h and the rest, and takes its time to say so."""
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    (folder / "small.h").write_text("#pragma once\ninline int small() { return 4; }\n")
+    (folder / "big.h").write_text("#pragma once\n#include <small.h>\ninline int rest() { return 2; }\n")
+    return folder
+
+
+@pytest.fixture
+def shorter(tmp_path: Path) -> Path:
+    folder = tmp_path / "shorter"
+    folder.mkdir()
+    (folder / "big.h").write_text("#ifndef SHORT_BIG\n#define SHORT_BIG\n#include <small.h>\n#endif\n")
+    return folder
+
+
+@pytest.fixture
+def request_to(request_for: MakeRequest, installed: Path, shorter: Path) -> MakeRequest:
+    """A request for a source that includes the library."""
+
+    def make(text: str = SOURCE, version: str = "1.0", **fields: object) -> BuildRequest:
+        umbrella = Umbrella(shorter, shorter / "big.h", f"big-{version}.h")
+        library = InstalledLibrary(installed, ("big", version), umbrella)
+        return request_for(text, library=library, flags=("-isystem", str(installed)), **fields)
+
+    return make
+
+
+def answer(request: BuildRequest, cache: Cache) -> int:
+    return int(ctypes.CDLL(str(build(request, cache).path)).answer())
+
+
+def precompiled(cache: Cache) -> list[tuple[str, ...]]:
+    return [entry.files for entry in cache.entries() if any(name.endswith(".gch") for name in entry.files)]
+
+
+def test_the_headers_are_precompiled_once_for_all_sources(
+    cache: Cache, request_to: MakeRequest, wrapper: Callable[..., object]
+) -> None:
+    compiler = wrapper()
+    assert answer(request_to(), cache) == 4
+    assert answer(request_to(SOURCE.replace("small()", "2 * small()"), name="other.cpp"), cache) == 8
+    runs = [run for run in compiler.runs if " -x c++-header " in run]  # type: ignore[attr-defined]
+    assert len(runs) == 1
+    assert precompiled(cache) == [("big-1.0.h", "big-1.0.h.d", "big-1.0.h.gch")]
+
+
+def test_the_precompiled_header_is_really_used(cache: Cache, request_to: MakeRequest) -> None:
+    request = request_to()
+    said = build(replace(request, flags=(*request.flags, "-H")), cache).log  # a ! marks what was read precompiled
+    assert re.search(r"^! .*big-1\.0\.h\.gch$", said, re.MULTILINE)
+
+
+def test_a_source_that_needs_more_gets_the_librarys_own_headers(cache: Cache, request_to: MakeRequest) -> None:
+    assert answer(request_to(NEEDS_MORE), cache) == 6
+
+
+def test_a_mistake_is_told_as_if_there_were_no_short_way(cache: Cache, request_to: MakeRequest, project: Path) -> None:
+    with pytest.raises(BuildError) as failure:
+        build(request_to(SOURCE + "int broken = ;\n"), cache)
+    assert str(failure.value).startswith(f"{project}/kernel.cpp:3:14: error: expected primary-expression")
+    assert "shorter" not in str(failure.value)
+
+
+def test_what_cannot_be_precompiled_is_compiled_as_it_is(
+    cache: Cache, request_to: MakeRequest, wrapper: Callable[..., object]
+) -> None:
+    wrapper('case "$*" in *c++-header*) echo out of memory >&2; exit 1;; esac')
+    assert answer(request_to(), cache) == 4
+    assert precompiled(cache) == []
+
+
+def test_a_damaged_one_is_made_again(cache: Cache, request_to: MakeRequest) -> None:
+    assert answer(request_to(), cache) == 4
+    (damaged,) = cache.root.rglob("*.gch")
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    assert answer(request_to(SOURCE.replace("small()", "3 * small()")), cache) == 12
+    assert damaged.stat().st_size > 100
+
+
+def test_one_that_the_compiler_refuses_is_not_needed(cache: Cache, request_to: MakeRequest) -> None:
+    """Options that change what headers mean make a compiler drop it; the text beside it serves then."""
+    request = request_to()
+    assert answer(request, cache) == 4
+    (header,) = (path.with_suffix("") for path in cache.root.rglob("*.gch"))
+    assert header.read_text().startswith("#include ")
+    assert answer(replace(request, defines=(("SHORT_BIG", ""),)), cache) == 4
+
+
+class TestStale:
+    def test_a_new_version_of_the_library_makes_everything_anew(
+        self, cache: Cache, request_to: MakeRequest, installed: Path
+    ) -> None:
+        assert answer(request_to(), cache) == 4
+        (installed / "small.h").write_text("#pragma once\ninline int small() { return 5; }\n")
+        assert answer(request_to(version="1.1"), cache) == 5
+        assert [names[0] for names in precompiled(cache)] == ["big-1.0.h", "big-1.1.h"]
+
+    def test_edited_headers_outside_the_library_are_noticed(
+        self, cache: Cache, request_to: MakeRequest, shorter: Path
+    ) -> None:
+        assert answer(request_to(), cache) == 4
+        with (shorter / "big.h").open("a") as header:
+            header.write("#define small() 7\n")
+        assert answer(request_to(), cache) == 7
+
+    def test_other_flags_get_their_own(self, cache: Cache, request_to: MakeRequest) -> None:
+        assert answer(request_to(), cache) == 4
+        assert answer(request_to(standard="c++20"), cache) == 4
+        assert len(precompiled(cache)) == 2
+
+    @pytest.mark.parametrize("flag", ["-O1", "-Wextra", "-DOTHER", "-I."])
+    def test_flags_that_change_nothing_in_it_share_one(self, cache: Cache, request_to: MakeRequest, flag: str) -> None:
+        request = request_to()
+        assert [answer(one, cache) for one in (request, replace(request, flags=(*request.flags, flag)))] == [4, 4]
+        assert len(precompiled(cache)) == 1
+
+    def test_macros_of_a_project_are_not_in_what_all_share(self, cache: Cache, request_to: MakeRequest) -> None:
+        text = SOURCE.replace("small()", "N")
+        assert [answer(request_to(text, defines=(("N", str(n)),)), cache) for n in (1, 2)] == [1, 2]
+        assert len(precompiled(cache)) == 1
+
+
+class TestMistakes:
+    """A name that the library has nowhere is told at once: its own headers, which take long, would not know it."""
+
+    CALL = "#include <big.h>\nint f() { return big::%s(); }\n"
+
+    @pytest.fixture
+    def attempts(self, cache: Cache, request_to: MakeRequest, installed: Path, shorter: Path) -> Callable[[str], int]:
+        for header, name in ((installed / "small.h", "small"), (installed / "big.h", "rest")):
+            header.write_text(header.read_text() + f"namespace big {{ int {name}(); }}\n")
+
+        def attempts(name: str) -> int:
+            request = request_to(self.CALL % name, link_flags=("-Wl,-z,undefs",))
+            assert request.library is not None
+            assert request.library.umbrella is not None
+            umbrella = replace(request.library.umbrella, namespaces=("big",))
+            said: list[str] = []
+            with suppress(BuildError):
+                build(replace(request, library=replace(request.library, umbrella=umbrella)), cache, said.append)
+            return said.count("compiling kernel.cpp")
+
+        return attempts
+
+    @pytest.mark.parametrize(("name", "times"), [("small", 1), ("rest", 2), ("smaller", 1)])
+    def test_decides_how_often_the_compiler_is_asked(
+        self, attempts: Callable[[str], int], name: str, times: int
+    ) -> None:
+        assert attempts(name) == times

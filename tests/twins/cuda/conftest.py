@@ -1,0 +1,88 @@
+"""Libraries of kernels, built by the CUDA twin."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opbridge.toolchains import BuildRequest, build
+
+KERNELS = Path(__file__).parent / "kernels"
+CHECKS = (("OPBRIDGE_TWIN_CHECKS", "1"),)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Kernels:
+    """The functions of a library; arrays go in as pointers, and a CUDA error comes out as an exception."""
+
+    def __init__(self, path: Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """The CUDA error."""
+        function = getattr(self._library, name)
+        error: int = function(
+            *(a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else a for a in arguments)
+        )
+        if error:
+            # The device would answer with it from now on.
+            self._library.ob_twin_clear_errors()
+        return error
+
+    def run(self, name: str, *arguments: Any) -> None:
+        error = self.call(name, *arguments)
+        assert error == 0, f"{name} gives CUDA error {error}"
+
+
+@pytest.fixture(scope="session")
+def twin() -> Callable[..., Kernels]:
+    """Builds sources of the folder kernels, with or without checks."""
+
+    def made(*sources: str, checks: bool = False) -> Kernels:
+        files = tuple(KERNELS / source for source in sources)
+        request = BuildRequest(files, f"{files[0].stem}.so", language="cuda-twin", defines=CHECKS if checks else ())
+        return Kernels(build(request).path)
+
+    return made
+
+
+class DeviceArrays:
+    """NumPy arrays in memory that kernels may use."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._kernels = kernels
+        self._made: list[ctypes.c_void_p] = []
+
+    def __call__(self, values: Array) -> Array:
+        address = ctypes.c_void_p()
+        self._kernels.run("allocate", ctypes.byref(address), ctypes.c_size_t(max(1, values.nbytes)))
+        self._made.append(address)
+        assert address.value
+        memory = (ctypes.c_byte * values.nbytes).from_address(address.value)
+        array = np.frombuffer(memory, values.dtype).reshape(values.shape)
+        array[...] = values
+        return array
+
+    def free(self) -> None:
+        for address in self._made:
+            self._kernels.run("release", address)
+
+
+@pytest.fixture
+def on_device() -> Any:
+    """Makes the arrays of one test, and frees them behind it."""
+    made: list[DeviceArrays] = []
+
+    def maker(kernels: Kernels) -> DeviceArrays:
+        made.append(DeviceArrays(kernels))
+        return made[-1]
+
+    yield maker
+    for arrays in made:
+        arrays.free()

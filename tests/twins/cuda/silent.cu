@@ -1,0 +1,273 @@
+// Kernels that are right, each for a reason that a hasty check would miss: none of them may be reported.
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+namespace {
+
+namespace cg = cooperative_groups;
+
+constexpr int kThreads = 128;
+
+__constant__ int weights[3] = {1, 2, 1};
+__device__ unsigned blocks_done;
+__device__ int lock;
+
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(size_t count) {
+    cudaMalloc(&data_, count * sizeof(T));
+    cudaMemset(data_, 0, count * sizeof(T));
+  }
+  ~Buffer() { cudaFree(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  operator T*() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+};
+
+// Neighbours in one word, written by different threads.
+__global__ void bytes(unsigned char* narrow, __half* halves, short* shorts) {
+  const int i = threadIdx.x;
+  halves[i] = __float2half(static_cast<float>(i));
+  narrow[i] = static_cast<unsigned char>(i);
+  shorts[i] = static_cast<short>(narrow[i]);
+}
+
+// The same words, as a whole by others after a barrier.
+__global__ void widths(unsigned* words) {
+  auto* const narrow = reinterpret_cast<unsigned char*>(words);
+  narrow[threadIdx.x] = static_cast<unsigned char>(threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x < blockDim.x / 4) words[threadIdx.x] += 1;
+  __syncthreads();
+  narrow[threadIdx.x] = 0;
+}
+
+__global__ void tree_sum(const int* x, int n, int* total) {
+  __shared__ int partial[kThreads];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  partial[threadIdx.x] = i < n ? x[i] : 0;
+  __syncthreads();
+  for (int half = kThreads / 2; half > 32; half /= 2) {
+    if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    __syncthreads();
+  }
+  if (threadIdx.x < 32) {
+    int sum = partial[threadIdx.x] + partial[threadIdx.x + 32];
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffff, sum, step);
+    if (threadIdx.x == 0) atomicAdd(total, sum);
+  }
+}
+
+// In a warp, __syncwarp is barrier enough; also among some of its lanes.
+__global__ void warp_scan(int* x) {
+  __shared__ int seen[32];
+  const int lane = threadIdx.x;
+  seen[lane] = x[lane];
+  __syncwarp();
+  for (int step = 1; step < 32; step *= 2) {
+    const int left = lane >= step ? seen[lane - step] : 0;
+    __syncwarp();
+    seen[lane] += left;
+    __syncwarp();
+  }
+  const unsigned half = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+  const int neighbour = seen[lane ^ 1];
+  __syncwarp(half);
+  seen[lane] = neighbour;
+  __syncwarp(half);
+  x[lane] = seen[lane ^ 8];
+}
+
+__global__ void histogram(const int* x, int n, int* counts) {
+  __shared__ int local[8];
+  if (threadIdx.x < 8) local[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&local[x[i] & 7], 1);
+  __syncthreads();
+  if (threadIdx.x < 8) atomicAdd(&counts[threadIdx.x], local[threadIdx.x]);
+}
+
+// The last block to come sums up what all of them wrote.
+__global__ void last_block(const int* x, int* partial, int* total) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = x[blockIdx.x];
+    __threadfence();
+    is_last = atomicAdd(&blocks_done, 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  if (threadIdx.x == 0) {
+    int sum = 0;
+    for (int i = 0; i < gridDim.x; ++i) sum += partial[i];
+    *total = sum;
+    blocks_done = 0;
+  }
+}
+
+// As above, where all threads have written and one tells for them.
+__global__ void last_block_of_all(const int* x, int* partial, int* total) {
+  __shared__ bool is_last;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  partial[i] = x[i];
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(&blocks_done, 1) == gridDim.x - 1;
+  __syncthreads();
+  if (is_last && threadIdx.x == 0) {
+    int sum = 0;
+    for (int k = 0; k < gridDim.x * blockDim.x; ++k) sum += partial[k];
+    *total = sum;
+    blocks_done = 0;
+  }
+}
+
+__global__ void locked(int* total) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&lock, 0, 1) != 0) {
+  }
+  __threadfence();
+  *total += 1;
+  __threadfence();
+  atomicExch(&lock, 0);
+}
+
+// One thread waits for another of its block, by a flag.
+__global__ void hand_over(volatile int* flag, int* value) {
+  if (threadIdx.x == 1) {
+    *value = 7;
+    __threadfence();
+    *flag = 1;
+  } else if (threadIdx.x == 0) {
+    while (*flag == 0) {
+    }
+    __threadfence();
+    *value += 1;
+  }
+}
+
+// More barriers than a clock counts.
+__global__ void many_steps(int* x) {
+  __shared__ int pair[64];
+  pair[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  for (int step = 0; step < 5000; ++step) {
+    const int other = pair[threadIdx.x ^ 1];
+    __syncthreads();
+    pair[threadIdx.x] = other;
+    __syncthreads();
+  }
+  for (int step = 0; step < 5000; ++step) {
+    const int other = pair[threadIdx.x ^ 1];
+    __syncwarp();
+    pair[threadIdx.x] = other;
+    __syncwarp();
+  }
+  x[threadIdx.x] = pair[threadIdx.x];
+}
+
+struct Pair {
+  double value;
+  int index;
+};
+
+// Aggregates, arrays of a thread's own, constants, and dynamic shared memory seen as two types.
+__global__ void aggregates(Pair* pairs, const int* x) {
+  extern __shared__ double scratch[];
+  int* const indices = reinterpret_cast<int*>(scratch + blockDim.x);
+  Pair own[4];
+  for (int i = 0; i < 4; ++i) own[i] = {static_cast<double>(x[threadIdx.x] * weights[i % 3]), i};
+  scratch[threadIdx.x] = own[threadIdx.x & 3].value;
+  indices[threadIdx.x] = own[threadIdx.x & 3].index;
+  __syncthreads();
+  const int other = (threadIdx.x + 1) % blockDim.x;
+  pairs[threadIdx.x] = Pair{scratch[other], indices[other]};
+}
+
+// Tiles of eight lanes, each with memory of its own, that know nothing of one another.
+__global__ void tiles(int* x) {
+  __shared__ int memory[32];
+  const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+  int* const own = memory + tile.meta_group_rank() * 8;
+  for (int step = 0; step < 3; ++step) {
+    own[tile.thread_rank()] = x[threadIdx.x];
+    tile.sync();
+    x[threadIdx.x] = own[7 - tile.thread_rank()];
+    tile.sync();
+  }
+}
+
+// Between the two halves lies a barrier of all blocks.
+__global__ void whole_grid(int* x, int* y) {
+  const int n = gridDim.x * blockDim.x;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int step = 0; step < 3; ++step) {
+    x[i] = i + step;
+    cg::this_grid().sync();
+    y[i] = x[n - 1 - i];
+    cg::this_grid().sync();
+  }
+}
+
+__global__ void vectors(const float4* x, float4* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = make_float4(x[i].x, x[i].y, x[i].z, x[i].w);
+}
+
+// Right for as many threads as there are elements.
+__global__ void twice(float* x) { x[threadIdx.x] *= 2; }
+
+// The host writes managed memory, and reads it.
+int on_managed() {
+  int* x;
+  cudaMallocManaged(&x, 32 * sizeof(int));
+  for (int i = 0; i < 32; ++i) x[i] = 1;
+  warp_scan<<<1, 32>>>(x);
+  cudaDeviceSynchronize();
+  const int result = x[0];
+  cudaFree(x);
+  return result;
+}
+
+}  // namespace
+
+extern "C" int run_twice(float* x, int threads) {
+  twice<<<1, threads>>>(x);
+  return cudaGetLastError();
+}
+
+extern "C" int silent() {
+  Buffer<int> x(512), y(512), total(8);
+  Buffer<unsigned char> narrow(kThreads);
+  Buffer<__half> halves(kThreads);
+  Buffer<short> shorts(kThreads);
+  Buffer<unsigned> words(kThreads / 4);
+  Buffer<Pair> pairs(64);
+  Buffer<float4> vector(100), copied(100);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    bytes<<<1, kThreads>>>(narrow, halves, shorts);
+    widths<<<1, kThreads>>>(words);
+    tree_sum<<<4, kThreads>>>(x, 500, total);
+    warp_scan<<<1, 32>>>(x);
+    histogram<<<2, kThreads>>>(x, 512, total);
+    last_block<<<8, 32>>>(x, y, total);
+    last_block_of_all<<<4, 128>>>(x, y, total);
+    locked<<<8, 32>>>(total);
+    cudaMemset(y, 0, 512 * sizeof(int));
+    hand_over<<<1, 64>>>(y, total);
+    many_steps<<<1, 64>>>(x);
+    aggregates<<<1, 64, 64 * (sizeof(double) + sizeof(int))>>>(pairs, x);
+    vectors<<<1, 128>>>(vector, copied, 100);
+    tiles<<<1, 32>>>(x);
+    int *from = x, *to = y;
+    void* arguments[] = {&from, &to};
+    cudaLaunchCooperativeKernel(reinterpret_cast<void*>(whole_grid), dim3(4), dim3(64), arguments, 0, nullptr);
+  }
+  if (on_managed() == 0) return -1;
+  return cudaDeviceSynchronize();
+}

@@ -1,0 +1,44 @@
+"""docs/cuda.md and what the twin has, side by side."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from opbridge.twins.cuda import INCLUDE
+from opbridge.twins.cuda.refused import HEADERS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "cuda.md").read_text()
+HEADER_TEXT = "\n".join(path.read_text() for path in sorted(INCLUDE.rglob("*.h")))
+C_AND_CXX = {"__restrict__", "__shared__", "malloc", "printf", "assert"}
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_every_name_that_is_promised_is_in_the_headers() -> None:
+    table = "\n".join(line for line in section("What the twin has").splitlines() if line.startswith("| "))
+    names = set(re.findall(r"`(\w+)`", table)) - C_AND_CXX
+    assert len(names) > 100
+    # Some are made by macros from a part of the name.
+    made = re.compile(r"_(?:rz|rn|ru|rd|block|system)$|^make_|\d$|f$")
+    missing = {name for name in names if not re.search(rf"\b{made.sub('', name)}", HEADER_TEXT)}
+    assert not missing
+
+
+def test_every_header_is_named() -> None:
+    named = set(re.findall(r"`([\w/]+\.h)`", section("What the twin has")))
+    there = {path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h")}
+    assert named - {"math.h"} == {name for name in there if not name.startswith("opbridge_twin/")}
+
+
+def test_every_refusal_is_named() -> None:
+    table = section("What it has not")
+    refused = re.findall(r'_REFUSED_FUNCTION\(\w+, "(.+)"\)|"([^"]+): not supported', HEADER_TEXT)
+    sources = (INCLUDE.parent / "rewrite.py").read_text()
+    features = (
+        {first or second for first, second in refused} | set(HEADERS) | set(re.findall(r'_error\("(.+)"\)', sources))
+    )
+    assert len(features) > 25
+    assert not {feature for feature in features if feature not in table}

@@ -1,0 +1,230 @@
+"""What becomes of CUDA's extensions; that the result compiles and runs is for the tests of the kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from opbridge.errors import InputError
+from opbridge.twins.cuda.rewrite import Unit, rewrite
+
+KERNELS = sorted((Path(__file__).parent / "kernels").iterdir())
+
+
+def rewritten(source: str, unit: Unit | None = None) -> str:
+    result = rewrite(source, "k.cu", unit or Unit())
+    assert result.count("\n") == source.count("\n")
+    return result
+
+
+def launch(configuration: str, call: str) -> str:
+    return f"(::opbridge_twin::configure({configuration}), {call}, ::opbridge_twin::launched())"
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
+def test_every_line_stays_where_it_is(path: Path) -> None:
+    rewritten(path.read_text())
+
+
+def test_the_cuda_of_pytorch_s_own_headers_is_understood() -> None:
+    folder = Path(torch.__file__).parent / "include" / "ATen"
+    kernels = 0
+    for path in sorted((*folder.rglob("*.cuh"), *folder.glob("cuda/*.h"))):
+        result = rewritten(path.read_text())
+        kernels += result.count("::opbridge_twin::launch(")
+    assert kernels > 20
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "int f(int a) { return a << 3 >> 1; }",
+        'const char* s = "k<<<1, 2>>>(x)"; // k<<<1, 2>>>(x)',
+        "template <class T> std::ostream& operator<<<T>(std::ostream& out, T t);",
+        "struct __align__(8) S { int x[2] = {1, 2}; };",
+        "__device__ int f(int);",
+        '#include "no/such.h"\n#if 0\n#endif',
+    ],
+)
+def test_what_is_c_plus_plus_already_stays(source: str) -> None:
+    assert rewritten(source) == source
+
+
+class TestLaunches:
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            ("k<<<1, 2>>>(a, b);", launch("1, 2", "k(a, b)") + ";"),
+            ("ns::k<T, (N > 3)><<<g, b, s, t>>>();", launch("g, b, s, t", "ns::k<T, (N > 3)>()") + ";"),
+            ("::k<A<B<2>>><<<1, 2>>>(f(x), {1, 2});", launch("1, 2", "::k<A<B<2>>>(f(x), {1, 2})") + ";"),
+            ("k<<<dim3{1, 2}, x >> 1>>>(a);", launch("dim3{1, 2}, x >> 1", "k(a)") + ";"),
+            ("this->kernels[i]<<<1, 2>>>();", launch("1, 2", "this->kernels[i]()") + ";"),
+            ("chosen(x)<<<1, 2>>>();", launch("1, 2", "chosen(x)()") + ";"),
+            ("x.template k<int><<<1, 2>>>();", launch("1, 2", "x.template k<int>()") + ";"),
+            ("if (x) k<<<1, 2>>>(); else (*f)<<<3, 4>>>();",
+             f"if (x) {launch('1, 2', 'k()')}; else {launch('3, 4', '(*f)()')};"),
+            ("a ? k<<<1, 2>>>() : k<<<3, 4>>>();", f"a ? {launch('1, 2', 'k()')} : {launch('3, 4', 'k()')};"),
+            ("k<<<g, // blocks\n  b>>>(\n  a);", launch("g, // blocks\n  b", "k(\n  a)") + ";"),
+            ("#define GO(k, ...) \\\n  k<<<1, 2>>>(__VA_ARGS__)",
+             "#define GO(k, ...) \\\n  " + launch("1, 2", "k(__VA_ARGS__)")),
+        ],
+    )  # fmt: skip
+    def test_are_calls_behind_a_configuration(self, source: str, expected: str) -> None:
+        assert rewritten(source) == expected
+
+    @pytest.mark.parametrize(
+        "cast", ["(void*)", "(const void *)", "reinterpret_cast<const void*>", "reinterpret_cast<void *>"]
+    )
+    def test_a_kernel_that_is_passed_keeps_its_type(self, cast: str) -> None:
+        assert "void" not in rewritten(f"cudaLaunchKernel({cast}(k<int>), g, b, args);")
+        assert "void" not in rewritten(f"cudaFuncGetAttributes(&found, {cast}(k));")
+
+    @pytest.mark.parametrize(
+        ("source", "line", "column", "message"),
+        [
+            ("int a;\nk<<<1, 2>>;", 2, 2, "expected >>> and the kernel's arguments behind <<<"),
+            ("k<<<1, 2>>> x;", 1, 2, "expected >>> and the kernel's arguments behind <<<"),
+            ("\n = <<<1, 2>>>();", 2, 4, "expected a kernel's name before <<<"),
+            ("#define CFG(n) <<<n, 1>>>\nk CFG(2) ();", 1, 16, "expected >>> and the kernel's arguments behind <<<"),
+        ],
+    )
+    def test_that_cannot_be_understood_are_refused(self, source: str, line: int, column: int, message: str) -> None:
+        with pytest.raises(InputError, match=message) as caught:
+            rewritten(source)
+        assert caught.value.where is not None
+        assert (caught.value.where.line, caught.value.where.column) == (line, column)
+
+
+class TestKernels:
+    HEAD = "{ ::opbridge_twin::launch(__PRETTY_FUNCTION__, [=]OPBRIDGE_TWIN_KERNEL "
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            "__global__ void k(int n = 3) ",
+            'extern "C" __global__ void __launch_bounds__(256, 2) k() ',
+            "template <class T, int N = sizeof(T)> static __global__ void k(T (&x)[N]) ",
+            "namespace a { __global__ void k() ",
+        ],
+    )
+    def test_have_a_body_that_becomes_a_lambda(self, head: str) -> None:
+        assert rewritten(head + "{ if (x) { y; } }") == head + self.HEAD + "{ if (x) { y; } }); }"
+
+    def test_may_be_named_by_a_macro(self) -> None:
+        assert rewritten("#define KERNEL __global__ void\nKERNEL k() {}").endswith(self.HEAD + "{}); }")
+
+    def test_with_scopes_of_their_own_read_variables(self) -> None:
+        for body in ("auto f = [](int i) { return i; };", "struct S { int x; } s;"):
+            assert "OPBRIDGE_TWIN_KERNEL_OF_VARIABLES" in rewritten(f"__global__ void k() {{ {body} }}")
+
+    def test_with_a_head_for_each_of_two_conditions(self) -> None:
+        source = "#if A\n__global__ void k(int a) {\n#else\n__global__ void k(int a, int b) {\n#endif\n}"
+        result = rewritten(source)
+        assert result.count(self.HEAD) == 2
+        assert result.count("}); }") == 1
+
+
+class TestSharedMemory:
+    def test_is_a_structure_of_the_block(self) -> None:
+        assert rewritten("__global__ void k() { static __shared__ volatile T a[N][N + 1], b; use(a); }").endswith(
+            "struct opbridge_twin_shared_1 {   volatile T a[N][N + 1], b; }; "
+            'auto& opbridge_twin_block_1 = ::opbridge_twin::shared<opbridge_twin_shared_1>("a, b"); '
+            "auto& a = opbridge_twin_block_1.a; auto& b = opbridge_twin_block_1.b; use(a); }); }"
+        )
+
+    def test_may_be_of_a_class_without_a_name(self) -> None:
+        assert "auto& u = opbridge_twin_block_1.u;" in rewritten("void f() { __shared__ union { int i; float f; } u; }")
+
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            ("extern __shared__ float s[];", "float[]"),
+            ("extern __shared__ __align__(16) unsigned char s[];", "unsigned char[]"),
+            ("extern __shared__ A<T, 3> s[][32];", "A < T , 3 >[][32]"),
+            ("extern volatile __shared__ int s[];", "volatile int[]"),
+        ],
+    )
+    def test_of_a_size_from_the_launch(self, source: str, expected: str) -> None:
+        declaration = f"auto* const s = ::opbridge_twin::dynamic_shared<{expected}>();"
+        assert rewritten(f"__device__ void f() {{ {source} }}") == f"__device__ void f() {{ {declaration} }}"
+        # Outside of functions it is declared in those that use it.
+        result = rewritten(f"{source}\n__device__ int f() {{ return s[0]; }}\n__device__ int g(int s) {{ return s; }}")
+        assert (
+            result == f"\n__device__ int f() {{{declaration} return s[0]; }}\n__device__ int g(int s) {{ return s; }}"
+        )
+
+    @pytest.mark.parametrize("source", ["__shared__ int x = 3;", "__shared__;", "#define S __shared__ int x;\n"])
+    def test_that_is_no_cuda_is_refused(self, source: str) -> None:
+        with pytest.raises(InputError, match="__shared__"):
+            rewritten(f"void f() {{\n{source}\n}}")
+
+
+class TestArchitecture:
+    @pytest.mark.parametrize(
+        ("directive", "inside"),
+        [
+            ("#if __CUDA_ARCH__ >= 700", "#if 800 >= 700"),
+            ("#if defined(__CUDA_ARCH__) && A", "#if 1 && A"),
+            ("#elif defined __CUDA_ARCH__", "#elif 1"),
+            ("#ifdef __CUDA_ARCH__", "#if 1"),
+            ("# ifndef __CUDA_ARCH__", "# if 0"),
+        ],
+    )
+    def test_is_known_in_device_code_alone(self, directive: str, inside: str) -> None:
+        def function(head: str, line: str) -> str:
+            before = "#if X\n" if "elif" in line else ""
+            return f"{head} f() {{\n{before}{line}\n#endif\n}}"
+
+        for head in ("__device__ void", "__host__ __device__ void", "struct S { __device__ int"):
+            assert rewritten(function(head, directive)) == function(head, inside)
+        assert rewritten(function("void", directive)) == function("void", directive)
+
+    def test_of_a_lambda(self) -> None:
+        source = "void f() { g([=] __device__(int i) { return __CUDA_ARCH__; }); return __CUDA_ARCH__; }"
+        assert rewritten(source) == source.replace("__CUDA_ARCH__; });", "800; });")
+
+
+class TestWhatIsNotSupported:
+    @pytest.mark.parametrize(
+        ("source", "feature"),
+        [
+            ('__device__ void f() { asm volatile("x"); }', "inline PTX assembly"),
+            ('#define BAR asm("bar.sync 0;")', "inline PTX assembly"),
+            ("__global__ void k() { k<<<1, 1>>>(); }", "launching a kernel from device code"),
+        ],
+    )
+    def test_is_an_error_where_the_preprocessor_comes_to_it(self, source: str, feature: str) -> None:
+        message = f"{feature}: not supported by the CUDA twin, which docs/cuda.md says more about"
+        assert f'_Pragma("GCC error \\"{message}\\"")' in rewritten(source)
+
+    def test_assembly_of_the_host_is_its_own_business(self) -> None:
+        source = 'void f() { asm("nop"); }'
+        assert rewritten(source) == source
+
+    @pytest.mark.parametrize(
+        ("header", "feature"),
+        [
+            ("<thrust/sort.h>", "Thrust"),
+            ('"cub/cub.cuh"', "CUB"),
+            ("<curand_kernel.h>", "cuRAND"),
+            ("<cuda/std/array>", "libcu++"),
+        ],
+    )
+    def test_headers(self, header: str, feature: str) -> None:
+        assert rewritten(f"#include {header}").startswith(f"#error {feature}")
+
+    @pytest.mark.parametrize(
+        "header", ["<cuda_runtime.h>", "<cuda.h>", "<cuda_fp16.h>", "<cooperative_groups.h>", "<vector>"]
+    )
+    def test_headers_that_are_there(self, header: str) -> None:
+        assert rewritten(f"#include {header}") == f"#include {header}"
+
+
+def test_variables_of_the_device_are_known_by_name() -> None:
+    result = rewritten("__device__ int a = 3, b[2] = {1, 2};\n__constant__ float c[N];\n__device__ S s{1};")
+    assert [part.split(",")[0] for part in result.split("OPBRIDGE_TWIN_VARIABLE(")[1:]] == ["a", "b", "c", "s"]
+    for other in ("extern __device__ int x;", "template <class T> __device__ T x;", "__device__ int f(int x);"):
+        assert "VARIABLE" not in rewritten(other)

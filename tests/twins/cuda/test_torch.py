@@ -1,0 +1,69 @@
+"""PyTorch's CUDA extensions in the twin: tensors of the CPU are CUDA's there, and the checks know their memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import opbridge as ob
+
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+@pytest.fixture(scope="module")
+def probe() -> Any:
+    """Built once for all who share the cache: 15 s, and 40 s where PyTorch's headers are to be precompiled first."""
+    return ob.extension("probe", Path(__file__).parent / "torch" / "probe.cu", device="cuda-twin")
+
+
+def test_tensors_say_that_they_are_cudas(probe: Any) -> None:
+    assert probe.says_cuda(torch.ones(1))
+    assert not probe.says_cuda(torch.ones(1, device="meta"))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_kernels_run_on_tensors_of_every_float(probe: Any, dtype: torch.dtype) -> None:
+    x = torch.arange(200, dtype=dtype)
+    torch.testing.assert_close(probe.scaled(x, 0.5, 0), x * 0.5)
+
+
+def test_an_address_without_a_type_is_known_too(probe: Any) -> None:
+    assert torch.equal(probe.untyped(torch.arange(10.0)), 2 * torch.arange(10.0))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int32, torch.int64], ids=str)
+def test_atomics_take_pytorchs_types(probe: Any, dtype: torch.dtype) -> None:
+    assert probe.total(torch.ones(100, dtype=dtype)).item() == 100
+
+
+def test_operators_for_cuda_are_the_cpus_here(probe: Any) -> None:
+    assert torch.equal(torch.ops.opbridge_probe.twice(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_streams_guards_and_properties(probe: Any) -> None:
+    assert probe.surroundings() == (32, 1, True)
+
+
+class TestChecks:
+    @pytest.mark.parametrize("shape", [(100,), (3, 5)])
+    def test_what_lies_behind_a_tensor_is_no_kernels(self, probe: Any, shape: tuple[int, ...]) -> None:
+        x = torch.ones(shape)
+        with pytest.raises(RuntimeError, match=r"out-of-bounds\](.|\n)*after the end of") as failure:
+            probe.scaled(x, 2.0, 1)
+        assert f"a tensor of shape {list(shape)}" in str(failure.value)
+
+    def test_the_next_call_is_as_good_as_new(self, probe: Any) -> None:
+        with pytest.raises(RuntimeError):
+            probe.scaled(torch.ones(4), 2.0, 1)
+        assert torch.equal(probe.scaled(torch.ones(4), 2.0, 0), torch.full((4,), 2.0))
+
+    def test_memory_of_a_tensor_that_is_gone(self, probe: Any) -> None:
+        with pytest.raises(RuntimeError, match=r"read of 4 bytes"):
+            probe.dangling()
+
+    def test_a_launch_that_no_gpu_accepts(self, probe: Any) -> None:
+        with pytest.raises(RuntimeError, match="4096"):
+            probe.too_many_threads()

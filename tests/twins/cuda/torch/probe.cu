@@ -1,0 +1,104 @@
+// One extension that asks for everything that CUDA extensions ask PyTorch for; tests/twins/cuda/test_torch.py runs it.
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/Exceptions.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <torch/extension.h>
+
+#include <ATen/cuda/Atomic.cuh>
+#include <tuple>
+
+namespace {
+
+template <class T>
+__global__ void scale(const T* in, T* out, T factor, int64_t count) {
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = in[i] * factor;
+}
+
+template <class T>
+__global__ void add_up(const T* in, T* sum, int64_t count) {
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) gpuAtomicAdd(sum, in[i]);
+}
+
+__global__ void nothing() {}
+
+}  // namespace
+
+torch::Tensor scaled(torch::Tensor x, double factor, int64_t extra) {
+  auto out = torch::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "scaled", ([&] {
+                                    scale<scalar_t><<<4, 64, 0, at::cuda::getCurrentCUDAStream()>>>(
+                                        x.data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(),
+                                        static_cast<scalar_t>(factor), x.numel() + extra);
+                                  }));
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return out;
+}
+
+torch::Tensor untyped(torch::Tensor x) {
+  auto out = torch::empty({x.numel()}, torch::device(torch::kCUDA).dtype(torch::kFloat));
+  scale<float><<<1, 64>>>(static_cast<const float*>(x.data_ptr()), (float*)out.data_ptr(), 2, x.numel());
+  return out;
+}
+
+torch::Tensor total(torch::Tensor x) {
+  auto sum = torch::zeros({1}, x.options());
+  AT_DISPATCH_ALL_TYPES_AND2(
+      at::kHalf, at::kBFloat16, x.scalar_type(), "total",
+      ([&] { add_up<scalar_t><<<2, 64>>>(x.const_data_ptr<scalar_t>(), sum.data_ptr<scalar_t>(), x.numel()); }));
+  return sum;
+}
+
+// The memory of a tensor that is gone by the time of the launch.
+void dangling() {
+  const float* memory = nullptr;
+  {
+    auto gone = torch::ones({1 << 20});
+    memory = gone.data_ptr<float>();
+  }
+  auto out = torch::empty({1});
+  scale<float><<<1, 1>>>(memory, out.data_ptr<float>(), 1, 1);
+}
+
+void too_many_threads() {
+  nothing<<<1, 4096>>>();
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+
+bool says_cuda(torch::Tensor x) {
+  return x.is_cuda() && x.device().is_cuda() && x.type().is_cuda() && x.device().type() == torch::kCUDA &&
+         x.device().type() == c10::DeviceType::CUDA;
+}
+
+std::tuple<int, int, bool> surroundings() {
+  const at::cuda::CUDAGuard device(0);
+  const auto stream = c10::cuda::getStreamFromPool();
+  bool changed = false;
+  {
+    const c10::cuda::CUDAStreamGuard guard(stream);
+    changed = at::cuda::getCurrentCUDAStream() == stream && stream != c10::cuda::getDefaultCUDAStream();
+  }
+  stream.synchronize();
+  AT_CUDA_CHECK(cudaDeviceSynchronize());
+  changed = changed && at::cuda::getCurrentCUDAStream() == c10::cuda::getDefaultCUDAStream();
+  return {at::cuda::warp_size(), c10::cuda::device_count(), changed};
+}
+
+TORCH_LIBRARY(opbridge_probe, m) { m.def("twice(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(opbridge_probe, CUDA, m) {
+  m.impl("twice", [](const at::Tensor& x) { return scaled(x, 2, 0); });
+}
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("scaled", &scaled);
+  m.def("untyped", &untyped);
+  m.def("total", &total);
+  m.def("dangling", &dangling);
+  m.def("too_many_threads", &too_many_threads);
+  m.def("says_cuda", &says_cuda);
+  m.def("surroundings", &surroundings);
+}
