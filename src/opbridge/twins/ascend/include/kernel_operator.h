@@ -1,0 +1,16 @@
+// Ascend C, for kernels that run on the CPU.
+#ifndef OPBRIDGE_ASCEND_KERNEL_OPERATOR_H
+#define OPBRIDGE_ASCEND_KERNEL_OPERATOR_H
+
+#include "opbridge_ascend/cast.h"
+#include "opbridge_ascend/compare.h"
+#include "opbridge_ascend/copy.h"
+#include "opbridge_ascend/gather.h"
+#include "opbridge_ascend/launch.h"
+#include "opbridge_ascend/reduce.h"
+#include "opbridge_ascend/refused.h"
+#include "opbridge_ascend/sync.h"
+#include "opbridge_ascend/tiling.h"
+#include "opbridge_ascend/vector.h"
+
+#endif

@@ -1,0 +1,195 @@
+// Compare writes a bit for each element, and Select reads such bits.
+#ifndef OPBRIDGE_ASCEND_COMPARE_H
+#define OPBRIDGE_ASCEND_COMPARE_H
+
+#include "lanes.h"
+
+namespace AscendC {
+
+enum class CMPMODE : uint8_t { LT = 0, GT, EQ, LE, GE, NE };
+enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
+
+namespace detail {
+
+template <class T>
+bool holds(CMPMODE mode, T a, T b) {
+  switch (mode) {
+    case CMPMODE::LT:
+      return a < b;
+    case CMPMODE::GT:
+      return a > b;
+    case CMPMODE::EQ:
+      return a == b;
+    case CMPMODE::LE:
+      return a <= b;
+    case CMPMODE::GE:
+      return a >= b;
+    default:
+      return a != b;
+  }
+}
+
+inline bool bit(const void* bits, uint32_t i) { return (static_cast<const uint8_t*>(bits)[i / 8] >> (i % 8) & 1) != 0; }
+
+inline void set_bit(void* bits, uint32_t i, bool value) {
+  uint8_t& byte = static_cast<uint8_t*>(bits)[i / 8];
+  byte = static_cast<uint8_t>((byte & ~(1u << i % 8)) | unsigned{value} << i % 8);
+}
+
+// The elements of a count as repeats, so that there is one loop over bits.
+template <class T>
+Lanes whole_repeats(Instruction& instruction, uint32_t count) {
+  const uint64_t bytes = uint64_t{count} * sizeof(T);
+  instruction.requires_that(bytes % kRepeatBytes == 0, "count", count,
+                            "elements of a multiple of 256 bytes: Compare works on whole repeats");
+  return Lanes::first(instruction, count);
+}
+
+// f(position of the bit, a, b) for each lane that takes part.
+template <class T, class F>
+void for_each_bit(const Lanes& lanes, const Strided<T>& src0, const Strided<T>& src1, F f) {
+  if (lanes.contiguous) {
+    for (uint32_t i = 0; i < lanes.total; ++i) f(i, src0.tensor.data()[i], src1.tensor.data()[i]);
+    return;
+  }
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) f(r * lanes.per_repeat + i, *src0.at(r, i), *src1.at(r, i));
+    }
+  }
+}
+
+inline uint32_t bits_in(const Lanes& lanes) {
+  return lanes.contiguous ? lanes.total : lanes.repeats * lanes.per_repeat;
+}
+
+template <class T, class U>
+void compare(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const LocalTensor<U>& dst,
+             const Strided<T>& src0, const Strided<T>& src1) {
+  reads(instruction, lanes, src0, "src0");
+  reads(instruction, lanes, src1, "src1");
+  instruction.aligned(dst.start(), "dst");
+  instruction.writes(dst.memory(), dst.data(), (bits_in(lanes) + 7) / 8);
+  for_each_bit(lanes, src0, src1, [&](uint32_t i, T a, T b) { set_bit(dst.data(), i, holds(mode, a, b)); });
+}
+
+template <class T, class U>
+void compare_scalar(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const LocalTensor<U>& dst,
+                    const Strided<T>& src, T scalar) {
+  reads(instruction, lanes, src, "src0");
+  instruction.aligned(dst.start(), "dst");
+  instruction.writes(dst.memory(), dst.data(), (bits_in(lanes) + 7) / 8);
+  for_each_bit(lanes, src, src, [&](uint32_t i, T a, T) { set_bit(dst.data(), i, holds(mode, a, scalar)); });
+}
+
+// Where the bits of a repeat begin: in mode 0 all repeats use those of the first.
+template <class T, class U, class Other>
+void select(Instruction& instruction, const Lanes& lanes, SELMODE mode, const Strided<T>& dst,
+            const LocalTensor<U>& bits, const Strided<T>& src0, Other other) {
+  const uint32_t per_repeat = static_cast<uint32_t>(kRepeatBytes / sizeof(T));
+  const uint32_t all = bits_in(lanes);
+  const bool same = mode == SELMODE::VSEL_CMPMASK_SPR;
+  reads(instruction, lanes, src0, "src0");
+  instruction.reads(bits.memory(), bits.data(), ((same && all > per_repeat ? per_repeat : all) + 7) / 8);
+  writes(instruction, lanes, dst, "dst");
+  const auto one = [&](T* to, uint32_t r, uint32_t i, T a, T b) {
+    *to = bit(bits.data(), same ? i : r * per_repeat + i) ? a : b;
+  };
+  if (lanes.contiguous) {
+    for (uint32_t i = 0; i < lanes.total; ++i) {
+      one(dst.tensor.data() + i, i / per_repeat, i % per_repeat, src0.tensor.data()[i], other(i));
+    }
+    return;
+  }
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) one(dst.at(r, i), r, i, *src0.at(r, i), other(r, i));
+    }
+  }
+}
+
+// The second source, by element or by repeat and lane.
+template <class T>
+struct FromTensor {
+  Strided<T> src;
+  T operator()(uint32_t i) const { return src.tensor.data()[i]; }
+  T operator()(uint32_t r, uint32_t i) const { return *src.at(r, i); }
+};
+template <class T>
+struct FromScalar {
+  T value;
+  T operator()(uint32_t) const { return value; }
+  T operator()(uint32_t, uint32_t) const { return value; }
+};
+
+}  // namespace detail
+
+template <class T, class U>
+void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode,
+             uint32_t count, Place at = Place::here()) {
+  Instruction instruction("Compare", PIPE_V, at);
+  detail::compare(instruction, detail::whole_repeats<T>(instruction, count), mode, dst, detail::Strided<T>{src0},
+                  detail::Strided<T>{src1});
+}
+template <class T, class U, bool isSetMask = true>
+void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode,
+             detail::Mask mask, int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {
+  Instruction instruction("Compare", PIPE_V, at);
+  detail::compare(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), mode, dst,
+                  detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride},
+                  detail::Strided<T>{src1, p.src1BlkStride, p.src1RepStride});
+}
+template <class T, class U>
+void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, detail::Exactly<T> scalar, CMPMODE mode,
+                   uint32_t count, Place at = Place::here()) {
+  Instruction instruction("CompareScalar", PIPE_V, at);
+  detail::compare_scalar(instruction, detail::whole_repeats<T>(instruction, count), mode, dst, detail::Strided<T>{src0},
+                         scalar);
+}
+template <class T, class U, bool isSetMask = true>
+void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, detail::Exactly<T> scalar, CMPMODE mode,
+                   detail::Mask mask, int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {
+  Instruction instruction("CompareScalar", PIPE_V, at);
+  detail::compare_scalar(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), mode, dst,
+                         detail::Strided<T>{src0, p.srcBlkStride, p.srcRepStride}, scalar);
+}
+
+template <class T, class U>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& src0,
+            const LocalTensor<T>& src1, SELMODE mode, uint32_t count, Place at = Place::here()) {
+  Instruction instruction("Select", PIPE_V, at);
+  const auto lanes = detail::Lanes::first(instruction, count);
+  const detail::Strided<T> second{src1};
+  detail::reads(instruction, lanes, second, "src1");
+  detail::select(instruction, lanes, mode, detail::Strided<T>{dst}, bits, detail::Strided<T>{src0},
+                 detail::FromTensor<T>{second});
+}
+template <class T, class U>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& src0, detail::Exactly<T> src1,
+            SELMODE mode, uint32_t count, Place at = Place::here()) {
+  Instruction instruction("Select", PIPE_V, at);
+  detail::select(instruction, detail::Lanes::first(instruction, count), mode, detail::Strided<T>{dst}, bits,
+                 detail::Strided<T>{src0}, detail::FromScalar<T>{src1});
+}
+template <class T, class U, bool isSetMask = true>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& src0,
+            const LocalTensor<T>& src1, SELMODE mode, detail::Mask mask, int32_t repeats, const BinaryRepeatParams& p,
+            Place at = Place::here()) {
+  Instruction instruction("Select", PIPE_V, at);
+  const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
+  const detail::Strided<T> second{src1, p.src1BlkStride, p.src1RepStride};
+  detail::reads(instruction, lanes, second, "src1");
+  detail::select(instruction, lanes, mode, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride}, bits,
+                 detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromTensor<T>{second});
+}
+template <class T, class U, bool isSetMask = true>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& src0, detail::Exactly<T> src1,
+            SELMODE mode, detail::Mask mask, int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {
+  Instruction instruction("Select", PIPE_V, at);
+  detail::select(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), mode,
+                 detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride}, bits,
+                 detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromScalar<T>{src1});
+}
+
+}  // namespace AscendC
+#endif

@@ -1,0 +1,218 @@
+// DataCopy and DataCopyPad between global and local memory, and Copy within local memory.
+#ifndef OPBRIDGE_ASCEND_COPY_H
+#define OPBRIDGE_ASCEND_COPY_H
+
+#include <string.h>
+
+#include "lanes.h"
+
+namespace AscendC {
+
+// Lengths and gaps in blocks of 32 bytes; of DataCopyPad, lengths and gaps in global memory in bytes.
+struct DataCopyParams {
+  uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0;
+};
+struct DataCopyExtParams {
+  uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0, rsv = 0;
+};
+struct DataCopyPadParams {
+  bool isPad = false;
+  uint32_t leftPadding = 0, rightPadding = 0;
+  uint64_t paddingValue = 0;
+};
+template <class T>
+struct DataCopyPadExtParams {
+  bool isPad = false;
+  uint32_t leftPadding = 0, rightPadding = 0;
+  T paddingValue = T();
+};
+
+struct CopyRepeatParams {
+  uint32_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8;
+};
+
+namespace detail {
+
+// `count` rows of `bytes`, whose starts are that far apart on either side.
+struct Rows {
+  uint32_t count;
+  size_t bytes, src_step, dst_step;
+
+  static Rows of_blocks(const DataCopyParams& p) {
+    return {p.blockCount, p.blockLen * kBlockBytes, (p.blockLen + p.srcStride) * kBlockBytes,
+            (p.blockLen + p.dstStride) * kBlockBytes};
+  }
+};
+
+inline size_t to_blocks(size_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
+
+// The bits of NaN decide nothing: what is not less is kept.
+template <class T>
+void update(T* dst, const T* src, size_t n, opbridge_ascend::Atomic how) {
+  for (size_t i = 0; i < n; ++i) {
+    if (how == opbridge_ascend::Atomic::add) {
+      dst[i] = T(dst[i] + src[i]);
+    } else if (how == opbridge_ascend::Atomic::max ? dst[i] < src[i] : src[i] < dst[i]) {
+      dst[i] = src[i];
+    }
+  }
+}
+
+template <class T>
+void store(T* dst, const T* src, size_t n) {
+  const auto how = opbridge_ascend::registers().atomic;
+  if (how == opbridge_ascend::Atomic::none) {
+    memcpy(dst, src, n * sizeof(T));
+  } else {
+    const opbridge_ascend::AtomicScope alone;
+    update(dst, src, n, how);
+  }
+}
+
+template <class T>
+T* moved(T* pointer, size_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(pointer) + bytes);
+}
+
+template <class T>
+void load_rows(Instruction& instruction, const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Rows& rows) {
+  instruction.aligned(dst.start(), "dst");
+  for (uint32_t r = 0; r < rows.count; ++r) {
+    T* const to = moved(dst.data(), r * rows.dst_step);
+    const T* const from = moved(src.data(), r * rows.src_step);
+    instruction.reads(src.memory(), from, rows.bytes);
+    instruction.writes(dst.memory(), to, rows.bytes);
+    memcpy(to, from, rows.bytes);
+  }
+}
+
+template <class T>
+void store_rows(Instruction& instruction, const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Rows& rows) {
+  instruction.aligned(src.start(), "src");
+  for (uint32_t r = 0; r < rows.count; ++r) {
+    T* const to = moved(dst.data(), r * rows.dst_step);
+    const T* const from = moved(src.data(), r * rows.src_step);
+    instruction.reads(src.memory(), from, rows.bytes);
+    instruction.writes(dst.memory(), to, rows.bytes);
+    store(to, from, rows.bytes / sizeof(T));
+  }
+}
+
+template <class T>
+Rows one_row(Instruction& instruction, uint32_t count) {
+  const size_t bytes = count * sizeof(T);
+  instruction.requires_that(bytes % kBlockBytes == 0, "bytes to copy", static_cast<int64_t>(bytes),
+                            "a multiple of 32; DataCopyPad copies any number");
+  return {1, bytes, 0, 0};
+}
+
+template <class T>
+void load_padded(Instruction& instruction, const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                 const DataCopyExtParams& p, uint32_t left, uint32_t right, bool is_pad, T value) {
+  instruction.aligned(dst.start(), "dst");
+  const size_t elements = p.blockLen / sizeof(T);
+  const size_t before = is_pad ? left : 0, behind = is_pad ? right : 0;
+  instruction.requires_that(before * sizeof(T) <= kBlockBytes, "leftPadding", left, "at most 32 bytes of elements");
+  instruction.requires_that(behind * sizeof(T) <= kBlockBytes, "rightPadding", right, "at most 32 bytes of elements");
+  const size_t row = to_blocks((before + elements + behind) * sizeof(T));
+  for (uint32_t r = 0; r < p.blockCount; ++r) {
+    T* const to = moved(dst.data(), r * (row + p.dstStride * kBlockBytes));
+    const T* const from = moved(src.data(), r * (size_t{p.blockLen} + p.srcStride));
+    instruction.reads(src.memory(), from, p.blockLen);
+    instruction.writes(dst.memory(), to, row);
+    for (size_t i = 0; i < before; ++i) to[i] = value;
+    memcpy(to + before, from, p.blockLen);
+    // Beyond what is asked for, a block is filled up with the first element where no padding is given.
+    const T rest = is_pad ? value : elements > 0 ? to[0] : T();
+    for (size_t i = before + elements; i < row / sizeof(T); ++i) to[i] = rest;
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count, Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_MTE2, at);
+  detail::load_rows(instruction, dst, src, detail::one_row<T>(instruction, count));
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
+              Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_MTE2, at);
+  detail::load_rows(instruction, dst, src, detail::Rows::of_blocks(params));
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_MTE3, at);
+  detail::store_rows(instruction, dst, src, detail::one_row<T>(instruction, count));
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
+              Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_MTE3, at);
+  detail::store_rows(instruction, dst, src, detail::Rows::of_blocks(params));
+}
+// Within the unified buffer.
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
+              Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_V, at);
+  const auto rows = detail::Rows::of_blocks(params);
+  instruction.aligned(dst.start(), "dst");
+  instruction.aligned(src.start(), "src");
+  for (uint32_t r = 0; r < rows.count; ++r) {
+    T* const to = detail::moved(dst.data(), r * rows.dst_step);
+    const T* const from = detail::moved(src.data(), r * rows.src_step);
+    instruction.reads(src.memory(), from, rows.bytes);
+    instruction.writes(dst.memory(), to, rows.bytes);
+    memmove(to, from, rows.bytes);
+  }
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_V, at);
+  const auto row = detail::one_row<T>(instruction, count);
+  DataCopy(dst, src, DataCopyParams{1, static_cast<uint32_t>(row.bytes / kBlockBytes)}, at);
+}
+
+template <class T>
+void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params,
+                 const DataCopyPadExtParams<detail::Exactly<T>>& pad, Place at = Place::here()) {
+  Instruction instruction("DataCopyPad", PIPE_MTE2, at);
+  detail::load_padded(instruction, dst, src, params, pad.leftPadding, pad.rightPadding, pad.isPad, pad.paddingValue);
+}
+template <class T>
+void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p,
+                 const DataCopyPadParams& pad, Place at = Place::here()) {
+  Instruction instruction("DataCopyPad", PIPE_MTE2, at);
+  T value;
+  memcpy(&value, &pad.paddingValue, sizeof value);
+  const DataCopyExtParams params{p.blockCount, p.blockLen, p.srcStride, p.dstStride};
+  detail::load_padded(instruction, dst, src, params, pad.leftPadding, pad.rightPadding, pad.isPad, value);
+}
+template <class T>
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& p,
+                 Place at = Place::here()) {
+  Instruction instruction("DataCopyPad", PIPE_MTE3, at);
+  const size_t row = detail::to_blocks(p.blockLen);
+  detail::store_rows(instruction, dst, src,
+                     {p.blockCount, p.blockLen, row + p.srcStride * kBlockBytes, size_t{p.blockLen} + p.dstStride});
+}
+template <class T>
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,
+                 Place at = Place::here()) {
+  DataCopyPad(dst, src, DataCopyExtParams{p.blockCount, p.blockLen, p.srcStride, p.dstStride}, at);
+}
+
+template <class T, bool isSetMask = true>
+void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, int32_t repeats,
+          const CopyRepeatParams& p, Place at = Place::here()) {
+  Instruction instruction("Copy", PIPE_V, at);
+  const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
+  detail::unary(
+      instruction, lanes, [](T x) { return x; }, detail::Strided<T>{dst, p.dstStride, p.dstRepeatSize},
+      detail::Strided<T>{src, p.srcStride, p.srcRepeatSize});
+}
+
+}  // namespace AscendC
+#endif

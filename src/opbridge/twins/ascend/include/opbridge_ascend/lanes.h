@@ -1,0 +1,239 @@
+// How a vector instruction goes over its operands: the first `count` elements, or repeats of 256 bytes under a mask,
+// each operand with strides of its own.
+#ifndef OPBRIDGE_ASCEND_LANES_H
+#define OPBRIDGE_ASCEND_LANES_H
+
+#include "tensor.h"
+
+namespace AscendC {
+
+using opbridge_ascend::kBlockBytes;
+using opbridge_ascend::kMaxRepeats;
+using opbridge_ascend::kRepeatBytes;
+
+struct UnaryRepeatParams {
+  uint32_t dstBlkStride = 1, srcBlkStride = 1, dstRepStride = 8, srcRepStride = 8;
+};
+
+struct BinaryRepeatParams {
+  uint32_t dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1;
+  uint32_t dstRepStride = 8, src0RepStride = 8, src1RepStride = 8;
+};
+
+enum class MaskMode : uint8_t { NORMAL, COUNTER };
+
+constexpr uint64_t MASK_PLACEHOLDER = 0;
+constexpr uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
+
+inline void SetMaskCount() { opbridge_ascend::registers().counter_mode = true; }
+inline void SetMaskNorm() { opbridge_ascend::registers().counter_mode = false; }
+
+template <class T, MaskMode mode = MaskMode::NORMAL>
+void SetVectorMask(uint64_t high, uint64_t low) {
+  auto& mask = opbridge_ascend::registers().mask;
+  mask[0] = low;
+  mask[1] = high;
+}
+
+namespace detail {
+
+// The first `count` bits.
+template <size_t n>
+void set_first(uint64_t (&mask)[n], uint64_t count) {
+  for (uint64_t& word : mask) {
+    word = count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    count -= count >= 64 ? 64 : count;
+  }
+}
+
+template <class T>
+struct Same {
+  using type = T;
+};
+// A parameter that takes no part in deduction.
+template <class T>
+using Exactly = typename Same<T>::type;
+
+template <class... T>
+constexpr uint32_t widest() {
+  size_t most = 1;
+  ((most = sizeof(T) > most ? sizeof(T) : most), ...);
+  return static_cast<uint32_t>(most);
+}
+
+}  // namespace detail
+
+template <class T, MaskMode mode = MaskMode::NORMAL>
+void SetVectorMask(int32_t count) {
+  if constexpr (mode == MaskMode::COUNTER) {
+    SetVectorMask<T>(0, static_cast<uint64_t>(count));
+  } else {
+    detail::set_first(opbridge_ascend::registers().mask, static_cast<uint64_t>(count));
+  }
+}
+inline void ResetMask() { SetVectorMask<uint8_t>(~uint64_t{0}, ~uint64_t{0}); }
+
+namespace detail {
+
+struct Lanes {
+  uint64_t mask[4] = {0, 0, 0, 0};
+  uint32_t repeats = 0;
+  uint32_t per_repeat = 0;
+  uint32_t total = ~uint32_t{0};  // of all repeats, where the counter and no mask says which elements take part
+  bool contiguous = false;
+
+  bool has(uint32_t repeat, uint32_t i) const {
+    return repeat * per_repeat + i < total && (mask[i / 64] >> (i % 64) & 1) != 0;
+  }
+  // The length of the mask where it is one run from the first lane on; else zero.
+  uint32_t prefix() const {
+    if (total != ~uint32_t{0}) return 0;
+    uint32_t n = 0;
+    while (n < per_repeat && has(0, n)) ++n;
+    for (uint32_t i = n; i < per_repeat; ++i) {
+      if (has(0, i)) return 0;
+    }
+    return n;
+  }
+
+  static Lanes first(Instruction& instruction, int64_t count) {
+    instruction.requires_that(count >= 0, "count", count, "a number of elements");
+    Lanes lanes;
+    lanes.contiguous = true;
+    lanes.total = static_cast<uint32_t>(count);
+    return lanes;
+  }
+};
+
+// The two ways to write a mask.
+struct Mask {
+  Mask(uint64_t count) : is_list(false), bits{count, 0} {}
+  Mask(const uint64_t* list) : is_list(true), bits{list[0], list[1]} {}
+
+  bool is_list;
+  uint64_t bits[2];
+};
+
+// `bytes` is the size of the widest operand's elements: a repeat has as many elements as 256 bytes hold of those.
+template <bool is_set_mask>
+Lanes repeated(Instruction& instruction, const Mask& mask, int64_t repeats, uint32_t bytes) {
+  Lanes lanes;
+  lanes.per_repeat = static_cast<uint32_t>(kRepeatBytes) / bytes;
+  lanes.repeats = static_cast<uint32_t>(repeats);
+  const auto& registers = opbridge_ascend::registers();
+  const uint64_t count = is_set_mask ? mask.bits[0] : registers.mask[0];
+  if (registers.counter_mode) {
+    lanes.total = static_cast<uint32_t>(count);
+    lanes.repeats = (lanes.total + lanes.per_repeat - 1) / lanes.per_repeat;
+    set_first(lanes.mask, lanes.per_repeat);
+    return lanes;
+  }
+  instruction.requires_that(repeats >= 0 && repeats <= static_cast<int64_t>(kMaxRepeats), "repeatTime", repeats,
+                            "at most 255, as the hardware counts in 8 bits");
+  if (!is_set_mask || mask.is_list) {
+    instruction.requires_that(bytes > 1, "mask", static_cast<int64_t>(count),
+                              "a number of elements: a list of bits is for elements of 2 bytes and more");
+    const uint64_t* const bits = is_set_mask ? mask.bits : registers.mask;
+    lanes.mask[0] = bits[0];
+    lanes.mask[1] = bits[1];
+  } else {
+    instruction.requires_that(count >= 1 && count <= lanes.per_repeat, "mask", static_cast<int64_t>(count),
+                              "between 1 and the elements of a repeat, which is 256 bytes");
+    set_first(lanes.mask, count);
+  }
+  return lanes;
+}
+
+template <class T>
+struct Strided {
+  static constexpr uint32_t kPerBlock = kBlockBytes / sizeof(T);
+
+  const LocalTensor<T>& tensor;
+  uint32_t block_stride = 1;
+  uint32_t repeat_stride = 8;
+
+  T* at(uint32_t repeat, uint32_t i) const {
+    return tensor.data() + (repeat * repeat_stride + i / kPerBlock * block_stride) * kPerBlock + i % kPerBlock;
+  }
+};
+
+// Tells an instruction the memory of an operand, in as few stretches as there are.
+template <class T, class Tell>
+void stretches(const Lanes& lanes, const Strided<T>& operand, Tell tell) {
+  if (lanes.contiguous) return tell(operand.tensor.data(), lanes.total * sizeof(T));
+  const T* begin = nullptr;
+  const T* end = nullptr;
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (!lanes.has(r, i)) continue;
+      const T* const next = operand.at(r, i);
+      if (next != end) {
+        if (begin != end) tell(begin, static_cast<size_t>(end - begin) * sizeof(T));
+        begin = next;
+      }
+      end = next + 1;
+    }
+  }
+  if (begin != end) tell(begin, static_cast<size_t>(end - begin) * sizeof(T));
+}
+
+template <class T>
+void reads(Instruction& instruction, const Lanes& lanes, const Strided<T>& operand, const char* name) {
+  if (!instruction.checked()) return;
+  instruction.aligned(operand.tensor.start(), name);
+  stretches(lanes, operand, [&](const T* at, size_t n) { instruction.reads(operand.tensor.memory(), at, n); });
+}
+template <class T>
+void writes(Instruction& instruction, const Lanes& lanes, const Strided<T>& operand, const char* name) {
+  if (!instruction.checked()) return;
+  instruction.aligned(operand.tensor.start(), name);
+  stretches(lanes, operand, [&](const T* at, size_t n) { instruction.writes(operand.tensor.memory(), at, n); });
+}
+
+// dst = f(src...) for every element that takes part, after the accesses have been told.
+template <class F, class D, class... S>
+void compute(const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>&... src) {
+  if (lanes.contiguous) {
+    const auto loop = [&f, n = lanes.total](D* to, const S*... from) {
+      for (uint32_t i = 0; i < n; ++i) to[i] = f(from[i]...);
+    };
+    return loop(dst.tensor.data(), src.tensor.data()...);
+  }
+  const bool dense = dst.block_stride == 1 && (true && ... && (src.block_stride == 1));
+  if (const uint32_t n = dense ? lanes.prefix() : 0) {
+    const auto loop = [&f, n](D* to, const S*... from) {
+      for (uint32_t i = 0; i < n; ++i) to[i] = f(from[i]...);
+    };
+    for (uint32_t r = 0; r < lanes.repeats; ++r) loop(dst.at(r, 0), src.at(r, 0)...);
+    return;
+  }
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) *dst.at(r, i) = f(*src.at(r, i)...);
+    }
+  }
+}
+
+template <class F, class D, class S>
+void unary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>& src) {
+  reads(instruction, lanes, src, "src");
+  writes(instruction, lanes, dst, "dst");
+  compute(lanes, f, dst, src);
+}
+
+template <class F, class D, class S0, class S1>
+void binary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S0>& src0,
+            const Strided<S1>& src1) {
+  reads(instruction, lanes, src0, "src0");
+  reads(instruction, lanes, src1, "src1");
+  writes(instruction, lanes, dst, "dst");
+  compute(lanes, f, dst, src0, src1);
+}
+
+}  // namespace detail
+}  // namespace AscendC
+
+inline void set_mask_count() { AscendC::SetMaskCount(); }
+inline void set_mask_norm() { AscendC::SetMaskNorm(); }
+inline void set_vector_mask(uint64_t high, uint64_t low) { AscendC::SetVectorMask<half>(high, low); }
+#endif

@@ -1,0 +1,61 @@
+// How hosts start kernels, and the memory that they share with them.
+#ifndef OPBRIDGE_ASCEND_LAUNCH_H
+#define OPBRIDGE_ASCEND_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+// Runs body(state) once for each block, on all processors; 0, or an error that has been reported.
+uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, void (*body)(void* state), void* state);
+
+// Memory of the host's that kernels may use, and whose bounds are watched.
+void ob_ascend_adopt(const void* begin, uint64_t bytes, const char* name);
+void ob_ascend_release(const void* begin);
+
+void* ob_ascend_allocate(uint64_t bytes);
+void ob_ascend_free(void* memory);
+
+// What TILING_KEY_IS compares with, for launches to come.
+void ob_ascend_set_tiling_key(uint64_t key);
+
+// A host that shows reports itself: nothing goes to stderr, and the exit code of the process is left alone.
+void ob_ascend_attach_host();
+// What was reported since the last call, null for nothing.  The text stays until the next call from this thread.
+const char* ob_ascend_take_reports();
+}
+
+namespace opbridge_ascend {
+
+template <class Call>
+uint32_t launch(const char* kernel, uint32_t blocks, Call call) {
+  return ob_ascend_launch(kernel, blocks, [](void* state) { (*static_cast<Call*>(state))(); }, &call);
+}
+
+// What `k<<<blocks, l2control, stream>>>` becomes: called with the kernel's arguments, it launches.
+template <class Kernel>
+class Configured {
+ public:
+  Configured(const char* name, uint32_t blocks, Kernel kernel) : name_(name), blocks_(blocks), kernel_(kernel) {}
+
+  template <class... Arguments>
+  void operator()(Arguments... arguments) const {
+    launch(name_, blocks_, [&] { kernel_(arguments...); });
+  }
+
+ private:
+  const char* name_;
+  uint32_t blocks_;
+  Kernel kernel_;
+};
+
+template <class Stream, class Control, class Kernel>
+Configured<Kernel> configured(const char* name, Kernel kernel, uint32_t blocks, Control, Stream) {
+  return {name, blocks, kernel};
+}
+
+}  // namespace opbridge_ascend
+
+#define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
+
+#endif

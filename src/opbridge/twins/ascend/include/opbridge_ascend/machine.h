@@ -1,0 +1,152 @@
+// What the twin's library does for the headers: one block's local memory, queues, pipes and flags.
+//
+// A block runs on one thread, its instructions in program order.  Beside that order, each pipe of the hardware has a
+// vector clock: what it knows to be finished on every other pipe.  Flags, queues and barriers hand clocks on, and an
+// access that no clock orders behind the one before it is a missing synchronisation, although it came later here.
+#ifndef OPBRIDGE_ASCEND_MACHINE_H
+#define OPBRIDGE_ASCEND_MACHINE_H
+
+#include <stddef.h>
+
+#include "place.h"
+#include "qualifiers.h"
+
+// The library's functions have names as in C, because a library of kernels keeps its C++ names to itself.
+#define OPBRIDGE_ASCEND_LIBRARY(name) __asm__("ob_ascend_" #name)
+
+namespace opbridge_ascend {
+
+constexpr size_t kBlockBytes = 32;
+constexpr size_t kRepeatBytes = 256;
+constexpr size_t kMaxRepeats = 255;
+constexpr int kEvents = 8;
+
+// A stretch of local memory, as a tensor names it.
+struct Local {
+  uint8_t* data = nullptr;
+  uint32_t bytes = 0;
+  uint16_t buffer = 0;      // of the block's list
+  uint16_t generation = 0;  // of the buffer, which FreeTensor ends
+};
+
+// A stretch of global memory; zero bytes: the kernel did not say how long it is.
+struct Global {
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0;
+};
+
+enum class Atomic : uint8_t { none, add, max, min };
+
+// What an instruction finds set when it starts; plain data, so that looking costs nothing.
+struct Registers {
+  uint32_t index = 0;
+  uint32_t count = 1;
+  bool checked = false;
+  bool counter_mode = false;
+  uint64_t mask[2] = {~uint64_t{0}, ~uint64_t{0}};
+  Atomic atomic = Atomic::none;
+};
+
+// Of the block that this thread runs.
+Registers& registers() OPBRIDGE_ASCEND_LIBRARY(registers);
+
+// One instruction: what it reads and writes is checked before it is done.
+class Instruction {
+ public:
+  Instruction(const char* name, pipe_t pipe, Place at) : checked_(registers().checked) {
+    if (checked_) begin(name, pipe, at);
+  }
+  void reads(const Local& local, const void* at, size_t bytes) {
+    if (checked_) access(local, at, bytes, false);
+  }
+  void writes(const Local& local, const void* at, size_t bytes) {
+    if (checked_) access(local, at, bytes, true);
+  }
+  void reads(const Global& global, const void* at, size_t bytes) {
+    if (checked_) access(global, at, bytes, false);
+  }
+  void writes(const Global& global, const void* at, size_t bytes) {
+    if (checked_) access(global, at, bytes, true);
+  }
+  void aligned(const Local& local, const char* operand, size_t alignment = kBlockBytes) {
+    if (checked_) check_alignment(local, operand, alignment);
+  }
+  // A parameter that the hardware does not take.
+  void requires_that(bool right, const char* parameter, long long value, const char* expected) {
+    if (checked_ && !right) bad_parameter(parameter, value, expected);
+  }
+  bool checked() const { return checked_; }
+
+ private:
+  void begin(const char* name, pipe_t pipe, Place at) OPBRIDGE_ASCEND_LIBRARY(instruction);
+  void access(const Local& local, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(access_local);
+  void access(const Global& global, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(access_global);
+  void check_alignment(const Local& local, const char* operand, size_t alignment)
+      OPBRIDGE_ASCEND_LIBRARY(check_alignment);
+  [[noreturn]] void bad_parameter(const char* parameter, long long value, const char* expected)
+      OPBRIDGE_ASCEND_LIBRARY(bad_parameter);
+
+  bool checked_;
+};
+
+// Local memory for `count` buffers of `bytes` each; the number of the first.
+uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at)
+    OPBRIDGE_ASCEND_LIBRARY(allocate_local);
+Local local_memory(uint16_t buffer) OPBRIDGE_ASCEND_LIBRARY(local_memory);
+// TPipe::Reset and Destroy: what was allocated is free for others.
+void release_local() OPBRIDGE_ASCEND_LIBRARY(release_local);
+
+// The part of a queue that does not depend on its type.
+class Queue {
+ public:
+  Queue(AscendC::TPosition position, pipe_t producer, pipe_t consumer, int depth)
+      : position_(position), producer_(producer), consumer_(consumer), depth_(depth) {}
+
+  void init(uint32_t count, uint32_t bytes, Place at) OPBRIDGE_ASCEND_LIBRARY(queue_init);
+  Local alloc(Place at) OPBRIDGE_ASCEND_LIBRARY(queue_alloc);
+  bool enqueue(const Local& tensor, Place at) OPBRIDGE_ASCEND_LIBRARY(queue_enqueue);
+  Local dequeue(Place at) OPBRIDGE_ASCEND_LIBRARY(queue_dequeue);
+  void free(const Local& tensor, Place at) OPBRIDGE_ASCEND_LIBRARY(queue_free);
+  bool has_idle() const OPBRIDGE_ASCEND_LIBRARY(queue_has_idle);
+  int queued() const { return length_; }
+  int limit() const { return depth_; }
+
+ private:
+  static constexpr int kMost = 64;
+
+  void check_owns(const Local& tensor, const char* call, Place at) const;
+
+  AscendC::TPosition position_;
+  pipe_t producer_, consumer_;
+  int depth_;
+  uint16_t first_ = 0;
+  uint16_t count_ = 0;
+  uint16_t next_ = 0;
+  int head_ = 0, length_ = 0;
+  uint16_t waiting_[kMost];
+};
+
+void set_flag(pipe_t from, pipe_t to, int id, Place at) OPBRIDGE_ASCEND_LIBRARY(set_flag);
+void wait_flag(pipe_t from, pipe_t to, int id, Place at) OPBRIDGE_ASCEND_LIBRARY(wait_flag);
+// Events that nobody has set, for FetchEventID, and those that AllocEventID has given away.
+int fetch_event(pipe_t from, pipe_t to) OPBRIDGE_ASCEND_LIBRARY(fetch_event);
+int alloc_event(pipe_t from, pipe_t to, Place at) OPBRIDGE_ASCEND_LIBRARY(alloc_event);
+void release_event(pipe_t from, pipe_t to, int id) OPBRIDGE_ASCEND_LIBRARY(release_event);
+void barrier(pipe_t pipe) OPBRIDGE_ASCEND_LIBRARY(barrier);
+// Waits for all blocks of the launch.
+void sync_all(Place at) OPBRIDGE_ASCEND_LIBRARY(sync_all);
+// Held while memory is changed that other blocks may change by atomics too.
+void lock_atomics() OPBRIDGE_ASCEND_LIBRARY(lock_atomics);
+void unlock_atomics() OPBRIDGE_ASCEND_LIBRARY(unlock_atomics);
+class AtomicScope {
+ public:
+  AtomicScope() { lock_atomics(); }
+  ~AtomicScope() { unlock_atomics(); }
+  AtomicScope(const AtomicScope&) = delete;
+  AtomicScope& operator=(const AtomicScope&) = delete;
+};
+
+uint64_t tiling_key() OPBRIDGE_ASCEND_LIBRARY(tiling_key);
+
+}  // namespace opbridge_ascend
+#endif

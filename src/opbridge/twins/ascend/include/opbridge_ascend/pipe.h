@@ -1,0 +1,175 @@
+// TPipe, TQue and TBuf: who owns local memory, and how it goes from one pipe to the next.
+#ifndef OPBRIDGE_ASCEND_PIPE_H
+#define OPBRIDGE_ASCEND_PIPE_H
+
+#include "tensor.h"
+
+namespace AscendC {
+
+using opbridge_ascend::Queue;
+
+// Pairs of pipes that a flag goes between.
+// clang-format off
+#define OPBRIDGE_ASCEND_EVENTS(X) \
+  X(MTE2, MTE1) X(MTE1, MTE2) X(MTE1, M) X(M, MTE1) X(MTE2, V) X(V, MTE2) \
+  X(MTE3, V) X(V, MTE3) X(M, V) X(V, M) X(V, V) X(MTE3, MTE1) \
+  X(MTE1, MTE3) X(MTE1, V) X(V, MTE1) X(MTE2, M) X(M, MTE2) X(M, MTE3) \
+  X(MTE3, M) X(MTE3, MTE2) X(MTE2, MTE3) X(S, V) X(V, S) X(S, MTE2) \
+  X(MTE2, S) X(S, MTE3) X(MTE3, S) X(S, MTE1) X(MTE1, S) X(M, S) \
+  X(S, M) X(FIX, M) X(M, FIX) X(FIX, MTE3) X(FIX, MTE2) X(MTE2, FIX) \
+  X(FIX, S) X(S, FIX) X(FIX, V) X(V, FIX)
+// clang-format on
+
+enum class HardEvent : uint8_t {
+#define OPBRIDGE_ASCEND_EVENT(from, to) from##_##to,
+  OPBRIDGE_ASCEND_EVENTS(OPBRIDGE_ASCEND_EVENT)
+#undef OPBRIDGE_ASCEND_EVENT
+      MAX,
+};
+
+namespace detail {
+
+struct Pipes {
+  pipe_t from, to;
+};
+
+constexpr Pipes pipes_of(HardEvent event) {
+  constexpr Pipes table[] = {
+#define OPBRIDGE_ASCEND_EVENT(from, to) {PIPE_##from, PIPE_##to},
+      OPBRIDGE_ASCEND_EVENTS(OPBRIDGE_ASCEND_EVENT)
+#undef OPBRIDGE_ASCEND_EVENT
+  };
+  return table[static_cast<int>(event)];
+}
+
+constexpr bool is_vector_position(TPosition position) {
+  return position == TPosition::VECIN || position == TPosition::VECOUT || position == TPosition::VECCALC ||
+         position == TPosition::LCM;
+}
+// A tensor is filled by one pipe and used by another, as its position says.
+constexpr pipe_t producer(TPosition position) { return position == TPosition::VECIN ? PIPE_MTE2 : PIPE_V; }
+constexpr pipe_t consumer(TPosition position) { return position == TPosition::VECOUT ? PIPE_MTE3 : PIPE_V; }
+
+}  // namespace detail
+
+#define OPBRIDGE_ASCEND_VECTOR_ONLY(position)                                 \
+  static_assert(detail::is_vector_position(position),                         \
+                "opbridge's Ascend twin runs vector kernels only: it has no " \
+                "A1, A2, B1, B2, C1, C2, CO1 or CO2 yet")
+
+// Tensors that are filled at one position and used at another, without a copy between.
+template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
+class TQueBind : public Queue {
+  OPBRIDGE_ASCEND_VECTOR_ONLY(src);
+  OPBRIDGE_ASCEND_VECTOR_ONLY(dst);
+
+ public:
+  TQueBind() : Queue(src, detail::producer(src), detail::consumer(dst), depth) {}
+
+  template <class T>
+  LocalTensor<T> AllocTensor(Place at = Place::here()) {
+    return whole<T>(alloc(at));
+  }
+  template <class T>
+  void AllocTensor(LocalTensor<T>& tensor, Place at = Place::here()) {
+    tensor = whole<T>(alloc(at));
+  }
+  template <class T>
+  void FreeTensor(const LocalTensor<T>& tensor, Place at = Place::here()) {
+    free(tensor.memory(), at);
+  }
+  template <class T>
+  bool EnQue(const LocalTensor<T>& tensor, Place at = Place::here()) {
+    return enqueue(tensor.memory(), at);
+  }
+  template <class T>
+  LocalTensor<T> DeQue(Place at = Place::here()) {
+    return whole<T>(dequeue(at));
+  }
+  template <class T>
+  void DeQue(LocalTensor<T>& tensor, Place at = Place::here()) {
+    tensor = whole<T>(dequeue(at));
+  }
+  bool VacantInQue() const { return queued() < limit(); }
+  bool HasTensorInQue() const { return queued() > 0; }
+  int32_t GetTensorCountInQue() const { return queued(); }
+  bool HasIdleBuffer() const { return has_idle(); }
+
+ private:
+  template <class T>
+  static LocalTensor<T> whole(const Local& memory) {
+    return LocalTensor<T>(memory, 0, static_cast<uint32_t>(memory.bytes / sizeof(T)));
+  }
+};
+
+template <TPosition position, int32_t depth, auto mask = 0>
+class TQue : public TQueBind<position, position, depth, mask> {};
+
+template <TPosition position = TPosition::LCM>
+class TBuf {
+  OPBRIDGE_ASCEND_VECTOR_ONLY(position);
+
+ public:
+  template <class T>
+  LocalTensor<T> Get() const {
+    return LocalTensor<T>(memory_, 0, static_cast<uint32_t>(memory_.bytes / sizeof(T)));
+  }
+  template <class T>
+  LocalTensor<T> Get(uint32_t size) const {
+    return LocalTensor<T>(memory_, 0, size);
+  }
+  template <class T>
+  LocalTensor<T> GetWithOffset(uint32_t size, uint32_t offset_bytes) const {
+    return LocalTensor<T>(memory_, offset_bytes, size);
+  }
+  void adopt(const Local& memory) { memory_ = memory; }
+
+ private:
+  Local memory_;
+};
+
+class TPipe {
+ public:
+  void Init() {}
+  void Reset() { opbridge_ascend::release_local(); }
+  void Destroy() { opbridge_ascend::release_local(); }
+
+  template <TPosition src, TPosition dst, int32_t depth, auto mask>
+  bool InitBuffer(TQueBind<src, dst, depth, mask>& queue, uint8_t count, uint32_t bytes, Place at = Place::here()) {
+    queue.init(count, bytes, at);
+    return true;
+  }
+  template <TPosition position>
+  bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, Place at = Place::here()) {
+    buffer.adopt(opbridge_ascend::local_memory(opbridge_ascend::allocate_local(1, bytes, position, at)));
+    return true;
+  }
+
+  template <HardEvent event>
+  TEventID AllocEventID(Place at = Place::here()) {
+    constexpr auto pipes = detail::pipes_of(event);
+    return static_cast<TEventID>(opbridge_ascend::alloc_event(pipes.from, pipes.to, at));
+  }
+  template <HardEvent event>
+  void ReleaseEventID(TEventID id) {
+    constexpr auto pipes = detail::pipes_of(event);
+    opbridge_ascend::release_event(pipes.from, pipes.to, id);
+  }
+  TEventID FetchEventID(HardEvent event) {
+    const auto pipes = detail::pipes_of(event);
+    return static_cast<TEventID>(opbridge_ascend::fetch_event(pipes.from, pipes.to));
+  }
+  template <HardEvent event>
+  TEventID FetchEventID() {
+    return FetchEventID(event);
+  }
+};
+
+// Nothing in it belongs to one TPipe: all of them are the block's.
+inline TPipe* GetTPipePtr() {
+  static thread_local TPipe pipe;
+  return &pipe;
+}
+
+}  // namespace AscendC
+#endif

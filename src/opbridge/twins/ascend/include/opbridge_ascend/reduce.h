@@ -1,0 +1,304 @@
+// Sums, maxima and minima: of a whole tensor, of each repeat, of each block of 32 bytes, of neighbours.
+#ifndef OPBRIDGE_ASCEND_REDUCE_H
+#define OPBRIDGE_ASCEND_REDUCE_H
+
+#include <string.h>
+
+#include <limits>
+#include <type_traits>
+
+#include "lanes.h"
+
+namespace AscendC {
+
+enum class ReduceOrder : uint8_t { ORDER_VALUE_INDEX = 0, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX };
+
+namespace detail {
+
+// A sum of two halves stays finite.
+template <class T>
+T saturating_sum(T a, T b) {
+  const T sum = T(a + b);
+  if constexpr (std::is_same<T, half>::value) {
+    const half most = std::numeric_limits<half>::max();
+    const float exact = float(a) + float(b);
+    if (exact > float(most)) return most;
+    if (exact < -float(most)) return half(-float(most));
+  }
+  return sum;
+}
+
+// Neighbours first, then neighbouring sums; `values` is used up.
+template <class T>
+T tree_sum(T* values, uint32_t n) {
+  if (n == 0) return T(0);
+  for (; n > 1; n = (n + 1) / 2) {
+    for (uint32_t i = 0; i < n / 2; ++i) values[i] = saturating_sum(values[2 * i], values[2 * i + 1]);
+    if (n % 2 != 0) values[n / 2] = values[n - 1];
+  }
+  return values[0];
+}
+
+template <class T>
+struct Sum {
+  static constexpr uint32_t kMost = kRepeatBytes / sizeof(T);
+
+  T values[kMost];
+  uint32_t n = 0;
+
+  // A lane that takes no part counts as zero, so that the others keep their partners.
+  void lane(uint32_t i, T value) {
+    while (n < i) values[n++] = T(0);
+    values[n++] = value;
+  }
+  T result() { return tree_sum(values, n); }
+};
+
+template <class T>
+struct Extreme {
+  T value = T(0);
+  uint32_t index = 0;
+  bool any = false;
+
+  // Of equal ones the first.
+  void add(T other, uint32_t i, bool is_max) {
+    if (any && !(is_max ? value < other : other < value)) return;
+    value = other;
+    index = i;
+    any = true;
+  }
+};
+
+// The index, as bits of the type of the values.
+template <class T>
+T index_bits(uint32_t index) {
+  T result;
+  if constexpr (sizeof(T) == 2) {
+    const auto narrow = static_cast<uint16_t>(index);
+    memcpy(&result, &narrow, sizeof result);
+  } else {
+    memcpy(&result, &index, sizeof result);
+  }
+  return result;
+}
+
+template <class T>
+void write(Instruction& instruction, const LocalTensor<T>& dst, uint32_t i, T value) {
+  instruction.writes(dst.memory(), dst.data() + i, sizeof(T));
+  dst.data()[i] = value;
+}
+
+template <class T>
+void whole_extreme(Instruction& instruction, const Lanes& lanes, bool is_max, const LocalTensor<T>& dst,
+                   const Strided<T>& src, bool with_index) {
+  reads(instruction, lanes, src, "src");
+  Extreme<T> found;
+  if (lanes.contiguous) {
+    for (uint32_t i = 0; i < lanes.total; ++i) found.add(src.tensor.data()[i], i, is_max);
+  } else {
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+      for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+        if (lanes.has(r, i)) found.add(*src.at(r, i), r * lanes.per_repeat + i, is_max);
+      }
+    }
+  }
+  write(instruction, dst, 0, found.value);
+  if (with_index) write(instruction, dst, 1, index_bits<T>(found.index));
+}
+
+template <class T>
+void repeat_extremes(Instruction& instruction, const Lanes& lanes, bool is_max, const LocalTensor<T>& dst,
+                     uint32_t step, const Strided<T>& src, ReduceOrder order) {
+  reads(instruction, lanes, src, "src");
+  const bool both = order == ReduceOrder::ORDER_VALUE_INDEX || order == ReduceOrder::ORDER_INDEX_VALUE;
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    Extreme<T> found;
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) found.add(*src.at(r, i), i, is_max);
+    }
+    const T index = index_bits<T>(found.index);
+    const uint32_t to = r * step * (both ? 2 : 1);
+    const bool index_first = order == ReduceOrder::ORDER_INDEX_VALUE || order == ReduceOrder::ORDER_ONLY_INDEX;
+    write(instruction, dst, to, index_first ? index : found.value);
+    if (both) write(instruction, dst, to + 1, index_first ? found.value : index);
+  }
+}
+
+template <class T>
+void repeat_sums(Instruction& instruction, const Lanes& lanes, const LocalTensor<T>& dst, uint32_t step,
+                 const Strided<T>& src) {
+  reads(instruction, lanes, src, "src");
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    Sum<T> sum;
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) sum.lane(i, *src.at(r, i));
+    }
+    write(instruction, dst, r * step, sum.result());
+  }
+}
+
+// f(repeat, block in it, lanes of it) for each block that has a lane.
+template <class T, class F>
+void for_each_block(const Lanes& lanes, F f) {
+  constexpr uint32_t per_block = kBlockBytes / sizeof(T);
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t b = 0; b < lanes.per_repeat / per_block; ++b) {
+      bool any = false;
+      for (uint32_t i = 0; i < per_block; ++i) any = any || lanes.has(r, b * per_block + i);
+      if (any) f(r, b, per_block);
+    }
+  }
+}
+
+template <class T>
+void block_extremes(Instruction& instruction, const Lanes& lanes, bool is_max, const LocalTensor<T>& dst, uint32_t step,
+                    const Strided<T>& src) {
+  reads(instruction, lanes, src, "src");
+  for_each_block<T>(lanes, [&](uint32_t r, uint32_t b, uint32_t n) {
+    Extreme<T> found;
+    for (uint32_t i = b * n; i < (b + 1) * n; ++i) {
+      if (lanes.has(r, i)) found.add(*src.at(r, i), i, is_max);
+    }
+    write(instruction, dst, r * step * 8 + b, found.value);
+  });
+}
+
+}  // namespace detail
+
+// By count: a tree in each repeat, and repeats one after the other.
+template <class T>
+void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, const int32_t count,
+               Place at = Place::here()) {
+  Instruction instruction("ReduceSum", PIPE_V, at);
+  const auto lanes = detail::Lanes::first(instruction, count);
+  detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
+  constexpr uint32_t kMost = detail::Sum<T>::kMost;
+  T total = T(0);
+  for (uint32_t begin = 0; begin < lanes.total; begin += kMost) {
+    const uint32_t n = lanes.total - begin < kMost ? lanes.total - begin : kMost;
+    T values[kMost];
+    memcpy(values, src.data() + begin, n * sizeof(T));
+    total = detail::saturating_sum(total, detail::tree_sum(values, n));
+  }
+  detail::write(instruction, dst, 0, total);
+}
+// By mask: a tree in each repeat, and one of their sums.
+template <class T, bool isSetMask = true>
+void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, detail::Mask mask,
+               const int32_t repeats, const int32_t srcRepStride, Place at = Place::here()) {
+  Instruction instruction("ReduceSum", PIPE_V, at);
+  const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
+  const detail::Strided<T> from{src, 1, static_cast<uint32_t>(srcRepStride)};
+  detail::reads(instruction, lanes, from, "src");
+  // As many repeats as the largest local memory holds.
+  constexpr uint32_t kMost = 1024;
+  const uint32_t repeated = lanes.repeats < kMost ? lanes.repeats : kMost;
+  T sums[kMost];
+  for (uint32_t r = 0; r < repeated; ++r) {
+    detail::Sum<T> sum;
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) sum.lane(i, *from.at(r, i));
+    }
+    sums[r] = sum.result();
+  }
+  detail::write(instruction, dst, 0, detail::tree_sum(sums, repeated));
+}
+
+#define OPBRIDGE_ASCEND_EXTREME(Which, is_max)                                                                         \
+  template <class T>                                                                                                   \
+  void Reduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, const int32_t count, \
+                     bool with_index = false, Place at = Place::here()) {                                              \
+    Instruction instruction("Reduce" #Which, PIPE_V, at);                                                              \
+    detail::whole_extreme(instruction, detail::Lanes::first(instruction, count), is_max, dst, detail::Strided<T>{src}, \
+                          with_index);                                                                                 \
+  }                                                                                                                    \
+  template <class T, bool isSetMask = true>                                                                            \
+  void Reduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, detail::Mask mask,   \
+                     const int32_t repeats, const int32_t srcRepStride, bool with_index = false,                       \
+                     Place at = Place::here()) {                                                                       \
+    Instruction instruction("Reduce" #Which, PIPE_V, at);                                                              \
+    detail::whole_extreme(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), is_max,     \
+                          dst, detail::Strided<T>{src, 1, static_cast<uint32_t>(srcRepStride)}, with_index);           \
+  }                                                                                                                    \
+  template <class T, bool isSetMask = true>                                                                            \
+  void WholeReduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask,                     \
+                          const int32_t repeats, const int32_t dstRepStride, const int32_t srcBlkStride,               \
+                          const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,              \
+                          Place at = Place::here()) {                                                                  \
+    Instruction instruction("WholeReduce" #Which, PIPE_V, at);                                                         \
+    detail::repeat_extremes(                                                                                           \
+        instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), is_max, dst,                  \
+        static_cast<uint32_t>(dstRepStride),                                                                           \
+        detail::Strided<T>{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)}, order);     \
+  }                                                                                                                    \
+  template <class T, bool isSetMask = true>                                                                            \
+  void BlockReduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats,                 \
+                          detail::Mask mask, const int32_t dstRepStride, const int32_t srcBlkStride,                   \
+                          const int32_t srcRepStride, Place at = Place::here()) {                                      \
+    Instruction instruction("BlockReduce" #Which, PIPE_V, at);                                                         \
+    detail::block_extremes(                                                                                            \
+        instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), is_max, dst,                  \
+        static_cast<uint32_t>(dstRepStride),                                                                           \
+        detail::Strided<T>{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)});            \
+  }
+
+OPBRIDGE_ASCEND_EXTREME(Max, true)
+OPBRIDGE_ASCEND_EXTREME(Min, false)
+#undef OPBRIDGE_ASCEND_EXTREME
+
+template <class T, bool isSetMask = true>
+void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, const int32_t repeats,
+                    const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
+                    Place at = Place::here()) {
+  Instruction instruction("WholeReduceSum", PIPE_V, at);
+  detail::repeat_sums(
+      instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), dst,
+      static_cast<uint32_t>(dstRepStride),
+      detail::Strided<T>{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)});
+}
+template <class T, bool isSetMask = true>
+void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats,
+                     const int32_t elements, const int32_t, const int32_t srcBlkStride, const int32_t dstRepStride,
+                     const int32_t srcRepStride, Place at = Place::here()) {
+  WholeReduceSum<T, isSetMask>(dst, src, elements, repeats, dstRepStride, srcBlkStride, srcRepStride, at);
+}
+
+template <class T, bool isSetMask = true>
+void BlockReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats, detail::Mask mask,
+                    const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
+                    Place at = Place::here()) {
+  Instruction instruction("BlockReduceSum", PIPE_V, at);
+  const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
+  const detail::Strided<T> from{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)};
+  detail::reads(instruction, lanes, from, "src");
+  detail::for_each_block<T>(lanes, [&](uint32_t r, uint32_t b, uint32_t n) {
+    detail::Sum<T> sum;
+    for (uint32_t i = 0; i < n; ++i) {
+      if (lanes.has(r, b * n + i)) sum.lane(i, *from.at(r, b * n + i));
+    }
+    detail::write(instruction, dst, r * static_cast<uint32_t>(dstRepStride) * 8 + b, sum.result());
+  });
+}
+
+// dst[i] = src[2i] + src[2i + 1]
+template <class T, bool isSetMask = true>
+void PairReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats, detail::Mask mask,
+                   const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
+                   Place at = Place::here()) {
+  Instruction instruction("PairReduceSum", PIPE_V, at);
+  const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
+  const detail::Strided<T> from{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)};
+  detail::reads(instruction, lanes, from, "src");
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; i += 2) {
+      if (!lanes.has(r, i) && !lanes.has(r, i + 1)) continue;
+      const T a = lanes.has(r, i) ? *from.at(r, i) : T(0);
+      const T b = lanes.has(r, i + 1) ? *from.at(r, i + 1) : T(0);
+      const uint32_t row = r * static_cast<uint32_t>(dstRepStride) * lanes.per_repeat / 2;
+      detail::write(instruction, dst, row + i / 2, detail::saturating_sum(a, b));
+    }
+  }
+}
+
+}  // namespace AscendC
+#endif

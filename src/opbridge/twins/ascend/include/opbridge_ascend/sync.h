@@ -1,0 +1,86 @@
+// Flags and barriers, atomic stores, and what a block knows of itself.
+#ifndef OPBRIDGE_ASCEND_SYNC_H
+#define OPBRIDGE_ASCEND_SYNC_H
+
+#include "pipe.h"
+
+inline int64_t get_block_idx() { return opbridge_ascend::registers().index; }
+inline int64_t get_block_num() { return opbridge_ascend::registers().count; }
+
+inline void set_flag(pipe_t from, pipe_t to, int id, opbridge_ascend::Place at = opbridge_ascend::Place::here()) {
+  opbridge_ascend::set_flag(from, to, id, at);
+}
+inline void wait_flag(pipe_t from, pipe_t to, int id, opbridge_ascend::Place at = opbridge_ascend::Place::here()) {
+  opbridge_ascend::wait_flag(from, to, id, at);
+}
+inline void pipe_barrier(pipe_t pipe) { opbridge_ascend::barrier(pipe); }
+
+namespace AscendC {
+
+inline int64_t GetBlockIdx() { return get_block_idx(); }
+inline int64_t GetBlockNum() { return get_block_num(); }
+inline int64_t GetSubBlockIdx() { return 0; }
+inline int64_t GetSubBlockNum() { return 1; }
+inline int64_t GetTaskRation() { return 1; }
+
+template <HardEvent event>
+void SetFlag(int32_t id, Place at = Place::here()) {
+  constexpr auto pipes = detail::pipes_of(event);
+  opbridge_ascend::set_flag(pipes.from, pipes.to, id, at);
+}
+template <HardEvent event>
+void WaitFlag(int32_t id, Place at = Place::here()) {
+  constexpr auto pipes = detail::pipes_of(event);
+  opbridge_ascend::wait_flag(pipes.from, pipes.to, id, at);
+}
+
+// The flags of one pair of pipes, as an object.
+template <pipe_t from, pipe_t to>
+class TQueSync {
+ public:
+  void SetFlag(TEventID id, Place at = Place::here()) { opbridge_ascend::set_flag(from, to, id, at); }
+  void WaitFlag(TEventID id, Place at = Place::here()) { opbridge_ascend::wait_flag(from, to, id, at); }
+};
+
+template <pipe_t pipe>
+void PipeBarrier() {
+  static_assert(pipe != PIPE_S, "PipeBarrier<PIPE_S>() is a hardware error: the scalar pipe waits for itself anyway");
+  opbridge_ascend::barrier(pipe);
+}
+
+template <bool only_vector_cores = true>
+void SyncAll(Place at = Place::here()) {
+  opbridge_ascend::sync_all(at);
+}
+template <bool only_vector_cores = true>
+void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t used = 0, Place at = Place::here()) {
+  Instruction("SyncAll", PIPE_S, at)
+      .requires_that(used == 0 || used == GetBlockNum(), "usedCores", used, "the number of blocks of the launch");
+  opbridge_ascend::sync_all(at);
+}
+
+// Stores by DataCopy change what is there instead of replacing it, until SetAtomicNone.
+template <class T>
+void SetAtomicAdd() {
+  opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::add;
+}
+template <class T>
+void SetAtomicMax() {
+  opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::max;
+}
+template <class T>
+void SetAtomicMin() {
+  opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::min;
+}
+inline void SetAtomicNone() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::none; }
+
+// Scalar accesses to global memory go through a cache that the twin has not got.
+enum class CacheLine : uint64_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+enum class DcciDst : uint64_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+template <class T, CacheLine line, DcciDst dst = DcciDst::CACHELINE_ALL>
+void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {}
+template <class T, CacheLine line>
+void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
+
+}  // namespace AscendC
+#endif

@@ -1,0 +1,120 @@
+// GlobalTensor and LocalTensor: addresses that know the memory they belong to.
+#ifndef OPBRIDGE_ASCEND_TENSOR_H
+#define OPBRIDGE_ASCEND_TENSOR_H
+
+#include "machine.h"
+
+namespace AscendC {
+
+using opbridge_ascend::Global;
+using opbridge_ascend::Instruction;
+using opbridge_ascend::Local;
+using opbridge_ascend::Place;
+
+enum class CacheMode : uint8_t { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL };
+
+template <class T>
+class GlobalTensor {
+ public:
+  using PrimType = T;
+
+  void SetGlobalBuffer(__gm__ T* buffer, uint64_t size) {
+    data_ = buffer;
+    memory_ = {reinterpret_cast<uint8_t*>(buffer), size * sizeof(T)};
+  }
+  void SetGlobalBuffer(__gm__ T* buffer) {
+    data_ = buffer;
+    memory_ = {reinterpret_cast<uint8_t*>(buffer), 0};
+  }
+  const __gm__ T* GetPhyAddr() const { return data_; }
+  __gm__ T* GetPhyAddr(uint64_t offset) const { return data_ + offset; }
+  uint64_t GetSize() const { return memory_.bytes / sizeof(T); }
+  void SetL2CacheHint(CacheMode) {}
+
+  T GetValue(uint64_t offset, Place at = Place::here()) const {
+    Instruction("GetValue", PIPE_S, at).reads(memory_, data_ + offset, sizeof(T));
+    return data_[offset];
+  }
+  void SetValue(uint64_t offset, T value, Place at = Place::here()) const {
+    Instruction("SetValue", PIPE_S, at).writes(memory_, data_ + offset, sizeof(T));
+    data_[offset] = value;
+  }
+  GlobalTensor operator[](uint64_t offset) const {
+    GlobalTensor other = *this;
+    other.data_ += offset;
+    return other;
+  }
+  const Global& memory() const { return memory_; }
+  __gm__ T* data() const { return data_; }
+
+ private:
+  __gm__ T* data_ = nullptr;
+  Global memory_;
+};
+
+template <class Operation, class T>
+struct Expression;
+
+template <class T>
+class LocalTensor {
+ public:
+  using PrimType = T;
+
+  LocalTensor() = default;
+  LocalTensor(const Local& memory, uint32_t offset_bytes, uint32_t size)
+      : data_(reinterpret_cast<T*>(memory.data + offset_bytes)), size_(size), memory_(memory) {}
+
+  // a = b + c, over all elements of a.
+  template <class Operation>
+  void operator=(const Expression<Operation, T>& expression) {
+    expression.into(*this);
+  }
+
+  uint64_t GetPhyAddr() const { return reinterpret_cast<uint64_t>(data_); }
+  uint64_t GetPhyAddr(uint32_t offset) const { return reinterpret_cast<uint64_t>(data_ + offset); }
+  uint32_t GetSize() const { return size_; }
+  uint32_t GetLength() const { return size_ * sizeof(T); }
+  void SetSize(uint32_t size) { size_ = size; }
+
+  T GetValue(uint32_t index, Place at = Place::here()) const {
+    Instruction("GetValue", PIPE_S, at).reads(memory_, data_ + index, sizeof(T));
+    return data_[index];
+  }
+  template <class Value>
+  void SetValue(uint32_t index, Value value, Place at = Place::here()) const {
+    Instruction("SetValue", PIPE_S, at).writes(memory_, data_ + index, sizeof(T));
+    data_[index] = static_cast<T>(value);
+  }
+  // A reference may be read or written, and nobody sees which: it counts as written.
+  T& operator()(uint32_t index, Place at = Place::here()) const {
+    Instruction("operator()", PIPE_S, at).writes(memory_, data_ + index, sizeof(T));
+    return data_[index];
+  }
+  LocalTensor operator[](uint32_t offset) const {
+    LocalTensor other = *this;
+    other.data_ += offset;
+    other.size_ = offset < size_ ? size_ - offset : 0;
+    return other;
+  }
+  template <class U>
+  LocalTensor<U> ReinterpretCast() const {
+    const auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(data_) - memory_.data);
+    return LocalTensor<U>(memory_, offset, static_cast<uint32_t>(size_ * sizeof(T) / sizeof(U)));
+  }
+  // The tensor's memory, from its own first element on.
+  Local memory() const { return memory_; }
+  Local start() const {
+    Local local = memory_;
+    local.data = reinterpret_cast<uint8_t*>(data_);
+    return local;
+  }
+  T* data() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+  uint32_t size_ = 0;
+  Local memory_;
+};
+
+}  // namespace AscendC
+#endif

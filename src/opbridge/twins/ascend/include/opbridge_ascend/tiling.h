@@ -1,0 +1,49 @@
+// How a kernel gets the numbers that its host has worked out, and the words that describe it to the build.
+#ifndef OPBRIDGE_ASCEND_TILING_H
+#define OPBRIDGE_ASCEND_TILING_H
+
+#include <string.h>
+
+#include "machine.h"
+
+namespace opbridge_ascend {
+
+template <class Tiling>
+Tiling tiling_from(const void* memory, Place at = Place::here()) {
+  Instruction("GET_TILING_DATA", PIPE_S, at).reads(Global{}, memory, sizeof(Tiling));
+  Tiling tiling;
+  memcpy(&tiling, memory, sizeof tiling);
+  return tiling;
+}
+
+}  // namespace opbridge_ascend
+
+#define REGISTER_TILING_DEFAULT(Tiling) using REGISTER_TILING_DEFAULT_names_the_struct = Tiling
+#define GET_TILING_DATA(name, address) \
+  const auto name = ::opbridge_ascend::tiling_from<REGISTER_TILING_DEFAULT_names_the_struct>(address)
+#define GET_TILING_DATA_WITH_STRUCT(Tiling, name, address) \
+  const auto name = ::opbridge_ascend::tiling_from<Tiling>(address)
+#define TILING_KEY_IS(key) (::opbridge_ascend::tiling_key() == static_cast<uint64_t>(key))
+
+enum KernelTaskType {
+  KERNEL_TYPE_AIV_ONLY,
+  KERNEL_TYPE_AICORE,
+  KERNEL_TYPE_MIX_AIV_1_0,
+  KERNEL_TYPE_AIC_ONLY,
+  KERNEL_TYPE_MIX_AIC_1_0,
+  KERNEL_TYPE_MIX_AIC_1_1,
+  KERNEL_TYPE_MIX_AIC_1_2,
+};
+#define KERNEL_TASK_TYPE_DEFAULT(type)         \
+  static_assert((type) < KERNEL_TYPE_AIC_ONLY, \
+                "opbridge's Ascend twin runs vector kernels only: it has no matrix unit (AIC) yet")
+#define KERNEL_TASK_TYPE(key, type) KERNEL_TASK_TYPE_DEFAULT(type)
+
+namespace AscendC {
+
+// The twin has no workspace of the system's, so all of it is the user's.
+inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
+inline void SetSysWorkspace(GM_ADDR) {}
+
+}  // namespace AscendC
+#endif

@@ -1,0 +1,163 @@
+"""Turns the extensions of Ascend C into C++ that the twin's headers understand; every line stays where it was.
+
+k<<<blocks, nullptr, stream>>>(x, n)      configured("k", [&](auto... a) { k(a...); }, blocks, nullptr, stream)(x, n)
+__global__ void k(GM_ADDR x) { body }     ... and behind it aclrtlaunch_k, as ACLRT_LAUNCH_KERNEL(k) calls it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbridge.twins.cuda.reader import CLOSERS, PAIRS, Reader
+from opbridge.twins.cuda.tokens import Kind, Token
+
+
+@dataclass(frozen=True)
+class Parameter:
+    type: str
+    name: str
+
+    @property
+    def host_type(self) -> str:
+        """Hosts pass addresses of device memory as void*."""
+        return "void*" if self.is_address else self.type
+
+    @property
+    def is_address(self) -> bool:
+        return "*" in self.type or "GM_ADDR" in self.type.split()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def _signature(self) -> str:
+        others = "".join(f", {parameter.host_type} {parameter.name}" for parameter in self.parameters)
+        return f"uint32_t aclrtlaunch_{self.name}(uint32_t blockDim, void* stream{others})"
+
+    @property
+    def declaration(self) -> str:
+        """The text of aclrtlaunch_k.h."""
+        return f'#pragma once\n#include <opbridge_ascend/launch.h>\nextern "C" {self._signature};\n'
+
+    @property
+    def definition(self) -> str:
+        passed = (f"({one.type}){one.name}" if one.is_address else one.name for one in self.parameters)
+        call = f"{self.name}({', '.join(passed)});"
+        launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }})'
+        return f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ return {launch}; }}'
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    code: str
+    kernels: tuple[Kernel, ...]
+    """Those that a host can call by name: defined outside of namespaces, and no templates."""
+
+
+def rewrite(source: str, file: str) -> Rewritten:
+    rewriter = _Rewriter(source, file)
+    return Rewritten(rewriter.run(), tuple(rewriter.kernels))
+
+
+class _Rewriter(Reader):
+    def __init__(self, source: str, file: str) -> None:
+        super().__init__(source, file, 1, directives=True)
+        self.texts = [token.text for token in self.tokens]
+        self.kernels: list[Kernel] = []
+
+    def run(self) -> str:
+        scopes: list[bool] = []
+        """Of the braces that are open: whether names in them are global ones."""
+        for index, token in enumerate(self.tokens):
+            if token.text == "{":
+                scopes.append(self._is_c_linkage(index))
+            elif token.text == "}" and scopes:
+                scopes.pop()
+            elif token.text == "__global__" and all(scopes):
+                self._kernel(index)
+            elif token.text == "<<<" and not self.follows(index, "operator"):
+                self._launch(index)
+        return "".join(self.texts)
+
+    def _is_c_linkage(self, opened: int) -> bool:
+        before = self.previous(opened - 1)
+        return before is not None and self.tokens[before].text == '"C"' and self.follows(before, "extern")
+
+    def _kernel(self, index: int) -> None:
+        opened = next((i for i in range(index, len(self.tokens)) if self.tokens[i].text in ("(", ";")), None)
+        if opened is None or self.tokens[opened].text == ";" or self._is_template(index):
+            return
+        name = self.previous(opened - 1)
+        closed = self.match(opened)
+        body = self.next(closed + 1)
+        if name is None or body is None or self.tokens[body].text != "{":
+            return
+        kernel = Kernel(self.tokens[name].text, tuple(map(_parameter, self._arguments(opened, closed))))
+        self.kernels.append(kernel)
+        self.texts[self.match(body)] += f" {kernel.definition}"
+
+    def _is_template(self, index: int) -> bool:
+        for i in range(index, -1, -1):
+            if self.tokens[i].text in (";", "}") or self.tokens[i].kind is Kind.DIRECTIVE:
+                return False
+            if self.tokens[i].text == "template":
+                return True
+        return False
+
+    def _arguments(self, opened: int, closed: int) -> list[list[Token]]:
+        """What stands between the commas of a list in brackets, without blanks."""
+        arguments: list[list[Token]] = [[]]
+        depth = 0
+        for token in self.tokens[opened + 1 : closed]:
+            depth += (token.text in PAIRS or token.text == "<") - (token.text in CLOSERS or token.text == ">")
+            if token.text == "," and depth == 0:
+                arguments.append([])
+            elif not token.blank:
+                arguments[-1].append(token)
+        return [words for words in arguments if words]
+
+    def _launch(self, index: int) -> None:
+        start = self._start_of_name(index)
+        end = self._end_of_configuration(index)
+        kernel = "".join(self.texts[start:index]).strip()
+        named = kernel.replace("\\", "\\\\").replace('"', '\\"')
+        call = f"[&](auto... opbridge_arguments) {{ {kernel}(opbridge_arguments...); }}"
+        self.texts[start] = f'::opbridge_ascend::configured("{named}", {call}, '
+        for i in range(start + 1, index + 1):
+            self.texts[i] = "\n" * self.texts[i].count("\n")
+        for i in range(end, end + 3):
+            self.texts[i] = ")" if i == end else ""
+
+    def _start_of_name(self, index: int) -> int:
+        at = self.previous(index - 1)
+        start = index
+        while at is not None:
+            if self.tokens[at].text == ">":
+                at = self.previous(self.match_back(at) - 1)
+                continue
+            if self.tokens[at].kind is not Kind.NAME:
+                break
+            start = at
+            before = self.previous(at - 1)
+            if before is None or self.tokens[before].text != "::":
+                break
+            start = before
+            at = self.previous(before - 1)
+        if start == index:
+            raise self.refusal(index, "expected a kernel's name before <<<")
+        return start
+
+    def _end_of_configuration(self, index: int) -> int:
+        depth = 0
+        for i in range(index + 1, len(self.tokens) - 2):
+            depth += (self.tokens[i].text in PAIRS) - (self.tokens[i].text in CLOSERS)
+            if depth == 0 and all(self.tokens[k].text == ">" for k in range(i, i + 3)):
+                return i
+        raise self.refusal(index, "expected >>> for this <<<")
+
+
+def _parameter(words: list[Token]) -> Parameter:
+    return Parameter(" ".join(token.text for token in words[:-1]), words[-1].text)

@@ -1,0 +1,267 @@
+#include "block.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "names.h"
+
+namespace opbridge_ascend {
+namespace {
+
+// Not a number, as half, bfloat16 and float.
+constexpr uint8_t kPoison = 0xff;
+constexpr size_t kMemoryAlignment = 512;
+constexpr size_t kMostBuffers = 64;
+
+thread_local Block* running = nullptr;
+
+}  // namespace
+
+void Block::Freed::operator()(uint8_t* memory) const { free(memory); }
+
+Block::Block()
+    : memory_(static_cast<uint8_t*>(aligned_alloc(kMemoryAlignment, kLargestUnifiedBuffer))),
+      initialised_(kLargestUnifiedBuffer),
+      touched_(kLargestUnifiedBuffer / kBlockBytes) {
+  if (memory_ == nullptr) throw std::bad_alloc();
+}
+
+Block& Block::mine() {
+  static thread_local std::unique_ptr<Block> block(new Block);
+  return *block;
+}
+
+Block& Block::current() {
+  if (running != nullptr) return *running;
+  fputs(
+      "ascend-twin: an instruction outside of a kernel: kernels are started by ACLRT_LAUNCH_KERNEL, <<<>>> or "
+      "ICPU_RUN_KF, not by a plain call\n",
+      stderr);
+  abort();
+}
+
+void Block::leave() { running = nullptr; }
+
+void Block::begin(Launch& of, uint32_t index) {
+  running = this;
+  launch = &of;
+  registers = Registers{};
+  registers.index = index;
+  registers.count = of.blocks();
+  registers.checked = of.checked();
+  if (registers.checked) {
+    memset(memory_.get(), kPoison, used_most_);
+    std::fill_n(initialised_.begin(), used_most_, uint8_t{0});
+    std::fill_n(touched_.begin(), used_most_ / kBlockBytes, Touched{});
+  }
+  used_ = used_most_ = 0;
+  buffers_.clear();
+  sites_.clear();
+  told_.clear();
+  clocks_ = {};
+  for (auto& from : flags_) {
+    for (auto& to : from) std::fill(std::begin(to), std::end(to), Flag{});
+  }
+  memset(events_, 0, sizeof events_);
+}
+
+void Block::end() {
+  if (!registers.checked) return;
+  for (int from = 0; from < kPipes; ++from) {
+    for (int to = 0; to < kPipes; ++to) {
+      for (int id = 0; id < kEvents; ++id) {
+        const Flag& flag = flags_[from][to][id];
+        if (!flag.is_set) continue;
+        report(Kind::unpaired_flag, "set, and nobody waits for it",
+               text_of(flag.place) + ", SetFlag of " + event_name(from, to, id));
+      }
+    }
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.state == State::idle) continue;
+    const char* const what = buffer.state == State::queued ? "a tensor is left in its queue" : "a tensor is not freed";
+    report(Kind::unfreed_tensor, what, text_of(buffer.place));
+  }
+  if (registers.atomic != Atomic::none) {
+    report(Kind::atomic_left_on, "the kernel ends in atomic mode", {});
+  }
+}
+
+void Block::report(Kind kind, const std::string& what, const std::string& where,
+                   std::vector<std::pair<std::string, std::string>> details) {
+  launch->add({kind, what, where, registers.index, std::move(details)});
+}
+
+void Block::fail(Kind kind, const std::string& what, const std::string& where,
+                 std::vector<std::pair<std::string, std::string>> details) {
+  report(kind, what, where, std::move(details));
+  throw BlockEnded{};
+}
+
+bool Block::is_news(Kind kind, uint16_t other) { return told_.emplace(kind, site_, other).second; }
+
+std::string Block::where() const { return described(sites_[site_]); }
+
+uint16_t Block::number_of(const Site& site) {
+  for (size_t i = sites_.size(); i-- > 0;) {
+    const Site& other = sites_[i];
+    if (other.place.line == site.place.line && other.place.file == site.place.file && other.name == site.name) {
+      return static_cast<uint16_t>(i);
+    }
+  }
+  sites_.push_back(site);
+  return static_cast<uint16_t>(sites_.size() - 1);
+}
+
+void Block::instruction(const char* name, pipe_t pipe, Place at) {
+  site_ = number_of({name, at, pipe});
+  Clock& own = clocks_[pipe];
+  // The scalar pipe hands out all instructions, so what it has waited for is over for each of them.  What it has
+  // itself written is not: its stores take a way of their own.
+  if (pipe != PIPE_S) {
+    const uint32_t of_scalar = own[PIPE_S];
+    join(own, clocks_[PIPE_S]);
+    own[PIPE_S] = of_scalar;
+  }
+  ++own[pipe];
+}
+
+void Block::join(Clock& into, const Clock& from) {
+  for (int i = 0; i < kPipes; ++i) into[i] = std::max(into[i], from[i]);
+}
+
+void Block::join_all() {
+  Clock all{};
+  for (const Clock& clock : clocks_) join(all, clock);
+  clocks_.fill(all);
+}
+
+uint16_t Block::allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at) {
+  const Soc& soc = *chosen_soc();
+  const uint32_t each = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  const uint64_t after = used_ + uint64_t{each} * count;
+  const std::string place = text_of(at) + ", InitBuffer of " + name_of(position);
+  if (after > soc.unified_buffer) {
+    fail(Kind::local_budget,
+         std::to_string(count) + " buffers of " + std::to_string(each) + " bytes do not fit into the unified buffer",
+         place,
+         {{"memory", std::to_string(used_) + " of the " + std::to_string(soc.unified_buffer) + " bytes of " + soc.name +
+                         " are in use"}});
+  }
+  const size_t first = buffers_.size();
+  for (uint32_t i = 0; i < count; ++i) {
+    buffers_.push_back({used_ + i * each, each, position, State::idle, 0, Clock{}, at});
+  }
+  const auto live = std::count_if(buffers_.begin(), buffers_.end(), [](const Buffer& b) { return b.bytes > 0; });
+  if (live > static_cast<ptrdiff_t>(kMostBuffers)) {
+    fail(Kind::local_budget, std::to_string(live) + " buffers, and a kernel has at most 64", place);
+  }
+  used_ = static_cast<uint32_t>(after);
+  used_most_ = std::max(used_most_, used_);
+  return static_cast<uint16_t>(first);
+}
+
+Local Block::local(uint16_t number) const {
+  const Buffer& buffer = buffers_[number];
+  return {memory_.get() + buffer.begin, buffer.bytes, number, buffer.generation};
+}
+
+void Block::forget_contents(const Buffer& buffer) {
+  memset(memory_.get() + buffer.begin, kPoison, buffer.bytes);
+  std::fill_n(initialised_.begin() + buffer.begin, buffer.bytes, uint8_t{0});
+}
+
+void Block::release_all() {
+  join_all();
+  for (Buffer& buffer : buffers_) {
+    ++buffer.generation;
+    buffer.state = State::idle;
+    buffer.bytes = 0;
+  }
+  used_ = 0;
+}
+
+std::string Block::describe(const Local& local, const void* at) const {
+  const auto offset = static_cast<const uint8_t*>(at) - local.data;
+  const Buffer& buffer = buffers_[local.buffer];
+  return "byte " + std::to_string(offset) + " of the " + std::to_string(local.bytes) + " bytes of a " +
+         name_of(buffer.position) + " tensor at 0x" + hexadecimal(buffer.begin) + " of the unified buffer";
+}
+
+void Block::access(const Local& local, const void* at, size_t bytes, bool writes) {
+  if (bytes == 0) return;
+  const char* const verb = writes ? "write" : "read";
+  if (local.data == nullptr) {
+    fail(Kind::no_memory, std::string(verb) + " of a local tensor that was never given memory", where());
+  }
+  if (buffers_[local.buffer].generation != local.generation) {
+    fail(Kind::use_after_free, std::string(verb) + " of a local tensor that is freed", where(),
+         {{"freed", text_of(buffers_[local.buffer].place)}});
+  }
+  const auto offset = static_cast<const uint8_t*>(at) - local.data;
+  if (offset < 0 || static_cast<uint64_t>(offset) + bytes > local.bytes) {
+    fail(Kind::out_of_bounds,
+         std::string(verb) + " of " + std::to_string(bytes) + " bytes out of a local tensor's bounds", where(),
+         {{"memory", "from " + describe(local, at)}});
+  }
+  const auto begin = static_cast<size_t>(local.data - memory_.get() + offset);
+  if (!writes) check_initialised(local, begin, bytes);
+  order(local, begin, bytes, writes);
+  if (writes) memset(initialised_.data() + begin, 1, bytes);
+}
+
+void Block::check_initialised(const Local& local, size_t begin, size_t bytes) {
+  void* const unset = memchr(initialised_.data() + begin, 0, bytes);
+  if (unset == nullptr || !is_news(Kind::uninitialised, 0)) return;
+  const size_t at = static_cast<size_t>(static_cast<uint8_t*>(unset) - initialised_.data());
+  report(Kind::uninitialised, "reads local memory that nothing has written", where(),
+         {{"memory", "first " + describe(local, memory_.get() + at)}});
+}
+
+void Block::order(const Local& local, size_t begin, size_t bytes, bool writes) {
+  const pipe_t pipe = sites_[site_].pipe;
+  const Clock& known = clocks_[pipe];
+  const uint32_t now = known[pipe];
+  const size_t last = (begin + bytes - 1) / kBlockBytes;
+  for (size_t i = begin / kBlockBytes; i <= last; ++i) {
+    Touched& touched = touched_[i];
+    // A pipe is in order with itself: where the hardware's is not, the compiler puts the barriers.
+    if (touched.write_time > known[touched.write_pipe] && touched.write_pipe != pipe) {
+      missing_sync(local, i * kBlockBytes, writes, true, touched.write_site);
+    }
+    if (!writes) {
+      touched.read_time[pipe] = now;
+      touched.read_site[pipe] = site_;
+      continue;
+    }
+    for (int other = 0; other < kPipes; ++other) {
+      // The scalar pipe has what it reads before it hands out the next instruction.
+      if (other == pipe || other == PIPE_S || touched.read_time[other] <= known[other]) continue;
+      missing_sync(local, i * kBlockBytes, writes, false, touched.read_site[other]);
+    }
+    touched = Touched{};
+    touched.write_time = now;
+    touched.write_pipe = pipe;
+    touched.write_site = site_;
+  }
+}
+
+void Block::missing_sync(const Local& local, size_t begin, bool writes, bool wrote, uint16_t before) {
+  if (!is_news(Kind::missing_sync, before)) return;
+  const Site& other = sites_[before];
+  const Site& own = sites_[site_];
+  const std::string pair = event_name(other.pipe, own.pipe);
+  report(Kind::missing_sync,
+         std::string(writes ? "writes" : "reads") + " what " + other.name + " may still be " +
+             (wrote ? "writing" : "reading"),
+         where(),
+         {{"before", described(other)},
+          {"memory", describe(local, memory_.get() + begin)},
+          {"needs",
+           "SetFlag<HardEvent::" + pair + "> behind the one, WaitFlag<HardEvent::" + pair + "> before the other"}});
+}
+
+}  // namespace opbridge_ascend

@@ -1,0 +1,126 @@
+// One block: local memory with what is known of each byte, the clocks of its pipes, and its flags.
+#ifndef OPBRIDGE_ASCEND_BLOCK_H
+#define OPBRIDGE_ASCEND_BLOCK_H
+
+#include <opbridge_ascend/machine.h>
+
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "launch.h"
+#include "soc.h"
+
+namespace opbridge_ascend {
+
+constexpr int kPipes = PIPE_ALL;
+
+// How many instructions of each pipe are known to be finished.
+using Clock = std::array<uint32_t, kPipes>;
+
+struct Site {
+  const char* name;
+  Place place;
+  pipe_t pipe;
+};
+
+enum class State : uint8_t { idle, allocated, queued, dequeued };
+
+struct Buffer {
+  uint32_t begin, bytes;
+  AscendC::TPosition position;
+  State state;
+  uint16_t generation;
+  Clock handed;  // by whoever had it last
+  Place place;   // of the last call for it
+};
+
+struct Flag {
+  bool is_set = false;
+  Clock clock{};
+  Place place{};
+};
+
+class Block {
+ public:
+  // This thread's, made when it is first asked for.
+  static Block& mine();
+  // The one that is running on this thread.
+  static Block& current();
+  static void leave();
+
+  void begin(Launch& launch, uint32_t index);
+  // What must not be left when a kernel returns.
+  void end();
+
+  // Instructions
+  void instruction(const char* name, pipe_t pipe, Place at);
+  void access(const Local& local, const void* at, size_t bytes, bool writes);
+  void access(const Global& global, const void* at, size_t bytes, bool writes);
+
+  // Local memory
+  uint16_t allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at);
+  Local local(uint16_t buffer) const;
+  Buffer& buffer(uint16_t number) { return buffers_[number]; }
+  void forget_contents(const Buffer& buffer);
+  void release_all();
+
+  // Pipes
+  Clock& clock(pipe_t pipe) { return clocks_[pipe]; }
+  static void join(Clock& into, const Clock& from);
+  void join_all();
+  Flag& flag(pipe_t from, pipe_t to, int id) { return flags_[from][to][id]; }
+  uint8_t& events(pipe_t from, pipe_t to) { return events_[from][to]; }
+
+  void report(Kind kind, const std::string& what, const std::string& where,
+              std::vector<std::pair<std::string, std::string>> details = {});
+  [[noreturn]] void fail(Kind kind, const std::string& what, const std::string& where,
+                         std::vector<std::pair<std::string, std::string>> details = {});
+  // Of the instruction under way.
+  std::string where() const;
+
+  Registers registers;
+  Launch* launch = nullptr;
+
+ private:
+  // Of 32 bytes.
+  struct Touched {
+    uint32_t write_time = 0;
+    uint32_t read_time[kPipes] = {};
+    uint16_t write_site = 0;
+    uint16_t read_site[kPipes] = {};
+    pipe_t write_pipe = PIPE_S;
+  };
+
+  Block();
+  uint16_t number_of(const Site& site);
+  std::string describe(const Local& local, const void* at) const;
+  void check_initialised(const Local& local, size_t offset, size_t bytes);
+  void order(const Local& local, size_t offset, size_t bytes, bool writes);
+  // Whether this instruction has not been blamed yet, for this and with this other one.
+  bool is_news(Kind kind, uint16_t other);
+  void missing_sync(const Local& local, size_t offset, bool writes, bool wrote, uint16_t before);
+
+  struct Freed {
+    void operator()(uint8_t* memory) const;
+  };
+  std::unique_ptr<uint8_t, Freed> memory_;
+  std::vector<uint8_t> initialised_;
+  std::vector<Touched> touched_;
+  uint32_t used_ = 0;       // bytes of local memory that buffers have
+  uint32_t used_most_ = 0;  // since the last reset of what is known of them
+  std::vector<Buffer> buffers_;
+
+  std::array<Clock, kPipes> clocks_{};
+  Flag flags_[kPipes][kPipes][kEvents];
+  uint8_t events_[kPipes][kPipes] = {};
+  std::vector<Site> sites_;
+  uint16_t site_ = 0;
+  std::set<std::tuple<Kind, uint16_t, uint16_t>> told_;
+};
+
+}  // namespace opbridge_ascend
+#endif

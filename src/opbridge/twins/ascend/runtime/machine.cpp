@@ -1,0 +1,145 @@
+// What the headers call, done by the block that the thread runs.
+#include <opbridge_ascend/machine.h>
+
+#include "block.h"
+#include "memory.h"
+#include "names.h"
+
+namespace opbridge_ascend {
+
+Registers& registers() { return Block::current().registers; }
+
+void Instruction::begin(const char* name, pipe_t pipe, Place at) { Block::current().instruction(name, pipe, at); }
+
+void Instruction::access(const Local& local, const void* at, size_t bytes, bool writes) {
+  Block::current().access(local, at, bytes, writes);
+}
+
+void Instruction::access(const Global& global, const void* at, size_t bytes, bool writes) {
+  Block::current().access(global, at, bytes, writes);
+}
+
+void Instruction::check_alignment(const Local& local, const char* operand, size_t alignment) {
+  if (reinterpret_cast<size_t>(local.data) % alignment == 0) return;
+  Block& block = Block::current();
+  const auto offset = static_cast<size_t>(local.data - block.local(local.buffer).data);
+  block.fail(Kind::misaligned, std::string(operand) + " does not start at a multiple of 32 bytes", block.where(),
+             {{"memory", "it starts at byte " + std::to_string(offset) + " of its buffer, which starts at one"}});
+}
+
+void Instruction::bad_parameter(const char* parameter, long long value, const char* expected) {
+  Block& block = Block::current();
+  block.fail(Kind::bad_parameter, std::string(parameter) + " is " + std::to_string(value), block.where(),
+             {{"expected", expected}});
+}
+
+void Block::access(const Global& global, const void* at, size_t bytes, bool writes) {
+  if (bytes == 0) return;
+  const std::string what = std::string(writes ? "write" : "read") + " of " + std::to_string(bytes) + " bytes";
+  if (at == nullptr || (global.data == nullptr && global.bytes > 0)) {
+    fail(Kind::no_memory, what + " through a global tensor that was never given memory", where());
+  }
+  const auto* const first = static_cast<const uint8_t*>(at);
+  const auto outside = [&](const uint8_t* begin, uint64_t size) {
+    return first < begin || static_cast<uint64_t>(first - begin) + bytes > size;
+  };
+  const auto explain = [&](const uint8_t* begin, uint64_t size, const std::string& of) {
+    const std::string offset = std::to_string(first - begin);
+    fail(Kind::out_of_bounds, what + " out of a global tensor's bounds", where(),
+         {{"address", text_of(at) + ", byte " + offset + " of the " + std::to_string(size) + " bytes of " + of}});
+  };
+  if (global.bytes > 0 && outside(global.data, global.bytes)) {
+    explain(global.data, global.bytes, "the tensor, as SetGlobalBuffer was told");
+  }
+  // A tensor's start says which memory is meant; an address beyond its end may lie in another one.
+  const Allocation memory = allocation_of(global.data != nullptr ? global.data : first);
+  if (memory.bytes > 0 && outside(memory.begin, memory.bytes)) explain(memory.begin, memory.bytes, memory.name);
+}
+
+uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at) {
+  return Block::current().allocate(count, bytes, position, at);
+}
+
+Local local_memory(uint16_t buffer) { return Block::current().local(buffer); }
+void release_local() { Block::current().release_all(); }
+
+namespace {
+
+Flag& flag_at(pipe_t from, pipe_t to, int id, const char* call, Place at) {
+  Block& block = Block::current();
+  if (id < 0 || id >= kEvents) {
+    block.fail(Kind::no_event, "the event's id is " + std::to_string(id),
+               text_of(at) + ", " + call + " of " + event_name(from, to));
+  }
+  return block.flag(from, to, id);
+}
+
+}  // namespace
+
+void set_flag(pipe_t from, pipe_t to, int id, Place at) {
+  Flag& flag = flag_at(from, to, id, "SetFlag", at);
+  Block& block = Block::current();
+  if (flag.is_set && block.registers.checked) {
+    block.fail(Kind::unpaired_flag, "set twice with no WaitFlag between",
+               text_of(at) + ", SetFlag of " + event_name(from, to, id), {{"before", text_of(flag.place)}});
+  }
+  flag = {true, block.clock(from), at};
+}
+
+void wait_flag(pipe_t from, pipe_t to, int id, Place at) {
+  Flag& flag = flag_at(from, to, id, "WaitFlag", at);
+  Block& block = Block::current();
+  if (!flag.is_set && block.registers.checked) {
+    block.fail(Kind::unpaired_flag, "waits for a flag that is not set, on hardware for ever",
+               text_of(at) + ", WaitFlag of " + event_name(from, to, id));
+  }
+  Block::join(block.clock(to), flag.clock);
+  flag.is_set = false;
+}
+
+int fetch_event(pipe_t from, pipe_t to) {
+  Block& block = Block::current();
+  int id = 0;
+  while (id < kEvents - 1 && (block.flag(from, to, id).is_set || (block.events(from, to) >> id & 1) != 0)) ++id;
+  return id;
+}
+
+int alloc_event(pipe_t from, pipe_t to, Place at) {
+  Block& block = Block::current();
+  uint8_t& given = block.events(from, to);
+  for (int id = 0; id < kEvents; ++id) {
+    if ((given >> id & 1) != 0) continue;
+    given = static_cast<uint8_t>(given | 1u << id);
+    return id;
+  }
+  block.fail(Kind::no_event, "all 8 ids are given away", text_of(at) + ", AllocEventID of " + event_name(from, to));
+}
+
+void release_event(pipe_t from, pipe_t to, int id) {
+  uint8_t& given = Block::current().events(from, to);
+  given = static_cast<uint8_t>(given & ~(1u << id));
+}
+
+void barrier(pipe_t pipe) {
+  if (pipe == PIPE_ALL) Block::current().join_all();
+}
+
+void sync_all(Place at) {
+  Block& block = Block::current();
+  block.join_all();
+  block.launch->sync_all(block.registers.index, at);
+}
+
+namespace {
+
+std::mutex& atomics() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+void lock_atomics() { atomics().lock(); }
+void unlock_atomics() { atomics().unlock(); }
+
+}  // namespace opbridge_ascend

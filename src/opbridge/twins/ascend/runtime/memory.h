@@ -1,0 +1,20 @@
+// Global memory: which stretches of the host's memory kernels may use.
+#ifndef OPBRIDGE_ASCEND_MEMORY_H
+#define OPBRIDGE_ASCEND_MEMORY_H
+
+#include <cstdint>
+#include <string>
+
+namespace opbridge_ascend {
+
+struct Allocation {
+  const uint8_t* begin = nullptr;
+  uint64_t bytes = 0;
+  std::string name;
+};
+
+// The one that an address lies in; of no bytes where nobody has told the twin of it.
+Allocation allocation_of(const void* address);
+
+}  // namespace opbridge_ascend
+#endif

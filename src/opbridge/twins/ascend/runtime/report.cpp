@@ -1,0 +1,149 @@
+#include "report.h"
+
+#include <opbridge_ascend/launch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+namespace opbridge_ascend {
+namespace {
+
+struct Meaning {
+  const char* name;
+  const char* advice;
+};
+
+Meaning meaning(Kind kind) {
+  switch (kind) {
+    case Kind::out_of_bounds:
+      return {"out-of-bounds", "compare offset and count with the tensor's size; the last tile is often shorter"};
+    case Kind::use_after_free:
+      return {"use-after-free", "call FreeTensor behind the last instruction that uses the tensor"};
+    case Kind::no_memory:
+      return {"no-memory", "give the tensor memory first: AllocTensor, DeQue, Get or SetGlobalBuffer"};
+    case Kind::misaligned:
+      return {"misaligned", "start at a multiple of the alignment; DataCopyPad takes any address in global memory"};
+    case Kind::bad_parameter:
+      return {"bad-parameter", "split the instruction, or correct the parameter"};
+    case Kind::uninitialised:
+      return {"uninitialised-local",
+              "copy or Duplicate something into the tensor first: it holds what was there before"};
+    case Kind::missing_sync:
+      return {"missing-sync",
+              "pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between"};
+    case Kind::unpaired_flag:
+      return {"unpaired-flag", "each SetFlag needs one WaitFlag of the same event and id behind it"};
+    case Kind::no_event:
+      return {"no-event", "there are 8 ids a pair of pipes, 0 to 7: give ids back by ReleaseEventID"};
+    case Kind::local_budget:
+      return {"local-budget", "use smaller tiles or fewer buffers; OPBRIDGE_ASCEND_SOC names another chip"};
+    case Kind::queue_full:
+      return {"queue-full", "DeQue before the next EnQue, or give the TQue a greater depth"};
+    case Kind::queue_empty:
+      return {"queue-empty", "EnQue a tensor before each DeQue; hardware would wait for ever"};
+    case Kind::no_free_tensor:
+      return {"no-free-tensor", "FreeTensor what is used up, or ask InitBuffer for more buffers"};
+    case Kind::wrong_queue:
+      return {"wrong-queue", "give a tensor back to the queue that it was allocated from, once"};
+    case Kind::unfreed_tensor:
+      return {"unfreed-tensor", "call FreeTensor for each AllocTensor, and DeQue for each EnQue"};
+    case Kind::atomic_left_on:
+      return {"atomic-left-on", "call SetAtomicNone() behind the last atomic store: the next kernel starts with it"};
+    case Kind::sync_all:
+      return {"sync-all", "all blocks must call SyncAll equally often; hardware would wait for ever"};
+    case Kind::bad_launch:
+      return {"bad-launch", "no NPU takes this launch"};
+  }
+  return {};
+}
+
+// More than this is not read by anybody.
+constexpr size_t kMostReports = 20;
+
+struct Reports {
+  std::mutex mutex;
+  std::set<std::string> shown;
+  std::string pending;
+  bool failed = false;
+  bool has_host = false;
+};
+
+// Never destroyed: what runs at the exit may still report.
+Reports& reports() {
+  static Reports& state = *new Reports;
+  return state;
+}
+
+std::string in_full(const char* kernel, const Report& report) {
+  const Meaning means = meaning(report.kind);
+  std::string text = std::string("ascend-twin: ") + kernel + ": " + report.what + " [" + means.name + "]\n";
+  const auto line = [&text](const std::string& label, const std::string& rest) {
+    text += "  " + label + std::string(label.size() < 8 ? 8 - label.size() : 1, ' ') + rest + "\n";
+  };
+  const std::string block = "block " + std::to_string(report.block);
+  if (report.kind != Kind::bad_launch) line("where", report.where.empty() ? block : report.where + ", " + block);
+  for (const auto& [label, rest] : report.details) line(label, rest);
+  line("to do", means.advice);
+  return text;
+}
+
+void at_exit(int status, void*) {
+  Reports& state = reports();
+  if (status != 0 || !state.failed || state.has_host) return;
+  fflush(nullptr);
+  _exit(1);
+}
+
+const int registered = on_exit(at_exit, nullptr);
+
+}  // namespace
+
+std::string text_of(const Place& place) {
+  return place.file == nullptr ? "an expression of tensors" : place.file + (":" + std::to_string(place.line));
+}
+
+std::string text_of(const void* address) {
+  char text[2 + 16 + 1];
+  snprintf(text, sizeof text, "0x%zx", reinterpret_cast<size_t>(address));
+  return text;
+}
+
+void deliver(const char* kernel, std::vector<Report> found) {
+  (void)registered;
+  std::stable_sort(found.begin(), found.end(), [](const Report& a, const Report& b) { return a.block < b.block; });
+  Reports& state = reports();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  for (const Report& report : found) {
+    state.failed = true;
+    const std::string key = std::to_string(static_cast<int>(report.kind)) + kernel + report.where;
+    if (state.shown.size() >= kMostReports || !state.shown.insert(key).second) continue;
+    const std::string text = in_full(kernel, report);
+    if (state.has_host) {
+      state.pending += text;
+    } else {
+      fputs(text.c_str(), stderr);
+    }
+  }
+}
+
+}  // namespace opbridge_ascend
+
+void ob_ascend_attach_host() {
+  const std::lock_guard<std::mutex> lock(opbridge_ascend::reports().mutex);
+  opbridge_ascend::reports().has_host = true;
+}
+
+const char* ob_ascend_take_reports() {
+  static thread_local std::string taken;
+  opbridge_ascend::Reports& state = opbridge_ascend::reports();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.pending.empty()) return nullptr;
+  taken = std::move(state.pending);
+  state.pending.clear();
+  state.shown.clear();
+  return taken.c_str();
+}

@@ -1,0 +1,50 @@
+// What the checks say, and how it comes to the user.
+#ifndef OPBRIDGE_ASCEND_REPORT_H
+#define OPBRIDGE_ASCEND_REPORT_H
+
+#include <opbridge_ascend/place.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace opbridge_ascend {
+
+enum class Kind : uint8_t {
+  out_of_bounds,
+  use_after_free,
+  no_memory,
+  misaligned,
+  bad_parameter,
+  uninitialised,
+  missing_sync,
+  unpaired_flag,
+  no_event,
+  local_budget,
+  queue_full,
+  queue_empty,
+  no_free_tensor,
+  wrong_queue,
+  unfreed_tensor,
+  atomic_left_on,
+  sync_all,
+  bad_launch,
+};
+
+struct Report {
+  Kind kind;
+  std::string what;   // one sentence
+  std::string where;  // without the block
+  uint32_t block = 0;
+  std::vector<std::pair<std::string, std::string>> details;
+};
+
+std::string text_of(const Place& place);
+std::string text_of(const void* address);
+
+// Shows what a launch has found, each mistake once and by its first block.
+void deliver(const char* kernel, std::vector<Report> reports);
+
+}  // namespace opbridge_ascend
+#endif

@@ -1,0 +1,11 @@
+// Atomic mode outlives the kernel.
+extern "C" __global__ __aicore__ void atomic_mode_kernel(GM_ADDR x) {
+  SetAtomicAdd<float>();
+}
+
+extern "C" void atomic_mode() { run(atomic_mode_kernel, "atomic_mode", 1); }
+
+// Reported:
+// ascend-twin: atomic_mode: the kernel ends in atomic mode [atomic-left-on]
+//   where   block 0
+//   to do   call SetAtomicNone() behind the last atomic store: the next kernel starts with it

@@ -1,0 +1,17 @@
+// A tensor is used after it went back to its queue.
+extern "C" __global__ __aicore__ void freed_tensor_kernel(GM_ADDR x) {
+  TPipe pipe;
+  TQue<TPosition::VECOUT, 1> queue;
+  pipe.InitBuffer(queue, 2, 64);
+  LocalTensor<float> tensor = queue.AllocTensor<float>();
+  queue.FreeTensor(tensor);
+  Duplicate(tensor, 1.0f, 16);
+}
+
+extern "C" void freed_tensor() { run(freed_tensor_kernel, "freed_tensor", 1); }
+
+// Reported:
+// ascend-twin: freed_tensor: write of a local tensor that is freed [use-after-free]
+//   where   broken/freed_tensor.cpp:8, Duplicate on PIPE_V, block 0
+//   freed   broken/freed_tensor.cpp:7
+//   to do   call FreeTensor behind the last instruction that uses the tensor

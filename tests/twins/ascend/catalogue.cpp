@@ -1,0 +1,37 @@
+// All broken kernels in one library, each behind a function of its own.
+#include "tikicpulib.h"
+
+using namespace AscendC;
+
+// Runs a kernel on 256 bytes.
+static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks) {
+  auto* const x = static_cast<uint8_t*>(GmAlloc(256));
+  memset(x, 0, 256);
+  opbridge_ascend::launch(name, blocks, [=] { kernel(x); });
+  GmFree(x);
+}
+
+#include "broken/atomic_mode.cpp"
+#include "broken/between_blocks.cpp"
+#include "broken/early_return.cpp"
+#include "broken/empty_queue.cpp"
+#include "broken/flag_left_set.cpp"
+#include "broken/flag_never_set.cpp"
+#include "broken/freed_tensor.cpp"
+#include "broken/large_buffers.cpp"
+#include "broken/last_tile.cpp"
+#include "broken/left_in_queue.cpp"
+#include "broken/longer_than_buffer.cpp"
+#include "broken/longer_than_memory.cpp"
+#include "broken/many_repeats.cpp"
+#include "broken/never_freed.cpp"
+#include "broken/never_initialised.cpp"
+#include "broken/ninth_event.cpp"
+#include "broken/no_blocks.cpp"
+#include "broken/no_flag_after_copy.cpp"
+#include "broken/no_flag_before_copy.cpp"
+#include "broken/other_queue.cpp"
+#include "broken/part_of_a_block.cpp"
+#include "broken/queue_too_short.cpp"
+#include "broken/scalar_too_early.cpp"
+#include "broken/unset_memory.cpp"

@@ -1,0 +1,106 @@
+"""Each broken kernel of the catalogue is reported as its own last comment says; the right ones are left in peace.
+
+Builds two libraries and starts a process a kernel: some seconds, more at first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opbridge.toolchains import BuildRequest, build
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+BROKEN = HERE / "broken"
+CASES = sorted(path.stem for path in BROKEN.glob("*.cpp"))
+MARK = "// Reported:\n"
+
+
+def built(source: str) -> Path:
+    return build(BuildRequest((HERE / source,), f"{Path(source).stem}.so", language="ascend-twin")).path
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Path:
+    return built("catalogue.cpp")
+
+
+@pytest.fixture(scope="module")
+def silent() -> Path:
+    return built("silent.cpp")
+
+
+def run(library: Path, function: str, *, after: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    """Calls a function in a process of its own, as a program of the user's would."""
+    code = f"import ctypes; library = ctypes.CDLL({str(library)!r}); result = library.{function}(); {after}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPBRIDGE_TWIN")}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment | variables, capture_output=True, text=True, timeout=60
+    )
+
+
+def reported(stderr: str) -> str:
+    return re.sub(r"0x[0-9a-f]{9,}", "0x…", stderr)
+
+
+def expected(case: str) -> str:
+    comment = (BROKEN / f"{case}.cpp").read_text().partition(MARK)[2]
+    return "".join(line.removeprefix("// ") for line in comment.splitlines(keepends=True))
+
+
+def test_the_catalogue_has_every_broken_kernel() -> None:
+    assert re.findall(r'#include "broken/(\w+)\.cpp"', (HERE / "catalogue.cpp").read_text()) == CASES
+
+
+def test_every_check_is_explained_and_has_a_kernel() -> None:
+    source = ROOT / "src" / "opbridge" / "twins" / "ascend" / "runtime" / "report.cpp"
+    checks = set(re.findall(r'return \{\s*"([a-z-]+)"', source.read_text()))
+    explained = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "ascend.md").read_text(), re.MULTILINE)
+    shown = {name for case in CASES for name in re.findall(r" \[([a-z-]+)\]$", expected(case), re.MULTILINE)}
+    assert sorted(explained) == sorted(checks)
+    assert shown == checks
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_kernel_is_reported(catalogue: Path, case: str) -> None:
+    done = run(catalogue, case)
+    assert reported(done.stderr) == expected(case)
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_right_kernels_are_left_in_peace(silent: Path, threads: str) -> None:
+    done = run(silent, "silent", after="raise SystemExit(result)", OPBRIDGE_NUM_THREADS=threads)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_checks_a_missing_flag_goes_unnoticed(catalogue: Path) -> None:
+    done = run(catalogue, "no_flag_after_copy", OPBRIDGE_TWIN_CHECKS="0")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_another_chip_has_more_local_memory(catalogue: Path) -> None:
+    done = run(catalogue, "large_buffers", OPBRIDGE_ASCEND_SOC="Ascend310P3")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_chip_that_nobody_knows_is_refused(catalogue: Path) -> None:
+    done = run(catalogue, "flag_left_set", OPBRIDGE_ASCEND_SOC="Ascend1")
+    assert 'OPBRIDGE_ASCEND_SOC is "Ascend1", expected Ascend910B' in done.stderr
+
+
+def test_a_host_gets_the_reports_and_the_process_goes_on(catalogue: Path) -> None:
+    done = run(
+        catalogue,
+        "ob_ascend_attach_host",
+        after="library.empty_queue(); take = library.ob_ascend_take_reports; take.restype = ctypes.c_char_p; "
+        "print(take().decode(), take())",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{expected('empty_queue')} None\n"

@@ -1,0 +1,54 @@
+"""Launches and kernels are found wherever they stand, and nothing else is changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbridge.errors import InputError
+from opbridge.twins.ascend.rewrite import Parameter, rewrite
+
+
+def test_other_code_stays_as_it_is() -> None:
+    source = '#include <x>\n// a <<< b\nint f(int a) { return a << 2 >> 1; }\nauto s = "k<<<1>>>()";\n'
+    assert rewrite(source, "f.cpp").code == source
+
+
+def test_a_launch_becomes_a_call_on_the_same_lines() -> None:
+    code = rewrite("void f() {\n  ns::k<int><<<n,\n nullptr, s>>>(x, 1);\n  g();\n}\n", "f.cpp").code
+    assert (
+        '::opbridge_ascend::configured("ns::k<int>", [&](auto... opbridge_arguments) '
+        "{ ns::k<int>(opbridge_arguments...); }, n,\n nullptr, s)(x, 1);" in code
+    )
+    assert code.count("\n") == 5
+
+
+def test_a_kernel_gets_a_function_for_hosts_behind_it() -> None:
+    source = 'extern "C" {\n__global__ __aicore__ void k(GM_ADDR x, __gm__ half* y, uint32_t n) { body(); }\n}\n'
+    rewritten = rewrite(source, "k.cpp")
+    (kernel,) = rewritten.kernels
+    assert kernel.name == "k"
+    assert kernel.parameters == (Parameter("GM_ADDR", "x"), Parameter("__gm__ half *", "y"), Parameter("uint32_t", "n"))
+    assert (
+        "uint32_t aclrtlaunch_k(uint32_t blockDim, void* stream, void* x, void* y, uint32_t n);" in kernel.declaration
+    )
+    assert f"{{ body(); }} {kernel.definition}\n" in rewritten.code
+    assert "k((GM_ADDR)x, (__gm__ half *)y, n);" in kernel.definition
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "template <class T>\n__global__ void k(GM_ADDR x) {}\n",
+        "namespace n {\n__global__ void k(GM_ADDR x) {}\n}\n",
+        "__global__ void k(GM_ADDR x);\n",
+    ],
+)
+def test_what_a_host_cannot_call_by_name_is_left_alone(source: str) -> None:
+    assert rewrite(source, "k.cpp").kernels == ()
+    assert rewrite(source, "k.cpp").code == source
+
+
+@pytest.mark.parametrize("source", ["void f() { k<<<1, 2(x); }", "void f() { <<<1>>>(x); }"])
+def test_half_a_launch_is_refused_where_it_stands(source: str) -> None:
+    with pytest.raises(InputError, match=r"f\.cpp:1:\d+: expected"):
+        rewrite(source, "f.cpp")
