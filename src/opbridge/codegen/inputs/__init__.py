@@ -1,0 +1,195 @@
+"""Reads the files of every dialect into one backend; a file's dialect is told by the keys it begins with."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from opbridge.codegen.inputs import derivatives, native, op_plugin
+from opbridge.codegen.inputs.reading import Source
+from opbridge.codegen.model import ATEN, Backend, Kernel, Operator, Target, kernel_name
+from opbridge.errors import InputError, Location, ManifestError, did_you_mean
+from opbridge.manifest import Manifest, ManifestErrors
+from opbridge.manifest.document import read_bytes
+
+_SIGNS = {
+    "ops.yaml": ("ops", "namespace"),
+    "op_plugin": ("all_version", "official", "custom"),
+    "backend": ("backend", "cpp_namespace", "supported"),
+    "deprecated": ("deprecated",),
+}
+"""Keys that tell a dialect whose file is a mapping."""
+
+_FORMS = (
+    "expected opbridge's ops.yaml (`namespace:`, `ops:`), PyTorch's native_functions.yaml (`- func: …`), "
+    "torch_npu's op_plugin_functions.yaml (`all_version:`), npu_native_functions.yaml (`backend:`) "
+    "deprecated.yaml (`deprecated:`), or derivatives.yaml of either"
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be generated, as far as the files do not say it."""
+
+    key: str = "PrivateUse1"
+    namespace: str | None = None
+    cpp_namespace: str | None = None
+    torch_version: str | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that shapes the result, before any of it is understood."""
+
+    sources: tuple[Source, ...]
+    wish: Wish
+
+    @classmethod
+    def read(cls, paths: Sequence[Path], wish: Wish) -> Inputs:
+        return cls(tuple(Source(path, read_bytes(path)) for path in paths), wish)
+
+    def backend(self) -> Backend:
+        """All that the files declare; every error of all of them in one exception."""
+        return _Reading(self).backend()
+
+
+class _Reading:
+    def __init__(self, inputs: Inputs) -> None:
+        self.wish = inputs.wish
+        self.sources = inputs.sources
+        self.by_dialect: dict[str, list[Source]] = {}
+        for source in inputs.sources:
+            self.by_dialect.setdefault(_dialect(source), []).append(source)
+        self._aten: native.Catalogue | None = None
+
+    def backend(self) -> Backend:
+        declared = {source: native.functions(source) for source in self.of("native")}
+        self._given = {name: function for functions in declared.values() for name, function in functions.items()}
+        plugins = {
+            source: op_plugin.PluginFile.read(source, self.wish.torch_version) for source in self.of("op_plugin")
+        }
+        backends = {source: op_plugin.backend(source) for source in self.of("backend")}
+        manifests = {source: self.manifest(source) for source in self.of("ops.yaml")}
+        self.stop_on_errors()
+        target = self.target([*backends.values()], [*manifests.values()])
+        found: list[tuple[Source, Iterable[Operator]]] = []
+        for source, functions in declared.items():
+            found.append((source, native.operators(source, functions, target)))
+        for source, plugin in plugins.items():
+            found.append((source, op_plugin.operators(source, plugin.entries, target, self.aten)))
+        for source, named in backends.items():
+            found.append((source, op_plugin.named_operators(source, named, target, self.aten)))
+        for source, manifest in manifests.items():
+            found.append((source, _of_manifest(manifest, target)))
+        operators = self.merged(found)
+        names = frozenset(name for plugin in plugins.values() for name in plugin.names)
+        for source in self.of("deprecated"):
+            operators = op_plugin.deprecations(source, operators, names)
+        for source in self.of("derivatives"):
+            entries = derivatives.entries(source, self.wish.torch_version)
+            operators = derivatives.with_derivatives(source, entries, operators, target)
+        self.stop_on_errors()
+        if not operators:
+            where = ", ".join(str(source.path) for source in self.sources)
+            raise InputError(f"{where}: no operator is declared for {target.key}", hint="name its kernels for this key")
+        return Backend.of(target, operators)
+
+    def of(self, dialect: str) -> list[Source]:
+        return self.by_dialect.get(dialect, [])
+
+    def aten(self) -> native.Catalogue:
+        """PyTorch's own functions: as given, or else as the PyTorch that is installed has them."""
+        if self._aten is None:
+            given = {name: each for name, each in self._given.items() if name.startswith(f"{ATEN}::")}
+            self._aten = given or _installed_catalogue()
+        return self._aten
+
+    def manifest(self, source: Source) -> Manifest:
+        try:
+            return Manifest.decode(source.data, source.path)
+        except ManifestErrors as errors:
+            source.reader.errors.extend(errors.errors)
+            return Manifest("", ())
+
+    def target(self, backends: Sequence[op_plugin.NamedBackend], manifests: Sequence[Manifest]) -> Target:
+        own = {function.schema.namespace or "" for function in self._given.values()} - {ATEN}
+        said = [named.name.lower() for named in backends] + [manifest.namespace for manifest in manifests] + sorted(own)
+        namespace = self.wish.namespace or (said[0] if said else "")
+        if not namespace.isidentifier() or namespace == ATEN:
+            got = f"got '{namespace}'" if namespace else "the files name none"
+            raise InputError(f"expected a namespace for the backend's own operators, {got}", hint="--namespace NAME")
+        return Target(namespace, self.wish.key, self.wish.cpp_namespace or f"{namespace}::native")
+
+    def merged(self, found: Iterable[tuple[Source, Iterable[Operator]]]) -> list[Operator]:
+        """One file may name kernels of an operator for keys that another does not; both may not for one key."""
+        operators: dict[str, Operator] = {}
+        for source, some in found:
+            for operator in some:
+                name = operator.schema.full_name
+                known = operators.get(name)
+                if known is None:
+                    operators[name] = operator
+                    continue
+                kernels = [kernel for kernel in operator.kernels if known.kernel(kernel.key) is None]
+                if not kernels or str(known.schema) != str(operator.schema):
+                    source.refuse(f"{name} is declared twice", operator.where, f"first at {known.where}")
+                else:
+                    operators[name] = replace(known, kernels=(*known.kernels, *kernels))
+        return list(operators.values())
+
+    def stop_on_errors(self) -> None:
+        errors = [error for source in self.sources for error in sorted(source.reader.errors, key=_place)]
+        if errors:
+            files = ", ".join(str(source.path) for source in self.sources if source.reader.errors)
+            raise ManifestErrors(files, errors)
+
+
+def _dialect(source: Source) -> str:
+    keys = source.keys
+    if source.is_list and "func" in keys:
+        return "native"
+    if "backward" in keys or (source.is_list and "name" in keys):
+        return "derivatives"
+    best = max(_SIGNS, key=lambda dialect: len(keys & set(_SIGNS[dialect])))
+    if not source.is_list and keys & set(_SIGNS[best]):
+        return best
+    known = ["func", *(key for signs in _SIGNS.values() for key in signs)]
+    near = next(filter(None, (did_you_mean(key, known) for key in sorted(keys))), "")
+    raise ManifestError("this is no file of declarations", source.at(), f"{near}\n  {_FORMS}" if near else _FORMS)
+
+
+def _of_manifest(manifest: Manifest, target: Target) -> list[Operator]:
+    """The operators of an ops.yaml; their kernels are C++ functions over tensors, named by PyTorch's convention."""
+    return [
+        Operator(
+            spec.schema,
+            (Kernel(target.key, f"{target.cpp_namespace}::{kernel_name(spec.schema)}"),),
+            spec.where or Location(str(manifest.path), 1, 1),
+        )
+        for spec in manifest.ops
+    ]
+
+
+def installed_functions() -> Path | None:
+    """The list that the installed PyTorch was generated from; it brings it for generators such as this one."""
+    spec = importlib.util.find_spec("torchgen")
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).parent / "packaged" / "ATen" / "native" / "native_functions.yaml"
+    return path if path.is_file() else None
+
+
+@functools.lru_cache(maxsize=1)
+def _installed_catalogue() -> native.Catalogue:
+    path = installed_functions()
+    if path is None:
+        hint = "give PyTorch's native_functions.yaml as one more file, or install PyTorch"
+        raise InputError("the list of PyTorch's operators is needed here and not found", hint=hint)
+    return native.functions(Source(path, path.read_bytes()))
+
+
+def _place(error: InputError) -> tuple[int, int]:
+    return (error.where.line, error.where.column) if error.where else (0, 0)

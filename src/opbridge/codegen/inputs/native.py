@@ -1,0 +1,205 @@
+"""The dialect of PyTorch's own native_functions.yaml: a list of functions, each with its kernel for every key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in, texts
+from opbridge.codegen.model import ATEN, COMPOSITE_KEYS, Kernel, Operator, Target, kernel_name
+from opbridge.errors import Location, ManifestError, did_you_mean
+from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
+from opbridge.schema import Alias, Argument, Return, Schema
+
+_NAME = Text("a name")
+_FLAG = Text("true or false", ("boolean",))
+_NAMES = ByForm(Text("names"), sequence=ListOf(_NAME, "a list of names"))
+
+FUNCTION = Record(
+    "a function",
+    (
+        Field("func", Text("a schema"), "Its schema; PyTorch's own where no `namespace::` stands before.", True),
+        Field("variants", _NAMES, "`function`, `method` or both: how PyTorch's own Python offers it."),
+        Field(
+            "dispatch",
+            OrNothing(Table(_NAME, "a mapping from keys to kernels")),
+            "Its kernels, by one or more dispatch keys.",
+        ),
+        Field("device_guard", _FLAG, "Whether the wrapper makes the tensors' device current."),
+        Field("device_check", _NAME, "`NoCheck`: tensors may be on different devices."),
+        Field("structured", _FLAG, "An out variant whose kernel the other variants share."),
+        Field("structured_delegate", _NAME, "The structured out variant whose kernel runs this function."),
+        Field("structured_inherits", _NAME, "A class of PyTorch's that its meta function derives from."),
+        Field("precomputed", ListOf(Text("a line"), "a list"), "Values its meta function hands to its kernel."),
+        Field("ufunc_inner_loop", Table(Text("a ufunc"), "a mapping"), "A loop that PyTorch generates."),
+        Field("autogen", _NAMES, "Variants that are made from this function."),
+        Field("tags", _NAMES, "What PyTorch's passes may assume, such as `pointwise`."),
+        Field("python_module", _NAME, "The module of torch that holds it."),
+        Field("category_override", _NAME, "How PyTorch's own generator treats it."),
+        Field("cpp_no_default_args", _NAMES, "Arguments without defaults in PyTorch's C++ interface."),
+        Field("manual_cpp_binding", _FLAG, "PyTorch's C++ interface to it is hand-written."),
+        Field("manual_kernel_registration", _FLAG, "Its kernels are registered by hand: nothing is generated."),
+        Field("use_const_ref_for_mutable_tensors", _FLAG, "Outputs are const at::Tensor& in C++."),
+        Field("deprecated", _FLAG, "PyTorch is about to remove it."),
+    ),
+)
+FUNCTIONS = ListOf(FUNCTION, "a list of functions")
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFunction:
+    """One entry, with what code generation for a backend asks of it."""
+
+    schema: Schema
+    """With its namespace; PyTorch's own where none was written."""
+    where: Location
+    dispatch: Mapping[str, str]
+    """One kernel for each key; `CPU, CUDA: f` are two."""
+    delegate: str | None
+    """The structured out variant that runs it, as in `add.out`."""
+    structured: bool
+    """It is such an out variant."""
+    autogen: tuple[str, ...]
+    """Names of variants that are to be made from it."""
+    guards_device: bool
+    checks_devices: bool
+    const_outputs: bool
+    is_manual: bool
+    """Its kernels are registered by hand."""
+
+    def operator(self, kernels: Iterable[Kernel] = ()) -> Operator:
+        return Operator(
+            self.schema,
+            tuple(kernels),
+            self.where,
+            guards_device=self.guards_device,
+            checks_devices=self.checks_devices,
+            takes_tensor_refs=self.structured or self.delegate is not None,
+            const_outputs=self.const_outputs,
+        )
+
+
+Catalogue = Mapping[str, NativeFunction]
+"""Functions by namespace, name and overload."""
+
+
+def functions(source: Source) -> dict[str, NativeFunction]:
+    """Every function that a file declares."""
+    found: dict[str, NativeFunction] = {}
+    for index, fields in mappings(source.read(FUNCTIONS)):
+        function = _function(source, index, fields)
+        if function is None:
+            continue
+        name = function.schema.full_name
+        if name in found:
+            source.refuse(f"{name} is declared twice", function.where, f"first at {found[name].where}")
+        else:
+            found[name] = function
+    return found
+
+
+def _function(source: Source, index: int, fields: dict[str, object]) -> NativeFunction | None:
+    func = fields.get("func")
+    if not isinstance(func, str):
+        return None
+    where = source.at(index, "func")
+    schema = source.schema(func, where)
+    if schema is None:
+        return None
+    path: Path_ = (index,)
+    delegate = fields.get("structured_delegate")
+    return NativeFunction(
+        schema if schema.namespace else schema.with_namespace(ATEN),
+        where,
+        dispatch_of(fields),
+        str(delegate) if delegate else None,
+        source.flag(fields, "structured", path),
+        names_in(fields.get("autogen")),
+        guards_device=source.flag(fields, "device_guard", path, default=True),
+        checks_devices=fields.get("device_check") != "NoCheck",
+        const_outputs=source.flag(fields, "use_const_ref_for_mutable_tensors", path),
+        is_manual=source.flag(fields, "manual_kernel_registration", path),
+    )
+
+
+def dispatch_of(fields: Mapping[str, object]) -> dict[str, str]:
+    """An entry's kernels by single keys."""
+    pairs = texts(fields.get("dispatch")).items()
+    return {key: function for keys, function in pairs for key in names_in(keys)}
+
+
+def operators(source: Source, declared: Catalogue, target: Target) -> list[Operator]:
+    """The operators of a file that the target has a kernel for, and those that are its own."""
+    found: list[Operator] = []
+    for function in declared.values():
+        if function.is_manual:
+            continue
+        operator = source.attempt(_operator, function, declared, target)
+        if operator is None:
+            continue
+        found.append(operator)
+        if operator.is_custom:
+            made = [source.attempt(_autogenerated, function, operator, name) for name in function.autogen]
+            found += [each for each in made if each is not None]
+    return [operator for operator in found if operator.kernels or operator.is_custom]
+
+
+def _operator(function: NativeFunction, declared: Catalogue, target: Target) -> Operator:
+    kernels = kernels_of(function.dispatch, target, own=function.schema.namespace != ATEN)
+    if function.delegate is None:
+        if not function.dispatch and not kernels and function.schema.namespace != ATEN:
+            kernels = (kernel(COMPOSITE_KEYS[0], kernel_name(function.schema), target),)
+        return function.operator(kernels)
+    full_name = f"{function.schema.namespace}::{function.delegate}"
+    delegate = declared.get(full_name)
+    if delegate is None:
+        structured = [other.schema.full_name for other in declared.values() if other.structured]
+        near = did_you_mean(full_name, structured).replace(f"{function.schema.namespace}::", "")
+        message = f"{function.schema.full_name} delegates to {function.delegate}, which is not declared"
+        raise ManifestError(message, function.where, near or "declare the out variant in the same file")
+    if not delegate.structured:
+        hint = f"put `structured: True` on {function.delegate}"
+        raise ManifestError(f"{full_name} is a delegate and not structured", delegate.where, hint)
+    # Sharing is for dense tensors; for others the function names kernels of its own.
+    dense = (each for each in kernels_of(delegate.dispatch, target, own=False) if each.key == target.key)
+    shared = [replace(each, shared=True) for each in dense]
+    others = [each for each in kernels if not shared or each.key != target.key]
+    return replace(function.operator([*shared, *others]), derived_from=delegate.schema)
+
+
+def _autogenerated(function: NativeFunction, operator: Operator, name: str) -> Operator:
+    """The out variant of a function that returns new tensors."""
+    base, _, overload = name.partition(".")
+    schema = function.schema
+    returns_new = bool(schema.returns) and all(
+        str(return_.type) == "Tensor" and return_.alias is None for return_ in schema.returns
+    )
+    if base != schema.name or not returns_new or schema.mutable_arguments or "out" not in overload:
+        message = f"cannot make {name} from {schema.full_name}"
+        raise ManifestError(message, function.where, "only out variants of functions that return new tensors are made")
+    aliases = [Alias((chr(ord("a") + index),), True, ()) for index in range(len(schema.returns))]
+    names = ["out"] if len(aliases) == 1 else [f"out{index}" for index in range(len(aliases))]
+    outputs = tuple(
+        Argument(output, return_.type, alias=alias, kwarg_only=True)
+        for output, return_, alias in zip(names, schema.returns, aliases, strict=True)
+    )
+    returns = tuple(Return(None, return_.type, alias) for return_, alias in zip(schema.returns, aliases, strict=True))
+    made = replace(schema, overload=overload, arguments=(*schema.arguments, *outputs), returns=returns)
+    shared = tuple(replace(each, shared=True) for each in operator.kernels)
+    return replace(operator, schema=made, kernels=shared, derived_from=schema)
+
+
+def kernels_of(dispatch: Mapping[str, str], target: Target, *, own: bool) -> tuple[Kernel, ...]:
+    """The kernels for the target; PyTorch's composite kernels of its own operators are there already."""
+    keys = (*target.family, *COMPOSITE_KEYS) if own else target.family
+    return tuple(kernel(key, dispatch[key], target) for key in keys if key in dispatch)
+
+
+def kernel(key: str, function: str, target: Target) -> Kernel:
+    """A kernel named as in `dispatch`; PyTorch's convention says in the name whether it takes SymInts."""
+    qualified = function if "::" in function else f"{target.cpp_namespace}::{function}"
+    return Kernel(key, qualified, symint="symint" in function)
+
+
+Lookup = Callable[[], Catalogue]
+"""PyTorch's own functions, read when first asked for: most files declare everything they need."""

@@ -1,0 +1,359 @@
+"""The dialect of torch_npu: op_plugin_functions.yaml, npu_native_functions.yaml and deprecated.yaml.
+
+The first declares operators in sections, each entry for a range of PyTorch versions.  The second names kernels that the
+backend has besides.  The third says which operators users are to stop calling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from opbridge.codegen.inputs.native import Lookup, NativeFunction, dispatch_of, kernel, kernels_of
+from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in, texts
+from opbridge.codegen.inputs.versions import Versions
+from opbridge.codegen.model import ATEN, Kernel, Operator, Target, kernel_name
+from opbridge.errors import Location, ManifestError, did_you_mean
+from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
+from opbridge.schema import Schema
+
+_NAME = Text("a name")
+_FLAG = Text("true or false", ("boolean",))
+_VERSIONS = ByForm(Text("versions"), sequence=ListOf(Text("a version"), "a range of versions"))
+_NAMES = ByForm(Text("names"), sequence=ListOf(_NAME, "a list of names"))
+
+ENTRY = Record(
+    "an operator",
+    (
+        Field("func", Text("a schema"), "The operator's schema, without a namespace.", True),
+        Field("acl_op", _VERSIONS, "Versions with a kernel on the older of CANN's interfaces."),
+        Field("op_api", _VERSIONS, "Versions with a kernel on the newer one, aclnn."),
+        Field("sparse", _VERSIONS, "Versions with a kernel for sparse tensors."),
+        Field("exposed", _VERSIONS, "Versions whose Python package offers the operator by name."),
+        Field("internal_format_opapi", _VERSIONS, "Versions whose aclnn kernel takes the device's own formats."),
+        Field("gen_opapi", Table(ByForm(Text("a value"), Table(Text("a value"), "a mapping")), "a mapping"),
+              "How a kernel is made: outputs with `size`, `dtype` and `name`; `exec`; `new_params`; "
+              "or `structured_inherit`."),
+        Field("dispatch", OrNothing(Table(_NAME, "a mapping from keys to kernels")), "Kernels for other keys."),
+        Field("structured", _NAME, "The kernel of this out variant runs the other variants."),
+        Field("structured_delegate", _NAME, "The out variant whose kernel runs this operator."),
+        Field("structured_inherits", _NAME, "A class that its meta function derives from."),
+        Field("tags", _NAMES, "What PyTorch's passes may assume, such as `nondeterministic_seeded`."),
+        Field("device_check", _NAME, "`NoCheck`: tensors may be on different devices."),
+        Field("device_guard", _FLAG, "Whether the wrapper makes the tensors' device current."),
+        Field("use_const_ref_for_mutable_tensors", _FLAG, "Outputs are const at::Tensor& in C++."),
+        Field("wrap_impl", _NAME, "The kernel's name, where it is not the usual one."),
+        Field("impl_name", _NAME, "The same, in newer files."),
+        Field("impl_ns", _NAME, "The C++ namespace of the kernel, where it is not the usual one."),
+    ),
+)  # fmt: skip
+_SECTIONS = ("official", "custom", "autograd", "symint", "quant")
+_ENTRIES = OrNothing(ListOf(ENTRY, "a list of operators"))
+
+OP_PLUGIN = Record(
+    "a file of op-plugin's",
+    (
+        Field("all_version", ListOf(Text("a version"), "a list of versions"), "Every version, oldest first.", True),
+        Field("official", _ENTRIES, "Operators of PyTorch's."),
+        Field("custom", _ENTRIES, "The backend's own operators."),
+        Field("autograd", _ENTRIES, "Operators with a hand-written kernel for the backend's autograd key."),
+        Field("symint", _ENTRIES, "Operators, of any section, whose kernel takes SymInts."),
+        Field("quant", _ENTRIES, "Operators with a kernel for quantized tensors."),
+    ),
+)
+
+_NAMED = OrNothing(ListOf(ByForm(Text("an operator"), ENTRY), "a list of operators"))
+_BACKEND_SECTIONS = ("supported", "autograd", "custom", "custom_autograd", "symint", "quant", "sparse")
+BACKEND = Record(
+    "a backend",
+    (
+        Field("backend", _NAME, "The backend's name; in small letters it is its namespace.", True),
+        Field("cpp_namespace", _NAME, "The C++ namespace of its kernels.", True),
+        Field("supported", _NAMED, "Operators of PyTorch's, by name."),
+        Field("autograd", _NAMED, "Operators of PyTorch's with a kernel for the backend's autograd key."),
+        Field("custom", _NAMED, "The backend's own operators."),
+        Field("custom_autograd", _NAMED, "The backend's own operators with a kernel for its autograd key."),
+        Field("symint", _NAMED, "Operators whose kernel takes SymInts."),
+        Field("quant", _NAMED, "Operators with a kernel for quantized tensors."),
+        Field("sparse", _NAMED, "Operators with a kernel for sparse tensors."),
+    ),
+)
+
+DEPRECATED = Record(
+    "a list of deprecations",
+    (
+        Field(
+            "deprecated",
+            ListOf(
+                Record(
+                    "a deprecation",
+                    (
+                        Field("name", _NAME, "Name and overload of the operator.", True),
+                        Field("replace", Text("a text"), "What to call instead."),
+                    ),
+                ),
+                "a list of deprecations",
+            ),
+            "The operators that users are to stop calling.",
+            True,
+        ),
+    ),
+)
+
+_OUTPUT_FIELDS = ("size", "dtype", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedKernel:
+    """`gen_opapi`: a kernel that allocates outputs and calls one function of the backend's library."""
+
+    outputs: Mapping[str, Mapping[str, str]]
+    """For each output, C++ expressions over the arguments: `size`, `dtype` and, for named tensors, `name`."""
+    new_params: Mapping[str, str]
+    """More variables for `exec`, as C++ expressions."""
+    execute: tuple[str, ...]
+    """The library's function, and its arguments where they are not simply the operator's."""
+    inherits: str | None
+    """The out variant whose description is this one's too."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginEntry:
+    """One entry of a section, for the chosen version."""
+
+    schema: Schema
+    """Without a namespace: the section, or PyTorch, says whose operator it is."""
+    section: str
+    where: Location
+    fields: Mapping[str, object]
+    generated: GeneratedKernel | None
+    is_sparse: bool
+    is_exposed: bool
+    guards_device: bool
+    const_outputs: bool
+
+    @property
+    def checks_devices(self) -> bool:
+        return self.fields.get("device_check") != "NoCheck"
+
+    def function(self, target: Target, *, symint: bool) -> str:
+        """The qualified name of its kernel."""
+        name = self.fields.get("wrap_impl") or self.fields.get("impl_name") or kernel_name(self.schema, symint=symint)
+        return f"{self.fields.get('impl_ns') or target.cpp_namespace}::{name}"
+
+
+@dataclass
+class _Merged:
+    """What several entries say of one operator."""
+
+    entry: PluginEntry
+    sections: dict[str, PluginEntry] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFile:
+    """op_plugin_functions.yaml, for one version of PyTorch."""
+
+    entries: tuple[PluginEntry, ...]
+    names: frozenset[str]
+    """Of the operators of every version."""
+
+    @classmethod
+    def read(cls, source: Source, wanted: str | None) -> PluginFile:
+        file = source.read(OP_PLUGIN)
+        fields = file if isinstance(file, dict) else {}
+        known = names_in(fields.get("all_version"))
+        versions = source.attempt(Versions.of, known, wanted, source.at("all_version"))
+        if versions is None:
+            return cls((), frozenset())
+        places = [(section, index, entry) for section in _SECTIONS for index, entry in mappings(fields.get(section))]
+        found = [_entry(source, versions, (section, index), entry) for section, index, entry in places]
+        names = frozenset(str(entry.get("func", "")).partition("(")[0] for _, _, entry in places)
+        return cls(tuple(entry for entry in found if entry is not None), names)
+
+
+def _entry(source: Source, versions: Versions, path: Path_, fields: dict[str, object]) -> PluginEntry | None:
+    func = fields.get("func")
+    if not isinstance(func, str):
+        return None
+    where = source.at(*path, "func")
+    schema = source.schema(func, where)
+
+    def selects(name: str) -> bool:
+        given = fields.get(name)
+        place = source.at(*path, name)
+        return given is not None and source.attempt(versions.select, given, place) is True
+
+    chosen = {name: selects(name) for name in ("acl_op", "op_api", "sparse", "exposed", "internal_format_opapi")}
+    kernels = [name for name in ("acl_op", "op_api", "sparse") if name in fields]
+    if schema is None or (kernels and not any(chosen[name] for name in kernels)):
+        return None
+    return PluginEntry(
+        schema,
+        str(path[0]),
+        where,
+        fields,
+        _generated(source, path, fields),
+        is_sparse=chosen["sparse"],
+        is_exposed=chosen["exposed"],
+        guards_device=source.flag(fields, "device_guard", path, default=True),
+        const_outputs=source.flag(fields, "use_const_ref_for_mutable_tensors", path),
+    )
+
+
+def _generated(source: Source, path: Path_, fields: dict[str, object]) -> GeneratedKernel | None:
+    given = fields.get("gen_opapi")
+    if not isinstance(given, dict):
+        return None
+    where = source.at(*path, "gen_opapi")
+    outputs = {name: texts(value) for name, value in given.items() if isinstance(value, dict) and name != "new_params"}
+    for name, values in outputs.items():
+        for unknown in set(values) - set(_OUTPUT_FIELDS):
+            hint = did_you_mean(unknown, _OUTPUT_FIELDS) or f"known keys: {', '.join(_OUTPUT_FIELDS)}"
+            source.refuse(f"unknown key '{unknown}'", source.at(*path, "gen_opapi", name, unknown), hint)
+    plain = texts(given)
+    for unknown in set(plain) - {"exec", "structured_inherit"}:
+        hint = did_you_mean(unknown, ("exec", "structured_inherit", "new_params"))
+        source.refuse(f"unknown key '{unknown}'", source.at(*path, "gen_opapi", unknown), hint)
+    if "exec" not in plain and "structured_inherit" not in plain:
+        source.refuse("`exec` is missing from gen_opapi", where, "or name another entry in `structured_inherit`")
+    inherits = plain.get("structured_inherit")
+    return GeneratedKernel(outputs, texts(given.get("new_params")), names_in(plain.get("exec")), inherits)
+
+
+def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten: Lookup) -> list[Operator]:
+    """One operator for all the entries that name it: an entry in `symint` or `quant` adds to one elsewhere."""
+    merged: dict[str, _Merged] = {}
+    for entry in found:
+        known = merged.setdefault(entry.schema.full_name, _Merged(entry))
+        earlier = known.sections.get(entry.section)
+        if earlier is not None:
+            message = f"{entry.schema.full_name} is declared twice in `{entry.section}` for one version"
+            source.refuse(message, entry.where, f"first at {earlier.where}")
+        elif str(entry.schema) != str(known.entry.schema):
+            message = f"{entry.schema.full_name} is declared with two schemas"
+            source.refuse(message, entry.where, f"the other is {known.entry.schema}, at {known.entry.where}")
+        known.sections.setdefault(entry.section, entry)
+    made = [source.attempt(_operator, known, target, aten) for known in merged.values()]
+    return [operator for operator in made if operator is not None]
+
+
+def _operator(merged: _Merged, target: Target, aten: Lookup) -> Operator:
+    entry, sections = merged.entry, merged.sections
+    name = entry.schema.full_name
+    native = aten().get(f"{ATEN}::{name}") if "custom" not in sections else None
+    is_official = "official" in sections or native is not None
+    schema = entry.schema.with_namespace(ATEN if is_official else target.namespace)
+    symint = "symint" in sections
+    dense = sections.get("symint") or sections.get("official") or sections.get("custom")
+    elsewhere = dispatch_of(dense.fields) if dense else {}
+    kernels: list[Kernel] = list(kernels_of(elsewhere, target, own=not is_official))
+    keys = {"autograd": f"Autograd{target.key}", "quant": f"Quantized{target.key}"}
+    kernels += [
+        Kernel(key, sections[section].function(target, symint=False))
+        for section, key in keys.items()
+        if section in sections
+    ]
+    if dense is not None and not elsewhere:
+        kernels.append(Kernel(target.key, dense.function(target, symint=symint), symint))
+    if entry.is_sparse:
+        kernels.append(Kernel(f"Sparse{target.key}", f"{entry.function(target, symint=False)}_sparse"))
+    return Operator(
+        schema,
+        tuple(kernels),
+        entry.where,
+        exposed=any(part.is_exposed for part in sections.values()),
+        guards_device=entry.guards_device,
+        checks_devices=entry.checks_devices and (native is None or native.checks_devices),
+        takes_tensor_refs=native is not None and native.operator().takes_tensor_refs,
+        const_outputs=entry.const_outputs or (native is not None and native.const_outputs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBackend:
+    """npu_native_functions.yaml: what the backend is called, and kernels it has besides those declared elsewhere."""
+
+    name: str
+    cpp_namespace: str
+    fields: Mapping[str, object]
+
+
+def backend(source: Source) -> NamedBackend:
+    file = source.read(BACKEND)
+    fields = file if isinstance(file, dict) else {}
+    return NamedBackend(str(fields.get("backend", "")), str(fields.get("cpp_namespace", "")), fields)
+
+
+def named_operators(source: Source, named: NamedBackend, target: Target, aten: Lookup) -> list[Operator]:
+    """The operators of npu_native_functions.yaml; those of PyTorch's need no more than a name there."""
+    target = replace(target, cpp_namespace=named.cpp_namespace or target.cpp_namespace)
+    keys = {
+        "autograd": f"Autograd{target.key}",
+        "custom_autograd": f"Autograd{target.key}",
+        "quant": f"Quantized{target.key}",
+        "sparse": f"Sparse{target.key}",
+    }
+    symint = {_text(item).partition("(")[0] for item in _items(named.fields.get("symint"))}
+    found: dict[str, Operator] = {}
+    for section in _BACKEND_SECTIONS:
+        for index, item in enumerate(_items(named.fields.get(section))):
+            where = source.at(section, index)
+            official = source.attempt(_declared, item, where, section, target, aten)
+            if official is None:
+                continue
+            name = official.schema.full_name
+            base = found.setdefault(name, official.operator())
+            if section == "symint":
+                continue
+            takes_symint = name.partition("::")[2] in symint
+            function = _kernel_of(item) or kernel_name(official.schema, symint=takes_symint)
+            made = kernel(keys.get(section, target.key), function, target)
+            if base.kernel(made.key) is not None:
+                source.refuse(f"{name} is named twice for {made.key}", where)
+            else:
+                found[name] = replace(base, kernels=(*base.kernels, made))
+    return list(found.values())
+
+
+def _items(value: object) -> list[object]:
+    return [item for item in value if item is not None] if isinstance(value, list) else []
+
+
+def _text(item: object) -> str:
+    return str(item.get("func", "")) if isinstance(item, dict) else str(item)
+
+
+def _kernel_of(item: object) -> str:
+    return str(item.get("wrap_impl") or item.get("impl_name") or "") if isinstance(item, dict) else ""
+
+
+def _declared(item: object, where: Location, section: str, target: Target, aten: Lookup) -> NativeFunction:
+    text = _text(item)
+    if "(" in text:
+        schema = Schema.parse(text, where=where)
+        official = aten().get(f"{ATEN}::{schema.full_name}") if not section.startswith("custom") else None
+        if official is not None:
+            return official
+        own = schema.with_namespace(target.namespace)
+        return NativeFunction(own, where, {}, None, False, (), True, True, False, False)
+    official = aten().get(f"{ATEN}::{text}")
+    if official is None:
+        near = did_you_mean(f"{ATEN}::{text}", aten()).replace(f"{ATEN}::", "")
+        hint = near or "write its whole schema if it is the backend's own"
+        raise ManifestError(f"PyTorch has no operator {text}", where, hint)
+    return replace(official, where=where)
+
+
+def deprecations(source: Source, operators: Iterable[Operator], other_names: frozenset[str]) -> list[Operator]:
+    """The operators with what deprecated.yaml says of them; `other_names` are those of other versions of PyTorch."""
+    file = source.read(DEPRECATED)
+    by_name = {operator.name: operator for operator in operators}
+    for index, fields in mappings(file.get("deprecated") if isinstance(file, dict) else None):
+        name = str(fields.get("name", ""))
+        if name in by_name:
+            by_name[name] = replace(by_name[name], deprecated=str(fields.get("replace") or ""))
+        elif name and name not in other_names:
+            where = source.at("deprecated", index, "name")
+            source.refuse(f"{name} is deprecated and not declared", where, did_you_mean(name, by_name))
+    return list(by_name.values())

@@ -1,0 +1,113 @@
+"""What the readers of all dialects share: a YAML file with the place of everything in it, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from opbridge.errors import InputError, Location, ManifestError
+from opbridge.manifest.document import Document, decode
+from opbridge.manifest.kinds import Kind, Reader
+from opbridge.schema import Schema
+
+if TYPE_CHECKING:
+    from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+    Node = ScalarNode | SequenceNode | MappingNode
+
+T = TypeVar("T")
+Path_ = tuple[str | int, ...]
+"""Where something stands below the document's root: keys of mappings and numbers of list items."""
+
+_FLAGS = {"true": True, "True": True, "false": False, "False": False}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input file, as it was when it was read."""
+
+    path: Path
+    data: bytes
+
+    @cached_property
+    def document(self) -> Document:
+        return Document(decode(self.data, self.path), str(self.path))
+
+    @cached_property
+    def reader(self) -> Reader:
+        return Reader(self.document)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the root, or of the first entry where the root is a list; they tell the dialect."""
+        root = self.document.root
+        if root.id == "sequence" and root.value:
+            root = root.value[0]
+        return frozenset(key.value for key, _ in root.value) if root.id == "mapping" else frozenset()
+
+    @property
+    def is_list(self) -> bool:
+        return self.document.root.id == "sequence"
+
+    def read(self, kind: Kind) -> object:
+        return kind.read(self.document.root, self.reader)
+
+    def at(self, *path: str | int) -> Location:
+        return self.document.location(self.document.root, path)
+
+    def refuse(self, message: str, where: Location, hint: str = "") -> None:
+        self.reader.errors.append(ManifestError(message, where, hint))
+
+    def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
+        """What `make` gives, or None and one more error of this file."""
+        try:
+            return make(*arguments)
+        except InputError as error:
+            self.reader.errors.append(error)
+            return None
+
+    def schema(self, text: str, where: Location) -> Schema | None:
+        return self.attempt(lambda: Schema.parse(text, where=where))
+
+    def flag(self, fields: dict[str, object], name: str, path: Path_, *, default: bool = False) -> bool:
+        text = fields.get(name)
+        if text is None:
+            return default
+        if text in _FLAGS:
+            return _FLAGS[str(text)]
+        self.refuse(f"expected true or false for `{name}`, got '{text}'", self.at(*path, name))
+        return default
+
+
+@dataclass(frozen=True)
+class OrNothing:
+    """A list or a mapping, or an empty one: sections and tables that nobody has filled yet stand in real files."""
+
+    kind: Kind
+
+    def read(self, node: Node, reader: Reader) -> object:
+        return None if node.value in ([], "", "~", "null") else self.kind.read(node, reader)
+
+    def json_schema(self) -> dict[str, object]:
+        return {"anyOf": [self.kind.json_schema(), {"type": "null"}]}
+
+
+def mappings(value: object) -> Iterable[tuple[int, dict[str, object]]]:
+    """The items of a list that are mappings, each with its number; what is none was refused when it was read."""
+    items = value if isinstance(value, list) else []
+    return [(index, item) for index, item in enumerate(items) if isinstance(item, dict)]
+
+
+def texts(value: object) -> dict[str, str]:
+    """The pairs of a mapping from names to texts."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {name: text for name, text in pairs if isinstance(text, str)}
+
+
+def names_in(value: object) -> tuple[str, ...]:
+    """`a, b` or `[a, b]`: both are written."""
+    items = value if isinstance(value, list) else str(value or "").split(",")
+    return tuple(str(item).strip() for item in items if item is not None and str(item).strip())

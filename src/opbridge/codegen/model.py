@@ -1,0 +1,162 @@
+"""What every output reads: operators with their kernels, whatever dialect they were declared in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from opbridge.errors import InputError, Location, did_you_mean
+from opbridge.schema import Schema
+
+ATEN = "aten"
+"""The namespace of PyTorch's own operators: their schemas are there already, and only kernels are registered."""
+
+BACKEND_KEYS = (
+    *("CPU", "CUDA", "HIP", "XPU", "MPS", "HPU", "XLA", "IPU", "VE", "Lazy", "MTIA", "MAIA", "Meta", "Vulkan"),
+    *("PrivateUse1", "PrivateUse2", "PrivateUse3"),
+)
+"""Dispatch keys that a backend's kernels are registered for."""
+
+_NEEDS_NO_GUARD = ("CPU", "Meta")
+
+COMPOSITE_KEYS = (
+    "CompositeImplicitAutograd",
+    "CompositeImplicitAutogradNestedTensor",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+)
+"""Keys of kernels that call other operators and therefore run on every device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the sources are generated for."""
+
+    namespace: str
+    """Of the operators that are not PyTorch's own, as in torch.ops.NAMESPACE."""
+    key: str
+    """The dispatch key of the backend, such as PrivateUse1."""
+    cpp_namespace: str
+    """The C++ namespace of the kernels that the backend's authors write."""
+
+    def __post_init__(self) -> None:
+        if self.key not in BACKEND_KEYS:
+            hint = did_you_mean(self.key, BACKEND_KEYS) or f"keys: {', '.join(BACKEND_KEYS)}"
+            raise InputError(f"'{self.key}' is not the dispatch key of a backend", hint=hint)
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        """The backend's keys: for dense tensors first, then for every other kind of tensor it may have."""
+        layers = ("", "Sparse", "SparseCsr", "Quantized", "NestedTensor", "Autograd", "Autocast")
+        return tuple(layer + self.key for layer in layers)
+
+    @property
+    def switches_devices(self) -> bool:
+        """Whether a process may have several devices of this kind, so that a kernel needs the right one current."""
+        return self.key not in _NEEDS_NO_GUARD
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A C++ function that runs an operator for one dispatch key."""
+
+    key: str
+    function: str
+    """Its qualified name, as in mylib::native::add_out."""
+    symint: bool = False
+    """It takes c10::SymInt where the schema says SymInt, and not int64_t."""
+    shared: bool = False
+    """It is that of another variant, `derived_from` of the operator, and has that one's arguments."""
+
+    @property
+    def namespace(self) -> str:
+        return self.function.rpartition("::")[0]
+
+    @property
+    def name(self) -> str:
+        return self.function.rpartition("::")[2]
+
+
+ONLY_IN_PYTORCH = ("i", "retain_variables")
+"""Names in formulas that PyTorch's own generated nodes have, for lists of tensors and for buffers that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """The gradients of one or several arguments, as one C++ expression."""
+
+    arguments: tuple[str, ...]
+    """With several of them, the expression gives a tuple."""
+    text: str
+    uses: frozenset[str]
+    """The names in it that are not functions: arguments, results and gradients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    formulas: tuple[Formula, ...]
+    differentiable: tuple[bool, ...]
+    """For each output, whether gradients come through it; `grads[i]` counts those only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    schema: Schema
+    """Its namespace is never None."""
+    kernels: tuple[Kernel, ...]
+    where: Location
+    derived_from: Schema | None = None
+    """The operator whose kernel runs this one too, as that of `add.out` does `add_.Tensor`."""
+    exposed: bool = True
+    """It is part of the Python package's interface."""
+    deprecated: str | None = None
+    """What users are told to call instead; empty where there is nothing to call instead."""
+    derivative: Derivative | None = None
+    guards_device: bool = True
+    """The wrapper makes the tensors' device the current one."""
+    checks_devices: bool = True
+    """The wrapper refuses tensors on different devices."""
+    takes_tensor_refs: bool = False
+    """PyTorch declares the operator's lists of tensors as at::ITensorListRef."""
+    const_outputs: bool = False
+    """PyTorch declares tensors that are written to as const at::Tensor&."""
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether the backend brings the schema itself."""
+        return self.schema.namespace != ATEN
+
+    @property
+    def name(self) -> str:
+        """Name and overload, as in add.Tensor."""
+        return self.schema.full_name.partition("::")[2]
+
+    @property
+    def identifier(self) -> str:
+        """Name and overload as one C++ name."""
+        return self.name.replace(".", "_")
+
+    def kernel(self, key: str) -> Kernel | None:
+        return next((kernel for kernel in self.kernels if kernel.key == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Everything that one run generates sources for."""
+
+    target: Target
+    operators: tuple[Operator, ...]
+    """By namespace and name, each once."""
+
+    @classmethod
+    def of(cls, target: Target, operators: Iterable[Operator]) -> Backend:
+        return cls(target, tuple(sorted(operators, key=lambda operator: operator.schema.full_name)))
+
+    @property
+    def custom(self) -> tuple[Operator, ...]:
+        return tuple(operator for operator in self.operators if operator.is_custom)
+
+
+def kernel_name(schema: Schema, *, symint: bool = False) -> str:
+    """What a kernel is called where its author does not say: PyTorch's own convention."""
+    return f"{schema.name}{'_out' if schema.out_arguments else ''}{'_symint' if symint else ''}"

@@ -1,0 +1,49 @@
+"""The sample backend, generated and built without opbridge; kept in the user's cache, since it takes half a minute."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.codegen.generating import sources
+from opbridge.codegen.inputs import Inputs, Wish
+from opbridge.toolchains.torch_install import TorchInstall
+
+SAMPLE = Path(__file__).parent / "data" / "sample"
+
+_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
+
+
+@pytest.fixture(scope="session")
+def sample_sources() -> Mapping[str, str]:
+    return sources(Inputs.read([SAMPLE / "native.yaml", SAMPLE / "derivatives.yaml"], Wish()).backend())
+
+
+@pytest.fixture(scope="session")
+def build_backend() -> Callable[[Mapping[str, str]], Path]:
+    """Compiles texts by file name to one library."""
+    torch = TorchInstall.found()
+
+    def build(files: Mapping[str, str]) -> Path:
+        # One translation unit: reading PyTorch's headers is most of the time.
+        units = "".join(f'#include "{name}"\n' for name in files if name.endswith(".cpp"))
+
+        def compile_into(folder: Path) -> Dependencies:
+            for name, text in {**files, "all.cc": units}.items():
+                (folder / name).write_text(text)
+            includes = [option for path in torch.include_dirs for option in ("-isystem", str(path))]
+            libraries = [f"-L{torch.lib}", "-ltorch", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch.lib}"]
+            command = ["g++", "-shared", "-fPIC", "-std=c++20", "-O0", *_WARNINGS, *includes, "all.cc", *libraries]
+            subprocess.run([*command, "-o", "backend.so"], cwd=folder, check=True)
+            return Dependencies()
+
+        key = KeyBuilder("sample backend").add("torch", torch.version).add("recipe", Path(__file__))
+        for name, text in files.items():
+            key.add(name, text)
+        return Cache().fetch(key.key(), compile_into).path / "backend.so"
+
+    return build

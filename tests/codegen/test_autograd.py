@@ -1,0 +1,31 @@
+"""Nodes for derivatives: what cannot be made is refused, with a way out.  What is made runs in test_sample.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opbridge.codegen.generating import sources
+from opbridge.codegen.inputs import Inputs, Wish
+from opbridge.errors import ManifestError
+
+REFUSED = {
+    "f_(Tensor(a!) x) -> Tensor(a!)": ("grad", "writes to its arguments"),
+    "f(Tensor(a) x) -> Tensor(a)": ("grad", "returns a view"),
+    "f(Tensor x, Tensor[] ys) -> Tensor": ("grad", r"takes Tensor\[\]"),
+    "f(Tensor x) -> (Tensor, int)": ("grad", "returns more than tensors"),
+    "f(Tensor x, Layout layout) -> Tensor": ("grad.to(layout)", "uses layout, and Layout cannot be kept"),
+    "f(Tensor x) -> Tensor": ("retain_variables ? grad : grad", "which only PyTorch's own nodes have"),
+}
+
+
+@pytest.mark.parametrize(("schema", "formula", "message"), [(key, *value) for key, value in REFUSED.items()])
+def test_what_cannot_be_differentiated_is_refused(tmp_path: Path, schema: str, formula: str, message: str) -> None:
+    declared, derivatives = tmp_path / "functions.yaml", tmp_path / "derivatives.yaml"
+    declared.write_text(f"- func: mylib::{schema}\n  dispatch: {{PrivateUse1: f}}\n")
+    derivatives.write_text(f"- name: {schema}\n  x: '{formula}'\n")
+    backend = Inputs.read([declared, derivatives], Wish()).backend()
+    with pytest.raises(ManifestError, match=message) as caught:
+        sources(backend)
+    assert "write a kernel for the autograd key" in str(caught.value)
