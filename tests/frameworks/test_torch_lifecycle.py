@@ -162,6 +162,7 @@ class Squares(Dataset[torch.Tensor]):
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX's, where another test imported it
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_data_loader_workers(lib: OpLibrary, start: str) -> None:
     lib.product(torch.ones(2), torch.ones(2))
@@ -176,6 +177,7 @@ def _train(op: Op, queue: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX's, where another test imported it
 def test_gradients_in_a_forked_process(lib: OpLibrary) -> None:
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()

@@ -35,6 +35,13 @@ class TestDispatcher:
         dispatch.forget()
         assert dispatch(1) == "resolved"
 
+    def test_an_unknown_type_before_a_known_one_is_looked_at_first(self) -> None:
+        dispatch = _core.Dispatcher(lambda args, kwargs: lambda *a: "resolved")
+        dispatch.remember(float, lambda *a: "float")
+        assert dispatch(object(), 1.0) == "resolved"
+        assert dispatch([object()], 1.0) == "resolved"
+        assert dispatch(None, True, 1, "s", [], (1,), 1.0) == "float"
+
     def test_subclasses_have_their_own_attributes(self) -> None:
         class Named(_core.Dispatcher):
             def __init__(self, name: str) -> None:

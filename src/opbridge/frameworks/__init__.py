@@ -39,8 +39,6 @@ class Framework:
     """The top-level packages that its tensor types come from; the first one is what is imported."""
     tensor: str
     """How messages call its tensors."""
-    available: bool = True
-    """Whether this version of opbridge has the adapter."""
     finds_by_name: bool = False
     """Whether it looks operators up by name, so that loading a library again has to reach it."""
 
@@ -54,8 +52,8 @@ FRAMEWORKS = {
     for framework in (
         Framework("torch", ("torch",), "a torch.Tensor", finds_by_name=True),
         Framework("numpy", ("numpy",), "a numpy.ndarray"),
-        Framework("mindspore", ("mindspore",), "a mindspore.Tensor", available=False),
-        Framework("jax", ("jax", "jaxlib"), "a jax.Array", available=False),
+        Framework("mindspore", ("mindspore",), "a mindspore.Tensor"),
+        Framework("jax", ("jax", "jaxlib"), "a jax.Array", finds_by_name=True),
     )
 }
 
@@ -70,8 +68,6 @@ def adapter(name: str) -> Adapter:
     framework = FRAMEWORKS.get(name)
     if framework is None:
         raise UnsupportedError(f"no framework '{name}'; {did_you_mean(name, FRAMEWORKS) or ', '.join(FRAMEWORKS)}")
-    if not framework.available:
-        raise UnsupportedError(f"this version of opbridge has no adapter for {name} yet; it has torch and numpy")
     if not installed(framework):
         raise ToolchainError(f"{name} is not installed; install it with `{framework.install}`")
     module: Adapter = importlib.import_module(f"opbridge.frameworks.{name}")

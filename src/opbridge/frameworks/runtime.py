@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from opbridge._core import Dispatcher, Kernel, enable_vectorcall
 from opbridge.errors import CallError
-from opbridge.frameworks import FRAMEWORKS, Framework, adapter, framework_of
+from opbridge.frameworks import FRAMEWORKS, Framework, adapter, framework_of, installed
 from opbridge.native.catalog import Catalog
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
@@ -65,7 +65,7 @@ class NativeOp(Dispatcher, Op):
 
 enable_vectorcall(NativeOp)
 
-_operators: dict[str, NativeOp] = {}
+operators: dict[str, NativeOp] = {}
 """Every operator of the process by full name: defining a name again changes what the one Op of that name does."""
 
 
@@ -82,12 +82,14 @@ class LibraryRuntime:
         self._calls: dict[tuple[int, str], Callable[..., Any]] = {}
         for index, entry in enumerate(catalog.entries):
             # All at once: a dictionary that grew while torch.compile traces would not be seen to have grown.
-            if entry.name not in _operators:
-                _operators[entry.name] = NativeOp(entry.name)
-            _operators[entry.name].bind(self, index)
+            if entry.name not in operators:
+                operators[entry.name] = NativeOp(entry.name)
+            operators[entry.name].bind(self, index)
         for framework in FRAMEWORKS.values():
             if framework.finds_by_name and framework.packages[0] in sys.modules:
                 self._define(framework.name)
+        if any(entry.operator for entry in catalog.entries) and installed(FRAMEWORKS["torch"]):
+            self._define("torch")  # which holds their schemas against PyTorch's
 
     @cached_property
     def specs(self) -> tuple[OpSpec, ...]:
@@ -98,7 +100,7 @@ class LibraryRuntime:
         return OpLibrary(self.catalog.namespace, names, self.op)
 
     def op(self, index: int) -> Op:
-        return _operators[self.catalog.entries[index].name]
+        return operators[self.catalog.entries[index].name]
 
     def spec(self, index: int) -> OpSpec:
         return self.specs[index]
@@ -111,17 +113,16 @@ class LibraryRuntime:
 
     def view(self, index: int, framework: str) -> Any:
         if (index, framework) not in self._views:
-            self._define(framework)
-            self._views[index, framework] = adapter(framework).view(self, index)
+            self._views[index, framework] = self._made(index, framework, "view")
         return self._views[index, framework]
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         """What a call with these arguments runs; remembered by the type of the argument that decided."""
-        framework, decided_by = self._framework(index, args, kwargs)
+        entry = self.catalog.entries[index]
+        framework, decided_by = framework_for(entry.name, entry.schema, args, kwargs)
         place = (index, framework.name)
         if place not in self._calls:
-            self._define(framework.name)
-            self._calls[place] = adapter(framework.name).call(self, index)
+            self._calls[place] = self._made(index, framework.name, "call")
         if isinstance(op, NativeOp):
             op.remember(decided_by, self._calls[place])
         return self._calls[place]
@@ -129,23 +130,36 @@ class LibraryRuntime:
     def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
         return _reopened, (*self._reopen, self.catalog.entries[index].name)
 
+    def _made(self, index: int, framework: str, what: str) -> Any:
+        entry = self.catalog.entries[index]
+        if entry.operator is not None and framework != "torch":
+            self._define("torch")
+            from opbridge.frameworks.aten import AtenOperator, view
+
+            return view(AtenOperator.registered(entry.name), framework)
+        self._define(framework)
+        return getattr(adapter(framework), what)(self, index)
+
     def _define(self, framework: str) -> None:
         if framework not in self._defined:
             adapter(framework).define(self)
             self._defined.add(framework)
 
-    def _framework(self, index: int, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[Framework, type]:
-        for value in _leaves((*args, *kwargs.values())):
-            framework = framework_of(type(value))
-            if framework is not None:
-                return framework, type(value)
-        entry = self.catalog.entries[index]
-        got = ", ".join(type(value).__name__ for value in (*args, *kwargs.values())) or "nothing"
-        tensors = ", ".join(framework.tensor for framework in FRAMEWORKS.values() if framework.available)
-        raise CallError(
-            f"{entry.name}: expected tensors of one framework ({tensors}), got {got}\n  {entry.schema}\n"
-            "  an operator without tensor arguments is called through op.torch or op.numpy"
-        )
+
+def framework_for(
+    name: str, schema: str, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> tuple[Framework, type]:
+    """Whose tensors a call has, and the type that decided it."""
+    for value in _leaves((*args, *kwargs.values())):
+        framework = framework_of(type(value))
+        if framework is not None:
+            return framework, type(value)
+    got = ", ".join(type(value).__name__ for value in (*args, *kwargs.values())) or "nothing"
+    tensors = ", ".join(framework.tensor for framework in FRAMEWORKS.values())
+    raise CallError(
+        f"{name}: expected tensors of one framework ({tensors}), got {got}\n  {schema}\n"
+        "  an operator without tensor arguments is called through op.torch or op.numpy"
+    )
 
 
 def _leaves(values: tuple[object, ...]) -> list[object]:
@@ -156,7 +170,7 @@ def _leaves(values: tuple[object, ...]) -> list[object]:
 
 
 def _reopened(load: Callable[..., OpLibrary | Op], arguments: tuple[object, ...], name: str) -> Op:
-    if name in _operators:
-        return _operators[name]
+    if name in operators:
+        return operators[name]
     loaded = load(*arguments)
     return loaded if isinstance(loaded, Op) else loaded[name.removeprefix(f"{loaded.namespace}::")]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opbridge.errors import CallError, KernelError, UnsupportedError
+from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
+from opbridge.frameworks import torch_flops
+from opbridge.frameworks.aten import forward_to
+from opbridge.frameworks.importing import when_imported
 from opbridge.frameworks.torch_adapter import load_native
 
 if TYPE_CHECKING:
@@ -21,16 +24,12 @@ class RedefinitionWarning(UserWarning):
     """An operator was defined again with another schema."""
 
 
-@cache
-def _native() -> Any:
-    return load_native()
-
-
 def define(library: LibraryRuntime) -> None:
-    native = _native()
+    native = load_native()
     for index, entry in enumerate(library.catalog.entries):
         try:
-            old = native.define(library.catalog.plan, index, _finder(library, index))
+            forward = None if entry.operator is None else forward_to(entry.operator, entry.schema)
+            old = native.define(library.catalog.plan, index, _finder(library, index), forward)
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             raise UnsupportedError(f"{entry.name}: PyTorch refuses the operator: {reason}\n  {entry.schema}") from error
@@ -43,8 +42,20 @@ def define(library: LibraryRuntime) -> None:
                 RedefinitionWarning,
                 stacklevel=6,
             )
-        if "Tensor" not in entry.schema.partition("->")[0]:
+        torch_flops.register(library, index)
+        if entry.operator is None and "Tensor" not in entry.schema.partition("->")[0]:
             _fake_without_tensors(library, index)
+    when_imported("torch.distributed.tensor", partial(_tell_dtensor, library))
+
+
+def _tell_dtensor(library: LibraryRuntime) -> None:
+    try:
+        from opbridge.frameworks.torch_sharding import tell_dtensor
+    except ImportError:
+        return  # a PyTorch whose DTensor is made otherwise; it says itself that it knows no strategy
+    entries = library.catalog.entries
+    named = {index: _packet(library, index) for index, entry in enumerate(entries) if entry.operator is None}
+    tell_dtensor(library, {index: getattr(packet, name or "default") for index, (packet, name) in named.items()})
 
 
 def _fake_without_tensors(library: LibraryRuntime, index: int) -> None:
@@ -72,7 +83,10 @@ def view(library: LibraryRuntime, index: int) -> Any:
 def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
     packet, overload = _packet(library, index)
     entry = library.catalog.entries[index]
-    native: Callable[..., Any] = _native().callable(
+    if entry.operator is not None:
+        target: Callable[..., Any] = view(library, index)
+        return target
+    native: Callable[..., Any] = load_native().callable(
         entry.name, getattr(packet, overload or "default"), partial(_translated, entry.name, entry.schema)
     )
     return native
@@ -89,6 +103,8 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
     """What PyTorch's own argument checks raise, as an error of opbridge; anything else stays what it is."""
     if type(error) not in _PYTORCH_ERRORS:
         return error
+    if isinstance(error.__cause__, OpbridgeError):
+        return error.__cause__  # which PyTorch gave a frame of its own, as DTensor does
     said = str(error).strip()
     wrong = _WRONG_TYPE.search(said)
     if wrong:
@@ -114,10 +130,10 @@ def _packet(library: LibraryRuntime, index: int) -> tuple[Any, str]:
     return getattr(getattr(torch.ops, namespace), name), overload
 
 
-def _finder(library: LibraryRuntime, index: int) -> Callable[[str], tuple[int, int, str]]:
-    def find(device: str) -> tuple[int, int, str]:
+def _finder(library: LibraryRuntime, index: int) -> Callable[[str], tuple[int, int, int, str]]:
+    def find(device: str) -> tuple[int, int, int, str]:
         kernel = library.kernel(index, device)
-        return kernel.address, kernel.signature_address, kernel.symbol
+        return kernel.address, kernel.signature_address, kernel.aot_address, kernel.symbol
 
     return find
 

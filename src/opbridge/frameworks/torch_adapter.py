@@ -1,76 +1,87 @@
-"""Builds and imports the native PyTorch adapter: once for each version of PyTorch and Python, then from the cache."""
+"""The native PyTorch adapter: one for each version of PyTorch and Python, built at the first need or brought along.
+
+What is built is kept in the cache.  A package of kernels can bring adapters ready-made, for where no compiler is.
+"""
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
-import re
 import sys
 import sysconfig
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from opbridge._version import __version__
 from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
 from opbridge.errors import ToolchainError
+from opbridge.frameworks.extension import LINK_FLAGS, NATIVE, import_extension, python_headers
 from opbridge.toolchains import INCLUDE, BuildRequest
 from opbridge.toolchains.table import toolchain_for
+from opbridge.toolchains.torch_install import TorchInstall
 
 NAME = "opbridge_torch_adapter"
-OLDEST = (2, 10)
 
-_VERSION_LINE = re.compile(r"^(\w+)(?:: \w+)? = '([^']*)'", re.MULTILINE)
-_NATIVE = Path(__file__).parents[1] / "native"
+_prebuilt: dict[Path, None] = {}
+"""The folders with adapters that packages brought."""
 
 
 @dataclass(frozen=True)
-class TorchInstall:
-    """A PyTorch on disk, known without importing it."""
+class Interpreter:
+    """The Python that will import an adapter."""
 
-    folder: Path
-    version: str
-    revision: str
-
-    @classmethod
-    def found(cls) -> TorchInstall:
-        """The PyTorch that `import torch` would import."""
-        spec = importlib.util.find_spec("torch")
-        if spec is None or spec.origin is None:
-            raise ToolchainError("torch is not installed; install it with `pip install torch`")
-        return cls.at(Path(spec.origin).parent)
+    headers: Path
+    suffix: str
+    """How the names of its extension modules end: .cpython-312-x86_64-linux-gnu.so."""
 
     @classmethod
-    def at(cls, folder: Path) -> TorchInstall:
-        said = dict(_VERSION_LINE.findall((folder / "version.py").read_text()))
-        return cls(folder, said.get("__version__", "0.0"), said.get("git_version", ""))
+    def current(cls) -> Interpreter:
+        return cls(python_headers("the PyTorch adapter"), current_suffix())
 
 
+def current_suffix() -> str:
+    return str(sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+@cache
 def load_native() -> ModuleType:
-    """The adapter's module, compiled at the first need; PyTorch is imported already."""
-    library = build_adapter(TorchInstall.found())
-    loader = importlib.machinery.ExtensionFileLoader(NAME, str(library))
-    spec = importlib.util.spec_from_file_location(NAME, library, loader=loader)
-    if spec is None:
-        raise ToolchainError(f"{library} cannot be imported; run `opbridge cache clear`")
-    try:
-        module = importlib.util.module_from_spec(spec)
-        loader.exec_module(module)
-    except ImportError as error:
-        raise ToolchainError(f"the PyTorch adapter does not load: {error}\n  run `opbridge cache clear`") from error
-    return module
+    """The adapter's module, compiled at the first need unless a package brought it; PyTorch is imported already."""
+    install = TorchInstall.found()
+    name = prebuilt_name(install, current_suffix())
+    library = next((folder / name for folder in _prebuilt if (folder / name).is_file()), None)
+    return import_extension(NAME, library or _built(install), "the PyTorch adapter")
+
+
+def add_prebuilt(folder: Path) -> None:
+    """Makes the adapters in a folder, named by `prebuilt_name`, known."""
+    if folder.is_dir():
+        _prebuilt[folder] = None
+
+
+def prebuilt_name(install: TorchInstall, suffix: str) -> str:
+    """Names everything that an adapter must have been made for.
+
+    The builds of one version of PyTorch for different GPUs, 2.13.0+cpu and 2.13.0+cu130, have the same C++ interface.
+    """
+    version = install.version.partition("+")[0]
+    key = KeyBuilder("prebuilt adapter").add("torch", version, install.revision).add("python", suffix)
+    return f"torch-{version}-opbridge-{__version__}-{_with_sources(key).key()[:12]}{suffix}"
 
 
 def is_built(install: TorchInstall, cache: Cache) -> bool:
-    return cache.find(key_of(install, request(install), cache)) is not None
+    return cache.find(_key(install, request(install, Interpreter.current()), current_suffix(), cache)) is not None
 
 
-def build_adapter(install: TorchInstall, cache: Cache | None = None, libraries: bool = True) -> Path:
+def build_adapter(
+    install: TorchInstall, cache: Cache | None = None, libraries: bool = True, python: Interpreter | None = None
+) -> Path:
     """Without PyTorch's libraries the result cannot be imported, but shows that the headers fit."""
     from opbridge.toolchains.builder import absolute
 
-    _check_version(install.version)
+    install.check_version()
     cache = cache or Cache()
-    asked = request(install, libraries)
+    python = python or Interpreter.current()
+    asked = request(install, python, libraries)
 
     def work(folder: Path) -> Dependencies:
         from opbridge.toolchains.compilation import compile_library
@@ -81,46 +92,54 @@ def build_adapter(install: TorchInstall, cache: Cache | None = None, libraries: 
         compile_library(absolute(asked), toolchain_for(asked.language), folder, cache, lambda _: None, Compilers())
         return Dependencies()
 
-    return cache.fetch(key_of(install, asked, cache), work).path / asked.output
+    return cache.fetch(_key(install, asked, python.suffix, cache), work).path / asked.output
 
 
-def _check_version(version: str) -> None:
-    numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2])
-    if numbers < OLDEST:
-        raise ToolchainError(
-            f"expected PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, got {version}; `pip install -U torch`"
-        )
-
-
-def request(install: TorchInstall, libraries: bool = True) -> BuildRequest:
+def request(install: TorchInstall, python: Interpreter, libraries: bool = True) -> BuildRequest:
     include = install.folder / "include"
-    python = Path(sysconfig.get_path("include"))
-    if not (python / "Python.h").is_file():
-        raise ToolchainError(
-            f"expected Python's C headers in {python} to build the PyTorch adapter; "
-            "`apt-get install python3-dev` brings them on Debian and Ubuntu"
-        )
-    system = [f"-isystem{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include", python)]
-    # Python's own symbols and those of the OpenMP library come from the process that imports the adapter.
-    link = ["-Wl,-z,undefs"]
+    folders = {include: "torch", include / "torch" / "csrc" / "api" / "include": "torch-api", python.headers: "python"}
+    link = [*LINK_FLAGS]
     if libraries:
         link += [f"-L{install.folder / 'lib'}", "-ltorch_python", "-ltorch", "-ltorch_cpu", "-lc10"]
     return BuildRequest(
-        sources=(_NATIVE / "torch" / "module.cpp",),
+        sources=(NATIVE / "torch" / "module.cpp", NATIVE / "torch" / "aten.cpp"),
         output=f"{NAME}.so",
-        flags=("-O2", *system),
+        flags=(
+            "-O2",
+            *(f"-isystem{folder}" for folder in folders),
+            # PyTorch's headers say where they lie in messages; an adapter may go where that means nothing.
+            *(f"-fmacro-prefix-map={folder}={name}" for folder, name in folders.items()),
+        ),
         link_flags=tuple(link),
         portable=True,
         standard="c++20",
     )
 
 
-def key_of(install: TorchInstall, request: BuildRequest, cache: Cache) -> Key:
+def _built(install: TorchInstall) -> Path:
+    try:
+        return build_adapter(install)
+    except ToolchainError as error:
+        brought = sorted(path.name for folder in _prebuilt for path in folder.iterdir())
+        if not brought:
+            raise
+        raise ToolchainError(
+            f"{error}\n  an adapter ready-made would do, but those that packages here brought are\n"
+            + "".join(f"    {name}\n" for name in brought)
+            + f"  and needed is\n    {prebuilt_name(install, current_suffix())}"
+        ) from None
+
+
+def _key(install: TorchInstall, request: BuildRequest, suffix: str, cache: Cache) -> Key:
     """The key stands for PyTorch's thousands of headers by its version."""
     key = KeyBuilder("torch adapter").add("torch", install.version, install.revision)
-    key.add("python", sysconfig.get_config_var("EXT_SUFFIX") or sys.version)
+    key.add("python", suffix)
     key.add("toolchain", *toolchain_for(request.language).identity(request, cache))
     key.add("flags", *request.flags, *request.link_flags, request.standard)
-    for source in sorted([*_NATIVE.glob("*.h"), *(_NATIVE / "torch").iterdir(), INCLUDE / "opbridge" / "abi.h"]):
+    return _with_sources(key).key()
+
+
+def _with_sources(key: KeyBuilder) -> KeyBuilder:
+    for source in sorted([*NATIVE.glob("*.h"), *(NATIVE / "torch").iterdir(), INCLUDE / "opbridge" / "abi.h"]):
         key.add("source", source.name, source)
-    return key.key()
+    return key

@@ -35,7 +35,7 @@ inline std::string schema_word(const ArgPlan& arg) {
   static const char* const words[] = {"Tensor", "bool", "int", "float", "str", "ScalarType", "Scalar"};
   const std::string word =
       arg.kind == Kind::Other ? "a type that kernels do not take" : words[static_cast<int>(arg.kind)];
-  return word + (arg.has(kList) ? "[]" : "");
+  return word + (arg.has(kRows) ? "[][]" : arg.has(kList) ? "[]" : "");
 }
 
 inline std::string counted(size_t count, const char* thing) {
@@ -44,6 +44,7 @@ inline std::string counted(size_t count, const char* thing) {
 
 inline bool attribute_fits(const ArgPlan& arg, int32_t wanted) {
   const bool list = arg.has(kList);
+  if (arg.has(kRows)) return false;
   switch (wanted) {
     case OB_ARG_NONE:
       return !list &&
@@ -79,6 +80,9 @@ inline std::string bind(const OpPlan& op, Binding& kernel) {
   kernel.strided.assign(tensors.size(), 0);
   kernel.arg_names.clear();
   for (const ArgPlan& arg : op.args) kernel.arg_names.push_back(arg.name.c_str());
+  if (op.outputs_from_kernel() && !(kernel.aot && kernel.aot->infers()))
+    return op.full_name() + " needs an out rule: its library has no " + kernel.symbol + "InferShape and " +
+           kernel.symbol + "InferType that would say what the outputs are like\n  " + op.schema;
   if (!kernel.signature) return {};
 
   const ob_signature& signature = *kernel.signature;

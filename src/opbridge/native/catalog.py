@@ -34,6 +34,12 @@ class CatalogEntry:
     """Namespace, name and overload."""
     schema: str
     kernels: tuple[KernelRef, ...]
+    counts_flops: bool = False
+
+    @property
+    def operator(self) -> str | None:
+        """The operator of PyTorch's that this one is another name for; such an operator has no kernel but that."""
+        return self.kernels[0].operator if self.kernels else None
 
 
 @dataclass(frozen=True)
@@ -48,11 +54,17 @@ class Catalog:
         # Imported where it is needed: it brings the compilers of rules, which reading a catalog back does without.
         from opbridge.native.plan import encode
 
-        entries = tuple(CatalogEntry(spec.schema.full_name, str(spec.schema), spec.kernels) for spec in specs)
+        entries = tuple(
+            CatalogEntry(spec.schema.full_name, str(spec.schema), spec.kernels, spec.rules.flops is not None)
+            for spec in specs
+        )
         return cls(namespace, entries, encode(specs))
 
     def to_bytes(self) -> bytes:
-        rows = [(entry.name, entry.schema, [astuple(kernel) for kernel in entry.kernels]) for entry in self.entries]
+        rows = [
+            (entry.name, entry.schema, [astuple(kernel) for kernel in entry.kernels], entry.counts_flops)
+            for entry in self.entries
+        ]
         head = json.dumps([self.namespace, rows], separators=(",", ":")).encode()
         return len(head).to_bytes(8, "little") + head + self.plan
 
@@ -61,7 +73,7 @@ class Catalog:
         end = 8 + int.from_bytes(data[:8], "little")
         namespace, rows = json.loads(data[8:end])
         entries = tuple(
-            CatalogEntry(name, schema, tuple(KernelRef(*kernel) for kernel in kernels))
-            for name, schema, kernels in rows
+            CatalogEntry(name, schema, tuple(KernelRef(*kernel) for kernel in kernels), counts_flops)
+            for name, schema, kernels, counts_flops in rows
         )
         return cls(namespace, entries, data[end:])

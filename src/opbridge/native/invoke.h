@@ -4,6 +4,7 @@
 
 #include <opbridge/abi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "aot_kernel.h"
 #include "plan.h"
 #include "rule_vm.h"
 
@@ -71,6 +73,7 @@ class ScratchArena {
 struct Binding {
   ob_kernel function = nullptr;
   const ob_signature* signature = nullptr;  // null for a bare aot function
+  AotKernel* aot = nullptr;                 // where the library is written to MindSpore's attribute block
   std::string symbol;
   // One flag for each tensor argument in schema order: whether the kernel asked for strides.
   std::vector<char> strided;
@@ -91,6 +94,9 @@ struct HostServices {
 inline std::string without_prefix(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0 ? text.substr(prefix.size()) : text;
 }
+
+// Of what a kernel says when it fails; a twin's reports have several lines each.
+inline constexpr size_t kLongestMessage = 8192;
 
 // How a message about unequal shapes ends.
 inline constexpr const char* kPairsElements =
@@ -154,30 +160,16 @@ class Invocation {
 
   // Empty on success, otherwise what went wrong.  The operator's name is in the message.
   std::string run(const Binding& kernel, const char* op, const HostServices& host, bool pass_strides) {
-    char error[1024];
-    error[0] = '\0';
-    ob_call call{};
-    call.magic = OB_CALL_MAGIC;
-    call.version = OB_ABI_VERSION;
-    call.size = sizeof call;
-    call.op = op;
-    call.args = args.data();
-    call.n_args = static_cast<int32_t>(args.size());
-    call.n_inputs = inputs_;
-    call.dtypes = codes_.data();
-    call.strides = pass_strides ? strides_.data() : nullptr;
-    call.device_type = host.device_type;
-    call.device_index = host.device_index;
-    call.host = host.host;
-    call.scratch = host.scratch;
-    call.parallel = host.parallel;
-    call.error = error;
-    call.error_size = sizeof error;
-    call.arg_names = kernel.arg_names.data();
+    char error[kLongestMessage];
+    ob_call call = block(kernel, op, host, error, sizeof error);
+    if (pass_strides) call.strides = strides_.data();
+    const int count = static_cast<int>(params_.size());
     int status;
     try {
-      status = kernel.function(static_cast<int>(params_.size()), params_.data(), ndims_.data(), shapes_.data(),
-                               names_.data(), host.stream, &call);
+      status = kernel.aot ? kernel.aot->run(call, count, params_.data(), ndims_.data(), shapes_.data(), names_.data(),
+                                            host.stream)
+                          : kernel.function(count, params_.data(), ndims_.data(), shapes_.data(), names_.data(),
+                                            host.stream, &call);
     } catch (const std::exception& thrown) {
       return std::string(op) + ": kernel " + kernel.symbol + " threw: " + thrown.what();
     } catch (...) {
@@ -189,7 +181,51 @@ class Invocation {
            " (0 means success) and left no message";
   }
 
+  // What the library says of an operator's outputs; otherwise as `run`.  Where an input has a size that is not known
+  // yet, so may they.
+  std::string infer(const Binding& kernel, const OpPlan& op, std::vector<AotKernel::Output>& outputs) {
+    outputs.resize(static_cast<size_t>(
+        std::count_if(op.outs.begin(), op.outs.end(), [](const OutPlan& out) { return out.from_kernel(); })));
+    const std::string name = op.full_name();
+    char error[kLongestMessage];
+    const ob_call call = block(kernel, name.c_str(), {}, error, sizeof error);
+    if (kernel.aot->infer(call, ndims_.data(), shapes_.data(), outputs)) return name + ": " + error;
+    for (const AotKernel::Output& output : outputs)
+      if (known_sizes() && std::any_of(output.shape.begin(), output.shape.end(), [](int64_t size) { return size < 0; }))
+        return name + ": " + kernel.symbol + "InferShape gives a negative size for inputs whose sizes are all known";
+    return {};
+  }
+
  private:
+  bool known_sizes() {
+    for (int64_t i = 0; i < tensor_count(); ++i)
+      for (int k = 0; k < ndims_.data()[i]; ++k)
+        if (shapes_.data()[i][k] < 0) return false;
+    return true;
+  }
+
+  ob_call block(const Binding& kernel, const char* op, const HostServices& host, char* error, size_t error_size) {
+    error[0] = '\0';
+    ob_call call{};
+    call.magic = OB_CALL_MAGIC;
+    call.version = OB_ABI_VERSION;
+    call.size = sizeof call;
+    call.op = op;
+    call.args = args.data();
+    call.n_args = static_cast<int32_t>(args.size());
+    call.n_inputs = inputs_;
+    call.dtypes = codes_.data();
+    call.device_type = host.device_type;
+    call.device_index = host.device_index;
+    call.host = host.host;
+    call.scratch = host.scratch;
+    call.parallel = host.parallel;
+    call.error = error;
+    call.error_size = error_size;
+    call.arg_names = kernel.arg_names.data();
+    return call;
+  }
+
   Small<void*, 8> params_;
   Small<int, 8> ndims_;
   Small<int64_t*, 8> shapes_;

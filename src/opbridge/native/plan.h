@@ -26,6 +26,7 @@ enum ArgFlag : int64_t {
   kKeywordOnly = 8,
   kMutable = 16,
   kHasDefault = 32,
+  kRows = 64,  // a list of lists
 };
 
 // The default of an argument, and a constant in a formula.
@@ -54,6 +55,9 @@ struct OutPlan {
   int64_t alias_arg = -1;  // the argument this return is, for in-place operators
   int64_t like_arg = -1;   // the argument it is allocated like; otherwise `program` says
   std::vector<int64_t> program;
+
+  // Neither: the kernel is asked in each call.
+  bool from_kernel() const { return alias_arg < 0 && like_arg < 0 && program.empty(); }
 };
 
 enum class Batch : int64_t { Loop, Elementwise, Leading };
@@ -76,6 +80,12 @@ struct OpPlan {
   std::vector<int64_t> saved_args, saved_outs;  // tensors the formulas read
   bool equal_shapes = false;                    // elementwise without broadcasting: kernels index all tensors alike
 
+  // All new outputs come from the kernel, or none does.
+  bool outputs_from_kernel() const {
+    for (const OutPlan& out : outs)
+      if (out.from_kernel()) return true;
+    return false;
+  }
   std::string qualified_name() const { return ns + "::" + name; }
   std::string full_name() const { return overload.empty() ? qualified_name() : qualified_name() + "." + overload; }
 };

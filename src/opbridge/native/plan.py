@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from opbridge.errors import UnsupportedError
 from opbridge.manifest import OpSpec
 from opbridge.native.aten import compile_derivative
-from opbridge.rules import DTYPE_CODES, Like, compile_out
+from opbridge.rules import DTYPE_CODES, FromKernel, Like, compile_out
 from opbridge.rules.dimensions import DOTS, Batch
 from opbridge.schema import Argument, BaseType, EnumName, ListType, OptionalType, Schema, Type
 
@@ -18,7 +18,9 @@ _VERSION = 1
 
 _KINDS = {"Tensor": 0, "bool": 1, "int": 2, "SymInt": 2, "float": 3, "str": 4, "ScalarType": 5, "Scalar": 6}
 _OTHER_KIND = 7
-_LIST, _OPTIONAL, _ELEMENT_OPTIONAL, _KEYWORD_ONLY, _MUTABLE, _HAS_DEFAULT = (1 << bit for bit in range(6))
+_ROW_TYPES = (BaseType("int"), BaseType("float"))
+"""What lists of lists may hold: MindSpore's attributes have these."""
+_LIST, _OPTIONAL, _ELEMENT_OPTIONAL, _KEYWORD_ONLY, _MUTABLE, _HAS_DEFAULT, _ROWS = (1 << bit for bit in range(7))
 _NONE, _BOOL, _INT, _FLOAT, _STRING, _DTYPE, _LIST_VALUE = range(7)
 _LOOP, _ELEMENTWISE, _LEADING = range(3)
 
@@ -90,6 +92,9 @@ class _Writer:
             size = -1 if type_.size is None else type_.size
             type_, inner = _unwrapped(type_.elem)
             flags |= _ELEMENT_OPTIONAL if inner else 0
+            if isinstance(type_, ListType) and type_.elem in _ROW_TYPES and not inner:
+                flags |= _ROWS
+                type_ = type_.elem
         kind = _KINDS.get(type_.name, _OTHER_KIND) if isinstance(type_, BaseType) else _OTHER_KIND
         flags |= _KEYWORD_ONLY if argument.kwarg_only else 0
         flags |= _MUTABLE if argument.mutable else 0
@@ -131,7 +136,7 @@ class _Writer:
             if aliased is not None:
                 self.put(places[aliased.name], -1, 0)
                 continue
-            rule = next(rules)
+            rule = next(rules, FromKernel())
             like = isinstance(rule, Like) and schema.argument(rule.argument).type == BaseType("Tensor")
             self.put(-1, places[rule.argument] if like and isinstance(rule, Like) else -1)
             self.put_list(compile_out(rule, schema).words)

@@ -1,7 +1,9 @@
 #include "attributes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "arrays.h"
 
@@ -211,6 +213,26 @@ ob_arg read_list(const Reader& reader, const ArgPlan& arg, PyObject* value, Scra
   return list;
 }
 
+ob_arg read_rows(const Reader& reader, const ArgPlan& arg, PyObject* value, ScratchArena& memory) {
+  const bool is_text = PyUnicode_Check(value) || PyBytes_Check(value);
+  Ref rows = is_text ? Ref() : Ref::take(PySequence_Tuple(value));
+  if (!rows) reader.refused(value, "pass a list of lists");
+  std::vector<int64_t> lengths, values;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows.get()); ++i) {
+    const ob_arg row = read_list(reader, arg, PyTuple_GET_ITEM(rows.get(), i), memory);
+    lengths.push_back(row.count);
+    values.insert(values.end(), row.v.ints, row.v.ints + row.count);
+  }
+  const size_t words = 1 + lengths.size() + values.size();
+  auto* encoded = static_cast<int64_t*>(memory.take(words * sizeof(int64_t)));
+  if (!encoded || words > INT32_MAX) throw std::bad_alloc();
+  encoded[0] = static_cast<int64_t>(lengths.size());
+  std::copy(values.begin(), values.end(), std::copy(lengths.begin(), lengths.end(), encoded + 1));
+  ob_arg result{arg.kind == Kind::Int ? OB_ARG_INT_ROWS : OB_ARG_FLOAT_ROWS, static_cast<int32_t>(words), {}};
+  result.v.ints = encoded;
+  return result;
+}
+
 ob_arg constant(const Constant& value, Kind kind) {
   switch (value.tag) {
     case Constant::Tag::None:
@@ -237,6 +259,7 @@ ob_arg constant(const Constant& value, Kind kind) {
 std::string type_text(const ArgPlan& arg) {
   std::string text = kind_text(arg.kind);
   if (arg.has(kElementOptional)) text += "?";
+  if (arg.has(kRows)) text += "[]";
   if (arg.has(kList)) text += arg.list_size < 0 ? "[]" : "[" + std::to_string(arg.list_size) + "]";
   return arg.has(kOptional) ? text + "?" : text;
 }
@@ -250,6 +273,7 @@ void refuse(const OpPlan& op, const ArgPlan& arg, const std::string& expected, c
 ob_arg read_attribute(const OpPlan& op, const ArgPlan& arg, PyObject* value, ScratchArena& memory) {
   if (value == Py_None && arg.has(kOptional)) return ob_arg{OB_ARG_NONE, 0, {}};
   const Reader reader(op, arg);
+  if (arg.has(kRows)) return read_rows(reader, arg, value, memory);
   return arg.has(kList) ? read_list(reader, arg, value, memory) : reader.read(value);
 }
 

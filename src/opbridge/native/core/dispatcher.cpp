@@ -34,6 +34,19 @@ PyObject* route_into(const std::vector<Route>& routes, PyObject* value) {
   return route(routes, value);
 }
 
+// Whether no framework can have made this type.
+bool is_plain(PyObject* value) {
+  return value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+         PyUnicode_CheckExact(value);
+}
+
+// The same of a list's first item, by which its type is judged.
+bool begins_plainly(PyObject* value) {
+  if (PyList_CheckExact(value)) return PyList_GET_SIZE(value) == 0 || is_plain(PyList_GET_ITEM(value, 0));
+  if (PyTuple_CheckExact(value)) return PyTuple_GET_SIZE(value) == 0 || is_plain(PyTuple_GET_ITEM(value, 0));
+  return is_plain(value);
+}
+
 // The slow way, for types seen the first time: Python code looks at the arguments.
 Ref resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   Ref positional = Ref::checked(PyTuple_New(count));
@@ -51,7 +64,11 @@ PyObject* dispatch(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     const Py_ssize_t all = count + (names ? PyTuple_GET_SIZE(names) : 0);
     PyObject* target = nullptr;
-    for (Py_ssize_t i = 0; i < all && !target; ++i) target = route_into(routes, args[i]);
+    for (Py_ssize_t i = 0; i < all && !target; ++i) {
+      target = route_into(routes, args[i]);
+      // What is not known yet may be a tensor, and stands before those that are.
+      if (!target && !begins_plainly(args[i])) break;
+    }
     // Held, since the call may make the dispatcher forget it.
     Ref held = target ? Ref::copy(target) : resolve(self, args, count, names);
     return PyObject_Vectorcall(held.get(), args, nargsf, names);

@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "../invoke.h"
+#include "../binding.h"
+#include "aot_library.h"
 
 namespace opbridge {
 namespace {
@@ -32,16 +33,21 @@ void* open_library(std::string path) {
   return library;
 }
 
-// What opbridge.sources.elf can tell about a library that does not load, or lacks a symbol.
-std::string advice(const char* function, PyObject* path, PyObject* symbol) {
-  Ref elf = Ref::checked(PyImport_ImportModule("opbridge.sources.elf"));
-  Ref text = Ref::checked(PyObject_CallMethod(elf.get(), function, "OO", path, symbol));
-  return text_of(text.get());
-}
-
 std::string dl_message() {
   const char* text = dlerror();
   return text ? text : "the loader gave no reason";
+}
+
+// The kernel behind a function that does not describe itself, where it is written to MindSpore's attribute block.
+AotKernel* block_kernel(void* library, const std::string& symbol, ob_kernel function, PyObject* path) {
+  const auto find = [&](const char* suffix) { return dlsym(library, (symbol + suffix).c_str()); };
+  const AotFunctions functions{function, find("Init"), find("InferShape"), find("InferType")};
+  Ref elf = Ref::checked(PyImport_ImportModule("opbridge.sources.elf"));
+  const bool speaks = functions.init || functions.infer_shape || functions.infer_type;
+  Ref found = Ref::checked(PyObject_CallMethod(elf.get(), "attribute_block", "OO", path, speaks ? Py_True : Py_False));
+  const auto flags = static_cast<unsigned>(PyLong_AsUnsignedLong(found.get()));
+  if (PyErr_Occurred()) throw PythonError{};
+  return flags & kTakesBlock ? &aot_kernel(library, symbol, functions, flags) : nullptr;
 }
 
 // A variable can be called like a function, once.
@@ -122,20 +128,24 @@ std::string signature_text(const ob_signature& signature) {
 }
 
 PyObject* describe(PyObject* self, PyObject*) {
-  const Kernel& kernel = *reinterpret_cast<Kernel*>(self);
+  const KernelEntry& kernel = reinterpret_cast<Kernel*>(self)->entry;
   return guarded([&]() -> PyObject* {
-    const std::string text = kernel.signature ? signature_text(*kernel.signature) : "a bare aot function";
+    const std::string text = kernel.signature ? signature_text(*kernel.signature)
+                             : kernel.aot     ? kernel.aot->description()
+                                              : "a bare aot function";
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   });
 }
 
 PyObject* address(PyObject* self, void*) {
-  return PyLong_FromVoidPtr(reinterpret_cast<void*>(reinterpret_cast<Kernel*>(self)->function));
+  return PyLong_FromVoidPtr(reinterpret_cast<void*>(reinterpret_cast<Kernel*>(self)->entry.function));
 }
 
 PyObject* signature_address(PyObject* self, void*) {
-  return PyLong_FromVoidPtr(const_cast<ob_signature*>(reinterpret_cast<Kernel*>(self)->signature));
+  return PyLong_FromVoidPtr(const_cast<ob_signature*>(reinterpret_cast<Kernel*>(self)->entry.signature));
 }
+
+PyObject* aot_address(PyObject* self, void*) { return PyLong_FromVoidPtr(reinterpret_cast<Kernel*>(self)->entry.aot); }
 
 PyObject* kernel_repr(PyObject* self) {
   const Kernel& kernel = *reinterpret_cast<Kernel*>(self);
@@ -156,6 +166,7 @@ PyMethodDef methods[] = {{"describe", describe, METH_NOARGS, "The C++ parameters
 PyGetSetDef properties[] = {
     {"address", address, nullptr, "Where the kernel is in memory.", nullptr},
     {"signature_address", signature_address, nullptr, "Where its ob_signature is; 0 for a bare aot function.", nullptr},
+    {"aot_address", aot_address, nullptr, "Where its AotKernel is; 0 where it takes no attribute block.", nullptr},
     {}};
 
 PyMemberDef members[] = {{"path", T_OBJECT_EX, offsetof(Kernel, path), READONLY, nullptr},
@@ -179,32 +190,59 @@ Kernel* as_kernel(PyObject* object) {
   return Py_TYPE(object) == kernel_type ? reinterpret_cast<Kernel*>(object) : nullptr;
 }
 
+Binding bound_kernel(PyObject* object, const OpPlan& op, const std::string& full_name) {
+  Kernel* kernel = as_kernel(object);
+  if (!kernel) raise("KernelError", full_name + ": a kernel must come from load_kernel, got " + type_name(object));
+  Binding binding;
+  binding.function = kernel->entry.function;
+  binding.signature = kernel->entry.signature;
+  binding.aot = kernel->entry.aot;
+  binding.symbol = text_of(kernel->symbol);
+  const std::string misfit = bind(op, binding);
+  if (!misfit.empty()) raise("KernelError", misfit);
+  return binding;
+}
+
+std::string advice(const char* module, const char* function, PyObject* path, const std::string& subject) {
+  Ref home = Ref::checked(PyImport_ImportModule((std::string("opbridge.sources.") + module).c_str()));
+  Ref text = Ref::checked(PyObject_CallMethod(home.get(), function, "Os", path, subject.c_str()));
+  return text_of(text.get());
+}
+
+std::string encoded_path(PyObject* path) {
+  Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(path));
+  return PyBytes_AS_STRING(encoded.get());
+}
+
+PyObject* new_kernel(const KernelEntry& entry, PyObject* path, PyObject* symbol) {
+  PyObject* object = kernel_type->tp_alloc(kernel_type, 0);
+  if (!object) throw PythonError{};
+  Kernel& kernel = *reinterpret_cast<Kernel*>(object);
+  kernel.entry = entry;
+  kernel.path = Py_NewRef(path);
+  kernel.symbol = Py_NewRef(symbol);
+  return object;
+}
+
 PyObject* load_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     if (count < 2 || count > 3 || !std::all_of(args, args + count, [](PyObject* arg) { return PyUnicode_Check(arg); }))
       raise("KernelError", "load_kernel expects a path, a symbol and what messages call the library, all of them str");
-    Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(args[0]));
-    const std::string path = PyBytes_AS_STRING(encoded.get()), symbol = text_of(args[1]);
+    const std::string path = encoded_path(args[0]), symbol = text_of(args[1]);
     void* library = open_library(path);
     if (!library) {
       const std::string reason = dl_message();
-      raise("KernelError", "cannot load " + path + ": " + reason + advice("why_not_loaded", args[0], args[1]));
+      raise("KernelError", "cannot load " + path + ": " + reason + advice("elf", "why_not_loaded", args[0], reason));
     }
     auto function = reinterpret_cast<ob_kernel>(dlsym(library, symbol.c_str()));
     const std::string shown = text_of(args[count == 3 ? 2 : 0]);
     if (!function)
-      raise("KernelError", "no kernel '" + symbol + "' in " + shown + advice("why_no_symbol", args[0], args[1]));
+      raise("KernelError", "no kernel '" + symbol + "' in " + shown + advice("elf", "why_no_symbol", args[0], symbol));
     if (is_data(reinterpret_cast<void*>(function)))
       raise("KernelError", "'" + symbol + "' in " + shown + " is a variable; expected a function");
     auto* describe_itself = static_cast<const ob_signature*>(dlsym(library, (symbol + "_ob_signature").c_str()));
-    PyObject* object = kernel_type->tp_alloc(kernel_type, 0);
-    if (!object) throw PythonError{};
-    Kernel& kernel = *reinterpret_cast<Kernel*>(object);
-    kernel.function = function;
-    kernel.signature = describe_itself;
-    kernel.path = Py_NewRef(args[0]);
-    kernel.symbol = Py_NewRef(args[1]);
-    return object;
+    AotKernel* aot = describe_itself ? nullptr : block_kernel(library, symbol, function, args[0]);
+    return new_kernel({function, describe_itself, aot}, args[0], args[1]);
   });
 }
 

@@ -3,8 +3,10 @@
 
 #include "dispatcher.h"
 #include "kernel.h"
+#include "mindspore_functions.h"
 #include "numpy_op.h"
 #include "python.h"
+#include "tvm_ffi_kernel.h"
 
 namespace opbridge {
 namespace {
@@ -26,6 +28,15 @@ PyObject* num_threads(PyObject*, PyObject*) { return PyLong_FromLong(ob::pool.si
 PyMethodDef functions[] = {
     {"load_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(load_kernel)), METH_FASTCALL,
      "load_kernel(path, symbol, shown=path): a kernel of a library, which stays loaded; messages call it `shown`."},
+    {"load_tvm_ffi_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(load_tvm_ffi_kernel)), METH_FASTCALL,
+     "load_tvm_ffi_kernel(path, function, shown, runtime): as load_kernel, for a library of tvm-ffi's call; `runtime` "
+     "is libtvm_ffi.so."},
+    {"publish_target", publish_target, METH_O,
+     "publish_target(capsule): the number under which MindSpore reaches an operator from now on."},
+    {"withdraw_target", withdraw_target, METH_O,
+     "withdraw_target(number): MindSpore makes no further kernels of this operator; those there are go on."},
+    {"infer_target", infer_target, METH_VARARGS,
+     "infer_target(capsule, shapes): the shape and dtype code of each output, for inputs of these shapes."},
     {"set_num_threads", set_num_threads, METH_O, "How many threads a kernel may use, its caller included."},
     {"num_threads", num_threads, METH_NOARGS, "How many threads a kernel may use, its caller included."},
     {}};
@@ -42,6 +53,8 @@ PyMODINIT_FUNC PyInit__core() {
     opbridge::add_kernel_type(module.get());
     opbridge::add_numpy_op_type(module.get());
     opbridge::add_dispatcher_type(module.get());
+    opbridge::add_rule_operator_type(module.get());
+    opbridge::add_primitive_table_type(module.get());
     return module.release();
   });
 }

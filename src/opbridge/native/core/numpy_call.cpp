@@ -1,66 +1,28 @@
 #include "numpy_call.h"
 
-#include <opbridge/pool.h>
-
-#include <string_view>
-
+#include "../rule_arguments.h"
 #include "attributes.h"
+#include "host.h"
 
 namespace opbridge {
 
-// Where the tensors of a list that is None begin.
-constexpr int64_t kNoList = -1;
-
-// What an `out` rule sees of the call.
-struct RuleEnvironment {
-  const NumpyPlan& plan;
-  const ob_arg* args;
+// The tensors of a call, for rules.
+struct ArrayTensors {
   PyArrayObject* const* arrays;
 
-  PyArrayObject* array(int arg, int item) const {
-    const ob_arg& use = args[arg];
-    const std::string& name = plan.op.args[arg].name;
-    if (is_none(arg)) throw RuleFailure("the rule needs argument '" + name + "', which is None");
-    const int count = use.kind == OB_ARG_TENSORS ? use.count : 1;
-    const int index = item < 0 ? item + count : item;
-    if (index < 0 || index >= count)
-      throw RuleFailure("the rule needs '" + name + "[" + std::to_string(item) + "]', the list has " +
-                        std::to_string(count));
-    PyArrayObject* found = arrays[use.v.first + index];
-    if (!found) throw RuleFailure("the rule needs '" + name + "[" + std::to_string(item) + "]', which is None");
-    return found;
-  }
-
-  int64_t rank(int arg, int item) const { return PyArray_NDIM(array(arg, item)); }
-  int64_t dim(int arg, int item, int64_t k) const { return PyArray_DIM(array(arg, item), static_cast<int>(k)); }
-  int dtype(int arg, int item) const { return dtype_code(array(arg, item)); }
-  bool is_none(int arg) const {
-    const ob_arg& use = args[arg];
-    if (use.kind == OB_ARG_TENSOR) return !arrays[use.v.first];
-    return use.kind == OB_ARG_NONE || (use.kind == OB_ARG_TENSORS && use.v.first == kNoList);
-  }
-  int64_t length(int arg) const { return args[arg].count; }
-  int64_t int_value(int arg) const { return args[arg].v.i; }
-  double float_value(int arg) const {
-    return args[arg].kind == OB_ARG_FLOAT ? args[arg].v.d : static_cast<double>(args[arg].v.i);
-  }
-  bool bool_value(int arg) const { return args[arg].v.i != 0; }
-  int64_t list_item(int arg, int64_t k) const { return args[arg].v.ints[k]; }
-  double float_item(int arg, int64_t k) const { return args[arg].v.floats[k]; }
-  bool bool_item(int arg, int64_t k) const { return args[arg].v.bools[k] != 0; }
-  int dtype_value(int arg) const { return static_cast<int>(args[arg].v.i); }
-  std::string_view string_value(int arg) const { return {args[arg].v.s, static_cast<size_t>(args[arg].count)}; }
+  bool present(int64_t i) const { return arrays[i] != nullptr; }
+  int64_t rank(int64_t i) const { return PyArray_NDIM(arrays[i]); }
+  int64_t dim(int64_t i, int64_t k) const { return PyArray_DIM(arrays[i], static_cast<int>(k)); }
+  int dtype(int64_t i) const { return dtype_code(arrays[i]); }
 };
 
-namespace {
-
-void* take_scratch(void* memory, size_t bytes) { return static_cast<ScratchArena*>(memory)->take(bytes); }
-
-void run_in_pool(void*, int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t), void* state) {
-  ob::pool.run(n, grain, body, state);
+OpPlan read_plan(const char* bytes, Py_ssize_t size, Py_ssize_t index) {
+  try {
+    return PlanReader(bytes, static_cast<size_t>(size)).read(index);
+  } catch (const std::runtime_error& error) {
+    raise("OpbridgeError", error.what());
+  }
 }
-
-}  // namespace
 
 NumpyPlan::NumpyPlan(OpPlan plan) : op(std::move(plan)), full_name(op.full_name()), offers_out(true) {
   for (const ArgPlan& arg : op.args) {
@@ -87,11 +49,7 @@ PyObject* NumpyCall::run(PyObject* const* values, PyObject* out) {
   if (plan_.mutates) check_overlap();
   outputs(out);
 
-  HostServices services;
-  services.scratch = take_scratch;
-  services.parallel = run_in_pool;
-  services.host = &memory_;
-  const std::string error = run_kernel(services);
+  const std::string error = run_kernel(cpu_services(memory_));
   if (!error.empty()) raise("KernelError", error);
 
   for (size_t i = 0; i < write_backs_.size(); ++i) {
@@ -249,10 +207,11 @@ void NumpyCall::outputs(PyObject* out) {
 }
 
 NumpyCall::Layout NumpyCall::layout(const OutPlan& out, SmallShape<int64_t>& shape) {
-  const RuleEnvironment environment{plan_, invocation_.args.data(), arrays_.data()};
+  if (out.from_kernel()) return layout_from_kernel();
+  const RuleArguments<ArrayTensors> environment{plan_.op, invocation_.args.data(), {arrays_.data()}};
   try {
     if (out.like_arg >= 0) {
-      PyArrayObject* like = environment.array(static_cast<int>(out.like_arg), 0);
+      PyArrayObject* like = arrays_.data()[environment.place(static_cast<int>(out.like_arg), 0)];
       return {PyArray_NDIM(like), PyArray_DIMS(like), dtype_code(like)};
     }
     evaluate_shape<int64_t>(out.program.data(), out.program.size(), environment, shape);
@@ -261,6 +220,15 @@ NumpyCall::Layout NumpyCall::layout(const OutPlan& out, SmallShape<int64_t>& sha
   } catch (const RuleFailure& failure) {
     fail(std::string("the operator's out rule does not work for these arguments: ") + failure.what());
   }
+}
+
+// The kernel is asked once, when its first output is made.
+NumpyCall::Layout NumpyCall::layout_from_kernel() {
+  if (inferred_.empty())
+    if (const std::string error = invocation_.infer(kernel_, plan_.op, inferred_); !error.empty())
+      raise("KernelError", error);
+  const AotKernel::Output& output = inferred_[results_.size()];
+  return {static_cast<int>(output.shape.size()), reinterpret_cast<const npy_intp*>(output.shape.data()), output.dtype};
 }
 
 PyArrayObject* NumpyCall::allocated_output(const Layout& wanted) {
@@ -344,8 +312,11 @@ void NumpyCall::fail(const std::string& message) const { raise("CallError", plan
 
 void NumpyCall::refuse_stranger(const ArgPlan& arg, PyObject* value) {
   const std::string type = type_name(value);
-  const std::string next = value == Py_None ? "it is not optional" : "write np.asarray(" + arg.name + ")";
-  const bool is_tensor = PyObject_HasAttrString(value, "__dlpack__") != 0;
+  const bool is_jax = type.compare(0, 3, "jax") == 0;  // where arrays of NumPy are constants of a program
+  const std::string next = value == Py_None ? "it is not optional"
+                           : is_jax         ? "call op.jax, which takes both"
+                                            : "write np.asarray(" + arg.name + ")";
+  const bool is_tensor = is_jax || PyObject_HasAttrString(value, "__dlpack__") != 0;
   const bool among_arrays =
       std::any_of(given_.data(), given_.data() + given_.size(), [](auto* array) { return array; });
   if (among_arrays && is_tensor)

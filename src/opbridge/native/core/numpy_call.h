@@ -10,6 +10,9 @@
 
 namespace opbridge {
 
+// Raises OpbridgeError where the bytes are no plan.
+OpPlan read_plan(const char* bytes, Py_ssize_t size, Py_ssize_t index);
+
 // An operator, with what every call would otherwise work out again.
 struct NumpyPlan {
   explicit NumpyPlan(OpPlan plan);
@@ -81,6 +84,7 @@ class NumpyCall {
 
   void outputs(PyObject* out);
   Layout layout(const OutPlan& out, SmallShape<int64_t>& shape);
+  Layout layout_from_kernel();
   PyArrayObject* allocated_output(const Layout& layout);
   PyArrayObject* given_output(const OutPlan& out, const Layout& layout, PyObject* target);
   bool needs_temporary(PyArrayObject* target);
@@ -105,6 +109,7 @@ class NumpyCall {
   Small<Mutable, 4> mutables_;
   Small<WriteBack, 4> write_backs_;
   Small<PyArrayObject*, 4> results_;  // the new outputs, kept or the caller's
+  std::vector<AotKernel::Output> inferred_;
   KeptObjects kept_;
 };
 

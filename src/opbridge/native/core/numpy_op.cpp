@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "../binding.h"
+#include "arguments.h"
 #include "kernel.h"
 #include "numpy_call.h"
 
@@ -13,19 +13,18 @@ namespace {
 
 class Operator {
  public:
-  Operator(OpPlan plan, PyObject* find_kernel) : plan_(std::move(plan)), find_kernel_(Ref::copy(find_kernel)) {
-    for (const ArgPlan& arg : plan_.op.args)
-      names_.push_back(Ref::checked(PyUnicode_InternFromString(arg.name.c_str())));
-    out_name_ = Ref::checked(PyUnicode_InternFromString("out"));
-  }
+  Operator(OpPlan plan, PyObject* find_kernel)
+      : plan_(std::move(plan)),
+        names_(plan_.full_name, plan_.op.schema, arguments(plan_.op), plan_.positional,
+               plan_.offers_out ? "out" : nullptr),
+        find_kernel_(Ref::copy(find_kernel)) {}
 
   const NumpyPlan& plan() const { return plan_; }
   PyObject* find_kernel() const { return find_kernel_.get(); }
   void clear() { find_kernel_ = Ref::copy(Py_None); }
 
   PyObject* call(PyObject* const* args, size_t count, PyObject* keywords) {
-    const size_t arity = plan_.op.args.size();
-    if (count > plan_.positional) too_many(count);
+    const size_t arity = names_.size();
     if (arity > kUsualArity) {
       std::vector<PyObject*> values(arity);
       return call(args, count, keywords, values.data());
@@ -35,16 +34,7 @@ class Operator {
   }
 
   void rebind(PyObject* object) {
-    Kernel* kernel = as_kernel(object);
-    if (!kernel)
-      raise("KernelError", plan_.full_name + ": a kernel must come from load_kernel, got " + type_name(object));
-    Binding binding;
-    binding.function = kernel->function;
-    binding.signature = kernel->signature;
-    binding.symbol = text_of(kernel->symbol);
-    const std::string misfit = bind(plan_.op, binding);
-    if (!misfit.empty()) raise("KernelError", misfit);
-    bindings_.push_back(std::move(binding));
+    bindings_.push_back(bound_kernel(object, plan_.op, plan_.full_name));
     current_ = &bindings_.back();
   }
 
@@ -52,64 +42,20 @@ class Operator {
   static constexpr size_t kUsualArity = 16;
 
   PyObject* call(PyObject* const* args, size_t count, PyObject* keywords, PyObject** values) {
-    const size_t arity = plan_.op.args.size();
-    std::copy(args, args + count, values);
-    std::fill(values + count, values + arity, nullptr);
-    PyObject* out = nullptr;
-    const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-    for (Py_ssize_t i = 0; i < named; ++i) {
-      PyObject*& place = find(PyTuple_GET_ITEM(keywords, i), values, out);
-      if (place) twice(PyTuple_GET_ITEM(keywords, i));
-      place = args[count + static_cast<size_t>(i)];
-    }
-    for (size_t i = 0; i < arity; ++i)
-      if (!values[i] && !plan_.op.args[i].has(kHasDefault)) missing(plan_.op.args[i]);
+    PyObject* out = names_.place(args, count, keywords, values);
     if (!current_) rebind(Ref::checked(PyObject_CallNoArgs(find_kernel_.get())).get());
     return NumpyCall(plan_, *current_).run(values, out == Py_None ? nullptr : out);
   }
 
-  // Where the value of a keyword goes.
-  PyObject*& find(PyObject* keyword, PyObject** values, PyObject*& out) const {
-    for (size_t i = 0; i < names_.size(); ++i)
-      if (names_[i].get() == keyword) return values[i];
-    if (out_name_.get() == keyword && plan_.offers_out) return out;
-    // Keywords in source code are interned, those made at run time need not be.
-    for (size_t i = 0; i < names_.size(); ++i)
-      if (PyUnicode_Compare(names_[i].get(), keyword) == 0) return values[i];
-    if (PyUnicode_Compare(out_name_.get(), keyword) == 0 && plan_.offers_out) return out;
-    unknown(keyword);
-  }
-
-  [[noreturn]] void fail(const std::string& message) const {
-    raise("CallError", plan_.full_name + ": " + message + "; the schema is " + plan_.op.schema);
-  }
-  [[noreturn]] void too_many(size_t count) const {
-    std::string message = std::to_string(plan_.positional) + " arguments go by position, got " + std::to_string(count);
-    if (plan_.positional < plan_.op.args.size()) {
-      const std::string& next = plan_.op.args[plan_.positional].name;
-      message += "; write " + next + "=... for '" + next + "'";
-    }
-    fail(message);
-  }
-  [[noreturn]] void missing(const ArgPlan& arg) const { fail("argument '" + arg.name + "' is missing"); }
-  [[noreturn]] void twice(PyObject* keyword) const {
-    fail("argument '" + text_of(keyword) + "' was passed twice, by position and by name");
-  }
-  [[noreturn]] void unknown(PyObject* keyword) const {
-    Ref errors = Ref::checked(PyImport_ImportModule("opbridge.errors"));
-    Ref known = Ref::checked(PyList_New(0));
-    for (const Ref& name : names_)
-      if (PyList_Append(known.get(), name.get()) < 0) throw PythonError{};
-    if (plan_.offers_out && PyList_Append(known.get(), out_name_.get()) < 0) throw PythonError{};
-    Ref hint = Ref::checked(PyObject_CallMethod(errors.get(), "did_you_mean", "OO", keyword, known.get()));
-    const std::string near = text_of(hint.get());
-    fail("there is no argument '" + text_of(keyword) + "'" + (near.empty() ? "" : ", " + near));
+  static std::vector<ArgumentNames::Argument> arguments(const OpPlan& op) {
+    std::vector<ArgumentNames::Argument> found;
+    for (const ArgPlan& arg : op.args) found.push_back({arg.name, !arg.has(kHasDefault)});
+    return found;
   }
 
   const NumpyPlan plan_;
+  const ArgumentNames names_;
   Ref find_kernel_;
-  std::vector<Ref> names_;
-  Ref out_name_;
   // A call that began before a rebind goes on with its kernel, so no binding goes before the operator does.
   std::deque<Binding> bindings_;
   const Binding* current_ = nullptr;
@@ -125,14 +71,6 @@ Operator& operator_of(PyObject* self) { return *reinterpret_cast<NumpyOp*>(self)
 PyObject* call_operator(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   return guarded(
       [&] { return operator_of(self).call(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), keywords); });
-}
-
-OpPlan read_plan(const char* bytes, Py_ssize_t size, Py_ssize_t index) {
-  try {
-    return PlanReader(bytes, static_cast<size_t>(size)).read(index);
-  } catch (const std::runtime_error& error) {
-    raise("OpbridgeError", error.what());
-  }
 }
 
 PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {

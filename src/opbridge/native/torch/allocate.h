@@ -124,8 +124,12 @@ inline void check_equal_shapes(const Definition& definition, const c10::IValue* 
     });
 }
 
+// The Meta kernel where the kernel's library describes the outputs; in kernel.h.
+void run_meta_from_kernel(const Definition& definition, const c10::IValue* values, Results& results);
+
 // The Meta kernel: the same rule on SymInts, for fake tensors, compile and export.
 inline void run_meta(const Definition& definition, const c10::IValue* values, Results& results) {
+  if (definition.plan.outputs_from_kernel()) return run_meta_from_kernel(definition, values, results);
   if (definition.plan.equal_shapes) check_equal_shapes(definition, values);
   const SymbolicEnvironment environment{{definition.plan, values}};
   for (const OutPlan& out : definition.plan.outs) {

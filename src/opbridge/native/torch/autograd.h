@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include "../gil.h"
 #include "formula.h"
 
 namespace opbridge::torch_adapter {
@@ -234,9 +235,13 @@ inline std::vector<at::Tensor> tangents_of(const Definition& definition, const s
       throw Failure(unsupported_error, no_derivative(definition, plan.args[i].name));
 
   variable_list found(sources.size());
-  if (!values.empty())
+  if (!values.empty()) {
+    // PyTorch's engine refuses to run under Python's lock, which torch.compile holds as it traces.
+    std::optional<WithoutGil> no_gil;
+    if (PyGILState_Check()) no_gil.emplace();
     found = torch::autograd::grad(values, sources, directions, /*retain_graph=*/true, /*create_graph=*/record,
                                   /*allow_unused=*/true);
+  }
   std::vector<at::Tensor> tangents(results.size());
   size_t next = 0;
   for (size_t i = 0; i < results.size(); ++i) {

@@ -40,9 +40,29 @@ struct Failure : torch::PyTorchError {
   PyObject* type_;
 };
 
+// Sets another exception in the place of the one that is set, as `translate(exception)` says.
+inline PyObject* raise_translated(PyObject* translate) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  const THPObjectPtr owned_type(type), owned_value(value), owned_trace(trace);
+  THPObjectPtr translated(PyObject_CallOneArg(translate, value));
+  if (translated) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(translated.get())), translated.get());
+  return nullptr;
+}
+
 enum Device { kCpu, kCuda, kNpu, kDeviceCount };
 
 inline const char* const device_names[kDeviceCount] = {"cpu", "cuda", "npu"};
+
+// The operator of PyTorch's that another one is a name for.
+struct Forward {
+  c10::OperatorHandle to;
+  std::vector<int64_t> order;  // for each of its arguments, which of ours it is; kDefault: its own default
+
+  static constexpr int64_t kDefault = -1;
+};
 
 // What an operator does, replaced as a whole when the user defines it again.  Never freed: calls in flight and saved
 // graphs may still hold the old one, and a definition is a few kilobytes.
@@ -50,7 +70,9 @@ struct Definition {
   OpPlan plan;
   std::string full_name;
   mutable std::array<std::atomic<const Binding*>, kDeviceCount> kernels{};
-  PyObject* find_kernel = nullptr;  // (device: str) -> (address, signature address, symbol), asked once per device
+  PyObject* find_kernel =
+      nullptr;  // (device: str) -> addresses of the kernel, its signature and its AotKernel, and its symbol
+  std::optional<Forward> forward;  // then there is no kernel
   bool mutates = false;
   mutable std::atomic<bool> warned_of_loop{false};
   std::vector<char> saved_arg, saved_out;  // which tensors the formulas read
@@ -60,6 +82,7 @@ struct Entry {
   std::atomic<const Definition*> definition{nullptr};
   std::unique_ptr<c10::OperatorHandle> handle;
   int64_t generation = 0;  // counts changes of the schema
+  bool forwards = false;   // whether `kernels` are those of a name for another operator
   std::optional<c10::RegistrationHandleRAII> schema;
   std::map<c10::DispatchKey, c10::RegistrationHandleRAII> kernels;
 

@@ -60,12 +60,13 @@ inline const Binding& kernel_for(const Definition& definition, Device device) {
   PyObject* answer = PyObject_CallFunction(definition.find_kernel, "s", device_names[device]);
   if (!answer) throw_python_error();
   const THPObjectPtr owner(answer);
-  unsigned long long address = 0, signature = 0;
+  unsigned long long address = 0, signature = 0, aot = 0;
   const char* symbol = nullptr;
-  if (!PyArg_ParseTuple(answer, "KKs", &address, &signature, &symbol)) throw_python_error();
+  if (!PyArg_ParseTuple(answer, "KKKs", &address, &signature, &aot, &symbol)) throw_python_error();
   auto binding = std::make_unique<Binding>();
   binding->function = reinterpret_cast<ob_kernel>(address);
   binding->signature = reinterpret_cast<const ob_signature*>(signature);
+  binding->aot = reinterpret_cast<AotKernel*>(aot);
   binding->symbol = symbol;
   const std::string misfit = bind(definition.plan, *binding);
   if (!misfit.empty()) throw Failure(kernel_error, misfit);
@@ -103,15 +104,7 @@ class KernelCall {
   // `values`: the arguments in schema order, replaced by nothing; results are appended to `results`.
   void run(const c10::IValue* values, Results& results) {
     const OpPlan& plan = definition_.plan;
-    size_t tensor_argument = 0;
-    for (size_t i = 0; i < plan.args.size(); ++i) {
-      const ArgPlan& arg = plan.args[i];
-      if (arg.is_tensor())
-        tensor_value(arg, values[i], kernel_.strided[tensor_argument++] != 0);
-      else
-        attribute(arg, values[i]);
-    }
-    invocation_.inputs_end();
+    read(values);
     if (plan.equal_shapes)
       if (const std::string unequal = invocation_.unequal_shapes(plan); !unequal.empty())
         throw Failure(call_error, definition_.full_name + ": " + unequal);
@@ -119,9 +112,12 @@ class KernelCall {
 
     Small<at::Tensor, 4> outputs;
     const ValueEnvironment environment{plan, values};
+    std::vector<AotKernel::Output> inferred;
+    if (plan.outputs_from_kernel()) inferred = ask_kernel();
     for (const OutPlan& out : plan.outs) {
       if (out.alias_arg >= 0) continue;
-      outputs.push_back(allocate(definition_, out, environment, host_.device));
+      outputs.push_back(out.from_kernel() ? allocate(inferred[outputs.size()])
+                                          : torch_adapter::allocate(definition_, out, environment, host_.device));
       add(outputs.data()[outputs.size() - 1]);
     }
 
@@ -151,7 +147,43 @@ class KernelCall {
     }
   }
 
+  // The outputs that `run` would make, on the device of this call, which may be one without memory.
+  void describe(const c10::IValue* values, Results& results) {
+    read(values);
+    const std::vector<AotKernel::Output> inferred = ask_kernel();
+    size_t next = 0;
+    for (const OutPlan& out : definition_.plan.outs) {
+      if (out.alias_arg >= 0)
+        results.push_back(values[out.alias_arg]);
+      else
+        results.emplace_back(allocate(inferred[next++]));
+    }
+  }
+
  private:
+  void read(const c10::IValue* values) {
+    size_t tensor_argument = 0;
+    for (size_t i = 0; i < definition_.plan.args.size(); ++i) {
+      const ArgPlan& arg = definition_.plan.args[i];
+      if (arg.is_tensor())
+        tensor_value(arg, values[i], kernel_.strided[tensor_argument++] != 0);
+      else
+        attribute(arg, values[i]);
+    }
+    invocation_.inputs_end();
+  }
+
+  std::vector<AotKernel::Output> ask_kernel() {
+    std::vector<AotKernel::Output> outputs;
+    const std::string error = invocation_.infer(kernel_, definition_.plan, outputs);
+    if (!error.empty()) throw Failure(kernel_error, as_utf8(error));
+    return outputs;
+  }
+
+  at::Tensor allocate(const AotKernel::Output& output) const {
+    return at::empty(output.shape, at::TensorOptions().dtype(scalar_type(output.dtype)).device(host_.device));
+  }
+
   void tensor_value(const ArgPlan& arg, const c10::IValue& value, bool strided) {
     const auto first = invocation_.tensor_count();
     if (value.isNone() && arg.has(kList)) {
@@ -181,6 +213,13 @@ class KernelCall {
   void input(const ArgPlan& arg, const at::Tensor& given, bool strided) {
     if (!given.defined()) {
       invocation_.missing_tensor();
+      return;
+    }
+    if (host_.device.is_meta()) {
+      ints_.emplace_back();
+      for (const c10::SymInt& size : given.sym_sizes()) ints_.back().push_back(size.guard_int(__FILE__, __LINE__));
+      invocation_.tensor(nullptr, static_cast<int>(given.dim()), ints_.back().data(), nullptr,
+                         dtype_code(given.scalar_type()));
       return;
     }
     refuse_place(definition_, arg, given);
@@ -247,7 +286,12 @@ class KernelCall {
       throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' has " +
                                     std::to_string(arg.list_size) + " values in the schema, got " +
                                     std::to_string(out.count));
-    if (arg.kind == Kind::Int) {
+    if (arg.has(kRows)) {
+      ints_.push_back(rows(arg, value));
+      out.kind = arg.kind == Kind::Int ? OB_ARG_INT_ROWS : OB_ARG_FLOAT_ROWS;
+      out.count = static_cast<int32_t>(ints_.back().size());
+      out.v.ints = ints_.back().data();
+    } else if (arg.kind == Kind::Int) {
       ints_.emplace_back();
       for (const c10::IValue& item : value.toListRef())
         ints_.back().push_back(item.isInt() ? item.toInt() : item.toSymInt().guard_int(__FILE__, __LINE__));
@@ -263,6 +307,24 @@ class KernelCall {
       out.kind = OB_ARG_BOOLS;
       out.v.bools = bools_.back().data();
     }
+  }
+
+  static std::vector<int64_t> rows(const ArgPlan& arg, const c10::IValue& value) {
+    const auto rows = value.toListRef();
+    std::vector<int64_t> lengths, values;
+    for (const c10::IValue& row : rows) {
+      lengths.push_back(static_cast<int64_t>(row.toListRef().size()));
+      for (const c10::IValue& item : row.toListRef()) {
+        const double real = arg.kind == Kind::Float ? item.toDouble() : 0;
+        int64_t word = 0;
+        std::memcpy(&word, &real, sizeof word);
+        values.push_back(arg.kind == Kind::Float ? word : item.toInt());
+      }
+    }
+    std::vector<int64_t> encoded{static_cast<int64_t>(rows.size())};
+    encoded.insert(encoded.end(), lengths.begin(), lengths.end());
+    encoded.insert(encoded.end(), values.begin(), values.end());
+    return encoded;
   }
 
   // A kernel reads one argument while it writes another: the same memory in both gives results that depend on timing.
@@ -312,6 +374,11 @@ inline void run_kernel(const Definition& definition, Device which, const c10::IV
       });
   }
   KernelCall(definition, kernel_for(definition, which), device).run(values, results);
+}
+
+// The library answers for sizes it can see: a symbolic one becomes the number it stands for.
+inline void run_meta_from_kernel(const Definition& definition, const c10::IValue* values, Results& results) {
+  KernelCall(definition, kernel_for(definition, kCpu), at::kMeta).describe(values, results);
 }
 
 }  // namespace opbridge::torch_adapter

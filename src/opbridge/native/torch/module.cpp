@@ -7,6 +7,8 @@
 
 #include <unordered_map>
 
+#include "aten.h"
+#include "aten_binding.h"
 #include "python.h"
 #include "transforms.h"
 
@@ -67,10 +69,6 @@ void on_write(const Definition& definition, const c10::OperatorHandle& op, c10::
   run_version_bump(definition, op, keys, stack);
 }
 
-void on_vmap(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-  BatchRule(definition, op, stack).run();
-}
-
 void on_autocast(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
   run_autocast(definition, op, stack);
 }
@@ -85,7 +83,28 @@ void on_elsewhere(const Definition& definition, const c10::OperatorHandle& op, c
   on_device<kCpu>(definition, op, keys, stack);
 }
 
-void implement_all(Entry& entry) {
+// Below it is PyTorch's own operator, and with it all of PyTorch: gradients, batching, compilation.
+void on_any_device(const Definition& definition, const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+  const Forward& forward = *definition.forward;
+  const size_t first = stack->size() - definition.plan.args.size();
+  Stack values;
+  for (size_t i = 0; i < forward.order.size(); ++i) {
+    const int64_t ours = forward.order[i];
+    values.push_back(ours == Forward::kDefault ? *forward.to.schema().arguments()[i].default_value()
+                                               : (*stack)[first + static_cast<size_t>(ours)]);
+  }
+  stack->resize(first);
+  forward.to.callBoxed(values);
+  for (c10::IValue& result : values) stack->push_back(std::move(result));
+}
+
+void on_vmap(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  // PyTorch would otherwise take batches apart before it looks below the name.
+  if (definition.forward) return on_any_device(definition, op, keys, stack);
+  BatchRule(definition, op, stack).run();
+}
+
+void implement_own(Entry& entry) {
   const Definition& definition = entry.now();
   bool any_tensor = false;
   for (const ArgPlan& arg : definition.plan.args) any_tensor |= arg.is_tensor();
@@ -101,6 +120,18 @@ void implement_all(Entry& entry) {
        {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA, c10::DispatchKey::AutocastPrivateUse1})
     implement(entry, key, on_autocast);
   if (definition.mutates) implement(entry, c10::DispatchKey::ADInplaceOrView, on_write);
+}
+
+void implement_all(Entry& entry) {
+  const bool forwards = entry.now().forward.has_value();
+  std::map<c10::DispatchKey, c10::RegistrationHandleRAII> old;  // let go of last, or PyTorch would free the operator
+  if (std::exchange(entry.forwards, forwards) != forwards) {
+    std::swap(old, entry.kernels);
+    entry.kernels.insert(old.extract(c10::DispatchKey::FuncTorchBatched));
+  }
+  if (!forwards) return implement_own(entry);
+  implement(entry, c10::DispatchKey::CompositeImplicitAutograd, on_any_device);
+  implement(entry, c10::DispatchKey::FuncTorchBatched, on_vmap);
 }
 
 std::unordered_map<std::string, Entry>& entries() {
@@ -122,15 +153,16 @@ std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) 
   return definition;
 }
 
-c10::RegistrationHandleRAII register_schema(const std::string& schema) {
-  return c10::Dispatcher::singleton().registerDef(torch::jit::parseSchema(schema), "opbridge",
-                                                  {at::Tag::pt2_compliant_tag});
+c10::RegistrationHandleRAII register_schema(const std::string& schema, const std::optional<Forward>& forward = {}) {
+  std::vector<at::Tag> tags = {at::Tag::pt2_compliant_tag};
+  if (forward) tags = forward->to.getTags().vec();
+  return c10::Dispatcher::singleton().registerDef(torch::jit::parseSchema(schema), "opbridge", std::move(tags));
 }
 
 void define_first(std::unique_ptr<Definition> definition) {
   const OpPlan& plan = definition->plan;
   // What PyTorch refuses, such as a name that is somebody else's, is thrown here, before there is an entry.
-  auto schema = register_schema(plan.schema);
+  auto schema = register_schema(plan.schema, definition->forward);
   Entry& entry = entries()[definition->full_name];
   entry.schema.emplace(std::move(schema));
   entry.handle = std::make_unique<c10::OperatorHandle>(
@@ -148,9 +180,9 @@ std::string define_again(Entry& entry, std::unique_ptr<Definition> definition) {
     // compiled programs do, goes on calling it.
     entry.schema.reset();
     try {
-      entry.schema.emplace(register_schema(definition->plan.schema));
+      entry.schema.emplace(register_schema(definition->plan.schema, definition->forward));
     } catch (...) {
-      entry.schema.emplace(register_schema(old));
+      entry.schema.emplace(register_schema(old, entry.now().forward));
       throw;
     }
     ++entry.generation;
@@ -167,15 +199,22 @@ std::string define(std::unique_ptr<Definition> definition) {
   return {};
 }
 
-// define(plan: bytes, index: int, find_kernel) -> str
+// define(plan: bytes, index: int, find_kernel, forward=None) -> str
+// `forward`: name and overload of an operator of PyTorch's, and for each of its arguments which of ours it is, or -1.
 PyObject* py_define(PyObject*, PyObject* args) {
   HANDLE_TH_ERRORS
   PyObject* bytes = nullptr;
   long long index = 0;
   PyObject* find_kernel = nullptr;
-  if (!PyArg_ParseTuple(args, "SLO", &bytes, &index, &find_kernel)) return nullptr;
+  PyObject* forward = Py_None;
+  if (!PyArg_ParseTuple(args, "SLO|O", &bytes, &index, &find_kernel, &forward)) return nullptr;
   PlanReader plan(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)));
-  const std::string old = define(make_definition(plan.read(index), find_kernel));
+  auto definition = make_definition(plan.read(index), find_kernel);
+  if (forward != Py_None) {
+    const auto [name, order] = pybind11::handle(forward).cast<std::pair<std::string, std::vector<int64_t>>>();
+    definition->forward = Forward{find_operator(name), order};
+  }
+  const std::string old = define(std::move(definition));
   return PyUnicode_FromStringAndSize(old.data(), static_cast<Py_ssize_t>(old.size()));
   END_HANDLE_TH_ERRORS
 }
@@ -272,5 +311,7 @@ PyMODINIT_FUNC PyInit_opbridge_torch_adapter() {
   }
   callable_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&callable_spec));
   if (!callable_type) return nullptr;
-  return PyModule_Create(&module_definition);
+  THPObjectPtr module(PyModule_Create(&module_definition));
+  if (!module || PyModule_AddFunctions(module.get(), aten_functions()) < 0) return nullptr;
+  return module.release();
 }

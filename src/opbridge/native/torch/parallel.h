@@ -13,10 +13,33 @@ extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_num_threads();
 int omp_get_thread_num();
+void omp_set_num_threads(int threads);
 }
 #endif
 
 namespace opbridge::torch_adapter {
+
+// For a call on a thread of MindSpore's, while another one of MindSpore's waits for it without sleeping: OpenMP's
+// threads do not sleep either, and one more of them than there are cores left takes the others' time, milliseconds at
+// once.
+class OneThreadFewer {
+ public:
+#if AT_PARALLEL_OPENMP
+  OneThreadFewer() : threads_(at::get_num_threads()) {
+    if (threads_ > 1) omp_set_num_threads(threads_ - 1);
+  }
+  ~OneThreadFewer() {
+    if (threads_ > 1) omp_set_num_threads(threads_);
+  }
+  OneThreadFewer(const OneThreadFewer&) = delete;
+  OneThreadFewer& operator=(const OneThreadFewer&) = delete;
+
+ private:
+  const int threads_;
+#else
+  OneThreadFewer() {}
+#endif
+};
 
 // What ob_call::parallel asks for.
 struct Loop {

@@ -7,6 +7,8 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <optional>
+
 #include "../gil.h"
 #include "autograd.h"
 #include "kernel.h"
@@ -123,8 +125,8 @@ inline Parsed parse_call(const CallableObject* self, const Definition& definitio
   return used == n_keywords ? Parsed::Yes : Parsed::Unusual;
 }
 
-// Whether nothing but the CPU kernel and autograd could want to see this call.
-inline bool plain_cpu(const Definition& definition, const Values& values) {
+// The device whose kernel, and autograd's, are all that could want to see this call.
+inline std::optional<Device> plain_device(const Definition& definition, const Values& values) {
   c10::DispatchKeySet keys;
   for (size_t i = 0; i < values.size(); ++i)
     if (definition.plan.args[i].is_tensor())
@@ -132,9 +134,14 @@ inline bool plain_cpu(const Definition& definition, const Values& values) {
   const auto local = c10::impl::tls_local_dispatch_key_set();
   keys = (keys | local.included_) - local.excluded_;
   // BackendSelect is set on every thread, for operators that have a kernel there.
-  constexpr c10::DispatchKeySet plain({c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView,
-                                       c10::DispatchKey::AutogradCPU, c10::DispatchKey::BackendSelect});
-  return keys.has(c10::DispatchKey::CPU) && plain.isSupersetOf(keys) && !at::hasCallbacks();
+  constexpr c10::DispatchKeySet on_cpu({c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView,
+                                        c10::DispatchKey::AutogradCPU, c10::DispatchKey::BackendSelect});
+  constexpr c10::DispatchKeySet on_cuda({c10::DispatchKey::CUDA, c10::DispatchKey::ADInplaceOrView,
+                                         c10::DispatchKey::AutogradCUDA, c10::DispatchKey::BackendSelect});
+  if (at::hasCallbacks()) return std::nullopt;
+  if (keys.has(c10::DispatchKey::CPU) && on_cpu.isSupersetOf(keys)) return kCpu;
+  if (keys.has(c10::DispatchKey::CUDA) && on_cuda.isSupersetOf(keys)) return kCuda;
+  return std::nullopt;
 }
 
 // Whether the caller stands below autograd already, as in inference mode and inside other operators' kernels.
@@ -171,21 +178,22 @@ inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* arg
   Results results;
   {
     const WithoutGil no_gil;
+    const std::optional<Device> device = plain_device(definition, values);
     // An operator that writes to an argument also counts versions: the dispatcher's keys see to that.
-    if (definition.mutates || !plain_cpu(definition, values)) {
+    if (definition.mutates || definition.forward || !device) {
       Stack stack(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
       self->entry->handle->callBoxed(stack);
       for (c10::IValue& result : stack) results.push_back(std::move(result));
     } else {
       const Demand demand = below_autograd() ? Demand() : Demand(definition, values.data());
       if (!demand.gradient && !demand.tangent) {
-        run_kernel(definition, kCpu, values.data(), results);
+        run_kernel(definition, *device, values.data(), results);
       } else {
         const c10::IValue* given = values.data();
         differentiate(definition, demand, std::vector<c10::IValue>(values.begin(), values.end()), results,
                       [&](Results& out) {
                         const at::AutoDispatchBelowAutograd below;
-                        run_kernel(definition, kCpu, given, out);
+                        run_kernel(definition, *device, given, out);
                       });
       }
     }
@@ -197,19 +205,7 @@ inline PyObject* call_unguarded(const CallableObject* self, PyObject* const* arg
 inline PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   const auto* self = reinterpret_cast<CallableObject*>(object);
   PyObject* result = call_unguarded(self, args, nargsf, keywords);
-  if (result) return result;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  if (trace) PyException_SetTraceback(value, trace);
-  PyObject* translated = PyObject_CallOneArg(self->translate, value);
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(trace);
-  if (!translated) return nullptr;
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(translated)), translated);
-  Py_DECREF(translated);
-  return nullptr;
+  return result ? result : raise_translated(self->translate);
 }
 
 }  // namespace opbridge::torch_adapter

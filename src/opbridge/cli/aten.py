@@ -1,0 +1,108 @@
+"""opbridge aten: an operator of PyTorch, and how it is called from here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from opbridge.cli.terminal import bold
+from opbridge.errors import InputError, ToolchainError
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.schema import Argument, Schema
+
+if TYPE_CHECKING:
+    from opbridge.scan.catalog import Entry
+
+_WIDTH = 100
+_MOST_HITS = 40
+_SAMPLES = {"int": "1", "SymInt": "1", "float": "0.5", "Scalar": "0.5", "bool": "False", "str": '"mean"'}
+"""A value of each type, for a snippet."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="leaky_relu, add.Tensor, or torchvision::nms")
+    parser.add_argument(
+        "--search", nargs="+", metavar="WORD", help="list the operators with these words in their names"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if not installed(FRAMEWORKS["torch"]):
+        raise ToolchainError(f"operators are looked up in PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
+    if (options.name is None) == (options.search is None):
+        raise InputError("expected a name or --search", hint="opbridge aten leaky_relu, or opbridge aten --search pool")
+    return _show(options.name) if options.search is None else _search(options.search)
+
+
+def _search(words: list[str]) -> int:
+    from opbridge.scan.catalog import lookup, search
+
+    hits = search(words)
+    if not hits:
+        raise InputError(f"no operator of PyTorch has {' and '.join(words)} in its name")
+    for name in hits[:_MOST_HITS]:
+        entry = lookup(name)
+        print(f"{bold(entry.name.removeprefix('aten::'))}{entry.schemas[0].partition(entry.name)[2]}")
+    if len(hits) > _MOST_HITS:
+        print(f"and {len(hits) - _MOST_HITS} more; another word narrows it")
+    return 0
+
+
+def _show(name: str) -> int:
+    from opbridge.scan.catalog import lookup
+
+    entry = lookup(name)
+    for schema in entry.schemas:
+        print(bold(schema))
+    print()
+    for text in filter(None, (entry.documentation, "; ".join(entry.properties) + ".")):
+        print(textwrap.fill(text[0].upper() + text[1:], _WIDTH) + "\n")
+    for line in _mindspore(entry):
+        print(line)
+    print(_snippet(entry))
+    return 0
+
+
+def _mindspore(entry: Entry) -> Iterator[str]:
+    if not installed(FRAMEWORKS["mindspore"]):
+        yield f"MindSpore is not installed: {FRAMEWORKS['mindspore'].install}\n"
+        return
+    os.environ.setdefault("GLOG_v", "3")  # its warnings are of no use here
+    from opbridge.scan.probe import places
+
+    found = places(entry.name)
+    yield f"In MindSpore by name: {', '.join(found) or 'nowhere'}."
+    yield "Whether that runs on this device and computes the same, `opbridge scan` finds out on a model.\n"
+
+
+def _snippet(entry: Entry) -> str:
+    schema = Schema.parse(entry.schemas[0])
+    arguments = [argument for argument in schema.arguments if not argument.has_default]
+    tensors = ["x" if argument.type.is_list else _named(argument.name) for argument in arguments if argument.is_tensor]
+    call = f"op({', '.join(map(_sample, arguments))})"
+    short = entry.name.removeprefix("aten::")
+    lines = ["import opbridge as ob", "", f'op = ob.aten("{short}")', ""]
+    for heading, package, make in (
+        ("MindSpore, in a Cell and with ms.grad too", "import mindspore as ms", "ms.Tensor([[-1.0, 2.0]])"),
+        ("NumPy", "import numpy as np", 'np.array([[-1.0, 2.0]], "float32")'),
+    ):
+        lines += [f"# {heading}", package, *(f"{name} = {make}" for name in dict.fromkeys(tensors)), f"{call}", ""]
+    return "\n".join(lines).rstrip()
+
+
+def _sample(argument: Argument) -> str:
+    if argument.type.is_optional:
+        value = "None"
+    elif argument.is_tensor:
+        value = "[x, x]" if argument.type.is_list else _named(argument.name)
+    else:
+        value = _SAMPLES.get(argument.type.base, "...")
+        value = f"[{value}]" if argument.type.is_list else value
+    return f"{argument.name}={value}" if argument.kwarg_only else value
+
+
+def _named(argument: str) -> str:
+    return "x" if argument == "self" else argument

@@ -1,0 +1,149 @@
+"""opbridge scan: which of a PyTorch model's operators MindSpore has, and a package of those it has not."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opbridge.cli.terminal import bold, green, red
+from opbridge.errors import InputError, ToolchainError
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.scan.model import Operator, State, Verdict
+
+if TYPE_CHECKING:
+    from opbridge.scan.probing import MindSpore
+
+Colour = Callable[[str], str]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_COUNTED = {
+    State.MISSING: "missing",
+    State.FAILS: "failing",
+    State.DIFFERS: "different",
+    State.NO_GRADIENT: "without their gradient",
+    State.UNTRIED: "not tried",
+}
+_WIDEST_ANSWER = 64
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "target",
+        metavar="SCRIPT.py|MODULE:MODEL",
+        help="a script to run; or a model's class, a function that makes one as module:make(), or a model itself",
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="SHAPE",
+        help="a tensor that the model is run on, as 2,3,224,224 or 8,128:int64; once for each argument",
+    )
+    parser.add_argument("--namespace", help="of the operators that are written; the model's name and _ops by default")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the package; the namespace by default")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="of the script")
+
+
+def run(options: argparse.Namespace) -> int:
+    if not installed(FRAMEWORKS["torch"]):
+        raise ToolchainError(f"a scan runs PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
+    namespace = options.namespace or _default_namespace(options.target)
+    if not _NAME.fullmatch(namespace):
+        raise InputError(
+            f"'{namespace}' cannot be a namespace", hint="lower-case letters, digits and _: --namespace my_ops"
+        )
+    with tempfile.TemporaryDirectory(prefix="opbridge-scan-") as folder:
+        operators = _recorded(options, Path(folder))
+        if not operators:
+            raise InputError(f"{options.target} ran, and called no operator of PyTorch in a model's forward pass")
+        if not installed(FRAMEWORKS["mindspore"]):
+            _print_operators(operators)
+            print(f"\nTo see which of them MindSpore has: {FRAMEWORKS['mindspore'].install}, and scan again.")
+            return 0
+        from opbridge.scan.probing import probe
+
+        found = probe(operators)
+    _report(operators, found)
+    lacking = [(operator, found.verdicts[operator.name]) for operator in operators]
+    lacking = [(operator, verdict) for operator, verdict in lacking if not verdict.state.is_there]
+    if lacking:
+        _write(lacking, namespace, options.output or Path(namespace), options.target, found)
+    return 0
+
+
+def _recorded(options: argparse.Namespace, folder: Path) -> list[Operator]:
+    from opbridge.scan.recording import Recorder
+    from opbridge.scan.running import Input, run_model, run_script
+
+    recorder = Recorder(folder)
+    if options.target.endswith(".py"):
+        if options.input:
+            raise InputError("--input is for a model; a script makes its own inputs")
+        run_script(Path(options.target), options.arguments, recorder)
+    else:
+        run_model(options.target, [Input.parse(text) for text in options.input], recorder)
+    return list(recorder.operators.values())
+
+
+def _default_namespace(target: str) -> str:
+    """`nets.unet:UNet3D` and `UNet3D.py` as unet3d_ops."""
+    name = Path(target).stem if target.endswith(".py") else target.rpartition(":")[2].rpartition(".")[2]
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name.removesuffix("()"))
+    return re.sub(r"\W+", "_", words).strip("_0123456789").lower() + "_ops"
+
+
+def _print_operators(operators: Sequence[Operator]) -> None:
+    rows = [(item.name, str(item.calls), ", ".join(sorted(item.dtypes)), str(item.place)) for item in operators]
+    _print_table(("operator", "calls", "dtypes", "first called in"), rows)
+
+
+def _report(operators: Sequence[Operator], found: MindSpore) -> None:
+    lacks = {operator.name: not found.verdicts[operator.name].state.is_there for operator in operators}
+    ordered = sorted(operators, key=lambda operator: not lacks[operator.name])
+    answers = [_shortened(str(found.verdicts[operator.name])) for operator in ordered]
+    rows = [
+        (item.name, str(item.calls), answer, str(item.place)) for item, answer in zip(ordered, answers, strict=True)
+    ]
+    head = ("operator", "calls", f"MindSpore {found.version} on {found.device}", "first called in")
+    _print_table(head, rows, [red if lacks[operator.name] else green for operator in ordered])
+    states = Counter(verdict.state for verdict in found.verdicts.values())
+    counted = [f"{states[state]} {words}" for state, words in _COUNTED.items() if states[state]]
+    print("\n" + bold(", ".join([f"MindSpore has {states[State.HAS]} of {len(operators)} operators", *counted])))
+    print("Tried on the model's own calls; values and gradients are compared with PyTorch's.")
+    print("The backward pass is not listed: a gradient comes with its operator, MindSpore's or PyTorch's.")
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[Colour] = ()) -> None:
+    """The second column holds numbers; the colours, one a row, are the third's."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    print(bold("  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip()))
+    for row, colour in zip(rows, colours or [str] * len(rows), strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        cells[1] = row[1].rjust(widths[1])
+        cells[2] = colour(cells[2])
+        print("  ".join(cells).rstrip())
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _WIDEST_ANSWER else f"{text[: _WIDEST_ANSWER - 1]}…"
+
+
+def _write(
+    lacking: Sequence[tuple[Operator, Verdict]], namespace: str, folder: Path, target: str, found: MindSpore
+) -> None:
+    from opbridge.scan.writing import functions, package, write
+
+    made, refused = functions(lacking, namespace)
+    for operator in refused:
+        print(f"left out: {operator.schema}")
+    if not made:
+        return
+    write(folder, package(made, namespace, target, f"MindSpore {found.version} on {found.device}"))
+    print(f"\nWrote {folder / 'ops.yaml'} and {folder / '__init__.py'}:")
+    names = ", ".join(function.name for function in made[:3]) + (", …" if len(made) > 3 else "")
+    print(f"  from {folder.name} import {names}")

@@ -1,0 +1,45 @@
+"""Extension modules of ours that are compiled on the user's machine, against a framework's own headers."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+
+from opbridge.errors import ToolchainError
+
+NATIVE = Path(__file__).parents[1] / "native"
+"""The folder of opbridge's own C++."""
+
+LINK_FLAGS = ("-Wl,-z,undefs",)
+"""Python's symbols, and those of the framework's libraries, come from the process that imports the module."""
+
+
+def python_headers(purpose: str) -> Path:
+    folder = Path(sysconfig.get_path("include"))
+    if not (folder / "Python.h").is_file():
+        raise ToolchainError(
+            f"expected Python's C headers in {folder} to build {purpose}; "
+            "`apt-get install python3-dev` brings them on Debian and Ubuntu"
+        )
+    return folder
+
+
+def import_extension(name: str, library: Path, purpose: str) -> ModuleType:
+    try:
+        return module_from(name, library)
+    except ImportError as error:
+        raise ToolchainError(f"{purpose} does not load: {error}\n  run `opbridge cache clear`") from error
+
+
+def module_from(name: str, library: Path) -> ModuleType:
+    """The module that a library is, by whatever name its file has."""
+    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
+    spec = importlib.util.spec_from_file_location(name, library, loader=loader)
+    if spec is None:
+        raise ToolchainError(f"{library} cannot be imported; run `opbridge cache clear`")
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module

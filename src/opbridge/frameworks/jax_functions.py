@@ -1,0 +1,78 @@
+"""What a derivative's formula may call and name, in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES, ArrayFunction
+
+Array = Any
+"""An array, a tracer or a Python number: formulas mix them, and JAX takes them all."""
+Axes = int | tuple[int, ...] | None
+
+
+def sum_to(x: Array, shape: Sequence[Any]) -> Array:
+    """Undoes a broadcast."""
+    added = jnp.ndim(x) - len(shape)
+    stretched = (added + i for i, size in enumerate(shape) if size == 1 and jnp.shape(x)[added + i] != 1)
+    return jnp.sum(x, axis=(*range(added), *stretched), keepdims=True).reshape(shape)
+
+
+def _variance(function: Callable[..., Array], x: Array, axis: Axes, correction: float, keepdims: bool) -> Array:
+    return function(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def _reduction(function: Callable[..., Array], x: Array, axis: Axes, keepdims: bool) -> Array:
+    return function(x, axis=axis, keepdims=keepdims)
+
+
+_RENAMED: Mapping[str, Callable[..., Array]] = {
+    "cumulative_sum": jnp.cumsum,
+    "erf": jax.scipy.special.erf,
+    "rsqrt": lambda x: 1 / jnp.sqrt(x),
+    "sigmoid": jax.nn.sigmoid,
+    "concat": lambda arrays, axis: jnp.concatenate(arrays, axis),
+    "stack": lambda arrays, axis: jnp.stack(arrays, axis),
+    "sum_to": sum_to,
+    "std": partial(_variance, jnp.std),
+    "var": partial(_variance, jnp.var),
+    **{
+        name: partial(_reduction, getattr(jnp, name))
+        for name in ("sum", "prod", "mean", "max", "min", "all", "any", "argmax", "argmin")
+    },
+}
+"""Where jax.numpy has another spelling, or more parameters; parameters in the array API's order."""
+
+
+def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) -> Callable[..., Array]:
+    """The function by the array API's parameter names, which not all of jax.numpy's have."""
+
+    def call(*args: Any, **kwargs: Any) -> Array:
+        rest = declared.parameters[len(args) :]
+        return function(*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest))
+
+    return call
+
+
+FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
+    {
+        name: _with_parameters(declared, _RENAMED.get(name) or getattr(jnp, name))
+        for name, declared in ARRAY_FUNCTIONS.items()
+    }
+)
+"""What a formula may call, in JAX."""
+
+# By attribute: to NumPy the name "bfloat16" is the type of whichever package registered one last.
+DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {name: np.dtype(getattr(jnp, "bool_" if name == "bool" else name)) for name in DTYPE_CODES}
+)
+"""The element types that kernels take, in JAX."""
+
+CODES: Mapping[np.dtype[Any], int] = MappingProxyType({dtype: DTYPE_CODES[name] for name, dtype in DTYPES.items()})

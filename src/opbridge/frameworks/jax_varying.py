@@ -1,0 +1,70 @@
+"""What JAX's types say of a mesh.
+
+Under shard_map they say over which of its axes a value varies, and the inputs of a primitive have to agree; where axes
+are explicit, they say how a value lies on them, and a gradient has to lie as what it is the gradient of.
+
+What is public of it changed from one version of JAX to the next, which is why it has a module of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax.core import ShapedArray
+from jax.sharding import NamedSharding, PartitionSpec
+
+
+def _axes(value: Any) -> frozenset[Any]:
+    kind = getattr(value, "manual_axis_type", None)
+    axes: frozenset[Any] = value.vma if kind is None else kind.varying
+    return axes
+
+
+def alike(values: Sequence[Any]) -> list[Any]:
+    """The same values, each varying over every axis that any of them varies over."""
+    axes = [_axes(jax.typeof(value)) for value in values]
+    everywhere = frozenset().union(*axes)
+    return [
+        value if own == everywhere else _spread(value, tuple(everywhere - own))
+        for value, own in zip(values, axes, strict=True)
+    ]
+
+
+def _spread(value: Any, axes: tuple[Any, ...]) -> Any:
+    if hasattr(jax.lax, "pcast"):
+        return jax.lax.pcast(value, axes, to="varying")
+    return jax.lax.pvary(value, axes)
+
+
+def abstract_like(inputs: Sequence[Any], shape: Sequence[Any], dtype: Any, spec: PartitionSpec) -> Any:
+    """The type of an output, which varies as the inputs do, and lies so on a mesh whose axes are part of types."""
+    if not inputs:
+        return ShapedArray(tuple(shape), dtype)
+    filled = PartitionSpec(*spec, *(None,) * (len(shape) - len(spec)))
+    sharding = NamedSharding(inputs[0].sharding.mesh, filled)
+    return inputs[0].update(shape=tuple(shape), dtype=dtype, weak_type=False, sharding=sharding)
+
+
+def described(value: Any) -> jax.ShapeDtypeStruct:
+    """Shape and element type of a value, and how it lies where that is part of its type."""
+    sharding = jax.typeof(value).sharding
+    return jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=sharding if any(sharding.spec) else None)
+
+
+def spec_of(like: jax.ShapeDtypeStruct) -> PartitionSpec:
+    return PartitionSpec() if like.sharding is None else like.sharding.spec
+
+
+def lying_as(value: Any, sharding: NamedSharding) -> Any:
+    """The same value, as the type of another one says how that lies."""
+    return value if jax.typeof(value).sharding.spec == sharding.spec else _reshard(value, sharding)
+
+
+def _reshard(value: Any, sharding: NamedSharding) -> Any:
+    if hasattr(jax.sharding, "reshard"):
+        return jax.sharding.reshard(value, sharding)
+    from jax.experimental.shard import reshard
+
+    return reshard(value, sharding)

@@ -1,0 +1,54 @@
+"""The `flops` rule as PyTorch's FLOP counter wants it: a formula for each name in torch.ops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.schema import Schema
+
+_rules: dict[str, dict[str, tuple[LibraryRuntime, int]]] = {}
+"""By name in torch.ops, then by overload, which the counter does not tell apart: where the rule stands."""
+
+
+def register(library: LibraryRuntime, index: int) -> None:
+    """Counts by the operator's rule from now on, or no longer where it has none any more."""
+    entry = library.catalog.entries[index]
+    name, _, overload = entry.name.partition(".")
+    if not entry.counts_flops:
+        _rules.get(name, {}).pop(overload, None)
+        return
+    from torch.utils.flop_counter import flop_registry
+
+    _rules.setdefault(name, {})[overload] = library, index
+    namespace, _, packet = name.partition("::")
+    flop_registry[getattr(getattr(torch.ops, namespace), packet)] = partial(_count, name)
+
+
+def _count(name: str, /, *args: Any, out_val: Any, **kwargs: Any) -> Any:
+    from opbridge.rules import evaluate_size
+
+    for library, index in _rules.get(name, {}).values():
+        spec = library.spec(index)
+        arguments = _bound(spec.schema, args, kwargs)
+        if arguments is not None and spec.rules.flops is not None:
+            return evaluate_size(spec.rules.flops, spec.schema, arguments, _dtype_name)
+    return 0
+
+
+def _bound(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments by name, unless they are another overload's."""
+    given = dict(zip((argument.name for argument in schema.arguments), args, strict=False)) | dict(kwargs)
+    defaults = {item.name: item.default.value for item in schema.arguments if item.default is not None}
+    bound = defaults | given
+    fits = len(args) <= len(schema.arguments) and bound.keys() == {argument.name for argument in schema.arguments}
+    return bound if fits else None
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,351 @@
+"""`shard` in PyTorch: how DTensor divides an operator.
+
+DTensor asks a strategy in which ways an operator can run, takes the cheapest, moves the tensors and remembers it.  It
+moves positional tensors only, and knows of writing what a name that ends in `_` says; operators that take a tensor by
+keyword alone or write are therefore run here, in the same ways.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard
+from torch.distributed.tensor._collective_utils import redistribute_cost
+from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+from torch.distributed.tensor._op_schema import OpSchema, OpSpec, OpStrategy, RuntimeSchemaInfo, TupleStrategy
+
+from opbridge.errors import CallError, OpbridgeError
+from opbridge.rules.sharding import Layout, Names, Shape, ShardingWarning, Tensor, check_parts, lay_out, undivided
+from opbridge.schema import Schema
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.runtime import LibraryRuntime
+
+Placements = tuple[Placement, ...]
+Bound = Mapping[str, Any]
+"""The arguments of a call by name, those that have defaults only where they were given."""
+
+_REMEMBERED = 1024
+"""Choices of one operator; more come from sizes that change with every call."""
+
+
+def tell_dtensor(library: LibraryRuntime, overloads: Mapping[int, Any]) -> None:
+    """Makes DTensor know operators of a library, by their numbers."""
+    dispatcher = DTensor._op_dispatcher
+    for index, overload in overloads.items():
+        operator = ShardedOperator(library, index)
+        dispatcher._custom_op_handlers.pop(overload, None)
+        if operator.runs_itself:
+            dispatcher._custom_op_handlers[overload] = operator.run
+        dispatcher.sharding_propagator.register_op_strategy(overload, operator.strategy, operator.remembered_by())
+    # What it remembers may be of operators that were defined otherwise before; where it does depends on its version.
+    known = dispatcher.sharding_propagator.propagate_op_sharding
+    for forget in ((known, "cache_clear"), (torch._C, "_clear_DTensor_sharding_propagator_cache")):
+        getattr(*forget, lambda: None)()
+
+
+class ShardedOperator:
+    """An operator as DTensor runs it."""
+
+    def __init__(self, library: LibraryRuntime, index: int) -> None:
+        self.schema = Schema.parse(library.schema_text(index))
+        self.name = self.schema.full_name
+        self._library = library
+        self._index = index
+        self._said = False
+        self._choices: dict[tuple[Any, ...], Choice] = {}
+
+    @property
+    def runs_itself(self) -> bool:
+        """Whether DTensor would not run it right."""
+        return any(item.mutable or (item.is_tensor and item.kwarg_only) for item in self.schema.arguments)
+
+    def remembered_by(self) -> RuntimeSchemaInfo:
+        """The attributes on which the outputs depend: DTensor takes what it found for one value of others for all."""
+        places = [place for place, item in enumerate(self.schema.positional) if item.name in self._deciding]
+        keywords = [item.name for item in self.schema.keyword_only if item.name in self._deciding]
+        lists = any("[" in str(item.type) for item in self.schema.tensor_arguments)
+        return RuntimeSchemaInfo(min(places, default=len(self.schema.arguments)), keywords or None, needs_pytree=lists)
+
+    def strategy(self, op: OpSchema) -> OpStrategy:
+        """All ways to run a call, with what it costs to bring its tensors there."""
+        call = self._call(op.op, self._bound(op.args_schema, op.kwargs_schema), _spec_of_strategy)
+        strategies = []
+        for way in call.ways():
+            inputs = [lying(spec, placements) for spec, placements in zip(call.specs, way.inputs, strict=True)]
+            outputs = tuple(DTensorSpec(call.mesh, placements) for placements in way.outputs)
+            costs = [[cost] for cost in way.costs(call.specs)]
+            strategies.append(OpSpec(outputs[0] if len(outputs) == 1 else outputs, inputs, costs))
+        return OpStrategy(strategies)
+
+    def run(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call as DTensor would run it."""
+        bound = self._bound(args, kwargs)
+        choice = self._choice(op, bound)
+        targets = iter(choice.inputs)
+        local = self._mapped(bound, lambda _, value: _moved(value, next(targets)))
+        if choice.mesh.get_coordinate() is None:  # this process is none of the mesh's
+            made = [torch.empty(0, dtype=spec.tensor_meta.dtype) for spec in choice.outputs]
+        else:
+            made = self._new(op(**local))
+        outputs = (DTensor(value, spec, requires_grad=False) for value, spec in zip(made, choice.outputs, strict=True))
+        returns = [
+            next(outputs) if argument is None else bound[argument.name]
+            for argument in map(self.schema.aliased_argument, self.schema.returns)
+        ]
+        return returns[0] if len(returns) == 1 else tuple(returns) or None
+
+    def _choice(self, op: Any, bound: Bound) -> Choice:
+        """The way to run a call, remembered for calls like it."""
+        likes = self._mapped(bound, self._spec_of_tensor)
+        deciding = ((name, value) for name, value in likes.items() if name in self._deciding or name in self._tensors)
+        key = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in deciding)
+        try:
+            found = self._choices.get(key)
+        except TypeError:  # torch.compile's symbols for sizes cannot be looked up
+            return self._made_choice(op, bound)
+        if found is None:
+            if len(self._choices) >= _REMEMBERED:
+                self._choices.clear()
+            found = self._choices[key] = self._made_choice(op, bound)
+        return found
+
+    def _made_choice(self, op: Any, bound: Bound) -> Choice:
+        call = self._call(op, bound, self._spec_of_tensor)
+        way = self._cheapest_way(call)
+        metas = (TensorMeta(like.shape, like.stride(), like.dtype) for like in call.made)
+        outputs = zip(way.outputs, metas, strict=True)
+        specs = tuple(DTensorSpec(call.mesh, placements, tensor_meta=meta) for placements, meta in outputs)
+        return Choice(call.mesh, way.inputs, specs)
+
+    def _cheapest_way(self, call: Call) -> Way:
+        """Of those that leave what is written to where it lies."""
+        specs = call.specs
+        written = [place for place, item in enumerate(call.tensors) if self.schema.arguments[item.argument].mutable]
+        ways = [way for way in call.ways() if all(way.inputs[place] == specs[place].placements for place in written)]
+        if not ways:
+            raise self._cannot_move(call, written)
+        return min(ways, key=lambda way: (sum(way.costs(specs)), way.disturbed(specs), way.moves(specs)))
+
+    def _new(self, results: Any) -> list[torch.Tensor]:
+        """What an operator returns, without arguments of its."""
+        values = results if isinstance(results, (list, tuple)) else (results,)
+        returned = zip(values if self.schema.returns else (), self.schema.returns, strict=True)
+        return [value for value, output in returned if output.alias is None]
+
+    @cached_property
+    def _tensors(self) -> frozenset[str]:
+        return frozenset(item.name for item in self.schema.tensor_arguments)
+
+    @cached_property
+    def _deciding(self) -> frozenset[str]:
+        """The attributes on which the shapes and element types of outputs depend."""
+        return frozenset(item.name for item in self.schema.attributes if self._decides(item.name, item.type.base))
+
+    def _decides(self, attribute: str, kind: str) -> bool:
+        if kind not in ("float", "Scalar"):
+            return True
+        try:
+            rules = self._library.spec(self._index).rules.out
+        except OpbridgeError:
+            return True  # its manifest is not what it was; DTensor is imported all the same
+        return any(attribute in re.findall(r"\w+", str(rule.field())) for rule in rules)
+
+    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+        return dict(zip((item.name for item in self.schema.positional), args, strict=False)) | dict(kwargs)
+
+    def _mapped(self, bound: Bound, change: Callable[[tuple[int, int | None], Any], Any]) -> dict[str, Any]:
+        """The arguments with every tensor changed, in the order of the schema."""
+        changed = dict(bound)
+        for place, argument in enumerate(self.schema.arguments):
+            value = bound.get(argument.name)
+            items = value.children if isinstance(value, TupleStrategy) else value
+            if not argument.is_tensor or value is None:
+                continue
+            if isinstance(items, (list, tuple)):
+                pairs = enumerate(items)
+                changed[argument.name] = [None if one is None else change((place, item), one) for item, one in pairs]
+            else:
+                changed[argument.name] = change((place, None), value)
+        return changed
+
+    def _call(self, op: Any, bound: Bound, spec_of: Callable[[tuple[int, int | None], Any], DTensorSpec]) -> Call:
+        tensors: list[Tensor] = []
+        specs: list[DTensorSpec] = []
+
+        def described(place: tuple[int, int | None], value: Any) -> DTensorSpec:
+            spec = spec_of(place, value)
+            tensors.append(Tensor(*place, tuple(spec.shape)))
+            specs.append(spec)
+            return spec
+
+        with_specs = self._mapped(bound, described)
+        if any(spec.mesh != specs[0].mesh for spec in specs):
+            raise CallError(f"{self.name}: its tensors lie on different meshes; bring them to one before the call")
+
+        def outputs_for(likes: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+            given = iter(likes)
+            return self._new(op(**self._mapped(with_specs, lambda *_: next(given))))
+
+        metas = [spec.tensor_meta for spec in specs]
+        made = outputs_for(torch.empty_strided(*meta[:2], dtype=meta.dtype, device="meta") for meta in metas)
+
+        def shapes_for(shapes: Sequence[Shape]) -> list[Shape]:
+            parts = zip(shapes, metas, strict=True)
+            likes = outputs_for(torch.empty(shape, dtype=meta.dtype, device="meta") for shape, meta in parts)
+            return [tuple(like.shape) for like in likes]
+
+        rule = self._library.spec(self._index).rules.shard
+        inputs, outputs = [tensor.shape for tensor in tensors], [tuple(one.shape) for one in made]
+        if rule is None:
+            self._say_unknown(specs)
+            return Call(tensors, specs, made, undivided(inputs, outputs))
+        layout = lay_out(rule, self.schema, tensors, outputs)
+        check_parts(self.name, layout, inputs, outputs, shapes_for)
+        return Call(tensors, specs, made, layout)
+
+    def _spec_of_tensor(self, place: tuple[int, int | None], value: Any) -> DTensorSpec:
+        if isinstance(value, DTensor):
+            return value._spec
+        argument, item = place
+        name = self.schema.arguments[argument].name + ("" if item is None else f"[{item}]")
+        raise CallError(
+            f"{self.name}: argument '{name}' is a torch.Tensor where others are DTensors; "
+            "distribute_tensor(...) or DTensor.from_local(...) makes it one"
+        )
+
+    def _say_unknown(self, specs: Sequence[DTensorSpec]) -> None:
+        if self._said or all(spec.is_replicated() for spec in specs):
+            return
+        self._said = True
+        warnings.warn(
+            f"nothing says how {self.name} may be divided: its divided inputs are gathered and each process computes "
+            "the whole. A `shard` rule says it, such as `shard: elementwise` or `shard: b s h, h -> b s h`",
+            ShardingWarning,
+            stacklevel=2,
+        )
+
+    def _cannot_move(self, call: Call, written: Sequence[int]) -> CallError:
+        place = next((place for place in written if not call.specs[place].is_replicated()), written[0])
+        tensor, spec = call.tensors[place], call.specs[place]
+        name = self.schema.arguments[tensor.argument].name
+        rule = self._library.spec(self._index).rules.shard
+        return CallError(
+            f"{self.name}: argument '{name}' is written to and lies as {spec.placements} on a mesh of shape "
+            f"{tuple(spec.mesh.shape)}, in which the operator cannot run (its `shard` rule is {rule}); "
+            f"bring it to another placement before the call: {name} = {name}.redistribute(placements=...)"
+        )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a call is run: where its tensors are brought, and what its new outputs are."""
+
+    mesh: DeviceMesh
+    inputs: tuple[Placements, ...]
+    outputs: tuple[DTensorSpec, ...]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run a call: how its tensors have to lie, and how its new outputs then do."""
+
+    inputs: tuple[Placements, ...]
+    outputs: tuple[Placements, ...]
+
+    def costs(self, specs: Sequence[DTensorSpec]) -> list[float]:
+        """What it takes to bring each tensor there."""
+        return [
+            redistribute_cost(spec, lying(spec, placements))
+            for spec, placements in zip(specs, self.inputs, strict=True)
+        ]
+
+    def disturbed(self, specs: Sequence[DTensorSpec]) -> int:
+        """How much that is divided would be divided otherwise, which costs nothing where a mesh has one process."""
+        return sum(
+            old != new and not old.is_replicate()
+            for spec, placements in zip(specs, self.inputs, strict=True)
+            for old, new in zip(spec.placements, placements, strict=True)
+        )
+
+    def moves(self, specs: Sequence[DTensorSpec]) -> bool:
+        return any(spec.placements != placements for spec, placements in zip(specs, self.inputs, strict=True))
+
+
+@dataclass(frozen=True)
+class Call:
+    """The tensors of a call, where they are, and what is known of dividing it."""
+
+    tensors: Sequence[Tensor]
+    specs: Sequence[DTensorSpec]
+    made: Sequence[torch.Tensor]
+    """Tensors without contents, like its new outputs."""
+    layout: Layout
+
+    @property
+    def mesh(self) -> DeviceMesh:
+        return self.specs[0].mesh
+
+    def ways(self) -> list[Way]:
+        """All there are; of several that cost the same, DTensor takes the first."""
+        return sorted(self._ways(), key=lambda way: way.disturbed(self.specs))
+
+    def _ways(self) -> Iterator[Way]:
+        """Along each dimension of the mesh, a call is divided along one name or along none."""
+        for names in itertools.product((None, *self.layout.names), repeat=self.mesh.ndim):
+            way = Way(
+                tuple(_placements(one, names, {}) for one in self.layout.inputs),
+                tuple(_placements(one, names, self.layout.reductions) for one in self.layout.outputs),
+            )
+            if self._has_parts(names, way) and all(map(_is_one_reduction, way.outputs)):
+                yield way
+
+    def _has_parts(self, names: Sequence[str | None], way: Way) -> bool:
+        """Whether every process gets a part: nothing has no maximum, and dividing less is not worth a move."""
+        for name in {name for name in names if name is not None}:
+            parts = math.prod(size for size, one in zip(self.mesh.shape, names, strict=True) if one == name)
+            if self.layout.reductions.get(name, "sum") != "sum":
+                if self.layout.sizes[name] % parts:
+                    return False
+            elif self.layout.sizes[name] < parts and way.moves(self.specs):
+                return False
+        return True
+
+
+def _moved(value: DTensor, placements: Placements) -> torch.Tensor:
+    """This process's part, after a move where it lies otherwise."""
+    if value._spec.placements != placements:
+        with torch.no_grad():
+            value = value.redistribute(placements=placements)
+    return value._local_tensor
+
+
+def lying(spec: DTensorSpec, placements: Placements) -> DTensorSpec:
+    return DTensorSpec(spec.mesh, placements, tensor_meta=spec.tensor_meta)
+
+
+def _placements(own: Names, names: Sequence[str | None], reductions: Mapping[str, str]) -> Placements:
+    def placement(name: str | None) -> Placement:
+        if name is not None and name in own:
+            return Shard(own.index(name))
+        return Partial(reductions[name]) if name is not None and name in reductions else Replicate()
+
+    return tuple(map(placement, names))
+
+
+def _is_one_reduction(placements: Placements) -> bool:
+    """A sum of maxima is not a maximum of sums."""
+    return len({one.reduce_op for one in placements if isinstance(one, Partial)}) < 2
+
+
+def _spec_of_strategy(_: tuple[int, int | None], strategy: OpStrategy) -> DTensorSpec:
+    return strategy.strategies[0].output_spec

@@ -1,0 +1,15 @@
+// What the module offers to frameworks/mindspore*.py and frameworks/jax*.py; docstrings are in module.cpp.
+#pragma once
+
+#include "python.h"
+
+namespace opbridge {
+
+PyObject* publish_target(PyObject* module, PyObject* capsule);
+PyObject* withdraw_target(PyObject* module, PyObject* number);
+PyObject* infer_target(PyObject* module, PyObject* args);
+
+void add_rule_operator_type(PyObject* module);
+void add_primitive_table_type(PyObject* module);
+
+}  // namespace opbridge

@@ -1,0 +1,11 @@
+// Opens functions of tvm-ffi's libraries as kernels.
+#pragma once
+
+#include "python.h"
+
+namespace opbridge {
+
+// load_tvm_ffi_kernel(path, function, shown, runtime) of the module.
+PyObject* load_tvm_ffi_kernel(PyObject* module, PyObject* const* args, Py_ssize_t count);
+
+}  // namespace opbridge

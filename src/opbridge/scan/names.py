@@ -1,0 +1,196 @@
+"""Where the installed MindSpore keeps what PyTorch calls by an ATen name, and how that is called.
+
+`mindspore.mint` mirrors torch's Python namespaces, so most operators are found under their own name.  What is spelled
+otherwise stands in one table below.  A place that exists proves nothing: `probe` calls it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+Arguments = Mapping[str, Any]
+"""What an ATen operator is called with, by name; tensors are MindSpore's."""
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+_PLACES = ("mint", "mint.nn.functional", "mint.linalg", "mint.special", "mint.fft", "Tensor", "ops")
+"""From the nearest to PyTorch to the farthest."""
+_PREFIXES = {"linalg_": "mint.linalg", "special_": "mint.special", "fft_": "mint.fft"}
+PYTORCH_ONLY = {"cudnn_enabled", "device", "generator", "layout", "memory_format", "non_blocking", "pin_memory"}
+"""Arguments about where values lie and who computes them."""
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+@dataclass(frozen=True)
+class Spelling:
+    path: str
+    call: Callable[[Arguments], Call]
+
+
+def candidates(operator: str) -> tuple[str, ...]:
+    """The dotted paths below `mindspore` at which the operator `aten::name.overload` may be, best first."""
+    name = _base(operator)
+    spelled = [spelling.path for spelling in SPELLINGS.get(name, ())]
+    places = [f"{place}.{name}" for place in _PLACES]
+    for prefix, place in _PREFIXES.items():
+        if name.startswith(prefix):
+            places.append(f"{place}.{name.removeprefix(prefix)}")
+    return tuple(dict.fromkeys(spelled + places))
+
+
+def _base(operator: str) -> str:
+    return operator.partition("::")[2].partition(".")[0]
+
+
+def find(mindspore: Any, path: str) -> Any:
+    """What the path leads to, or None."""
+    found = reduce(lambda place, name: getattr(place, name, None), path.split("."), mindspore)
+    return found if callable(found) else None
+
+
+def calls(
+    operator: str, path: str, arguments: Arguments, defaults: Arguments, parameters: Sequence[str] = ()
+) -> Iterator[Call]:
+    """The ways to call what is at `path`, the likeliest first.
+
+    `arguments` are in the schema's order; `parameters` are the names that the function there has, as far as known.
+    """
+    given = {key: _translated(key, value) for key, value in arguments.items() if key not in PYTORCH_ONLY}
+    for spelling in SPELLINGS.get(_base(operator), ()):
+        if spelling.path == path:
+            yield spelling.call(given)
+            return
+    said = {key: value for key, value in given.items() if key not in defaults or arguments[key] != defaults[key]}
+    first = next(iter(given), None)
+    if first is not None:
+        yield (given[first],), {key: value for key, value in said.items() if key != first}
+    # By place only where no name stands at another place: swapped statistics may give the right values by chance.
+    if all(name not in given or list(given).index(name) == place for place, name in enumerate(parameters)):
+        yield tuple(given[key] for key in given if key in said), {}
+        yield tuple(given.values()), {}
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters; none where it does not say them."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(item.name for item in found if item.kind is item.POSITIONAL_OR_KEYWORD)
+
+
+def _translated(name: str, value: Any) -> Any:
+    """An ATen argument as MindSpore's functions, which follow torch's Python ones, want it."""
+    if name == "reduction" and isinstance(value, int):
+        return _REDUCTIONS[value]
+    return value
+
+
+def _renamed(**names: str) -> Callable[[Arguments], Call]:
+    """By keyword, under the given names; what they leave out is not passed on."""
+    return lambda a: ((), {new: a[old] for new, old in names.items() if a.get(old) is not None})
+
+
+def _grid_sample(a: Arguments) -> Call:
+    mode = ("bilinear", "nearest", "bicubic")[a["interpolation_mode"]]
+    padding = ("zeros", "border", "reflection")[a["padding_mode"]]
+    return (a["input"], a["grid"]), {"mode": mode, "padding_mode": padding, "align_corners": a["align_corners"]}
+
+
+def _upsample(mode: str) -> Callable[[Arguments], Call]:
+    def call(a: Arguments) -> Call:
+        image = a["input"] if "input" in a else a["self"]
+        factors = a.get("scale_factors")
+        sizes = (
+            tuple(int(n * f) for n, f in zip(image.shape[2:], factors, strict=True)) if factors else a["output_size"]
+        )
+        options = {"align_corners": a["align_corners"]} if "align_corners" in a else {}
+        return (image,), {"size": sizes, "mode": mode, **options}
+
+    return call
+
+
+def _fractional_pooling(a: Arguments) -> Call:
+    options = {"output_size": a["output_size"], "return_indices": True, "_random_samples": a["random_samples"]}
+    return (a["self"], a["kernel_size"]), options
+
+
+def _slice(a: Arguments) -> Call:
+    index: list[Any] = [slice(None)] * a.get("dim", 0)
+    return (a["self"], (*index, slice(a.get("start"), a.get("end"), a.get("step", 1)))), {}
+
+
+def _index(a: Arguments) -> Call:
+    return (a["self"], tuple(slice(None) if index is None else index for index in a["indices"])), {}
+
+
+def _einsum(a: Arguments) -> Call:
+    return (a["equation"], *a["tensors"]), {}
+
+
+def _with_other(a: Arguments) -> Call:
+    return (a["other"], a["self"]), {"alpha": a.get("alpha", 1)}
+
+
+def _convolution(a: Arguments) -> Call:
+    options = {key: a[key] for key in ("bias", "stride", "padding", "dilation", "groups") if key in a}
+    return (a["input"], a["weight"]), {**options, "pad_mode": "pad"}
+
+
+def _pooling(a: Arguments) -> Call:
+    options = {key: value for key, value in a.items() if key not in ("self", "kernel_size", "stride")}
+    return (a["self"], a["kernel_size"]), {**options, "stride": a.get("stride") or a["kernel_size"]}
+
+
+_loss = _renamed(input="self", target="target", weight="weight", reduction="reduction", ignore_index="ignore_index")
+_unfold = _renamed(input="self", kernel_size="kernel_size", dilation="dilation", padding="padding", stride="stride")
+_softmax = _renamed(input="self", dim="dim")
+_bitwise = _renamed(input="self", other="other")
+_split = _renamed(tensor="self", split_size_or_sections="split_sizes", dim="dim")
+
+
+def _spelled(call: Callable[[Arguments], Call], *paths: str) -> tuple[Spelling, ...]:
+    return tuple(Spelling(path, call) for path in paths)
+
+
+def _interpolated(mode: str) -> tuple[Spelling, ...]:
+    return _spelled(_upsample(mode), "mint.nn.functional.interpolate", "ops.interpolate")
+
+
+SPELLINGS = {
+    "__and__": _spelled(_bitwise, "mint.bitwise_and"),
+    "__or__": _spelled(_bitwise, "mint.bitwise_or"),
+    "__xor__": _spelled(_bitwise, "mint.bitwise_xor"),
+    "_log_softmax": _spelled(_softmax, "mint.nn.functional.log_softmax"),
+    "_softmax": _spelled(_softmax, "mint.nn.functional.softmax"),
+    "avg_pool1d": _spelled(_pooling, "ops.avg_pool1d"),
+    "avg_pool2d": _spelled(_pooling, "ops.avg_pool2d"),
+    "avg_pool3d": _spelled(_pooling, "ops.avg_pool3d"),
+    "conv1d": _spelled(_convolution, "ops.conv1d"),
+    "conv2d": _spelled(_convolution, "ops.conv2d"),
+    "conv3d": _spelled(_convolution, "ops.conv3d"),
+    "cross_entropy_loss": _spelled(_loss, "mint.nn.functional.cross_entropy", "ops.cross_entropy"),
+    "einsum": _spelled(_einsum, "mint.einsum", "ops.einsum"),
+    "fractional_max_pool2d": _spelled(_fractional_pooling, "ops.fractional_max_pool2d"),
+    "grid_sampler": _spelled(_grid_sample, "mint.nn.functional.grid_sample", "ops.grid_sample"),
+    "grid_sampler_2d": _spelled(_grid_sample, "mint.nn.functional.grid_sample", "ops.grid_sample"),
+    "grid_sampler_3d": _spelled(_grid_sample, "mint.nn.functional.grid_sample", "ops.grid_sample"),
+    "im2col": _spelled(_unfold, "mint.nn.functional.unfold", "ops.unfold"),
+    "index": _spelled(_index, "Tensor.__getitem__"),
+    "nll_loss_nd": _spelled(_loss, "mint.nn.functional.nll_loss", "ops.nll_loss"),
+    "repeat": _spelled(_renamed(input="self", dims="repeats"), "mint.tile", "ops.tile"),
+    "rsub": _spelled(_with_other, "mint.sub"),
+    "slice": _spelled(_slice, "Tensor.__getitem__"),
+    "split_with_sizes": _spelled(_split, "mint.split"),
+    "upsample_bicubic2d": _interpolated("bicubic"),
+    "upsample_bilinear2d": _interpolated("bilinear"),
+    "upsample_linear1d": _interpolated("linear"),
+    "upsample_nearest1d": _interpolated("nearest"),
+    "upsample_nearest2d": _interpolated("nearest"),
+    "upsample_nearest3d": _interpolated("nearest"),
+    "upsample_trilinear3d": _interpolated("trilinear"),
+}
+"""What is spelled otherwise: an operator under another name, or with its arguments in another form."""

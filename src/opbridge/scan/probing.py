@@ -1,0 +1,136 @@
+"""Asking MindSpore, in processes that may die: what each operator of a scan comes to."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from opbridge.errors import ToolchainError
+from opbridge.scan.model import Operator, State, Verdict
+from opbridge.scan.names import candidates
+
+_PATIENCE = 60.0
+"""Seconds for one attempt, or for MindSpore to start."""
+
+
+@dataclass
+class MindSpore:
+    """The installed MindSpore, and what it makes of each operator by full name."""
+
+    version: str = ""
+    device: str = ""
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+    def settle(self, operator: str, verdict: Verdict) -> None:
+        """The best place counts; among equals the first, which is nearest to PyTorch."""
+        known = self.verdicts.get(operator)
+        if known is None or verdict.state.rank > known.state.rank:
+            self.verdicts[operator] = verdict
+
+
+@dataclass(frozen=True)
+class Job:
+    operator: str
+    paths: tuple[str, ...]
+    """Where in MindSpore it may be, still to be tried."""
+    examples: tuple[str, ...]
+
+    def after(self, path: str) -> Job:
+        return replace(self, paths=self.paths[self.paths.index(path) + 1 :])
+
+
+def probe(operators: Iterable[Operator]) -> MindSpore:
+    """What MindSpore makes of the operators of a scan."""
+    return work_off([Job(item.name, candidates(item.name), tuple(map(str, item.examples))) for item in operators])
+
+
+def work_off(jobs: list[Job]) -> MindSpore:
+    found = MindSpore()
+    for job in jobs:
+        found.settle(job.operator, Verdict(State.MISSING))
+    while jobs:
+        jobs = _run(jobs, found)
+    return found
+
+
+def _run(jobs: list[Job], found: MindSpore) -> list[Job]:
+    """One process, as far as it gets; what is then left for another."""
+    begun: tuple[str, str] | None = None
+    with tempfile.TemporaryDirectory(prefix="opbridge-probe-") as folder:
+        child = _Child(jobs, folder)
+        for said in child.messages():
+            if "mindspore" in said:
+                found.version, found.device = said["mindspore"], said["device"]
+                continue
+            path = said["path"]
+            if said["state"] == "begun":
+                begun = said["operator"], path
+            else:
+                begun = None
+                found.settle(said["operator"], Verdict(State(said["state"]), path, said.get("reason", "")))
+        how = child.end()
+    if not how:
+        return []
+    if begun is None:
+        raise ToolchainError(
+            f"MindSpore cannot be tried here: {how}\n  see whether `python -c 'import mindspore'` runs"
+        )
+    operator, path = begun
+    found.settle(operator, Verdict(State.FAILS, path, how))
+    place = [job.operator for job in jobs].index(operator)
+    return [jobs[place].after(path), *jobs[place + 1 :]]
+
+
+class _Child:
+    def __init__(self, jobs: list[Job], folder: str) -> None:
+        path = Path(folder, "jobs.json")
+        path.write_text(json.dumps([vars(job) for job in jobs]))
+        self._log = Path(folder, "stderr")
+        self._pipe, theirs = os.pipe()
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "opbridge.scan.probe", str(path), str(theirs)],
+                cwd=folder,  # where MindSpore leaves folders of its own
+                env={**os.environ, "GLOG_v": "3"},
+                pass_fds=[theirs],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+        os.close(theirs)
+        self._silent = False
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What it says until it ends, or has said nothing for too long."""
+        unread = b""
+        while True:
+            if not select.select([self._pipe], [], [], _PATIENCE)[0]:
+                self._silent = True
+                return
+            read = os.read(self._pipe, 1 << 16)
+            if not read:
+                return
+            *lines, unread = (unread + read).split(b"\n")
+            yield from map(json.loads, lines)
+
+    def end(self) -> str:
+        """How it ended; empty if it did all it should."""
+        os.close(self._pipe)
+        if self._silent:
+            self._process.kill()
+        code = self._process.wait()
+        if self._silent:
+            return f"no answer in {_PATIENCE:.0f} s"
+        if code < 0:
+            return f"the process dies of {signal.Signals(-code).name}"
+        last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
+        return f"it ends with exit code {code}: {last}" if code else ""

@@ -1,0 +1,139 @@
+"""Running what the user names: a script as Python would run it, or a model on inputs of given shapes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import runpy
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from opbridge.errors import InputError, did_you_mean
+from opbridge.scan.recording import Recorder
+
+_INPUT = re.compile(r"(?P<shape>\d+(,\d+)*,?|scalar)?(:(?P<dtype>\w+))?")
+_TARGET = re.compile(r"(?P<module>[\w.]+):(?P<name>[\w.]+)(?P<call>\(\))?")
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor to run a model on, as the command line has it: `2,3,224,224:float32`."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @classmethod
+    def parse(cls, text: str) -> Input:
+        match = _INPUT.fullmatch(text.replace(" ", ""))
+        if match is None or not match["shape"]:
+            hint = "sizes, and a dtype if it is not float32: 2,3,224,224 or 8,128:int64; scalar for no sizes"
+            raise InputError(f"--input {text}: not a shape", hint=hint)
+        sizes = () if match["shape"] == "scalar" else tuple(map(int, match["shape"].rstrip(",").split(",")))
+        dtype = match["dtype"] or "float32"
+        dtypes = [name for name, value in vars(torch).items() if isinstance(value, torch.dtype)]
+        if dtype not in dtypes:
+            raise InputError(f"--input {text}: PyTorch has no dtype '{dtype}'", hint=did_you_mean(dtype, dtypes))
+        return cls(sizes, dtype)
+
+    def tensor(self) -> Any:
+        dtype = getattr(torch, self.dtype)
+        if dtype.is_floating_point or dtype.is_complex:
+            return torch.randn(self.shape, dtype=dtype)
+        # Small enough for an index into most things.
+        return torch.randint(0, 2, self.shape).to(dtype)
+
+
+def run_script(script: Path, arguments: Sequence[str], recorder: Recorder) -> None:
+    if not script.is_file():
+        near = [path.name for path in script.parent.glob("*.py")] if script.parent.is_dir() else []
+        hint = did_you_mean(script.name, near) or "a model in a module is named as package.module:Model"
+        raise InputError(f"{script} is not there", hint=hint)
+    before, path = sys.argv, list(sys.path)
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        with _as_written(str(script)), recorder.watching():
+            runpy.run_path(str(script), run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = before, path
+
+
+def run_model(target: str, inputs: Sequence[Input], recorder: Recorder) -> None:
+    match = _TARGET.fullmatch(target)
+    if match is None:
+        hint = "a script, train.py; or a model, package.module:Model or package.module:make_model()"
+        raise InputError(f"'{target}' names nothing to scan", hint=hint)
+    sys.path.insert(0, os.getcwd())  # as `python -m` has it
+    with _as_written(target):
+        model = _model(match)
+    if not inputs:
+        raise InputError(
+            f"{target} needs inputs to run on",
+            hint=f'say their shapes in order: opbridge scan {target} --input "2,3,224,224" --input "2,10:int64"',
+        )
+    torch.manual_seed(0)
+    tensors = [item.tensor() for item in inputs]
+    with _as_written(target), recorder.watching():
+        model(*tensors)
+
+
+def _model(match: re.Match[str]) -> Any:
+    try:
+        found: Any = importlib.import_module(match["module"])
+    except ModuleNotFoundError as error:
+        if error.name is None or not match["module"].startswith(error.name):
+            raise
+        hint = "it is looked for from the current folder"
+        raise InputError(f"there is no module '{error.name}'", hint=hint) from None
+    for name in match["name"].split("."):
+        if not hasattr(found, name):
+            raise InputError(f"{match['module']} has no '{name}'", hint=did_you_mean(name, vars(found)))
+        found = getattr(found, name)
+    model = found() if match["call"] or isinstance(found, type) else found
+    if not callable(model):
+        raise InputError(f"{match[0]} is a {type(model).__name__}, not a model")
+    return model
+
+
+@contextmanager
+def _as_written(name: str) -> Iterator[None]:
+    """Lets the user's code run uncompiled, and says it in a sentence where that code fails."""
+    compile_disabled = os.environ.get("TORCH_COMPILE_DISABLE")
+    os.environ["TORCH_COMPILE_DISABLE"] = "1"
+    try:
+        with warnings.catch_warnings():
+            # True of the recorder's hooks, and nothing for the user to mend.
+            warnings.filterwarnings("ignore", "Using `torch.compile", UserWarning)
+            yield
+    except InputError:
+        raise
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            raise InputError(f"{name} ended with exit code {leaving.code}") from None
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        last = next((frame for frame in reversed(frames) if not frame.filename.startswith(_NOT_USERS)), frames[-1])
+        said = f"{type(error).__name__}: {error}"
+        hint = f"at {os.path.relpath(last.filename)}:{last.lineno}: {last.line}"
+        if _UNDER_A_MODE in said:
+            said = "it uses a TorchDispatchMode, as torch.export does, under which a scan sees nothing; leave that out"
+        raise InputError(f"{name} failed: {said}", hint=hint) from error
+    finally:
+        if compile_disabled is None:
+            del os.environ["TORCH_COMPILE_DISABLE"]
+        else:
+            os.environ["TORCH_COMPILE_DISABLE"] = compile_disabled
+
+
+_UNDER_A_MODE = "func != nullptr"
+"""What PyTorch says where Python stands both behind a dispatch key, as the recorder does, and in a mode."""
+_NOT_USERS = (os.path.dirname(torch.__file__), os.path.dirname(__file__), "<frozen", os.path.dirname(runpy.__file__))
