@@ -1,0 +1,113 @@
+"""`opbridge.check.check(op)`: whether an operator does what it says, in every framework; what `opbridge check` runs.
+
+The frameworks are imported by the processes that the checks run in, never by the one that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from opbridge.check.model import CHECKS, INPUTS, SANITIZERS, Curve, Job, Reference, Row, Settings, Status
+from opbridge.errors import InputError, did_you_mean
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.manifest.kernels import DEVICES
+
+if TYPE_CHECKING:
+    from opbridge.op import Op
+
+__all__ = ["CHECKS", "SANITIZERS", "Curve", "Reference", "Row", "Settings", "Status", "check"]
+
+
+def check(
+    op: Op | Iterable[Op],
+    *,
+    frameworks: Sequence[str] | None = None,
+    reference: str | Callable[..., Any] | None = None,
+    checks: Sequence[str] | None = None,
+    sanitize: Sequence[str] = (),
+    device: str = "cpu",
+    seed: int = 0,
+    timeout: float = 60.0,
+    on_row: Callable[[Row], None] = lambda row: None,
+) -> list[Row]:
+    """Checks an operator, or all of a library, and returns one Row for each check in each framework.
+
+    `reference` is what values are held against: a device with a kernel, "aten::name", or a function of NumPy arrays.
+    `device` is whose kernels they are; for "cuda-twin" the operators were loaded with `device="cuda-twin"` too.
+    `checks` are names of `CHECKS`; all of them where it is not given.  `timeout` is for one input, in seconds.
+    """
+    from opbridge.check.references import reference_of
+    from opbridge.op import Op
+
+    operators = [op] if isinstance(op, Op) else list(op)
+    if reference is not None and reference not in DEVICES and len(operators) > 1:
+        message = f"{reference} is a reference for one operator, not for {len(operators)}"
+        raise InputError(message, hint="choose the operator: --op NAME")
+    chosen = _known("check", CHECKS, CHECKS if checks is None else checks)
+    settings = Settings(
+        reference=None if reference is None else reference_of(reference),
+        seed=seed,
+        checks=chosen,
+        sanitizers=_known("sanitizer", SANITIZERS, sanitize),
+        device=device,
+        patience=timeout,
+    )
+    rows: list[Row] = []
+    if not operators:
+        return rows
+
+    def told(row: Row) -> None:
+        rows.append(row)
+        on_row(row)
+
+    _run(operators, _chosen_frameworks(frameworks, settings), settings, told)
+    order = {name: place for place, name in enumerate((INPUTS, *CHECKS, *SANITIZERS))}
+    places = {item.name: place for place, item in enumerate(operators)}
+    return sorted(rows, key=lambda row: (places[row.operator], [*FRAMEWORKS].index(row.framework), order[row.check]))
+
+
+def _run(operators: list[Op], frameworks: Sequence[str], settings: Settings, on_row: Callable[[Row], None]) -> None:
+    from opbridge.check.running import build, run
+    from opbridge.toolchains.process import processors
+
+    def jobs(framework: str, checks: tuple[str, ...]) -> list[Job]:
+        return [Job(op, op.name, framework, checks, settings) for op in operators]
+
+    with ThreadPoolExecutor(processors()) as threads:
+        waiting = [threads.submit(run, jobs(name, settings.checks), on_row) for name in frameworks if settings.checks]
+        for done in waiting:
+            done.result()
+    for sanitizer in settings.sanitizers:
+        # One operator a process, because a report names none.
+        build(jobs("numpy", ()), sanitizer)
+        for job in jobs("numpy", (sanitizer,)):
+            run([job], on_row, sanitizer)
+
+
+def _chosen_frameworks(names: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
+    on_cpu = settings.tensors == "cpu"
+    if not on_cpu and settings.sanitizers:
+        raise InputError(
+            f"sanitizers watch code of the CPU, not of {settings.device}", hint="--device cuda-twin has them"
+        )
+    if names is None:
+        here = tuple(name for name, framework in FRAMEWORKS.items() if installed(framework))
+        return here if on_cpu else ("torch",)
+    for name in _known("framework", FRAMEWORKS, names):
+        if not on_cpu and name != "torch":
+            raise InputError(f"operators run on {settings.device} in torch, not in {name}", hint="--framework torch")
+        if not installed(FRAMEWORKS[name]):
+            raise InputError(f"{name} is not installed", hint=FRAMEWORKS[name].install)
+    return tuple(names)
+
+
+def _known(what: str, known: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
+    choices = list(known)
+    for name in given:
+        if name not in choices:
+            raise InputError(
+                f"no {what} '{name}'", hint=did_you_mean(name, choices) or f"there are {', '.join(choices)}"
+            )
+    return tuple(dict.fromkeys(given))

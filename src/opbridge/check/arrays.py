@@ -1,0 +1,158 @@
+"""Tensors on their way between frameworks: NumPy arrays that hold any element type, and how near two of them are."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opbridge.check.inputs import Case
+from opbridge.manifest.samples import TensorSample, Value
+
+TOLERANCES: Mapping[str, float] = {
+    "float64": 1e-9,
+    "float32": 3e-5,
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+    "complex128": 1e-9,
+    "complex64": 3e-5,
+}
+"""Of the largest value; two right kernels differ by the order of their sums."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """Values in a type that holds them all, float64 for every float, and what their type is really."""
+
+    values: Any
+    dtype: str
+
+    @classmethod
+    def of(cls, values: Any, dtype: str) -> Array:
+        """Values rounded to the type, as a tensor of it will hold them."""
+        return cls(rounded(np.asarray(values), dtype), dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.values.shape
+        return shape
+
+    @property
+    def is_float(self) -> bool:
+        return "float" in self.dtype or "complex" in self.dtype
+
+    def same_bits(self, other: Array) -> bool:
+        return self.dtype == other.dtype and np.array_equal(self.values, other.values, equal_nan=self.is_float)
+
+
+Argument = Any
+"""A tensor as an Array, a tuple of them for a list, or an attribute."""
+
+
+def rounded(values: Any, dtype: str) -> Any:
+    if dtype == "bfloat16":
+        return _bfloat16(values)
+    if dtype.startswith("complex"):
+        return values.astype(dtype).astype(np.complex128)
+    if "float" in dtype:
+        return values.astype(dtype).astype(np.float64)
+    return values.astype(dtype)
+
+
+def _bfloat16(values: Any) -> Any:
+    """To the nearest, ties to even: NumPy has no such type."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    even = (bits >> 16) & 1
+    near = ((bits + 0x7FFF + even) >> 16 << 16).astype(np.uint32).view(np.float32)
+    return near.astype(np.float64).reshape(np.shape(values))
+
+
+def arguments(case: Case, seed: int) -> dict[str, Argument]:
+    """The case's tensors, filled; the same seed gives the same values."""
+    generator = np.random.default_rng(seed)
+    return {name: _made(value, generator) for name, value in case.arguments.items()}
+
+
+def _made(value: Value, generator: Any) -> Argument:
+    if isinstance(value, TensorSample):
+        return Array.of(_filled(value, generator), value.dtype)
+    return tuple(_made(item, generator) for item in value) if isinstance(value, tuple) else value
+
+
+def _filled(tensor: TensorSample, generator: Any) -> Any:
+    if tensor.data is not None:
+        return np.asarray(tensor.data).reshape(tensor.shape)
+    if tensor.fill is not None:
+        return np.full(tensor.shape, tensor.fill)
+    if tensor.dtype == "bool":
+        return generator.integers(0, 2, tensor.shape).astype(bool)
+    if "int" in tensor.dtype:
+        low, high = int(tensor.low or 0), int(1 if tensor.high is None else tensor.high)
+        return generator.integers(low, high + 1, tensor.shape)
+    real = _floats(tensor, generator)
+    return real + 1j * _floats(tensor, generator) if tensor.dtype.startswith("complex") else real
+
+
+def _floats(tensor: TensorSample, generator: Any) -> Any:
+    if tensor.low is None and tensor.high is None:
+        # Away from zero, where operators have kinks and poles.
+        return generator.uniform(0.1, 2.0, tensor.shape) * generator.choice((-1.0, 1.0), tensor.shape)
+    low = 0.0 if tensor.low is None else tensor.low
+    return generator.uniform(low, low + 1.0 if tensor.high is None else tensor.high, tensor.shape)
+
+
+def distance(got: Array, want: Array) -> float:
+    """The largest difference, in parts of the largest value wanted; NaN and infinity are near themselves alone."""
+    if got.values.size == 0:
+        return 0.0
+    ours = got.values.astype(np.complex128 if np.iscomplexobj(got.values) else np.float64)
+    theirs = want.values.astype(np.complex128 if np.iscomplexobj(want.values) else np.float64)
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    if same.all():
+        return 0.0
+    if not (np.isfinite(ours) == np.isfinite(theirs)).all():
+        return math.inf
+    finite = np.isfinite(theirs)
+    with np.errstate(invalid="ignore"):
+        differences = np.where(same, 0.0, np.abs(ours - theirs))
+    scale = float(np.abs(theirs[finite]).max(initial=0.0))
+    return float(differences.max()) / max(scale, sys.float_info.min)
+
+
+def place_of_difference(got: Array, want: Array) -> str:
+    """Where two arrays of one shape differ most, with both values."""
+    with np.errstate(invalid="ignore"):
+        differences = np.abs(np.asarray(got.values, dtype=np.complex128) - np.asarray(want.values, dtype=np.complex128))
+    differences = np.where(np.isnan(differences), np.inf, differences)
+    index = np.unravel_index(int(differences.argmax()), got.shape) if got.shape else ()
+    at = f" at [{', '.join(map(str, map(int, index)))}]" if index else ""
+    return f"{_number(got.values[index])} instead of {_number(want.values[index])}{at}"
+
+
+def mismatch(got: Sequence[Array], want: Sequence[Array], tolerance: float | None = None) -> str:
+    """What differs between two results, as half a sentence; empty where nothing does.
+
+    `tolerance` is the least exact of the element types' own where it is not given.
+    """
+    if len(got) != len(want):
+        return f"gives {len(got)} results instead of {len(want)}"
+    for number, (ours, theirs) in enumerate(zip(got, want, strict=True)):
+        which = f"output {number}: " if len(got) > 1 else ""
+        if ours.shape != theirs.shape:
+            return f"{which}gives shape {list(ours.shape)} instead of {list(theirs.shape)}"
+        allowed = TOLERANCES.get(ours.dtype, 0.0) if tolerance is None else tolerance
+        if distance(ours, theirs) > allowed:
+            return f"{which}gives {place_of_difference(ours, theirs)}"
+    return ""
+
+
+def largest_distance(got: Sequence[Array], want: Sequence[Array]) -> float:
+    return max((distance(ours, theirs) for ours, theirs in zip(got, want, strict=True)), default=0.0)
+
+
+def _number(value: Any) -> str:
+    return f"{complex(value):.6g}" if np.iscomplexobj(value) else f"{value:.6g}"

@@ -1,0 +1,77 @@
+"""The table of checks: what each row runs, and for which operators there is such a row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from opbridge.check import behaving, comparing, differentiating
+from opbridge.check.gradients import Verdict
+from opbridge.check.model import INPUTS, SANITIZERS, Row, Status
+from opbridge.check.subject import Failure, Skip, Subject
+from opbridge.errors import OpbridgeError
+
+
+@dataclass(frozen=True)
+class Check:
+    run: Callable[[Subject], str | Verdict]
+    applies: Callable[[Subject], bool] = lambda _: True
+
+
+def inputs(subject: Subject) -> str:
+    subject.require_kernel()
+    return f"{len(subject.cases)} to begin with, the first {subject.case}"
+
+
+def exercise(subject: Subject) -> str:
+    """Everything that makes a kernel run, for a sanitizer to watch."""
+    inputs(subject)
+    for check in (comparing.dtypes, comparing.shapes, comparing.strides, behaving.threads):
+        try:
+            check(subject)
+        except (Failure, Skip, OpbridgeError):
+            continue  # rows of their own say so
+    return "no report"
+
+
+TABLE: dict[str, Check] = {
+    "values": Check(comparing.values),
+    "gradients": Check(differentiating.gradients, differentiating.can_differentiate),
+    "opcheck": Check(differentiating.opcheck, differentiating.is_torch),
+    "dtypes": Check(comparing.dtypes),
+    "shapes": Check(comparing.shapes, comparing.has_shapes),
+    "bounds": Check(comparing.bounds, comparing.has_guarded_outputs),
+    "strides": Check(comparing.strides, comparing.has_layouts),
+    "aliasing": Check(behaving.aliasing),
+    "determinism": Check(behaving.determinism),
+    "threads": Check(behaving.threads),
+    "memory": Check(behaving.memory),
+    "vmap": Check(comparing.vmap, comparing.has_batch_rule),
+    INPUTS: Check(inputs),
+    **{name: Check(exercise) for name in SANITIZERS},
+}
+
+
+def row(name: str, subject: Subject) -> Row | None:
+    """One row; None where there is none for this operator in this framework."""
+    check = TABLE[name]
+    started = time.perf_counter()
+    answer = Row(subject.schema.full_name, subject.host.name, name, Status.PASSED, "", subject.settings.device)
+    try:
+        if not check.applies(subject):
+            return None
+        said = check.run(subject)
+        if isinstance(said, Verdict):
+            status = Status.PASSED if said.passed else Status.FAILED
+            answer = replace(answer, status=status, message=said.sentence, curves=said.curves)
+        else:
+            answer = replace(answer, message=said)
+    except Skip as reason:
+        answer = replace(answer, status=Status.SKIPPED, message=str(reason))
+    except Failure as failure:
+        answer = replace(answer, status=Status.FAILED, message=str(failure))
+    except Exception as error:  # whatever the operator raises is the row's
+        text = str(error).strip() or type(error).__name__
+        answer = replace(answer, status=Status.FAILED, message=f"fails: {text}")
+    return replace(answer, seconds=time.perf_counter() - started)

@@ -1,0 +1,242 @@
+"""The rows that hold results against others: values, dtypes, shapes, bounds, strides, vmap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opbridge.check.arrays import TOLERANCES, Array, largest_distance, mismatch
+from opbridge.check.hosts import NotHere, packed
+from opbridge.check.inputs import Case
+from opbridge.check.kernels import is_finding
+from opbridge.check.subject import Failure, Skip, Subject, counted, first_line
+from opbridge.errors import OpbridgeError
+from opbridge.rules import Dimensions, FromKernel
+from opbridge.rules.dimensions import DOTS
+
+_VARIATIONS = ("no elements", "one element", "odd", "large", "no dimensions")
+_BATCH = 3
+_GUARD = 256
+"""Bytes on both sides of an output that a kernel must leave alone."""
+_FILLS = (0xA5, 0x5A)
+
+
+def values(subject: Subject) -> str:
+    if not subject.has_reference:
+        raise Skip("nothing to compare with; name a reference: --reference aten::NAME or module:function")
+    worst = 0.0
+    compared = 0
+    for case in _ordinary(subject):
+        given = subject.arguments(case)
+        made, expected = subject.run(given), subject.expected(given)
+        if expected is None:
+            continue
+        wrong = mismatch(made, expected)
+        if wrong:
+            raise Failure(f"{wrong}, for {case}; {subject.oracle.name} is the reference")
+        worst = max(worst, largest_distance(made, expected))
+        compared += 1
+    if not compared:
+        raise Skip(f"{subject.oracle.name} has no such call")
+    return f"as {subject.oracle.name} on {counted(compared, 'input')}, largest error {worst:.1g}"
+
+
+def dtypes(subject: Subject) -> str:
+    if not subject.facts.dtypes:
+        subject.call(subject.case)
+        return f"{subject.dtype} alone"
+    right, absent = [], []
+    for dtype in subject.facts.dtypes:
+        case = subject.typed(subject.case, dtype)
+        try:
+            given = subject.arguments(case)
+            made = subject.run(given)
+        except NotHere:
+            absent.append(dtype)
+            continue
+        except OpbridgeError as error:
+            raise Failure(f"refuses {dtype}: {first_line(error)}") from error
+        expected = _in_finest(subject, given, dtype)
+        wrong = expected and mismatch(made, expected, TOLERANCES.get(dtype, 0.0))
+        if wrong:
+            raise Failure(f"in {dtype} it {wrong}, for {case}; running values are more exact in ob::opmath<T>")
+        right.append(dtype)
+    return ", ".join(right) + (f"; {subject.host.name} has no {', '.join(absent)}" if absent else "")
+
+
+def _in_finest(subject: Subject, given: Any, dtype: str) -> list[Array] | None:
+    """What exact arithmetic gives for the same, rounded, inputs; None where nothing computes it."""
+    if subject.oracle.is_exact:
+        return subject.expected(given)
+    finest = "float64" if "float" in dtype else "complex128"
+    if dtype == finest or ("float" not in dtype and "complex" not in dtype) or finest not in subject.facts.dtypes:
+        return subject.expected(given)
+    made = subject.run(subject.in_precision(given, finest))
+    return made if all(output.is_float for output in made) else None
+
+
+def shapes(subject: Subject) -> str:
+    if subject.form is None:
+        raise Skip("its samples alone say what it takes; `batch` or `shard` would say how sizes vary")
+    taken: list[str] = []
+    refused: list[str] = []
+    for variation in _VARIATIONS:
+        case = subject.varied(variation)
+        if case is None:
+            continue
+        try:
+            wrong = subject.compare(case)
+        except (OpbridgeError, RuntimeError, ValueError, TypeError) as error:
+            if is_finding(error):
+                raise
+            refused.append(f"{variation} ({first_line(error)})")
+            continue
+        if wrong:
+            raise Failure(f"{wrong}, for {case}")
+        taken.append(variation)
+    if not taken:
+        raise Failure(f"takes none of them: {'; '.join(refused)}")
+    return ", ".join(taken) + (f"; refused: {'; '.join(refused)}" if refused else "")
+
+
+def has_shapes(subject: Subject) -> bool:
+    return bool(subject.schema.tensor_arguments)
+
+
+def bounds(subject: Subject) -> str:
+    """In NumPy alone, where the caller may bring the memory of the outputs."""
+    count = 0
+    for case in _sizes(subject):
+        written = [_guarded(subject, case, fill) for fill in _FILLS]
+        for number, (first, second) in enumerate(zip(*written, strict=True)):
+            left = (first == _FILLS[0]).all(axis=-1) & (second == _FILLS[1]).all(axis=-1)
+            if left.any():
+                which = f"output {number}" if len(written[0]) > 1 else "its output"
+                raise Failure(
+                    f"leaves {counted(int(left.sum()), 'element')} of {which} unwritten, the first at place "
+                    f"{int(left.argmax())}, for {case}; correct the kernel's loop or the `out` rule"
+                )
+        count += 1
+    return f"on {counted(count, 'input')}"
+
+
+def has_guarded_outputs(subject: Subject) -> bool:
+    rules = subject.spec.rules.out
+    described = bool(rules) and not any(isinstance(rule, FromKernel) for rule in rules)
+    return subject.host.name == "numpy" and described and len(rules) == len(subject.schema.returns)
+
+
+def _guarded(subject: Subject, case: Case, fill: int) -> list[Any]:
+    """The bytes of the outputs, one row an element, after a call into memory filled with one byte."""
+    given = subject.arguments(case)
+    memory, outputs = [], []
+    for made in subject.run(given):
+        dtype = subject.host.dtype(made.dtype)
+        inside = int(np.prod(made.shape)) * dtype.itemsize
+        block = np.full(inside + 2 * _GUARD, fill, np.uint8)
+        memory.append(block)
+        outputs.append(block[_GUARD : _GUARD + inside].view(dtype).reshape(made.shape))
+    args, kwargs = packed(subject.schema, subject.host.values(subject.schema, given))
+    subject.op.numpy(*args, **kwargs, out=outputs[0] if len(outputs) == 1 else tuple(outputs))
+    for block in memory:
+        for side, guard in (("before", block[:_GUARD]), ("behind", block[-_GUARD:])):
+            if (guard != fill).any():
+                raise Failure(
+                    f"writes {side} its output, for {case}; `opbridge check --sanitize address` names the line"
+                )
+    sizes = [output.itemsize for output in outputs]
+    return [block[_GUARD:-_GUARD].reshape(-1, size) for block, size in zip(memory, sizes, strict=True)]
+
+
+def strides(subject: Subject) -> str:
+    """Each tensor in each layout, the others as they are."""
+    seen: dict[str, None] = {}
+    for case in _sizes(subject, ("plain", "odd")):
+        given = subject.arguments(case)
+        plain = subject.run(given)
+        for name in subject.plain_tensors(case):
+            if subject.schema.argument(name).mutable:
+                continue
+            for layout, tensor in subject.host.layouts(given[name]):
+                subject.announce(f"{case}, {name} {layout}")
+                host_values = {**subject.host.values(subject.schema, given), name: tensor}
+                outputs = subject.host.call(subject.op, subject.schema, host_values)
+                wrong = mismatch([subject.host.array(output) for output in outputs], plain)
+                if wrong:
+                    raise Failure(
+                        f"{wrong} when {name} is {layout}, for {case}; read it by x(i, j) or x.stride(0), "
+                        "or take ob::In<T>, which is contiguous"
+                    )
+                seen[layout] = None
+    if not seen:
+        raise Skip("its inputs have no other layout")
+    return ", ".join(seen)
+
+
+def has_layouts(subject: Subject) -> bool:
+    return subject.host.has_layouts and bool(subject.schema.tensor_arguments)
+
+
+def vmap(subject: Subject) -> str:
+    names = _batchable(subject)
+    groups = [names, *([name] for name in names if len(names) > 1)]
+    for group in groups:
+        stacked = subject.arguments(subject.case)
+        parts = [_reseeded(subject, offset) for offset in range(_BATCH)]
+        loops = []
+        for part in parts:
+            loops.append(subject.run({**stacked, **{name: part[name] for name in group}}))
+        batch = {name: Array(np.stack([part[name].values for part in parts]), stacked[name].dtype) for name in group}
+        subject.announce(f"{subject.case}, {_BATCH} of {', '.join(group)}")
+        given = subject.host.values(subject.schema, {**stacked, **batch})
+        made = [subject.host.array(output) for output in subject.host.batch(subject.op, subject.schema, given, group)]
+        looped = [
+            Array(np.stack([outputs[place].values for outputs in loops]), loops[0][place].dtype)
+            for place in range(len(loops[0]))
+        ]
+        wrong = mismatch(made, looped)
+        if wrong:
+            raise Failure(f"{wrong} for a batch of {', '.join(group)}; correct `batch` of its declaration")
+    return f"a batch of {' and of '.join(', '.join(group) for group in groups)}"
+
+
+def has_batch_rule(subject: Subject) -> bool:
+    return (
+        subject.host.has_batches
+        and subject.spec.rules.batch is not None
+        and not subject.schema.mutable_arguments
+        and bool(_batchable(subject))
+    )
+
+
+def _batchable(subject: Subject) -> list[str]:
+    present = subject.plain_tensors(subject.case)
+    rule = subject.spec.rules.batch
+    if not isinstance(rule, Dimensions):
+        return present
+    names = (argument.name for argument in subject.schema.tensor_arguments)
+    carries = {name for name, group in zip(names, rule.inputs, strict=True) if DOTS in group}
+    return [name for name in present if name in carries]
+
+
+def _reseeded(subject: Subject, offset: int) -> Any:
+    from opbridge.check.arrays import arguments
+
+    return arguments(subject.case, subject.settings.seed + 1 + offset)
+
+
+def _ordinary(subject: Subject) -> Iterator[Case]:
+    yield from subject.cases
+    if subject.form is not None and (odd := subject.varied("odd")):
+        yield odd
+
+
+def _sizes(subject: Subject, variations: tuple[str, ...] = ("plain", "one element", "odd", "large")) -> Iterator[Case]:
+    if subject.form is None:
+        yield from subject.cases
+        return
+    for variation in variations:
+        if case := subject.varied(variation):
+            yield case

@@ -1,0 +1,129 @@
+"""The rows `gradients` and `opcheck`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from opbridge.check.arrays import Argument, Array
+from opbridge.check.gradients import COMPLEX_STEP, Function, Loss, Tensors, Verdict, study
+from opbridge.check.hosts import NotHere
+from opbridge.check.subject import Failure, Skip, Subject
+
+_PRECISIONS = ("float64", "float32")
+_NEAR = 1e-4
+
+
+def gradients(subject: Subject) -> Verdict:
+    case = subject.case
+    precisions = [name for name in _PRECISIONS if name in (subject.facts.dtypes or {subject.dtype})]
+    if not precisions:
+        raise Skip(f"the kernel has no float64 or float32; it has {', '.join(subject.facts.dtypes) or subject.dtype}")
+    # One point that all precisions hold exactly.
+    given = subject.arguments(subject.typed(case, precisions[-1]))
+    names = _differentiable(subject, given)
+    if not names:
+        raise Skip("no derivatives are declared; `derivatives: {x: grad * ...}` would give it a gradient")
+    point = [given[name].values for name in names]
+    weights = _weights(subject, given)
+    if not any(weight is not None for weight in weights):
+        raise Skip("its outputs are no floats")
+    functions = [_function(subject, given, names, weights, precision) for precision in precisions]
+    return study(functions, point, names, _complex_loss(subject, given, names, weights), subject.settings.seed)
+
+
+def can_differentiate(subject: Subject) -> bool:
+    return subject.host.has_gradients
+
+
+def opcheck(subject: Subject) -> str:
+    from opbridge.check.hosts.torch import TorchHost
+
+    assert isinstance(subject.host, TorchHost)
+    given = subject.arguments(subject.case)
+    values, names = subject.host.values(subject.schema, given), _differentiable(subject, given)
+    try:
+        return ", ".join(subject.host.opcheck(subject.op, subject.schema, values, names))
+    except ModuleNotFoundError as error:
+        raise Skip(f"PyTorch's checks need {error.name}: pip install {error.name}") from None
+    except Exception as error:  # opcheck raises whatever its many tests do
+        said = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
+        raise Failure(f"torch.library.opcheck: {' '.join(said[:3])[:400]}, for {subject.case}") from error
+
+
+def is_torch(subject: Subject) -> bool:
+    return subject.host.name == "torch" and bool(subject.schema.tensor_arguments)
+
+
+def _differentiable(subject: Subject, given: Mapping[str, Argument]) -> list[str]:
+    by_framework = any(kernel.operator for kernel in subject.spec.kernels)
+    declared = {name for rule in subject.spec.rules.gradients for name in rule.arguments}
+    return [
+        name
+        for name, array in given.items()
+        if isinstance(array, Array) and array.dtype in _PRECISIONS and (by_framework or name in declared)
+    ]
+
+
+def _weights(subject: Subject, given: Mapping[str, Argument]) -> list[Any]:
+    """A factor for each element of each output that is a real float."""
+    generator = np.random.default_rng(subject.settings.seed)
+    return [
+        generator.uniform(0.5, 1.5, output.shape) if output.dtype in ("float64", "float32") else None
+        for output in subject.run(given)
+    ]
+
+
+def _function(
+    subject: Subject, given: Mapping[str, Argument], names: list[str], weights: list[Any], precision: str
+) -> Function:
+    host, schema = subject.host, subject.schema
+    typed = subject.in_precision(given, precision)
+
+    def loss(tensors: Tensors) -> float:
+        moved = {name: Array.of(tensor, precision) for name, tensor in zip(names, tensors, strict=True)}
+        # New tensors for each call, because an operator may write to them.
+        outputs = host.call(subject.op, schema, host.values(schema, {**typed, **moved}))
+        pairs = zip(weights, outputs, strict=True)
+        return float(sum((weight * host.array(output).values).sum() for weight, output in pairs if weight is not None))
+
+    outputs = [host.array(output) for output in host.call(subject.op, schema, host.values(schema, typed))]
+    factors = [
+        None if weight is None else host.tensor(Array.of(weight, output.dtype))
+        for weight, output in zip(weights, outputs, strict=True)
+    ]
+    try:
+        found = host.gradients(subject.op, schema, host.values(schema, typed), names, factors)
+    except NotHere:
+        raise Skip(f"{host.name} does not differentiate an operator that writes to its arguments") from None
+    return Function(precision, loss, [host.array(gradient).values for gradient in found])
+
+
+def _complex_loss(subject: Subject, given: Mapping[str, Argument], names: list[str], weights: list[Any]) -> Loss | None:
+    """The reference's, where it is a function that is analytic at these inputs."""
+    if not subject.oracle.is_python:
+        return None
+    fixed = {name: value.values if isinstance(value, Array) else value for name, value in given.items()}
+    if any(isinstance(value, tuple) and any(isinstance(item, Array) for item in value) for value in given.values()):
+        return None
+
+    def evaluated(tensors: Tensors) -> complex:
+        outputs = subject.oracle.complex_outputs({**fixed, **dict(zip(names, tensors, strict=True))})
+        pairs = zip(weights, outputs, strict=True)
+        return complex(sum((weight * output).sum() for weight, output in pairs if weight is not None))
+
+    def loss(tensors: Tensors) -> float:
+        return evaluated(tensors).imag
+
+    point = [given[name].values for name in names]
+    try:
+        exact = loss([tensor + 1j * COMPLEX_STEP for tensor in point]) / COMPLEX_STEP
+        slope = (
+            evaluated([tensor + 1e-6 for tensor in point]) - evaluated([tensor - 1e-6 for tensor in point])
+        ).real / 2e-6
+    except Exception:  # a function that does not take complex numbers says so in its own way
+        return None
+    return loss if math.isclose(exact, slope, rel_tol=_NEAR, abs_tol=_NEAR) else None

@@ -1,0 +1,60 @@
+"""Checks in JAX, with its 64-bit types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from opbridge.check.arrays import Array
+from opbridge.check.hosts import Host, NotHere, Span, listed, packed
+from opbridge.schema import Schema
+
+
+def make(device: str) -> Host:
+    jax.config.update("jax_enable_x64", True)
+    return JaxHost()
+
+
+class JaxHost(Host):
+    name = "jax"
+    has_layouts = False
+    writes_in_place = False
+
+    def tensor(self, array: Array) -> Any:
+        return jnp.array(np.asarray(array.values).astype(self.dtype(array.dtype)))
+
+    def array(self, tensor: Any) -> Array:
+        name = str(tensor.dtype)
+        plain = np.asarray(tensor)
+        return Array.of(plain.astype(np.float64) if name == "bfloat16" else plain, name)
+
+    def dtype(self, name: str) -> Any:
+        try:
+            return jnp.dtype(name)
+        except TypeError:
+            raise NotHere from None
+
+    def gradients(
+        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+    ) -> list[Any]:
+        def total(tensors: list[Any]) -> Any:
+            outputs = self.call(op, schema, {**values, **dict(zip(names, tensors, strict=True))})
+            pairs = zip(outputs, weights, strict=True)
+            return sum((output * weight).sum() for output, weight in pairs if weight is not None)
+
+        return list(jax.grad(total)([values[name] for name in names]))
+
+    def batch(self, op: Any, schema: Schema, values: Mapping[str, Any], batched: Sequence[str]) -> list[Any]:
+        def function(*tensors: Any) -> tuple[Any, ...]:
+            args, kwargs = packed(schema, {**values, **dict(zip(batched, tensors, strict=True))})
+            return tuple(listed(op(*args, **kwargs)))
+
+        return list(jax.vmap(function)(*(values[name] for name in batched)))
+
+    def span(self, tensor: Any) -> Span | None:
+        start = tensor.unsafe_buffer_pointer()
+        return (start, start + tensor.nbytes)

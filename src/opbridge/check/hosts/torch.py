@@ -1,0 +1,98 @@
+"""Checks in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from opbridge.check.arrays import Array
+from opbridge.check.hosts import Host, NotHere, Span, listed, packed
+from opbridge.errors import ToolchainError
+from opbridge.schema import Schema
+
+_OPCHECKS = {
+    "test_schema": "schema",
+    "test_autograd_registration": "autograd",
+    "test_faketensor": "fake tensors",
+    "test_aot_dispatch_dynamic": "torch.compile",
+}
+
+
+def make(device: str) -> Host:
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ToolchainError(f"PyTorch has no tensors on {device} here: {reason}") from None
+    return TorchHost(device)
+
+
+class TorchHost(Host):
+    name = "torch"
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    def tensor(self, array: Array) -> Any:
+        return torch.from_numpy(array.values.copy()).to(self.device, self.dtype(array.dtype), copy=True)
+
+    def array(self, tensor: Any) -> Array:
+        name = str(tensor.dtype).removeprefix("torch.")
+        plain = tensor.detach().cpu().resolve_conj().resolve_neg()
+        return Array.of((plain.double() if name == "bfloat16" else plain).numpy(), name)
+
+    def dtype(self, name: str) -> Any:
+        found = getattr(torch, name, None)
+        if not isinstance(found, torch.dtype):
+            raise NotHere
+        return found
+
+    def gradients(
+        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+    ) -> list[Any]:
+        leaves = {name: values[name].detach().requires_grad_() for name in names}
+        written = {argument.name for argument in schema.mutable_arguments}
+        # A leaf that wants a gradient may not be written to.
+        given = {name: leaves[name].clone() if name in written else leaves[name] for name in names}
+        outputs = self.call(op, schema, {**values, **given})
+        pairs = zip(outputs, weights, strict=True)
+        total = sum((output * weight).sum() for output, weight in pairs if weight is not None)
+        found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+        return [
+            torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip(leaves.values(), found, strict=True)
+        ]
+
+    def batch(self, op: Any, schema: Schema, values: Mapping[str, Any], batched: Sequence[str]) -> list[Any]:
+        def function(*tensors: Any) -> tuple[Any, ...]:
+            args, kwargs = packed(schema, {**values, **dict(zip(batched, tensors, strict=True))})
+            return tuple(listed(op(*args, **kwargs)))
+
+        return list(torch.func.vmap(function)(*(values[name] for name in batched)))
+
+    def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
+        plain = self.tensor(array)
+        if plain.ndim > 1:
+            yield "transposed", plain.transpose(0, 1).contiguous().transpose(0, 1)
+        if plain.ndim > 0:
+            yield "every second element", plain.repeat_interleave(2, dim=-1)[..., ::2]
+
+    def span(self, tensor: Any) -> Span | None:
+        storage = tensor.untyped_storage()
+        return (storage.data_ptr(), storage.data_ptr() + storage.nbytes())
+
+    def opcheck(self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+        """What was tested; raises torch.testing._internal.optests.OpCheckError, among others."""
+        for name in names:
+            # A leaf that wants a gradient may not be written to.
+            if not schema.argument(name).mutable:
+                values[name].requires_grad_()
+        args, kwargs = packed(schema, values)
+        packet = op.torch
+        overload = packet if isinstance(packet, torch._ops.OpOverload) else packet.default
+        # PyTorch compiles no operator that returns what it was given.
+        shares = any(output.alias is not None for output in schema.returns)
+        tests = tuple(name for name in _OPCHECKS if not (shares and name == "test_aot_dispatch_dynamic"))
+        torch.library.opcheck(overload, tuple(args), kwargs, test_utils=tests)
+        return tuple(_OPCHECKS[name] for name in tests)

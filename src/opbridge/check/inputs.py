@@ -1,0 +1,228 @@
+"""Inputs for an operator: its samples, or made from its schema and its rules.
+
+Shapes come from the rules that name dimensions (`shard`, `batch`); where none does they are searched for among the
+forms that operators have, and whoever asked for them tries which ones the operator takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from opbridge.errors import RuleError
+from opbridge.manifest import OpSpec
+from opbridge.manifest.samples import Sample, TensorSample, Value
+from opbridge.rules import Dimensions, FromKernel, ShapeDtype, evaluate_out
+from opbridge.rules.dimensions import ANONYMOUS, DOTS
+from opbridge.schema import Argument, ListType, OptionalType
+
+Form = Mapping[str, tuple[str, ...]]
+"""For each tensor argument, its dimensions by name."""
+
+SIZES: Mapping[str, tuple[int, ...]] = {
+    "plain": (3, 4, 5, 6, 2),
+    "odd": (7, 13, 11, 3, 5),
+    "one element": (1, 1, 1, 1, 1),
+    "no elements": (0, 4, 5, 6, 2),
+    "large": (1031, 257, 65, 3, 2),
+}
+"""What the dimensions of a form are in each variation, by their first appearance."""
+
+RANGES: tuple[tuple[float, float] | None, ...] = (None, (0.1, 0.9), (1.1, 3.0))
+"""Where floats are drawn from, tried in this order until results are finite; None: both signs, away from zero."""
+
+_LIST_LENGTH = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of arguments, tensors described and not made."""
+
+    arguments: Mapping[str, Value]
+    what: str = ""
+    """What is special about it."""
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={_shown(value)}" for name, value in self.arguments.items())
+        return f"{self.what}: {inside}" if self.what else inside
+
+    def with_range(self, low_high: tuple[float, float] | None) -> Case:
+        if low_high is None:
+            return self
+        low, high = low_high
+
+        def ranged(tensor: TensorSample) -> TensorSample:
+            free = tensor.data is None and tensor.fill is None and tensor.low is None and tensor.high is None
+            return replace(tensor, low=low, high=high) if free and "float" in tensor.dtype else tensor
+
+        return self.mapped(lambda _, tensor: ranged(tensor))
+
+    def with_dtype(self, dtype: str, chooses: Callable[[str, str], bool]) -> Case:
+        """With another type for the tensors that may have one, by argument and type."""
+        return self.mapped(lambda name, item: replace(item, dtype=dtype) if chooses(name, item.dtype) else item)
+
+    def mapped(self, function: Callable[[str, TensorSample], TensorSample]) -> Case:
+        """The case with another description for each tensor; the function takes argument and tensor."""
+
+        def change(name: str, value: Value) -> Value:
+            if isinstance(value, TensorSample):
+                return function(name, value)
+            return tuple(change(name, item) for item in value) if isinstance(value, tuple) else value
+
+        return replace(self, arguments={name: change(name, value) for name, value in self.arguments.items()})
+
+
+def samples_of(spec: OpSpec) -> list[Case]:
+    return [_with_defaults(spec, sample) for sample in spec.samples]
+
+
+def forms(spec: OpSpec) -> Iterator[Form]:
+    """Dimensions the tensors may have, the likeliest first."""
+    names = [argument.name for argument in spec.schema.tensor_arguments]
+    declared = _declared_form(spec, names)
+    if declared is not None:
+        yield declared
+        return
+    guesses = [
+        _form(names, ("a", "b")),
+        _form(names, ("a",)),
+        _form(names, ("a", "b"), rest=("b",)),
+        _form(names, ("a", "b"), rest=("a",)),
+        _form(names, ("a", "b", "c")),
+        _form(names, ("a", "b", "c", "d")),
+    ]
+    if len(names) > 1:
+        products = [
+            {**_form(names, ("c",)), names[0]: ("a", "b"), names[1]: ("b", "c")},
+            {**_form(names, ("c",)), names[0]: ("a", "b"), names[1]: ("c", "b")},
+            {**_form(names, ("b",)), names[0]: ("e", "a", "c", "d"), names[1]: ("b", "a", "e", "e")},
+        ]
+        # A rule that looks at the sizes of several tensors is seldom that of an elementwise operator.
+        guesses = [*products, *guesses] if _mixes_sizes(spec, names) else [*guesses, *products]
+    yield from guesses
+
+
+def says_how_sizes_vary(spec: OpSpec) -> bool:
+    rules = (spec.rules.shard, spec.rules.batch)
+    return any(isinstance(rule, Dimensions) or rule == "elementwise" for rule in rules)
+
+
+def is_elementwise(form: Form) -> bool:
+    return len(set(form.values())) == 1
+
+
+def case(spec: OpSpec, form: Form, variation: str, dtypes: Mapping[str, str], *, absent: bool = False) -> Case | None:
+    """The arguments of a form in one variation; None where its `out` rule or its type has no such call.
+
+    `absent`: optional tensors are left out.
+    """
+    letters = dict.fromkeys(letter for dimensions in form.values() for letter in dimensions)
+    sizes = dict(zip(letters, SIZES.get(variation, ()), strict=False))
+    arguments: dict[str, Value] = {}
+    for argument in spec.schema.arguments:
+        if argument.is_tensor:
+            dimensions = () if variation == "no dimensions" else form[argument.name]
+            tensor = TensorSample(dtypes[argument.name], tuple(sizes.get(letter, 2) for letter in dimensions))
+            arguments[argument.name] = _structured(argument, tensor, absent)
+        elif argument.default is None:
+            value = _ATTRIBUTES.get(argument.type.base)
+            if argument.type.is_optional:
+                continue_with: Value = None
+            elif value is None:
+                return None
+            else:
+                continue_with = (value, value) if argument.type.is_list else value
+            arguments[argument.name] = continue_with
+    made = Case(arguments, "" if variation == "plain" else variation)
+    return made if satisfies_rule(spec, made) else None
+
+
+def satisfies_rule(spec: OpSpec, case: Case) -> bool:
+    rules = spec.rules.out
+    if any(isinstance(rule, FromKernel) for rule in rules):
+        return True
+    try:
+        evaluate_out(rules, spec.schema, all_arguments(spec, case))
+    except (RuleError, IndexError, TypeError):
+        return False
+    return True
+
+
+def all_arguments(spec: OpSpec, case: Case) -> dict[str, object]:
+    """With defaults, as a rule sees a call."""
+    defaults = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
+    return {**defaults, **case.arguments}
+
+
+def has_optional_tensors(spec: OpSpec) -> bool:
+    return any(isinstance(argument.type, OptionalType) for argument in spec.schema.tensor_arguments)
+
+
+def needs_samples(spec: OpSpec) -> str:
+    """What its declaration lacks where no inputs could be found."""
+    needed = [argument for argument in spec.schema.arguments if argument.default is None]
+    shown = ", ".join(f"{item.name}: {'{shape: [2, 3]}' if item.is_tensor else '...'}" for item in needed)
+    return f"say what it takes in its declaration: `samples: [{{{shown}}}]`"
+
+
+_ATTRIBUTES: Mapping[str, Value] = {
+    "int": 1,
+    "SymInt": 1,
+    "float": 0.5,
+    "bool": True,
+    "Scalar": 1.5,
+    "ScalarType": "float32",
+}
+"""Values for attributes without a default; nobody can guess a string."""
+
+
+def _form(
+    names: Sequence[str], dimensions: tuple[str, ...], rest: tuple[str, ...] | None = None
+) -> dict[str, tuple[str, ...]]:
+    form = dict.fromkeys(names, dimensions if rest is None else rest)
+    return {**form, names[0]: dimensions} if names else {}
+
+
+def _declared_form(spec: OpSpec, names: Sequence[str]) -> Form | None:
+    for rule in (spec.rules.shard, spec.rules.batch):
+        if isinstance(rule, Dimensions):
+            return {name: _named(name, group) for name, group in zip(names, rule.inputs, strict=True)}
+        if rule == "elementwise":
+            return _form(names, ("a", "b"))
+    return None
+
+
+def _named(argument: str, group: tuple[str, ...]) -> tuple[str, ...]:
+    """A dimension without a name is one of its own."""
+    return tuple(
+        f"{argument} {place}" if name == ANONYMOUS else "batch" if name == DOTS else name
+        for place, name in enumerate(group)
+    )
+
+
+def _mixes_sizes(spec: OpSpec, names: Sequence[str]) -> bool:
+    texts = [str(rule.shape) for rule in spec.rules.out if isinstance(rule, ShapeDtype)]
+    return any(sum(f"{name}.shape[" in text for name in names) > 1 for text in texts)
+
+
+def _structured(argument: Argument, tensor: TensorSample, absent: bool) -> Value:
+    type = argument.type
+    if isinstance(type, OptionalType):
+        if absent:
+            return None
+        type = type.elem
+    return (tensor,) * _LIST_LENGTH if isinstance(type, ListType) else tensor
+
+
+def _with_defaults(spec: OpSpec, sample: Sample) -> Case:
+    given = dict(sample.arguments)
+    order = [argument.name for argument in spec.schema.arguments if argument.name in given]
+    return Case({name: given[name] for name in order})
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, TensorSample):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return repr(value)

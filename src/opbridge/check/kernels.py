@@ -1,0 +1,92 @@
+"""What the kernel behind an operator says of itself: its element types, and which tensors have a type of their own."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+from opbridge._core import NumpyOp
+from opbridge.errors import OpbridgeError, UnsupportedError
+from opbridge.rules import DTYPES
+from opbridge.schema import Schema
+from opbridge.sources.store import TWIN
+
+_IN, _INOUT = 0, 2
+_TEMPLATE = -2
+
+
+class _Param(ctypes.Structure):
+    """ob_param of abi.h."""
+
+    _fields_ = (("role", ctypes.c_int32), ("flags", ctypes.c_int32), ("type", ctypes.c_int32))
+
+
+class _Signature(ctypes.Structure):
+    """ob_signature of abi.h, as far as it is read here."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32),
+        ("n_params", ctypes.c_int32),
+        ("params", ctypes.POINTER(_Param)),
+        ("n_dtypes", ctypes.c_int32),
+        ("dtypes", ctypes.POINTER(ctypes.c_int32)),
+    )
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    dtypes: tuple[str, ...]
+    """Of its type parameter; empty where it has none."""
+    fixed: dict[str, str]
+    """The tensor arguments with a type of their own."""
+    free: frozenset[str] | None
+    """Those of its type parameter; None: it does not say, and floats are likely to be."""
+
+    def chooses(self, name: str, dtype: str) -> bool:
+        """Whether a call may choose another type for a tensor that has this one."""
+        return "float" in dtype if self.free is None else name in self.free
+
+
+def device_of(op: Any, tensors: str) -> str | None:
+    """Whose kernel tensors on a device go to: cuda-twin's perhaps, where they are on the CPU."""
+    store = getattr(op._runtime, "kernels", None)
+    if store is None or any(kernel.operator for kernel in op.spec.kernels):
+        return tensors  # an operator of PyTorch's runs where its tensors are
+    device: str | None = store.device_of(op._index, tensors)
+    return device
+
+
+def in_numpy(op: Any, device: str) -> Any:
+    """The operator with its kernel for the CPU or for the twin, whichever of them the operator itself runs."""
+    runtime = op._runtime
+    kernels = runtime.kernels.beside(device == TWIN)
+    if kernels.device_of(op._index, "cpu") != device:
+        raise UnsupportedError(f"{op.name} has no kernel for {device}")
+    return NumpyOp(runtime.catalog.plan, op._index, lambda: kernels.kernel(op._index, "cpu"))
+
+
+def is_finding(error: Exception) -> bool:
+    """Whether it is what the CUDA twin found wrong in a kernel, and no refusal of the kernel's own."""
+    return f": {TWIN}: " in str(error)
+
+
+def facts_of(op: Any, schema: Schema, device: str) -> KernelFacts:
+    """Of the kernel for tensors on a device; of what describes nothing, the types that are likeliest to work."""
+    kernel_of = getattr(op._runtime, "kernel", None)
+    try:
+        kernel = kernel_of and kernel_of(op._index, device)
+    except OpbridgeError:
+        kernel = None  # a call will say why
+    if kernel is None:
+        return KernelFacts(("float32", "float64"), {}, None)
+    if not kernel.signature_address:
+        return KernelFacts(("float32",), {}, None)
+    signature = _Signature.from_address(kernel.signature_address)
+    inputs = [param for param in signature.params[: signature.n_params] if param.role in (_IN, _INOUT)]
+    types = {item.name: param.type for item, param in zip(schema.tensor_arguments, inputs, strict=False)}
+    return KernelFacts(
+        dtypes=tuple(DTYPES[code] for code in signature.dtypes[: signature.n_dtypes]),
+        fixed={name: DTYPES[type] for name, type in types.items() if type >= 0},
+        free=frozenset(name for name, type in types.items() if type == _TEMPLATE),
+    )

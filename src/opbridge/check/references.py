@@ -1,0 +1,172 @@
+"""What results are held against: another device's kernel, a function of Python's, an operator of PyTorch's."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opbridge.check.arrays import Argument, Array
+from opbridge.check.hosts import Host, host, listed, packed
+from opbridge.check.kernels import in_numpy
+from opbridge.check.model import Reference
+from opbridge.errors import InputError
+from opbridge.manifest import DEVICES
+from opbridge.schema import Schema
+from opbridge.sources.store import TWIN
+
+_FORMS = "expected a device with a kernel, aten::name, module:function or file.py:function"
+
+
+def reference_of(given: str | Callable[..., Any]) -> Reference:
+    """What a user wrote, so that a worker can find it again."""
+    if callable(given):
+        return Reference("python", _address(given))
+    if given in DEVICES:
+        return Reference("device", given)
+    if given.startswith("aten::"):
+        return Reference("aten", given)
+    module, colon, function = given.rpartition(":")
+    if not colon or not module or not function:
+        raise InputError(f"'{given}' is no reference", hint=_FORMS)
+    _function(given)  # what does not exist is said at once
+    return Reference("python", given)
+
+
+def _address(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", getattr(function, "__name__", ""))
+    if not name or "<" in name:
+        hint = "write it with `def` at the top of a file"
+        raise InputError(f"a reference runs in a process of its own, which cannot find {function!r}", hint=hint)
+    try:
+        file = inspect.getsourcefile(function)
+    except TypeError:
+        file = None  # a function of a compiled module
+    if file is None or any(Path(file).is_relative_to(folder) for folder in sysconfig.get_paths().values()):
+        return f"{_module_of(function, name)}:{name}"
+    # By its file, because a test's module has a name that no other process knows.
+    return f"{Path(file).resolve()}:{name}"
+
+
+def _module_of(function: Callable[..., Any], name: str) -> str:
+    """NumPy's own functions do not say."""
+    said: str | None = getattr(function, "__module__", None)
+    holding = (module for module, value in list(sys.modules.items()) if vars(value).get(name) is function)
+    return said or min(holding, key=len)
+
+
+def _function(address: str) -> Callable[..., Any]:
+    place, _, name = address.rpartition(":")
+    try:
+        found = _from_file(place) if place.endswith(".py") else importlib.import_module(place)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, FileNotFoundError) as error:
+        raise InputError(f"the reference {address} is not there: {error}", hint=_FORMS) from None
+    if not callable(found):
+        raise InputError(f"the reference {address} is no function")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _from_file(path: str) -> Any:
+    name = f"opbridge_reference_{abs(hash(path))}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} is no Python file")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module
+    return sys.modules[name]
+
+
+class Oracle:
+    """Says what an operator's outputs should be."""
+
+    def __init__(self, op: Any, schema: Schema, reference: Reference | None) -> None:
+        self._op = op
+        self._schema = schema
+        self._reference = reference
+        self._hosts: dict[str, Host] = {}
+        self._kernel: Any = None
+
+    @property
+    def name(self) -> str:
+        return str(self._reference) if self._reference else "NumPy"
+
+    @property
+    def is_python(self) -> bool:
+        return self._reference is not None and self._reference.kind == "python"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it computes in float64 whatever the element type."""
+        return self._reference is not None and self._reference.kind != "device"
+
+    def outputs(self, arguments: Mapping[str, Argument]) -> list[Array]:
+        if self._reference is None:
+            return self._by_host("numpy", "cpu", arguments)
+        if self._reference.kind == "python":
+            return self._by_function(arguments)
+        if self._reference.kind == "aten":
+            return self._by_aten(self._reference.name, arguments)
+        if self._reference.name in ("cpu", TWIN):
+            return self._by_kernel(self._reference.name, arguments)
+        return self._by_host("torch", self._reference.name, arguments)
+
+    def complex_outputs(self, arguments: Mapping[str, Any]) -> list[Any]:
+        """Of a function of Python's, for complex tensors; attributes stay what they are."""
+        assert self._reference is not None
+        args, kwargs = packed(self._schema, arguments)
+        return [np.asarray(output) for output in listed(_function(self._reference.name)(*args, **kwargs))]
+
+    def _by_host(self, name: str, device: str, arguments: Mapping[str, Argument]) -> list[Array]:
+        where = self._hosts.setdefault(f"{name} {device}", host(name, device))
+        return [
+            where.array(output) for output in where.call(self._op, self._schema, where.values(self._schema, arguments))
+        ]
+
+    def _by_kernel(self, device: str, arguments: Mapping[str, Argument]) -> list[Array]:
+        where = self._hosts.setdefault("numpy cpu", host("numpy"))
+        if self._kernel is None:
+            self._kernel = in_numpy(self._op, device)
+        made = where.call(self._kernel, self._schema, where.values(self._schema, arguments))
+        return [where.array(output) for output in made]
+
+    def _by_function(self, arguments: Mapping[str, Argument]) -> list[Array]:
+        return [
+            _described(output)
+            for output in self.complex_outputs({name: _plain(value) for name, value in arguments.items()})
+        ]
+
+    def _by_aten(self, name: str, arguments: Mapping[str, Argument]) -> list[Array]:
+        import opbridge as ob
+
+        where = self._hosts.setdefault("torch cpu", host("torch"))
+        wide = {name: _wide(value) for name, value in arguments.items()}
+        args, kwargs = packed(self._schema, where.values(self._schema, wide))
+        return [where.array(output) for output in listed(ob.aten(name.removeprefix("aten::")).torch(*args, **kwargs))]
+
+
+def _plain(value: Argument) -> Any:
+    if isinstance(value, Array):
+        return value.values.copy()
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _wide(value: Argument) -> Argument:
+    if isinstance(value, Array):
+        return Array(value.values, value.values.dtype.name)
+    return tuple(map(_wide, value)) if isinstance(value, tuple) else value
+
+
+def _described(output: Any) -> Array:
+    return Array(output, output.dtype.name)

@@ -1,0 +1,52 @@
+"""What CI reads: JUnit XML and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from xml.etree import ElementTree
+
+from opbridge._version import __version__
+from opbridge.check.model import Row, Status
+
+
+def to_json(rows: Sequence[Row], seed: int) -> str:
+    counts = {status.value: sum(row.status is status for row in rows) for status in Status}
+    document = {"opbridge": __version__, "seed": seed, **counts, "rows": [row.fields() for row in rows]}
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def to_junit(rows: Sequence[Row]) -> str:
+    """A suite for each operator; a test's class is its framework, its name the check."""
+    suites = ElementTree.Element("testsuites", _counts(rows))
+    for operator, group in groupby(rows, key=lambda row: row.operator):
+        tests = list(group)
+        suite = ElementTree.SubElement(suites, "testsuite", {"name": operator, **_counts(tests)})
+        for row in tests:
+            where = row.framework if row.device == "cpu" else f"{row.framework}.{row.device}"
+            name, place = _printable(row.check), f"{operator}.{where}"
+            case = ElementTree.SubElement(suite, "testcase", name=name, classname=place, time=f"{row.seconds:.3f}")
+            message = _printable(row.message)
+            if row.status is Status.FAILED:
+                ElementTree.SubElement(case, "failure", message=message)
+            elif row.status is Status.SKIPPED:
+                ElementTree.SubElement(case, "skipped", message=message)
+            else:
+                ElementTree.SubElement(case, "system-out").text = message
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _counts(rows: Sequence[Row]) -> dict[str, str]:
+    return {
+        "tests": str(len(rows)),
+        "failures": str(sum(row.failed for row in rows)),
+        "skipped": str(sum(row.status is Status.SKIPPED for row in rows)),
+        "time": f"{sum(row.seconds for row in rows):.3f}",
+    }
+
+
+def _printable(text: str) -> str:
+    """Without what XML cannot hold, such as a terminal's colours."""
+    return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")

@@ -1,0 +1,190 @@
+"""Runs checks in processes of their own; one that dies or hangs is a failed row, and the next goes on with the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from opbridge.check.model import INPUTS, SANITIZERS, Job, Row, Status
+from opbridge.check.sanitizers import Report, environment, reports
+from opbridge.errors import ToolchainError
+
+_MOST_CRASHES = 3
+"""Of one operator in one framework, after which its other checks are left."""
+_STARTING = 600.0
+"""Seconds for kernels and adapters to be compiled and a framework to start, before the first check."""
+_NO_ANSWER = "no answer"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a worker was at when it ended."""
+
+    job: int
+    check: str
+    input: str
+    started: float
+
+
+def run(jobs: Sequence[Job], on_row: Callable[[Row], None], sanitizer: str | None = None) -> None:
+    """Works the jobs off, in as many workers as they break."""
+    left = list(jobs)
+    crashes: dict[str, int] = {}
+    while left:
+        left = _run_some(left, on_row, crashes, sanitizer)
+
+
+def build(jobs: Sequence[Job], sanitizer: str) -> None:
+    """Builds the kernels as a sanitizer needs them, in a process where the sanitizer does not watch the compiler."""
+    nothing = [replace(job, checks=()) for job in jobs]
+    with _Child(nothing, environment(sanitizer, preload=False), jobs[0].settings.patience) as child:
+        for _ in child.messages():
+            pass
+        if end := child.end():
+            raise ToolchainError(f"the kernels cannot be built with -fsanitize={sanitizer}: {end}\n{child.log()}")
+
+
+def _run_some(
+    jobs: list[Job], on_row: Callable[[Row], None], crashes: dict[str, int], sanitizer: str | None
+) -> list[Job]:
+    """One process, as far as it gets; what is then left for another."""
+    begun: Begun | None = None
+    told: set[tuple[int, str]] = set()
+    held: Row | None = None
+    ready = False
+    variables = environment(sanitizer, preload=True) if sanitizer else {}
+    with _Child(jobs, variables, jobs[0].settings.patience) as child:
+        for said in child.messages():
+            if "ready" in said:
+                ready = True
+            elif "refused" in said:
+                raise ToolchainError(said["refused"])
+            elif "begun" in said:
+                begun = Begun(said["begun"], said["check"], "", time.perf_counter())
+            elif "input" in said and begun:
+                begun = replace(begun, input=said["input"])
+            elif "row" in said and begun:
+                told.add((begun.job, begun.check))
+                if said["last"]:
+                    told.update((begun.job, name) for name in jobs[begun.job].checks)
+                begun = None
+                held = Row.of(said["row"]) if said["row"] else None
+                if held and not sanitizer:
+                    on_row(held)
+        how, log = child.end(), child.log()
+    found = reports(log) if sanitizer else []
+    if sanitizer and held and not (how and begun):
+        on_row(_with_report(held, found))
+    if begun is None:
+        if how and not all((number, name) in told for number, job in enumerate(jobs) for name in job.checks):
+            raise ToolchainError(_no_start(jobs[0], how, log, ready))
+        return []
+    job = jobs[begun.job]
+    on_row(_crashed(job, begun, how or "the process ends without a word", found))
+    crashes[job.operator] = crashes.get(job.operator, 0) + 1
+    rest = () if begun.check == INPUTS else job.checks[job.checks.index(begun.check) + 1 :]
+    if rest and crashes[job.operator] >= _MOST_CRASHES:
+        reason = (
+            f"this and all that follows is left after {_MOST_CRASHES} checks that ended their process; mend those first"
+        )
+        on_row(Row(job.operator, job.framework, rest[0], Status.SKIPPED, reason, job.settings.device))
+        rest = ()
+    return [*([replace(job, checks=rest)] if rest else []), *jobs[begun.job + 1 :]]
+
+
+def _crashed(job: Job, begun: Begun, how: str, found: list[Report]) -> Row:
+    message = f"{how}, on {begun.input}" if begun.input else how
+    if found:
+        message = str(found[0])
+    elif how.startswith(_NO_ANSWER):
+        message += "; does a loop never end, or a lock never open? --timeout waits longer"
+    elif begun.check not in SANITIZERS:
+        message += "; `opbridge check --sanitize address` may name the line"
+    seconds = time.perf_counter() - begun.started
+    return Row(job.operator, job.framework, begun.check, Status.FAILED, message, job.settings.device, seconds)
+
+
+def _with_report(row: Row, found: list[Report]) -> Row:
+    return replace(row, status=Status.FAILED, message=str(found[0])) if found else row
+
+
+def _no_start(job: Job, how: str, log: str, ready: bool) -> str:
+    what = f"{job.framework} cannot be started" if ready else f"{job.operator} cannot be loaded"
+    said = "\n  ".join(log.strip().splitlines()[-5:])
+    return f"{what} in a process of its own: {how}\n  {said}"
+
+
+class _Child:
+    def __init__(self, jobs: Sequence[Job], variables: Mapping[str, str], patience: float) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="opbridge-check-")
+        folder = self._folder.name
+        path = Path(folder, "jobs")
+        with open(path, "wb") as file:
+            # What the user's own modules, the reference's above all, are found by.
+            pickle.dump([entry or os.getcwd() for entry in sys.path], file)
+            pickle.dump(list(jobs), file)
+        self._log = Path(folder, "log")
+        self._patience = patience
+        self._pipe, theirs = os.pipe()
+        with open(self._log, "wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "opbridge.check.worker", str(path), str(theirs)],
+                cwd=folder,  # where MindSpore leaves folders of its own
+                env={**os.environ, "GLOG_v": "3", **variables},
+                pass_fds=[theirs],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        os.close(theirs)
+        self._silent = False
+
+    def __enter__(self) -> _Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._pipe)
+        self._process.kill()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What it says until it ends, or has said nothing for too long."""
+        unread, patience = b"", _STARTING
+        while True:
+            if not select.select([self._pipe], [], [], patience)[0]:
+                self._silent = True
+                return
+            read = os.read(self._pipe, 1 << 16)
+            if not read:
+                return
+            *lines, unread = (unread + read).split(b"\n")
+            for said in map(json.loads, lines):
+                if "begun" in said:
+                    patience = self._patience
+                yield said
+
+    def end(self) -> str:
+        """How it ended; empty if it did all it should."""
+        if self._silent:
+            self._process.kill()
+        code = self._process.wait()
+        if self._silent:
+            return f"{_NO_ANSWER} in {self._patience:g} s"
+        if code < 0:
+            return f"the process dies of {signal.Signals(-code).name}"
+        return f"the process ends with exit code {code}" if code else ""
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")

@@ -1,0 +1,109 @@
+"""torch.utils.cpp_extension's functions and classes, on opbridge's compilers and cache.
+
+    from opbridge.compat.cpp_extension import BuildExtension, CppExtension
+
+in a setup.py, or `load` in a program, is all that changes.  What PyTorch's folders and libraries are, the compilers of
+opbridge know; so an Extension holds only what its author gave.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from opbridge.extensions import Paths, Texts, extension
+
+if TYPE_CHECKING:
+    from opbridge.compat.building import BuildExtension, CppExtension, CUDAExtension
+
+__all__ = ["BuildExtension", "CUDAExtension", "CppExtension", "load", "load_inline"]
+
+
+def load(
+    name: str,
+    sources: Paths,
+    extra_cflags: Texts | None = None,
+    extra_cuda_cflags: Texts | None = None,
+    extra_sycl_cflags: Texts | None = None,
+    extra_ldflags: Texts | None = None,
+    extra_include_paths: Paths | None = None,
+    build_directory: str | os.PathLike[str] | None = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    with_sycl: bool | None = None,
+    is_python_module: bool = True,
+    is_standalone: bool = False,
+    keep_intermediates: bool = True,
+) -> Any:
+    """`ob.extension` from files, with the arguments in load's order."""
+    return extension(
+        name,
+        sources,
+        extra_cflags=extra_cflags,
+        extra_cuda_cflags=extra_cuda_cflags,
+        extra_sycl_cflags=extra_sycl_cflags,
+        extra_ldflags=extra_ldflags,
+        extra_include_paths=extra_include_paths,
+        build_directory=build_directory,
+        verbose=verbose,
+        with_cuda=with_cuda,
+        with_sycl=with_sycl,
+        is_python_module=is_python_module,
+        is_standalone=is_standalone,
+        keep_intermediates=keep_intermediates,
+    )
+
+
+def load_inline(
+    name: str,
+    cpp_sources: Texts,
+    cuda_sources: Texts | None = None,
+    sycl_sources: Texts | None = None,
+    functions: str | Iterable[str] | Mapping[str, str] | None = None,
+    extra_cflags: Texts | None = None,
+    extra_cuda_cflags: Texts | None = None,
+    extra_sycl_cflags: Texts | None = None,
+    extra_ldflags: Texts | None = None,
+    extra_include_paths: Paths | None = None,
+    build_directory: str | os.PathLike[str] | None = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    with_sycl: bool | None = None,
+    is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True,
+    keep_intermediates: bool = True,
+    use_pch: bool = False,
+    no_implicit_headers: bool = False,
+) -> Any:
+    """`ob.extension` from texts, with the arguments in load_inline's order."""
+    return extension(
+        name,
+        cpp_sources=cpp_sources,
+        cuda_sources=cuda_sources,
+        sycl_sources=sycl_sources,
+        functions=functions,
+        extra_cflags=extra_cflags,
+        extra_cuda_cflags=extra_cuda_cflags,
+        extra_sycl_cflags=extra_sycl_cflags,
+        extra_ldflags=extra_ldflags,
+        extra_include_paths=extra_include_paths,
+        build_directory=build_directory,
+        verbose=verbose,
+        with_cuda=with_cuda,
+        with_sycl=with_sycl,
+        is_python_module=is_python_module,
+        with_pytorch_error_handling=with_pytorch_error_handling,
+        keep_intermediates=keep_intermediates,
+        use_pch=use_pch,
+        no_implicit_headers=no_implicit_headers,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """What a setup.py needs is imported when it is asked for: those who load need no setuptools."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from opbridge.compat import building
+
+    return getattr(building, name)

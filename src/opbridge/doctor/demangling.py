@@ -1,0 +1,57 @@
+"""C++ names as people write them, from the C++ runtime that this process has loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+
+_STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> ?>|std::string")
+NEW_STRING = "std::__cxx11::"
+
+
+@functools.cache
+def demangled(symbol: str) -> str:
+    """The symbol itself where it is not of C++, or no C++ runtime is here."""
+    runtime = _runtime()
+    if not symbol.startswith("_Z") or runtime is None:
+        return symbol
+    status = ctypes.c_int()
+    text = runtime.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
+    if not text:
+        return symbol
+    try:
+        return ctypes.string_at(text).decode(errors="replace")
+    finally:
+        runtime.free(ctypes.c_void_p(text))
+
+
+def without_string_kind(name: str) -> str:
+    """A demangled name in which the two kinds of std::string there are look alike."""
+    return _STRING.sub("std::string", name)
+
+
+def readable(symbol: str) -> str:
+    """A demangled name with strings as everybody writes them."""
+    return without_string_kind(demangled(symbol))
+
+
+def function_prefix(symbol: str) -> str:
+    """The part of a mangled name that all overloads of a function share; empty where it is not as simple as that."""
+    found = re.match(r"_ZN?[KVRO]?", symbol)
+    if found is None:
+        return ""
+    at = found.end()
+    while (number := re.match(r"[1-9]\d*", symbol[at:])) is not None:
+        at += number.end() + int(number.group())
+    return symbol[:at] if at > found.end() else ""
+
+
+@functools.cache
+def _runtime() -> ctypes.CDLL | None:
+    try:
+        runtime = ctypes.CDLL("libstdc++.so.6")
+    except OSError:
+        return None
+    runtime.__cxa_demangle.restype = ctypes.c_void_p
+    return runtime

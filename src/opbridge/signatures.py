@@ -1,0 +1,90 @@
+"""The parameters of a function, from what Python or pybind11 says about it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+REQUIRED = inspect.Parameter.empty
+"""The default of a parameter that has none."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    default: Any = REQUIRED
+    keyword_only: bool = False
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:
+    """None where nothing tells them, or where the function takes any number of arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return _from_docstring(function)
+    kinds = inspect.Parameter
+    if any(item.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) for item in signature.parameters.values()):
+        return _from_docstring(function)
+    return tuple(
+        Parameter(item.name, item.default, item.kind is kinds.KEYWORD_ONLY) for item in signature.parameters.values()
+    )
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """As messages call it: `lltm.forward` for a function of an extension."""
+    if inspect.isbuiltin(function):  # the qualified name of pybind11's is that of a type it keeps inside
+        return f"{function.__module__}.{function.__name__}"
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _from_docstring(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:
+    """pybind11 writes the signature into the first line: `cell(x: torch.Tensor, eps: float = 1e-05) -> object`."""
+    first = (getattr(function, "__doc__", None) or "").partition("\n")[0]
+    name = re.escape(getattr(function, "__name__", ""))
+    found = re.fullmatch(rf"{name}\((?P<inside>.*)\)(?: -> .*)?", first)
+    if found is None or not name:
+        return None
+    parameters, keyword_only = [], False
+    for text in _split(found["inside"]):
+        if text in ("*", "/"):
+            keyword_only = keyword_only or text == "*"
+            continue
+        parameter = re.fullmatch(r"(?P<name>\w+)(?:: (?P<type>.*?))?(?: = (?P<default>.*))?", text)
+        if parameter is None:  # *args, of an overloaded function
+            return None
+        default = _literal(parameter["default"])
+        parameters.append(Parameter(parameter["name"], default, keyword_only))
+    return tuple(parameters)
+
+
+def _split(text: str) -> Iterator[str]:
+    """At the commas outside of brackets and strings."""
+    depth, start, quote = 0, 0, ""
+    for place, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            yield text[start:place].strip()
+            start = place + 1
+    if last := text[start:].strip():
+        yield last
+
+
+def _literal(text: str | None) -> Any:
+    """A default that cannot be read back has to be given."""
+    if text is None:
+        return REQUIRED
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return REQUIRED

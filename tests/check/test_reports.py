@@ -1,0 +1,37 @@
+"""JUnit XML and JSON, as CI reads them."""
+
+from __future__ import annotations
+
+import json
+import math
+from xml.etree import ElementTree
+
+from opbridge.check.model import Curve, Row, Status
+from opbridge.check.reports import to_json, to_junit
+
+CURVE = Curve("float64", (1e-1, 1e-2), (math.inf, 1e-4))
+ROWS = [
+    Row("m::f", "torch", "values", Status.PASSED, "as NumPy", seconds=0.5),
+    Row("m::f", "torch", "gradients", Status.FAILED, "the formula is wrong: <x> \x1b[31m& y", curves=(CURVE,)),
+    Row("m::g", "numpy", "values", Status.SKIPPED, "nothing to compare with", device="cuda"),
+]
+
+
+def test_json_gives_the_rows_back() -> None:
+    document = json.loads(to_json(ROWS, seed=3), parse_constant=lambda name: 1 / 0)
+    assert [Row.of(fields) for fields in document["rows"]] == ROWS
+    assert (document["passed"], document["failed"], document["skipped"], document["seed"]) == (1, 1, 1, 3)
+
+
+def test_junit_has_a_suite_for_each_operator() -> None:
+    root = ElementTree.fromstring(to_junit(ROWS))
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("3", "1", "1")
+    f, g = root.findall("testsuite")
+    assert (f.get("name"), f.get("tests"), g.get("tests")) == ("m::f", "2", "1")
+    passed, failed = f.findall("testcase")
+    assert (passed.get("classname"), passed.get("name"), passed.get("time")) == ("m::f.torch", "values", "0.500")
+    failure = failed.find("failure")
+    assert failure is not None
+    assert failure.get("message") == "the formula is wrong: <x> [31m& y"
+    assert g[0].get("classname") == "m::g.numpy.cuda"
+    assert g[0].find("skipped") is not None

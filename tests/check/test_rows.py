@@ -1,0 +1,139 @@
+"""Every row: right operators pass it, and an operator that is wrong in one way fails it with a sentence that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opbridge as ob
+from opbridge.check import CHECKS, Row, Status, check
+from opbridge.op import OpLibrary
+
+RIGHT = ("softplus", "affine", "product", "root", "add_", "pick", "ramp", "sum_all")
+IN_NUMPY = ("dtypes", "shapes", "bounds", "strides", "aliasing", "determinism", "threads", "memory")
+IN_TORCH = ("values", "gradients", "vmap")
+
+BROKEN = [
+    ("one_too_many", "numpy", "bounds", "writes behind its output"),
+    ("one_too_few", "numpy", "bounds", "leaves 1 element of its output unwritten, the first at place 11"),
+    ("first_row", "numpy", "bounds", "leaves 8 elements of its output unwritten"),
+    ("scribbles", "numpy", "aliasing", "changes its input x"),
+    ("counts", "numpy", "determinism", "the same call gives"),
+    ("crowded", "numpy", "threads", "called from 8 threads at once it gives"),
+    ("leaks", "numpy", "memory", "112 bytes are left behind by every call"),
+    ("forgets_strides", "numpy", "strides", "when x is transposed"),
+    ("coarse_in_half", "numpy", "dtypes", "in float16 it gives 0 instead of"),
+    ("wrong_dtype", "numpy", "inputs", "refuses all inputs that were tried"),
+    ("wrong_formula", "torch", "gradients", "the formula is wrong: by x["),
+    ("inexact_formula", "torch", "gradients", "too inexact for float32: the gradient by x is off by"),
+    ("coarse_square", "torch", "gradients", "the formula fits, the precision does not"),
+    ("wrong_batch", "torch", "vmap", "correct `batch` of its declaration"),
+]
+
+
+@pytest.fixture(scope="module")
+def rows(operators: OpLibrary) -> dict[tuple[str, str, str], Row]:
+    """The broken operators' rows, all from one process a framework."""
+    names = {framework: [name for name, where, *_ in BROKEN if where == framework] for framework in ("numpy", "torch")}
+    checked = [
+        *check([operators[name] for name in names["numpy"]], frameworks=["numpy"], checks=IN_NUMPY),
+        *check([operators[name] for name in names["torch"]], frameworks=["torch"], checks=IN_TORCH),
+    ]
+    return {(row.operator.removeprefix("checked::"), row.framework, row.check): row for row in checked}
+
+
+@pytest.mark.parametrize(("name", "framework", "what", "words"), BROKEN, ids=[name for name, *_ in BROKEN])
+def test_a_broken_operator_fails_its_row(
+    rows: dict[tuple[str, str, str], Row], name: str, framework: str, what: str, words: str
+) -> None:
+    row = rows[name, framework, what]
+    assert row.status is Status.FAILED
+    assert words in row.message
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch", "mindspore", "jax"])
+def test_right_operators_pass_all_rows(operators: OpLibrary, framework: str) -> None:
+    found = check([operators[name] for name in RIGHT], frameworks=[framework])
+    assert [str(row) for row in found if row.failed] == []
+    passed = {row.check for row in found if row.status is Status.PASSED}
+    everywhere = {"dtypes", "shapes", "aliasing", "determinism", "memory"}
+    own = {
+        "numpy": {"bounds", "strides", "threads"},
+        "torch": {"values", "gradients", "opcheck", "strides", "threads", "vmap"},
+        "mindspore": {"values", "gradients"},
+        "jax": {"values", "gradients", "threads", "vmap"},
+    }
+    assert passed == everywhere | own[framework]
+    assert passed <= set(CHECKS)
+
+
+def test_an_operator_of_pytorchs_keeps_the_integers_of_its_samples(tmp_path: Path) -> None:
+    (tmp_path / "ops.yaml").write_text(
+        "namespace: checkedaten\nops:\n"
+        "  - func: lookup(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False,"
+        " bool sparse=False) -> Tensor\n"
+        "    kernels: {cpu: aten::embedding}\n"
+        "    samples: [{weight: {shape: [5, 4]}, indices: {data: [0, 3, 1], dtype: int64}}]\n"
+    )
+    found = check(ob.load(tmp_path / "ops.yaml"), frameworks=["jax"], checks=["values", "gradients", "dtypes"])
+    assert [(row.check, row.status) for row in found] == [
+        ("values", Status.PASSED),
+        ("gradients", Status.PASSED),
+        ("dtypes", Status.PASSED),
+    ]
+
+
+def test_each_element_type_of_the_kernel_is_named(operators: OpLibrary) -> None:
+    (row,) = check(operators.affine, frameworks=["numpy"], checks=["dtypes"])
+    assert row.message == "float32, float64, float16, bfloat16"
+
+
+def test_a_refused_shape_is_told_and_no_failure(operators: OpLibrary) -> None:
+    (row,) = check(operators.rejects_nothing, frameworks=["numpy"], checks=["shapes"])
+    assert row.status is Status.PASSED
+    assert "refused: no elements" in row.message
+
+
+def test_inputs_that_nobody_can_guess_are_asked_for(operators: OpLibrary) -> None:
+    (row,) = check(operators.unguessable, frameworks=["numpy"])
+    assert (row.check, row.status) == ("inputs", Status.SKIPPED)
+    assert "`samples: [{mode: ...}]`" in row.message
+
+
+def identity(x: object) -> object:
+    return x
+
+
+@pytest.mark.parametrize(
+    ("reference", "right", "shown"),
+    [("aten::square", True, "aten::square"), (identity, False, "test_rows.py:identity"), ("cpu", True, "for cpu")],
+    ids=["aten", "function", "device"],
+)
+def test_values_are_held_against_a_reference(
+    operators: OpLibrary, reference: str | Callable[..., object], right: bool, shown: str
+) -> None:
+    (row,) = check(operators.wrong_formula, frameworks=["numpy"], checks=["values"], reference=reference)
+    assert row.failed is not right
+    assert shown in row.message
+
+
+def smooth(x: Any) -> Any:
+    return np.log1p(np.exp(x))
+
+
+def with_a_kink(x: Any) -> Any:
+    """The same for real numbers; for complex ones it is another function."""
+    return np.log1p(np.exp(np.real(x)))
+
+
+@pytest.mark.parametrize(("reference", "is_exact"), [(smooth, True), (with_a_kink, False)])
+def test_a_function_of_complex_numbers_measures_exactly(
+    operators: OpLibrary, reference: Callable[..., object], is_exact: bool
+) -> None:
+    (row,) = check(operators.softplus, frameworks=["torch"], checks=["gradients"], reference=reference)
+    assert row.status is Status.PASSED
+    assert ("right by complex step" in row.message) is is_exact

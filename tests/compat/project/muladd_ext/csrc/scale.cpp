@@ -1,0 +1,3 @@
+#include "scale.h"
+
+float scaled(float value, float factor) { return value * factor; }

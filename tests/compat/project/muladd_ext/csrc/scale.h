@@ -1,0 +1,3 @@
+#pragma once
+
+float scaled(float value, float factor);

@@ -1,0 +1,51 @@
+"""The functions of torch.utils.cpp_extension under their names: the same arguments, in the same order."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+from torch.utils import cpp_extension as theirs
+
+from opbridge.compat import cpp_extension as ours
+from opbridge.errors import UnsupportedError
+
+MODULE = """#include <Python.h>
+#define JOINED(a, b) a##b
+#define INIT(name) JOINED(PyInit_, name)
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "m", TEXT, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+PyMODINIT_FUNC INIT(TORCH_EXTENSION_NAME)() { return PyModule_Create(&definition); }
+"""
+
+
+@pytest.mark.parametrize("name", ["load", "load_inline"])
+def test_arguments_are_theirs(name: str) -> None:
+    def arguments(function: object) -> list[tuple[str, object]]:
+        parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+        return [(parameter.name, parameter.default) for parameter in parameters]
+
+    assert arguments(getattr(ours, name)) == arguments(getattr(theirs, name))
+
+
+def test_load_by_position(tmp_path: Path) -> None:
+    (tmp_path / "m.cpp").write_text(MODULE)
+    assert ours.load("m", [str(tmp_path / "m.cpp")], ['-DTEXT="from load"']).__doc__ == "from load"
+
+
+def test_load_inline_by_position(tmp_path: Path) -> None:
+    text = MODULE.replace("TEXT", '"from text"')
+    assert ours.load_inline("m", [text], no_implicit_headers=True, build_directory=tmp_path).__doc__ == "from text"
+
+
+def test_what_cannot_be_had_is_said() -> None:
+    with pytest.raises(UnsupportedError, match="is_standalone"):
+        ours.load("m", [], is_python_module=False, is_standalone=True)
+
+
+def test_loading_needs_no_setuptools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "setuptools", None)
+    assert callable(ours.load)
+    with pytest.raises(AttributeError, match="no attribute 'SyclExtension'"):
+        _ = ours.SyclExtension
