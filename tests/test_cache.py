@@ -195,7 +195,7 @@ class TestDependencies:
         assert header.builds == 2
 
     def test_an_edit_that_keeps_size_and_time_is_seen(self, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("opbridge.cache._YOUNG_NS", 0)
+        monkeypatch.setattr("opbridge.dependency_sets._YOUNG_NS", 0)
         stamp = header.path.stat()
         header.fetch()
         time.sleep(A_TICK)
@@ -216,12 +216,12 @@ class TestDependencies:
     def test_a_touched_file_is_read_once_and_then_trusted(
         self, header: Header, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("opbridge.cache._YOUNG_NS", 0)
+        monkeypatch.setattr("opbridge.dependency_sets._YOUNG_NS", 0)
         header.fetch()
         header.path.touch()
         header.fetch()
         monkeypatch.setattr("opbridge.cache._intact", lambda entry: True)
-        monkeypatch.setattr("opbridge.cache._digest", lambda path: pytest.fail(f"read {path} again"))
+        monkeypatch.setattr("opbridge.dependency_sets.digest_of", lambda path: pytest.fail(f"read {path} again"))
         assert header.entry().hit
 
     def test_a_removed_file_builds_again(self, header: Header) -> None:
@@ -283,6 +283,20 @@ def damages(content: bytes) -> Iterator[bytes | None]:
 
 
 class TestDamage:
+    @pytest.mark.parametrize("position", [0, 64 << 20, (80 << 20) - 1])
+    def test_is_noticed_anywhere_in_a_large_file(self, cache: Cache, position: int) -> None:
+        def build(folder: Path) -> Dependencies:
+            with (folder / "large").open("wb") as file:
+                file.truncate(80 << 20)
+            return Dependencies()
+
+        path = cache.fetch(KEY, build).path / "large"
+        assert cache.fetch(KEY, build).hit
+        with path.open("r+b") as file:
+            file.seek(position)
+            file.write(b"!")
+        assert not cache.fetch(KEY, build).hit
+
     @pytest.mark.parametrize("name", ["result", "entry.json", "index"])
     def test_any_damage_builds_again_and_heals(self, header: Header, name: str) -> None:
         header.fetch()

@@ -26,51 +26,51 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NewType, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NewType, cast
 
 from opbridge._version import __version__
+from opbridge.dependency_sets import (
+    DIGEST_BYTES,
+    DependencySet,
+    as_on_disk,
+    digest_of,
+    sealed,
+    shortened,
+    stamp,
+    unsealed,
+)
 from opbridge.errors import CacheError
 from opbridge.filesystem import (
     files_below,
     folders_in,
     full_disk_explained,
-    locked,
     locked_if_free,
     names_in,
     private_folder,
     remove,
+    wait_until_free,
 )
 
 if TYPE_CHECKING:
     from logging import Logger
 
+    from opbridge.shared_cache import SharedCache
+
 Key = NewType("Key", str)
 Places = Mapping[str, Path]
 """Folders whose position must not matter, by name: files below them are remembered relative to them."""
 
-_DIGEST_BYTES = 20
 _SETS_KEPT = 8
 _DEFAULT_BYTES = 5 << 30
 # An entry handed out this recently may not be loaded yet.
 _GRACE_SECONDS = 60
-# A file may change twice within one tick of the disk's clock: until the tick is surely over, its content is compared.
-_YOUNG_NS = 2_000_000_000
-
-
-class _DependencySet(TypedDict):
-    """What one result was made from, as it stands in an index."""
-
-    entry: str
-    absent: list[str]
-    files: list[list[Any]]
-    """Name, digest, and the size and times at which the content had that digest."""
 
 
 class KeyBuilder:
     """Hashes named parts, each framed by its length, so that ("ab", "c") and ("a", "bc") differ."""
 
     def __init__(self, kind: str) -> None:
-        self._hash = blake2b(digest_size=_DIGEST_BYTES)
+        self._hash = blake2b(digest_size=DIGEST_BYTES)
         self.add("kind", kind, __version__)
 
     def add(self, label: str, *parts: bytes | str | Path) -> KeyBuilder:
@@ -126,6 +126,7 @@ class StoredEntry:
 
 class Cache:
     def __init__(self, root: Path | None = None) -> None:
+        """Below it stands the shared cache that OPBRIDGE_SHARED_CACHE names, if it names one."""
         self.root = Path(os.path.abspath((root or _default_root()).expanduser()))
         private_folder(self.root)
         self._store = self.root / "store"
@@ -145,14 +146,22 @@ class Cache:
             with full_disk_explained(self.root):
                 for folder in (self._store, self._building, self._locks):
                     folder.mkdir(mode=0o700, exist_ok=True)
-                with locked(self._locks / first, lambda: _log().info("waiting for the one who builds %s", first)):
-                    path = self._find(first, roots)
-                    hit = path is not None
-                    if path is None:
-                        path = self._build(first, build, roots)
+                path, hit = self._made(first, build, roots)
                 if not hit:
                     self._gc_now_and_then()
         return Entry(path, Key(path.name), hit, time.perf_counter() - started)
+
+    def _made(self, first: Key, build: Build, roots: Mapping[str, str]) -> tuple[Path, bool]:
+        """The entry, and whether somebody else made it: one of many builds, and the others wait for that one."""
+        while True:
+            with locked_if_free(self._locks / first) as free:
+                if free:
+                    path = self._find(first, roots) or self._taken(first, roots)
+                    return (path, True) if path else (self._build(first, build, roots), False)
+            _log().info("waiting for the one who builds %s", first)
+            wait_until_free(self._locks / first)
+            if path := self._find(first, roots):
+                return path, True
 
     def find(self, first: Key, places: Places | None = None) -> Entry | None:
         """What a fetch would find without building."""
@@ -181,6 +190,14 @@ class Cache:
             return Dependencies()
 
         return self.fetch(KeyBuilder("text").add("name", name).add("text", text).key(), build).path / name
+
+    def publish(self, entry: Path, shared: SharedCache) -> bool:
+        """Puts a copy of an entry into a shared cache; False if it is there."""
+        first = Key(entry.parent.name)
+        record = next((known for known in _read_index(entry.parent) if known["entry"] == entry.name), None)
+        if record is None or not _intact(entry):
+            raise CacheError(f"{entry} cannot be published: it was removed, or its sources change as they are compiled")
+        return shared.publish(first, record, entry, _hashes(entry))
 
     def entries(self) -> list[StoredEntry]:
         """What is stored, the longest unused first."""
@@ -213,7 +230,7 @@ class Cache:
         records = _read_index(folder)
         digests: dict[str, str] = {}
         for position, record in enumerate(records):
-            current = _as_on_disk(record, roots, digests)
+            current = as_on_disk(record, roots, digests)
             if current is None:
                 continue
             entry = folder / record["entry"]
@@ -235,33 +252,60 @@ class Cache:
             born = folder.stat().st_ctime_ns
             dependencies = build(folder)
             record, changed = _observed(first, dependencies, roots, born)
-            hashes = {file.relative_to(folder).as_posix(): _digest(file) for file in files_below(folder)}
-            (folder / "entry.json").write_text(json.dumps({"files": hashes}), encoding="utf-8")
-            entry = self._folder(first) / record["entry"]
-            self._discard(entry)
-            entry.parent.mkdir(parents=True, exist_ok=True)
-            folder.rename(entry)
+            entry = self._settle(first, folder, record["entry"])
         finally:
             remove(folder)
         if changed:
             # What the compiler read of it is unknown, so the result serves this call only.
             _log().warning("%s changed while it was being compiled; the next build starts anew", changed)
         else:
-            others = [other for other in _read_index(entry.parent) if other["entry"] != record["entry"]]
-            self._write_index(first, [record, *others[: _SETS_KEPT - 1]])
+            self._remember(first, record)
         return entry
 
-    def _remember_stamps(self, first: Key, records: list[_DependencySet]) -> None:
+    def _taken(self, first: Key, roots: Mapping[str, str]) -> Path | None:
+        """A copy of what the shared cache has."""
+        place = os.environ.get("OPBRIDGE_SHARED_CACHE")
+        if not place:
+            return None
+        from opbridge.shared_cache import SharedCache
+
+        folder = self._temporary(first)
+        folder.mkdir(mode=0o700)
+        try:
+            record = SharedCache(Path(place).expanduser()).take(first, roots, folder)
+            if record is None:
+                return None
+            entry = self._settle(first, folder, record["entry"])
+        finally:
+            remove(folder)
+        self._remember(first, record)
+        return entry
+
+    def _settle(self, first: Key, folder: Path, result: str) -> Path:
+        """Makes finished work an entry."""
+        hashes = {file.relative_to(folder).as_posix(): digest_of(file) for file in files_below(folder)}
+        (folder / "entry.json").write_text(json.dumps({"files": hashes}), encoding="utf-8")
+        entry = self._folder(first) / result
+        self._discard(entry)
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(entry)
+        return entry
+
+    def _remember(self, first: Key, record: DependencySet) -> None:
+        others = [other for other in _read_index(self._folder(first)) if other["entry"] != record["entry"]]
+        self._write_index(first, [record, *others[: _SETS_KEPT - 1]])
+
+    def _remember_stamps(self, first: Key, records: list[DependencySet]) -> None:
         """Spares the next fetch from reading files that were only touched; not worth waiting or failing for."""
         with suppress(OSError, CacheError), locked_if_free(self._locks / first) as free:
             if free:
                 self._write_index(first, records)
 
-    def _write_index(self, first: Key, records: list[_DependencySet]) -> None:
+    def _write_index(self, first: Key, records: list[DependencySet]) -> None:
         body = json.dumps(records, separators=(",", ":")).encode()
         temporary = self._temporary(first)
         try:
-            temporary.write_bytes(_hash(body).encode() + b"\n" + body)
+            temporary.write_bytes(sealed(body))
             temporary.rename(self._folder(first) / "index")
         finally:
             remove(temporary)
@@ -369,19 +413,18 @@ def _private_cache(read_only: Path) -> Cache:
     return Cache(folder)
 
 
-def _read_index(folder: Path) -> list[_DependencySet]:
+def _read_index(folder: Path) -> list[DependencySet]:
     """The dependency sets, the last used first; a damaged file is as none."""
     try:
-        seal, _, body = (folder / "index").read_bytes().partition(b"\n")
+        body = unsealed((folder / "index").read_bytes())
     except OSError:
         return []
-    intact = seal.decode("ascii", "replace") == _hash(body)
-    return cast("list[_DependencySet]", json.loads(body)) if intact else []
+    return cast("list[DependencySet]", json.loads(body)) if body is not None else []
 
 
 def _observed(
     first: Key, dependencies: Dependencies, roots: Mapping[str, str], born: int
-) -> tuple[_DependencySet, Path | None]:
+) -> tuple[DependencySet, Path | None]:
     """The dependency set of fresh work, and a file of it that changed since the work began."""
     now = time.time_ns()
     files: list[list[Any]] = []
@@ -394,8 +437,8 @@ def _observed(
             continue
         if status.st_ctime_ns > born:
             changed = path
-        files.append([_shortened(str(path), roots), _digest(path), *_stamp(status, now)])
-    absent = sorted({_shortened(str(path), roots) for path in dependencies.absent})
+        files.append([shortened(str(path), roots), digest_of(path), *stamp(status, now)])
+    absent = sorted({shortened(str(path), roots) for path in dependencies.absent})
     result = KeyBuilder("result").add("first", first).add("absent", *absent)
     for name, digest, *_ in sorted(files):
         result.add("file", name, digest)
@@ -404,65 +447,15 @@ def _observed(
     return {"entry": result.key(), "absent": absent, "files": files}, changed
 
 
-def _as_on_disk(record: _DependencySet, roots: Mapping[str, str], digests: dict[str, str]) -> _DependencySet | None:
-    """The set with the stamps its files have now, if their content is still what the set says."""
-    if any(os.path.exists(_expanded(name, roots)) for name in record["absent"]):
-        return None
-    now = time.time_ns()
-    files = []
-    for file in record["files"]:
-        name, digest, size, modified, changed = file
-        path = _expanded(name, roots)
-        try:
-            status = os.stat(path)
-            if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) != (size, modified, changed):
-                if path not in digests:
-                    digests[path] = _digest(path)
-                if digests[path] != digest:
-                    return None
-                file = [name, digest, *_stamp(status, now)]
-        except OSError:
-            return None
-        files.append(file)
-    return {**record, "files": files}
-
-
-def _stamp(status: os.stat_result, now: int) -> tuple[int, int, int]:
-    if status.st_ctime_ns > now - _YOUNG_NS:
-        return (-1, 0, 0)
-    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _shortened(path: str, roots: Mapping[str, str]) -> str:
-    inside = [(name, root) for name, root in roots.items() if path.startswith(f"{root}/")]
-    if not inside:
-        return os.path.abspath(path)
-    name, root = max(inside, key=lambda place: len(place[1]))
-    return f"@{name}{path[len(root) :]}"
-
-
-def _expanded(path: str, roots: Mapping[str, str]) -> str:
-    if path[0] == "/":
-        return path
-    name, _, rest = path[1:].partition("/")
-    return f"{roots[name]}/{rest}"
+def _hashes(entry: Path) -> dict[str, str]:
+    return cast("dict[str, str]", json.loads((entry / "entry.json").read_bytes())["files"])
 
 
 def _intact(entry: Path) -> bool:
     try:
-        files = json.loads((entry / "entry.json").read_bytes())["files"]
-        return all(_digest(f"{entry}/{name}") == digest for name, digest in files.items())
+        return all(digest_of(f"{entry}/{name}") == digest for name, digest in _hashes(entry).items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
-
-
-def _digest(path: str | Path) -> str:
-    with open(path, "rb", buffering=0) as file:
-        return _hash(file.read())
-
-
-def _hash(content: bytes) -> str:
-    return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _last_use(entry: Path) -> float:
