@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opbridge._core import load_kernel
 from opbridge.errors import KernelError
 from opbridge.sources.elf import check_library, exported_functions, read_library, why_no_symbol, why_not_loaded
 
@@ -43,6 +44,13 @@ def test_kernels_are_those_that_describe_themselves(library: Path) -> None:
     assert read_library(library).kernels == ("kernel",)
 
 
+def test_what_goes_with_a_kernel_in_mindspore_is_none(tmp_path: Path) -> None:
+    block = compiled(
+        tmp_path, "block", "int F(void) { return 0; } int FInit(void) { return 0; } int Init(void) { return 0; }\n"
+    )
+    assert set(read_library(block).kernels) == {"F", "Init"}
+
+
 def test_a_missing_symbol_gets_the_nearest_name(library: Path) -> None:
     assert why_no_symbol(str(library), "kernal") == "\n  it exports kernel; did you mean 'kernel'?"
     assert why_no_symbol(str(library), "zzz") == "\n  it exports kernel"
@@ -52,8 +60,43 @@ def test_a_library_of_another_machine_is_told(library: Path, tmp_path: Path) -> 
     data = bytearray(library.read_bytes())
     data[18:20] = (183).to_bytes(2, "little")
     (tmp_path / "arm.so").write_bytes(data)
-    assert "it is built for aarch64 and this machine is" in why_not_loaded(str(tmp_path / "arm.so"), "f")
+    with pytest.raises(KernelError, match=r"cannot load .*\n  it is built for aarch64 and this machine is"):
+        load_kernel(str(tmp_path / "arm.so"), "kernel")
     assert why_not_loaded(str(library), "f") == ""
+
+
+def compiled(folder: Path, name: str, source: str, *flags: str) -> Path:
+    (folder / f"{name}.c").write_text(source)
+    library = folder / f"lib{name}.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", folder / f"{name}.c", "-o", library, *flags], check=True)
+    return library
+
+
+def test_a_library_that_another_one_is_missing_from(tmp_path: Path) -> None:
+    needed = compiled(tmp_path, "needed", "int f(void) { return 1; }\n")
+    library = compiled(tmp_path, "user", "int f(void); int g(void) { return f(); }\n", f"-L{tmp_path}", "-lneeded")
+    needed.unlink()
+    message = r"(?s)cannot load .*\n  it needs libneeded.so, which is not where the loader looks"
+    with pytest.raises(KernelError, match=message):
+        load_kernel(str(library), "g")
+
+
+def test_a_library_of_a_newer_system(library: Path, tmp_path: Path) -> None:
+    wanted = next(version for version in (b"GLIBC_2.2.5", b"GLIBC_2.17") if version in library.read_bytes())
+    (tmp_path / "newer.so").write_bytes(library.read_bytes().replace(wanted, b"GLIBC_9.99".ljust(len(wanted), b"9")))
+    with pytest.raises(
+        KernelError, match=r"\n  it was built on a newer system, with GLIBC 9\.99+; this one has glibc 2"
+    ):
+        load_kernel(str(tmp_path / "newer.so"), "kernel")
+
+
+def test_a_library_that_lacks_a_function(tmp_path: Path) -> None:
+    library = compiled(tmp_path, "lacks", "int f(void); int g(void) { return f(); }\n")
+    with pytest.raises(KernelError, match=r"undefined symbol: f\n  no library that it was linked with has it"):
+        load_kernel(str(library), "g")
+    torch = compiled(tmp_path, "torchy", "int _ZN2at3addEv(void); int g(void) { return _ZN2at3addEv(); }\n")
+    with pytest.raises(KernelError, match=r"\n  that is PyTorch's: compile it against the PyTorch"):
+        load_kernel(str(torch), "g")
 
 
 @pytest.mark.parametrize(

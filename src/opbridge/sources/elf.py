@@ -1,32 +1,35 @@
-"""Reads what a shared library exports and needs, without loading it: for messages about libraries that do not load.
-
-Only 64-bit little-endian ELF, which is every platform opbridge runs on; a damaged file gives a KernelError.
-"""
+"""Reads what a shared library exports and needs, without loading it: for messages about libraries that do not load."""
 
 from __future__ import annotations
 
 import os
 import platform
-import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.errors import KernelError, did_you_mean
+from opbridge.sources.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 
-_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 243: "riscv64", 258: "loongarch64"}
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SEGMENT = struct.Struct("<IIQQQQQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
 _LOADED_SEGMENT = 1
+_ALL_SYMBOLS = 2
 _DYNAMIC_SYMBOLS = 11
 _FUNCTION_KINDS = (2, 10)
 """STT_FUNC, and STT_GNU_IFUNC for functions chosen by the processor at load time."""
 _VISIBLE_BINDINGS = (1, 2, 10)
 """STB_GLOBAL, STB_WEAK and STB_GNU_UNIQUE."""
 _NAMES_SHOWN = 12
+_MISSING_LIBRARY = re.compile(r"(?:^|: )(\S+): cannot open shared object file: No such file")
+_NEWER_VERSION = re.compile(r"version `(\w+?)_([\d.]+)' not found")
+_UNDEFINED_SYMBOL = re.compile(r"undefined symbol: (\w+)")
+_PYTORCH_NAME = re.compile(r"_ZN\w*?(?:2at|3c10|5torch)")
+
+TAKES_BLOCK, DUAL_ABI, OLD_STRINGS = 1, 2, 4
+"""The flags of `attribute_block`; native/aot_kernel.h has them too."""
+_BLOCK_CLASSES = ("8AotExtra", "13AotKernelData", "15AotExtraDualABI", "20AotKernelDataDualABI")
+_MORE = "what is wrong in full: opbridge doctor "
+_BLOCK_FUNCTIONS = ("Init", "InferShape", "InferType")
+_OLD_STRING_FUNCTIONS = ("_ZNSs", "_ZNKSs")
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,13 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Library:
-    """The dynamic symbols of one shared library."""
+    """The symbols of one shared library."""
 
     machine: str
     symbols: tuple[Symbol, ...]
+    """Those that the loader sees."""
+    local_names: tuple[str, ...] = ()
+    """Those that only a debugger sees, unless the library was stripped."""
 
     @property
     def exported_functions(self) -> tuple[str, ...]:
@@ -53,24 +59,28 @@ class Library:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The functions that describe themselves as kernels; where none does, all that are not mangled C++."""
+        """The functions that describe themselves as kernels; where none does, all that are not mangled C++.
+
+        The functions that go with a kernel in MindSpore are none.
+        """
         names = {s.name for s in self.symbols if s.is_defined}
         functions = self.exported_functions
         described = tuple(name for name in functions if f"{name}_ob_signature" in names)
-        return described or tuple(name for name in functions if not name.startswith("_"))
+        beside = {name + suffix for name in functions for suffix in _BLOCK_FUNCTIONS}
+        return described or tuple(name for name in functions if not name.startswith("_") and name not in beside)
 
 
 def read_library(path: str | Path) -> Library:
     data = _read(path)
-    with _damage_explained(path):
+    with damage_explained(path):
         return _parse(data)
 
 
 def check_library(path: str | Path) -> None:
     """Refuses what the loader would not: it maps a file that was cut short, and the process dies of the first look."""
-    data = _read(path, _HEADER.size)
-    with _damage_explained(path):
-        header = _HEADER.unpack_from(data)
+    data = _read(path, HEADER.size)
+    with damage_explained(path):
+        header = HEADER.unpack_from(data)
         offset, size, count = header[5], header[9], header[10]
         if not count:
             raise ValueError("it is an object file, not linked with -shared")
@@ -88,35 +98,39 @@ def _read(path: str | Path, count: int = -1) -> bytes:
             data = file.read(count)
     except OSError as error:
         raise KernelError(f"cannot read {path}: {error.strerror}") from None
-    if not data:
-        raise KernelError(f"{path} is empty; expected a shared library")
-    if data[:4] != b"\x7fELF":
-        raise KernelError(f"{path} is not a shared library: expected an ELF file, it begins with {data[:8]!r}")
-    if data[4:6] != b"\x02\x01":
-        raise KernelError(f"{path} is not for a 64-bit little-endian machine, and opbridge runs on no other")
+    check_identity(path, data)
     return data
 
 
-@contextmanager
-def _damage_explained(path: str | Path) -> Iterator[None]:
-    try:
-        yield
-    except (struct.error, IndexError, OverflowError):
-        raise KernelError(f"{path} is damaged: it ends in the middle of a table; build it again") from None
-    except ValueError as error:
-        raise KernelError(f"{path} cannot be used: {error}; build it again") from None
-
-
 def _segment_end(data: bytes, at: int) -> int:
-    kind, _, offset, _, _, size, _, _ = _SEGMENT.unpack_from(data, at)
+    kind, _, offset, _, _, size, _, _ = SEGMENT.unpack_from(data, at)
     return offset + size if kind == _LOADED_SEGMENT else 0
+
+
+def attribute_block(path: str | Path, has_block_functions: bool) -> int:
+    """Which of MindSpore's attribute blocks a kernel is compiled against, as flags; 0 for a bare aot function.
+
+    That it has an <F>Init, <F>InferShape or <F>InferType proves it takes one.  The rest shows in mangled names: of the
+    block's classes, and of the two kinds of std::string there are, which are passed to it by value.
+    """
+    library = read_library(path)
+    names = [*(symbol.name for symbol in library.symbols), *library.local_names]
+    about_blocks = [name for name in names if any(known in name for known in _BLOCK_CLASSES)]
+    if not has_block_functions and not about_blocks:
+        return 0
+    old = not any("__cxx11" in name for name in about_blocks) and (
+        any(name.endswith("Ss") for name in about_blocks)
+        or any(name.startswith(_OLD_STRING_FUNCTIONS) for name in library.undefined)
+    )
+    dual = any("DualABI" in name for name in about_blocks)
+    return TAKES_BLOCK | (DUAL_ABI if dual else 0) | (OLD_STRINGS if old else 0)
 
 
 def exported_functions(path: str | Path) -> tuple[str, ...]:
     return read_library(path).exported_functions
 
 
-def why_not_loaded(path: str, symbol: str) -> str:
+def why_not_loaded(path: str, reason: str) -> str:
     """What to add to the loader's own words, after a line break; empty where they say it all."""
     try:
         library = read_library(path)
@@ -124,6 +138,20 @@ def why_not_loaded(path: str, symbol: str) -> str:
         return f"\n  {error}"
     if library.machine != platform.machine():
         return f"\n  it is built for {library.machine} and this machine is {platform.machine()}; build it here"
+    if missing := _MISSING_LIBRARY.search(reason):
+        return (
+            f"\n  it needs {missing[1]}, which is not where the loader looks; install that, or link with its folder "
+            f"as run path: -Wl,-rpath,FOLDER"
+        )
+    if newer := _NEWER_VERSION.search(reason):
+        return (
+            f"\n  it was built on a newer system, with {newer[1]} {newer[2]}; this one has glibc "
+            f"{platform.libc_ver()[1]}: build it here, or on a system as old as this one"
+        )
+    if symbol := _UNDEFINED_SYMBOL.search(reason):
+        if _PYTORCH_NAME.match(symbol[1]):
+            return f"\n  that is PyTorch's: compile it against the PyTorch that is installed here; {_MORE}{path}"
+        return f"\n  no library that it was linked with has it; {_MORE}{path}"
     return ""
 
 
@@ -141,26 +169,31 @@ def why_no_symbol(path: str, symbol: str) -> str:
 
 
 def _parse(data: bytes) -> Library:
-    header = _HEADER.unpack_from(data)
+    header = HEADER.unpack_from(data)
     machine, section_offset, section_size, section_count = header[2], header[6], header[11], header[12]
-    machine_name = _MACHINES.get(machine, f"machine {machine}")
-    if section_count and section_size != _SECTION.size:
-        raise ValueError(f"its section headers have {section_size} bytes, expected {_SECTION.size}")
-    sections = [_SECTION.unpack_from(data, section_offset + i * section_size) for i in range(section_count)]
+    if section_count and section_size != SECTION.size:
+        raise ValueError(f"its section headers have {section_size} bytes, expected {SECTION.size}")
+    sections = [SECTION.unpack_from(data, section_offset + i * section_size) for i in range(section_count)]
     symbols: list[Symbol] = []
+    local_names: list[str] = []
     for _, kind, _, _, offset, size, link, _, _, _ in sections:
-        if kind == _DYNAMIC_SYMBOLS:
+        if kind in (_DYNAMIC_SYMBOLS, _ALL_SYMBOLS):
             _, _, _, _, names_offset, names_size, *_ = sections[link]
-            symbols += _symbols(_slice(data, offset, size), _slice(data, names_offset, names_size))
-    return Library(machine_name, tuple(symbols))
+            found = _symbols(_slice(data, offset, size), _slice(data, names_offset, names_size))
+            if kind == _DYNAMIC_SYMBOLS:
+                symbols += (symbol for symbol, binding in found if binding in _VISIBLE_BINDINGS)
+            else:
+                local_names += (symbol.name for symbol, binding in found if binding not in _VISIBLE_BINDINGS)
+    return Library(machine_name(machine), tuple(symbols), tuple(local_names))
 
 
-def _symbols(table: bytes, names: bytes) -> list[Symbol]:
+def _symbols(table: bytes, names: bytes) -> list[tuple[Symbol, int]]:
+    """Every symbol with its binding."""
     result = []
-    for name, info, _, section, _, _ in _SYMBOL.iter_unpack(table):
-        if name and info >> 4 in _VISIBLE_BINDINGS:
+    for name, info, _, section, _, _ in SYMBOL.iter_unpack(table):
+        if name:
             text = names[name : names.index(b"\0", name)] if name < len(names) else b""
-            result.append(Symbol(text.decode(), info & 15 in _FUNCTION_KINDS, section != 0))
+            result.append((Symbol(text.decode(), info & 15 in _FUNCTION_KINDS, section != 0), info >> 4))
     return result
 
 

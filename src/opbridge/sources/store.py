@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -16,10 +17,18 @@ from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:
     from opbridge.cache import Cache
-    from opbridge.native.catalog import Catalog
+    from opbridge.native.catalog import Catalog, CatalogEntry
 
-LANGUAGES = {"cpu": "c++"}
+LANGUAGES = {"cpu": "c++", "cuda": "cuda", "cuda-twin": "cuda-twin"}
 """The language of a device's sources; further devices come with their toolchains."""
+
+TWIN = "cuda-twin"
+"""The device whose kernels are CUDA's, run on the CPU."""
+
+USE_TWIN = "OPBRIDGE_CUDA_TWIN"
+"""The variable that has every library run its CUDA kernels on the CPU; `0`, like nothing, has not."""
+
+_HOW_TO_TWIN = f'ob.load(..., device="{TWIN}"), or {USE_TWIN}=1 in the environment'
 
 
 class KernelStore:
@@ -30,8 +39,11 @@ class KernelStore:
         cache: Cache,
         allow_outside: bool = False,
         begun: Callable[[], BuiltLibrary] | None = None,
+        twin: bool = False,
     ) -> None:
-        """`begun` is the build of the only source, where that was started before its rules were read."""
+        """`begun` is the build of the only source, where that was started before its rules were read; with `twin`
+        tensors on the CPU go to the kernels for CUDA."""
+        self._twin = twin or os.environ.get(USE_TWIN, "0") not in ("", "0")
         self._catalog = catalog
         self._begun = begun
         self._root = root
@@ -46,37 +58,62 @@ class KernelStore:
             refs = {
                 ref.path: ref
                 for entry in self._catalog.entries
-                for ref in entry.kernels
-                if ref.device == device and ref.path is not None and (device, ref.path) not in self._libraries
+                if (ref := self._ref(entry, device)) is not None
+                and ref.path is not None
+                and (ref.device, ref.path) not in self._libraries
             }
             for ref in refs.values():
                 self._check_place(ref)
-            sources = [path for path, ref in refs.items() if not ref.is_library]
-            built = self._build([source_request(self._root, path, device) for path in sources])
-            for path, library in zip(sources, built, strict=True):
-                self._libraries[device, path] = library.path
-            for path in refs:
-                self._libraries.setdefault((device, path), self._root / path)
+            sources = [(ref.device, path) for path, ref in refs.items() if not ref.is_library]
+            built = self._build([source_request(self._root, path, language) for language, path in sources])
+            for place, library in zip(sources, built, strict=True):
+                self._libraries[place] = library.path
+            for path, ref in refs.items():
+                self._libraries.setdefault((ref.device, path), self._root / path)
             return built
 
     def kernel(self, index: int, device: str) -> Kernel:
-        """The kernel of one operator for one device."""
+        """The kernel of one operator for tensors on one device."""
         entry = self._catalog.entries[index]
-        ref = next((ref for ref in entry.kernels if ref.device == device), None)
+        ref = self._ref(entry, device)
         if ref is None:
             have = ", ".join(f"{known.device}: {known}" for known in entry.kernels)
             raise KernelError(
                 f"{entry.name} has no kernel for {device}; it has {have}\n"
                 f"  add `{device}: FILE` under its `kernels`, or move the tensors to a device it has"
+                + (f"\n  or run its CUDA kernel on the CPU: {_HOW_TO_TWIN}" if _can_twin(entry, device) else "")
             )
         if ref.path is None:
-            raise UnsupportedError(
-                f"{entry.name}: {ref} as a kernel is not available in this version; give a source file"
-            )
-        if (device, ref.path) not in self._libraries:
+            raise UnsupportedError(f"{entry.name}: {ref} is PyTorch's own operator, which has no kernel to call")
+        if (ref.device, ref.path) not in self._libraries:
             self.build(device)
         symbol = ref.symbol or entry.name.partition("::")[2]
-        return load_kernel(os.fspath(self._libraries[device, ref.path]), symbol, ref.path)
+        return _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
+
+    def devices(self, index: int) -> tuple[str, ...]:
+        """Where tensors may be that one operator has a kernel for; the CPU first, whose kernel is easiest to build."""
+        entry = self._catalog.entries[index]
+        others = (ref.device for ref in entry.kernels if ref.device not in ("cpu", TWIN))
+        return (*(("cpu",) if self._ref(entry, "cpu") else ()), *others)
+
+    def device_of(self, index: int, device: str) -> str | None:
+        """Whose kernel tensors on a device go to; None where the operator has none for them."""
+        ref = self._ref(self._catalog.entries[index], device)
+        return ref.device if ref else None
+
+    def beside(self, twin: bool) -> KernelStore:
+        """The same kernels, where tensors on the CPU go to those for CUDA, or do not."""
+        return KernelStore(self._catalog, self._root, self._cache, self._allow_outside, twin=twin)
+
+    def _ref(self, entry: CatalogEntry, device: str) -> KernelRef | None:
+        by_device = {ref.device: ref for ref in entry.kernels}
+        if device != "cpu":
+            return by_device.get(device)
+        twin = by_device.get(TWIN)
+        if self._twin and twin is None and _can_twin(entry, device):
+            twin = replace(by_device["cuda"], device=TWIN)
+        plain = by_device.get("cpu")
+        return (twin or plain) if self._twin else (plain or twin)
 
     def _build(self, requests: list[BuildRequest]) -> list[BuiltLibrary]:
         begun, self._begun = self._begun, None
@@ -98,16 +135,58 @@ class KernelStore:
             elf.check_library(path)
 
 
+def _can_twin(entry: CatalogEntry, device: str) -> bool:
+    return device == "cpu" and any(ref.device == "cuda" and ref.path and not ref.is_library for ref in entry.kernels)
+
+
+def _opener(ref: KernelRef) -> Callable[[str, str, str], Kernel]:
+    """What opens the library of a kernel, by the call that it has."""
+    if not ref.has_tvm_ffi_call:
+        return load_kernel
+    from opbridge.sources.tvm_ffi import load_function
+
+    return load_function
+
+
 def language_of(device: str) -> str:
     """What the sources of a device's kernels are compiled as."""
     if device not in LANGUAGES:
         raise UnsupportedError(
-            f"this version of opbridge compiles kernels for {', '.join(LANGUAGES)}, not yet for {device}; "
-            f"build it with your own compiler and name the library: `{device}: NAME.so:symbol`"
+            f"this version does not build for {device}\n"
+            f"  it does for {', '.join(LANGUAGES)}; build the kernel with your own compiler, and name its library: "
+            f"`{device}: NAME.so:symbol`"
         )
     return LANGUAGES[device]
 
 
-def source_request(root: Path, path: str, device: str) -> BuildRequest:
+def source_request(root: Path, path: str, device: str, portable: bool = False) -> BuildRequest:
     """How one source of a library is built."""
-    return BuildRequest((root / path,), f"{Path(path).stem}.so", language=language_of(device), root=root)
+    language = language_of(device)
+    if language == "c++" and path.endswith(".cu"):
+        raise UnsupportedError(f"{path} is CUDA, which is no kernel for the CPU; name it for `cuda`, or for `{TWIN}`")
+    return BuildRequest(
+        (root / path,),
+        f"{Path(path).stem}.so",
+        defines=defines_for(device),
+        language=language,
+        portable=portable,
+        root=root,
+    )
+
+
+def defines_for(device: str) -> tuple[tuple[str, str], ...]:
+    """A twin's kernels are checked as they run, unless the user wants them fast."""
+    if device != TWIN:
+        return ()
+    from opbridge.toolchains.cuda_twin import CHECKS
+
+    return () if os.environ.get(CHECKS) == "0" else ((CHECKS, "1"),)
+
+
+def companions(device: str) -> tuple[Path, ...]:
+    """What a library of this device's kernels needs beside it, wherever it goes."""
+    if device != TWIN:
+        return ()
+    from opbridge.toolchains.cuda_twin import runtime
+
+    return (runtime(),)

@@ -1,0 +1,62 @@
+"""Functions of tvm-ffi's libraries as kernels: `tvm_ffi:lib.so:function`.
+
+Such a function takes the arguments of the schema in their order, then the outputs that it writes to.  Its library needs
+libtvm_ffi.so, which it reports its errors through.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+from opbridge._core import Kernel, load_tvm_ffi_kernel
+from opbridge.errors import KernelError, ToolchainError, did_you_mean
+from opbridge.manifest.kernels import TVM_FFI
+from opbridge.sources.elf import read_library
+
+PREFIX = "__tvm_ffi_"
+"""Of the symbol of every function in such a library."""
+
+_RUNTIME = "libtvm_ffi.so"
+_NO_FUNCTIONS = ("_library_ctx", "_library_bin", "_metadata_", "_doc_")
+"""How the rest of a symbol begins that stands for something else."""
+_PLACES = ("lib", "lib64")
+
+
+def load_function(path: str, function: str, shown: str) -> Kernel:
+    """A function of a library, which stays loaded; messages call the library `shown`."""
+    return load_tvm_ffi_kernel(path, function, shown, os.fspath(runtime_library(Path(path).parent)))
+
+
+def runtime_library(folder: Path) -> Path:
+    """libtvm_ffi.so of the installed package, or the one that lies in the folder."""
+    package = importlib.util.find_spec("tvm_ffi")
+    homes = map(Path, package.submodule_search_locations or ()) if package else ()
+    places = [*(home / name / _RUNTIME for home in homes for name in _PLACES), folder / _RUNTIME]
+    for place in places:
+        if place.is_file():
+            return place
+    raise ToolchainError(
+        f"functions of tvm-ffi's libraries need {_RUNTIME}, which is not installed\n"
+        f"  pip install apache-tvm-ffi, or put the library's own {_RUNTIME} into {folder}"
+    )
+
+
+def functions(symbols: tuple[str, ...]) -> tuple[str, ...]:
+    """The functions among what a library exports, as tvm-ffi's hosts name them."""
+    names = (symbol.removeprefix(PREFIX) for symbol in symbols if symbol.startswith(PREFIX))
+    return tuple(name for name in names if not name.startswith(_NO_FUNCTIONS))
+
+
+def why_no_function(path: str, function: str) -> str:
+    """What a library without `function` has instead, after a line break."""
+    try:
+        exported = read_library(path).exported_functions
+    except KernelError as error:
+        return f"\n  {error}"
+    if found := functions(exported):
+        return f"\n  it has {', '.join(found)}; {did_you_mean(function, found)}".rstrip("; ")
+    if function in exported:
+        return f"\n  it has {function} with another call, perhaps that of abi.h; name that without {TVM_FFI}"
+    return f"\n  it has no function of tvm-ffi's call; those are exported as {PREFIX}NAME"
