@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import lltm
 import peers
 import processes
 from table import Floor
@@ -46,6 +47,7 @@ def _calls() -> Iterator[tuple[str, str, Contestant]]:
         "NumPy's own `np.negative(x, out=out)`",
         burst("f(x, out=out)", f=np.negative, x=x, out=x.copy()),
     )
+    yield "LLTM cell", "its three matrix products, by PyTorch on one thread", lltm.products()
     if not peers.missing("torch"):
         import torch
 

@@ -31,6 +31,17 @@ NOTES: dict[tuple[str, str], str] = {
     ("PyTorch call, 4 floats, forward with grad: `op.torch(x)`", "torch.relu"): _TORCH_OPS,
     ("PyTorch call, 4 floats, forward with grad: `op(x)`", "C++ autograd::Function"): _RELU,
     ("PyTorch call, 4 floats, forward with grad: `op.torch(x)`", "C++ autograd::Function"): _TORCH_OPS,
+    ("CUDA twin, 512³ matrix product with `__shared__` tiles, 2 threads", "one block at a time"): (
+        "two cores can halve it at most; alone on the machine they do"
+    ),
+    ("LLTM cell on kernel.h, batch 16, state 128, forward and backward", "C++ over ATen, autograd.Function"): (
+        "both spend 20 µs in the autograd engine; three matrix products are 40 µs of the kernel's 55, near what the "
+        "core can multiply"
+    ),
+    ("an extension with Python bindings, edited", "torch.utils.cpp_extension.load"): (
+        "g++ compiles pybind11's own functions anew for every source, which is half of its time; in processor time the "
+        "ratio is 1/2.6"
+    ),
     ("the same, memory", ""): (
         "PyTorch's dispatcher takes 10 MB for 1,000 operators with one kernel each, 15 MB with those for autograd, "
         "vmap and fake tensors"

@@ -47,6 +47,78 @@ def cold_build(quick: bool) -> list[Row]:
     return rows
 
 
+def mindspore_build(quick: bool) -> list[Row]:
+    """Theirs takes half a minute, so one has to do, and a quick run goes without."""
+    if quick:
+        return []
+
+    def opbridge() -> float:
+        with _empty_cache() as cache:
+            return float(_work("cold_mindspore_opbridge", cache, cache))
+
+    times = race({"ours": _median_of(3, opbridge), "theirs": _cold_peer("cold_mindspore_builder")}, rounds=1)
+    what, peer = "`ob.inline` to the first result in MindSpore", "ops.CustomOpBuilder"
+    return [Row.relative(what, times["ours"], peer, times["theirs"], "1/30")]
+
+
+def aten_build(quick: bool) -> list[Row]:
+    """Theirs takes a minute and a half, so one has to do, and a quick run goes without."""
+    if quick or peers.missing("torch"):
+        return []
+    with _scratch() as folder, _scratch() as cache:
+        ours = _work("aten_opbridge", folder, cache)
+    with _scratch() as folder:
+        theirs = _work("aten_torch", folder)
+    peer, what = "torch.utils.cpp_extension.load", "build a kernel that includes torch/extension.h"
+    return [
+        Row.relative(f"{what}, from nothing", ours[:1], peer, theirs[:1], "1.1"),
+        Row.relative(f"{what}, edited", ours[1:], peer, theirs[1:], "1/3"),
+        Row.relative(f"{what}, edited", ours[1:], "its first build", ours[:1], "1/3"),
+    ]
+
+
+def extension_build(quick: bool) -> list[Row]:
+    """Theirs takes a minute, so one has to do, and a quick run goes without."""
+    if quick or peers.missing("torch"):
+        return []
+    with _scratch() as folder, _scratch() as cache:
+        ours = _work("extension_opbridge", folder, cache)
+        unchanged = [float(_work("extension_unchanged", folder, cache)) for _ in range(5)]
+    with _scratch() as folder:
+        theirs = _work("extension_torch", folder)
+    peer, what = "torch.utils.cpp_extension.load", "an extension with Python bindings"
+    return [
+        Row.relative(f"{what}, from nothing", ours[:1], peer, theirs[:1], None),
+        Row.relative(f"{what}, edited", ours[1:], peer, theirs[1:], "1/3"),
+        Row.absolute(f"{what}, unchanged, to its module", Spread.of(unchanged), "0.02"),
+    ]
+
+
+def aten_large(quick: bool) -> list[Row]:
+    """A process for each, since OpenMP's threads in one take time from MindSpore's in the same."""
+    contestants = {
+        "PyTorch": "large_torch",
+        "NumPy": "large_numpy",
+        "MindSpore": "large_mindspore",
+        "MindSpore, a graph": "large_mindspore_graph",
+        "mindspore.ops.ReLU": "large_mindspore_relu",
+    }
+
+    def contestant(task: str) -> Contestant:
+        return lambda: float(_work(task, Path()))
+
+    times = race({name: contestant(task) for name, task in contestants.items()}, rounds=1 if quick else 7)
+    what, own, floor = '`ob.aten("leaky_relu")` over 1M floats', "torch.nn.functional.leaky_relu", "mindspore.ops.ReLU"
+    return [
+        *(
+            Row.relative(f"{what}: {name}", times[name], own, times["PyTorch"], "1.05")
+            for name in ("NumPy", "MindSpore", "MindSpore, a graph")
+        ),
+        # What a call of MindSpore's own takes here is what none of its operators gets below.
+        Row.relative(f"{what}: MindSpore", times["MindSpore"], floor, times[floor], None),
+    ]
+
+
 def edit_loop(quick: bool) -> list[Row]:
     _prebuilt_adapter()
     seconds: list[float] = []

@@ -11,10 +11,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import aten
 import calls
+import cuda_twin
+import fleet
 import floors
+import jax_calls
+import lltm
 import machine
+import mindspore_calls
 import processes
+import sharding
 from notes import NOTES
 from table import Row, floors_table, results_table
 
@@ -22,15 +29,28 @@ Benchmark = Callable[[bool], list[Row]]
 
 BENCHMARKS: dict[str, Benchmark] = {
     "cold-build": processes.cold_build,
+    "aten-build": processes.aten_build,
+    "extension-build": processes.extension_build,
     "edit": processes.edit_loop,
     "cached-load": processes.cached_load,
     "torch-call": calls.torch_call,
     "torch-grad": calls.torch_grad,
     "torch-backward": calls.torch_backward,
+    "dtensor-call": sharding.dtensor_call,
     "numpy-call": calls.numpy_call,
     "bandwidth": calls.bandwidth,
+    "mindspore-build": processes.mindspore_build,
+    "mindspore-call": mindspore_calls.small_calls,
+    "jax-call": jax_calls.small_calls,
+    "jax-large": jax_calls.large_calls,
+    "aten-call": aten.small_calls,
+    "aten-large": processes.aten_large,
+    "aten-load": aten.loading,
+    "cuda-twin": cuda_twin.kernels,
+    "lltm": lltm.cell,
     "library": processes.many_operators,
     "import": processes.importing,
+    "fleet": fleet.starting,
 }
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 KERNELS = Path(__file__).resolve().parent / "kernels"
 _SCHEMA = "opbridge_bench::leaky_relu(Tensor x, float slope=0.01) -> Tensor"
 _EDITS = 5
+_LARGE = 2**20
 
 
 def prebuild_adapter(_: Path) -> float:
@@ -63,6 +65,84 @@ def cold_torch(folder: Path) -> float:
     return time.perf_counter() - start
 
 
+def cold_mindspore_opbridge(_: Path) -> float:
+    import mindspore
+
+    x, source = mindspore.ops.ones(4), (KERNELS / "leaky_relu.cpp").read_text()
+    x.asnumpy()
+    start = time.perf_counter()
+    import opbridge as ob
+
+    ob.inline(source, schema=_SCHEMA, out="x")(x).asnumpy()
+    return time.perf_counter() - start
+
+
+def cold_mindspore_builder(folder: Path) -> float:
+    import mindspore
+
+    os.chdir(folder)
+    x = mindspore.ops.ones(4)
+    x.asnumpy()
+    start = time.perf_counter()
+    builder = mindspore.ops.CustomOpBuilder("leaky_relu_ms", str(KERNELS / "leaky_relu_mindspore.cpp"), backend="CPU")
+    builder.load().leaky_relu(x, 0.01).asnumpy()
+    return time.perf_counter() - start
+
+
+def aten_opbridge(folder: Path) -> tuple[float, float]:
+    from opbridge.toolchains import BuildRequest, build
+
+    source = folder / "leaky_relu_aten.cpp"
+    return _first_and_edited(source, lambda: build(BuildRequest((source,), "leaky_relu.so")))
+
+
+def aten_torch(folder: Path) -> tuple[float, float]:
+    from torch.utils.cpp_extension import load
+
+    source = folder / "leaky_relu_aten.cpp"
+    return _first_and_edited(
+        source, lambda: load("leaky_relu", [str(source)], build_directory=str(folder), is_python_module=False)
+    )
+
+
+def extension_opbridge(folder: Path) -> tuple[float, float]:
+    import torch  # noqa: F401, for both import it first
+
+    import opbridge as ob
+
+    source = folder / "bindings.cpp"
+    return _first_and_edited(source, lambda: ob.extension("bindings", sources=[source]))
+
+
+def extension_torch(folder: Path) -> tuple[float, float]:
+    from torch.utils.cpp_extension import load
+
+    source = folder / "bindings.cpp"
+    return _first_and_edited(source, lambda: load("bindings", [str(source)], build_directory=str(folder)))
+
+
+def extension_unchanged(folder: Path) -> float:
+    """From PyTorch imported to the module imported, in a new process."""
+    import torch  # noqa: F401
+
+    start = time.perf_counter()
+    import opbridge as ob
+
+    ob.extension("bindings", sources=[folder / "bindings.cpp"])
+    return time.perf_counter() - start
+
+
+def _first_and_edited(source: Path, build: Callable[[], object]) -> tuple[float, float]:
+    text = (KERNELS / source.name).read_text()
+    seconds = []
+    for slope in ("0.01", "0.02"):
+        source.write_text(text.replace("0.01", slope))
+        start = time.perf_counter()
+        build()
+        seconds.append(time.perf_counter() - start)
+    return seconds[0], seconds[1]
+
+
 def edits(folder: Path) -> list[float]:
     """Seconds from a saved edit to the first result of the new kernel, edit by edit."""
     import torch
@@ -110,12 +190,75 @@ def library(folder: Path) -> tuple[float, float]:
     return time.perf_counter() - start, _resident_bytes() - before
 
 
+def large_torch(_: Path) -> float:
+    import torch
+
+    return _median_call(torch.nn.functional.leaky_relu, torch.linspace(-1, 1, _LARGE))
+
+
+def large_numpy(_: Path) -> float:
+    import numpy as np
+
+    import opbridge as ob
+
+    return _median_call(ob.aten("leaky_relu").numpy, np.linspace(-1, 1, _LARGE, dtype=np.float32))
+
+
+def large_mindspore(_: Path) -> float:
+    import opbridge as ob
+
+    return _median_mindspore_call(ob.aten("leaky_relu").mindspore)
+
+
+def large_mindspore_graph(_: Path) -> float:
+    import mindspore
+
+    import opbridge as ob
+
+    operator = ob.aten("leaky_relu").mindspore
+
+    def network(x):  # type: ignore[no-untyped-def]
+        return operator(x)
+
+    return _median_mindspore_call(mindspore.jit(network))
+
+
+def large_mindspore_relu(_: Path) -> float:
+    import mindspore
+
+    return _median_mindspore_call(mindspore.ops.ReLU())
+
+
+def _median_mindspore_call(function: Callable[[Any], Any]) -> float:
+    import mindspore
+    import numpy as np
+
+    x = mindspore.Tensor(np.linspace(-1, 1, _LARGE, dtype=np.float32))
+    # Asking for the memory waits for MindSpore's threads.
+    return _median_call(lambda x: function(x).data_ptr(), x)
+
+
+def _median_call(function: Callable[[Any], Any], x: Any) -> float:
+    times = []
+    for _ in range(300):
+        start = time.perf_counter()
+        function(x)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[100:])
+
+
 def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 _TASKS: dict[str, Callable[[Path], Any]] = {
-    task.__name__: task for task in (prebuild_adapter, cold_opbridge, cold_tvm, cold_torch, edits, cached_load, library)
+    task.__name__: task
+    for task in (
+        *(prebuild_adapter, cold_opbridge, cold_tvm, cold_torch, cold_mindspore_opbridge, cold_mindspore_builder),
+        *(aten_opbridge, aten_torch, edits, cached_load, library),
+        *(extension_opbridge, extension_torch, extension_unchanged),
+        *(large_torch, large_numpy, large_mindspore, large_mindspore_graph, large_mindspore_relu),
+    )
 }
 
 if __name__ == "__main__":
