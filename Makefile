@@ -1,20 +1,24 @@
-# make demo | test | lint | bench | torch-versions; each sets up .venv first.
+# make demo | test | fuzz | lint | bench | conformance | torch-versions; each sets up .venv first.  newest-jax sets up its own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+NEWEST := build/newest-jax
 # An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
 READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test lint format bench torch-versions clean
+.PHONY: help setup demo test fuzz lint format bench conformance torch-versions newest-jax clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
 	@echo "make test            the whole test suite"
+	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before"
 	@echo "make lint            ruff, mypy, clang-format"
 	@echo "make bench           speed against the peers, as one table"
+	@echo "make conformance     every operator of PyTorch's test samples in MindSpore and NumPy; stops and goes on"
 	@echo "make torch-versions  compile the PyTorch adapter against every supported version's headers"
+	@echo "make newest-jax      the tests of JAX with its newest version and NumPy 2, in an environment of its own"
 
 setup: $(READY)
 
@@ -30,6 +34,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+fuzz: setup
+	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile="new examples" \
+	  $$(grep -rl --include="test_*.py" "^@given" tests)
 
 lint: setup
 	$(BIN)/ruff check .
@@ -47,8 +55,20 @@ bench: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
 	@$(BIN)/python benchmarks/run.py
 
+conformance: setup
+	@$(BIN)/python conformance/run.py --write
+
 torch-versions: setup
 	@$(BIN)/python tools/torch_versions.py
+
+# In the environment of the others, MindSpore wants NumPy 1, and JAX 0.7 and later want NumPy 2.
+newest-jax:
+	@$(PYTHON) tools/check_machine.py
+	test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade "numpy>=2" --group newest-jax
+	$(NEWEST)/bin/python -m pip install --quiet --config-settings build-dir=$(NEWEST)/cmake --editable .
+	$(NEWEST)/bin/python -m pytest tests/frameworks/test_jax*.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

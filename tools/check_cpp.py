@@ -10,12 +10,16 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import jaxlib
 import numpy
 import torch
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "opbridge"
 TORCH = Path(torch.__file__).parent / "include"
+JAX = Path(jaxlib.__file__).parent / "include"
+CUDA = tuple(sorted((SOURCE / "include" / "opbridge").glob("cuda*.h")))
+"""For sources that are compiled as CUDA."""
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-error=unknown-pragmas")
 OURS = (f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'native'}")
 PYTHON = f"-isystem{sysconfig.get_path('include')}"
@@ -24,13 +28,49 @@ PYTHON = f"-isystem{sysconfig.get_path('include')}"
 def commands() -> dict[str, list[str]]:
     compiler = [*shlex.split(os.environ.get("CXX", "g++")), "-fsyntax-only", *WARNINGS, *OURS, PYTHON]
     core = sorted((SOURCE / "native" / "core").glob("*.cpp"))
-    headers = sorted((SOURCE / "include" / "opbridge").glob("*.h"))
+    headers = [path for path in sorted((SOURCE / "include" / "opbridge").glob("*.h")) if path not in CUDA]
     torch_headers = [f"-isystem{TORCH}", f"-isystem{TORCH / 'torch' / 'csrc' / 'api' / 'include'}"]
-    adapter = SOURCE / "native" / "torch" / "module.cpp"
+    adapter = sorted((SOURCE / "native" / "torch").glob("*.cpp"))
     found = {str(path): [*compiler, "-std=c++17", f"-isystem{numpy.get_include()}", str(path)] for path in core}
+    found[str(SOURCE / "native" / "core" / "mindspore_entry.cpp")].append("-D_GLIBCXX_USE_CXX11_ABI=0")
     found |= {str(path): [*compiler, "-std=c++17", "-xc++", "-include", str(path), os.devnull] for path in headers}
-    found[str(adapter)] = [*compiler, "-std=c++20", *torch_headers, str(adapter)]
+    found |= {str(path): [*compiler, "-std=c++20", *torch_headers, str(path)] for path in adapter}
+    standalone = sorted((SOURCE / "native" / "standalone").glob("*.h"))
+    found |= {str(path): [*compiler, "-std=c++17", "-xc++", "-include", str(path), os.devnull] for path in standalone}
+    handler = SOURCE / "native" / "jax" / "handler.cpp"
+    found[str(handler)] = [*compiler, "-std=c++20", f"-isystem{JAX}", str(handler)]
+    alone = ["-std=c++20", *torch_headers, "-xc++", os.devnull, "-include"]
+    found |= {str(path): [*compiler, *alone, str(path)] for path in sorted((SOURCE / "include" / "compat").glob("*.h"))}
+    found |= twin(compiler)
+    found |= ascend_twin(compiler)
     return found
+
+
+def twin(compiler: list[str]) -> dict[str, list[str]]:
+    folder = SOURCE / "twins" / "cuda"
+    flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}"]
+    found = {str(path): [*flags, str(path)] for path in sorted((folder / "runtime").glob("*.cpp"))}
+    headers = sorted((folder / "include").rglob("*.h"))
+    found |= {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
+    prelude = ["-include", "cuda_runtime.h"]
+    of_torch = folder / "torch"
+    torch_flags = ["-std=c++20", f"-isystem{TORCH}", f"-isystem{TORCH / 'torch' / 'csrc' / 'api' / 'include'}"]
+    torch_flags += ["-DOPBRIDGE_TWIN_CHECKS=1", f"-I{of_torch}", "-include", "opbridge_twin/torch.h", *prelude]
+    # Together, because each alone would compile all of PyTorch's first.
+    for header in sorted((of_torch / "c10").rglob("*.h")) + sorted((of_torch / "ATen" / "cuda").iterdir()):
+        torch_flags += ["-include", str(header)]
+    # The folder of native comes last, for its torch/ would be taken for PyTorch's.
+    plain = [flag for flag in flags if flag not in OURS]
+    found[str(of_torch)] = [*plain, *torch_flags, *(f"-idirafter{flag[2:]}" for flag in OURS), "-xc++", os.devnull]
+    return found | {str(path): [*flags, *prelude, "-xc++", "-include", str(path), os.devnull] for path in CUDA}
+
+
+def ascend_twin(compiler: list[str]) -> dict[str, list[str]]:
+    folder = SOURCE / "twins" / "ascend"
+    flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}"]
+    found = {str(path): [*flags, str(path)] for path in sorted((folder / "runtime").glob("*.cpp"))}
+    headers = sorted((folder / "include").rglob("*.h"))
+    return found | {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
 
 
 def main() -> int:

@@ -13,15 +13,35 @@ from opbridge._version import __version__
 from opbridge.errors import OpbridgeError
 
 if TYPE_CHECKING:
-    from opbridge.loading import aot, inline, load
+    from opbridge.extensions import extension
+    from opbridge.functions import autograd, module
+    from opbridge.loading import aot, aten, inline, load, tvm_ffi
     from opbridge.op import Op, OpLibrary
 
-__all__ = ["Op", "OpLibrary", "OpbridgeError", "__version__", "aot", "inline", "load"]
+__all__ = [
+    "Op",
+    "OpLibrary",
+    "OpbridgeError",
+    "__version__",
+    "aot",
+    "aten",
+    "autograd",
+    "extension",
+    "inline",
+    "load",
+    "module",
+    "tvm_ffi",
+]
 
 _HOMES = {
     "load": "opbridge.loading",
     "inline": "opbridge.loading",
     "aot": "opbridge.loading",
+    "aten": "opbridge.loading",
+    "tvm_ffi": "opbridge.loading",
+    "extension": "opbridge.extensions",
+    "autograd": "opbridge.functions",
+    "module": "opbridge.functions",
     "Op": "opbridge.op",
     "OpLibrary": "opbridge.op",
 }

@@ -1,4 +1,4 @@
-"""What the cache asks of a disk, each piece safe against a process that dies at any moment."""
+"""What the cache and its users ask of a disk, each piece safe against a process that dies at any moment."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from opbridge.errors import CacheError
+from opbridge.errors import CacheError, InputError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _ELSEWHERE = "name another folder: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
 
@@ -53,7 +53,7 @@ def full_disk_explained(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise full_disk(root, error.strerror) from error
         raise
 
@@ -66,26 +66,11 @@ def full_disk(root: Path, reason: str | None) -> CacheError:
 
 
 @contextmanager
-def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Holds the lock of a file that exists only while somebody holds or awaits it.
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Holds the lock of a file that exists only while somebody holds it, or gives False where somebody else does.
 
     The kernel releases it when the process dies, however it dies.
     """
-    while True:
-        descriptor = _open(path)
-        if not _lock(descriptor, path):
-            on_wait()
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if _still_at(path, descriptor):
-            break
-        os.close(descriptor)
-    with _releasing(path, descriptor):
-        yield
-
-
-@contextmanager
-def locked_if_free(path: Path) -> Iterator[bool]:
-    """As `locked`, but gives False at once where somebody else holds it."""
     descriptor = _open(path)
     if _lock(descriptor, path) and _still_at(path, descriptor):
         with _releasing(path, descriptor):
@@ -93,6 +78,14 @@ def locked_if_free(path: Path) -> Iterator[bool]:
     else:
         os.close(descriptor)
         yield False
+
+
+def wait_until_free(path: Path) -> None:
+    """Until whoever holds the lock is done.  All go on at once; queueing for the lock, they would take turns."""
+    with suppress(FileNotFoundError):
+        descriptor = os.open(path, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        _unlock(descriptor)
 
 
 def _open(path: Path) -> int:
@@ -126,9 +119,13 @@ def _releasing(path: Path, descriptor: int) -> Iterator[None]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(path)
-        # A child forked meanwhile shares the lock through its copy of the descriptor, so closing ours is not enough.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+        _unlock(descriptor)
+
+
+def _unlock(descriptor: int) -> None:
+    # A child forked meanwhile shares the lock through its copy of the descriptor, so closing ours is not enough.
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 def remove(path: Path) -> None:
@@ -139,6 +136,23 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def copy_atomically(source: Path, target: Path) -> None:
+    """Puts a copy at `target` in one step: a program that has the old file open or loaded keeps it."""
+    import shutil
+
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, unfinished)
+        unfinished.chmod(0o755)
+        unfinished.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 def folders_in(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""`ob.load`, `ob.inline` and `ob.aot`: from a user's files to operators."""
+"""`ob.load`, `ob.inline`, `ob.aot` and `ob.aten`: from a user's files to operators."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from opbridge.cache import Cache, KeyBuilder
-from opbridge.errors import CallError, ManifestError, SchemaError
-from opbridge.frameworks.runtime import LibraryRuntime
-from opbridge.manifest.kernels import DEVICES, is_library
+from opbridge.errors import CallError, ManifestError, SchemaError, ToolchainError
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.frameworks.runtime import LibraryRuntime, Reopen
+from opbridge.manifest.kernels import DEVICES, TVM_FFI, is_library
 from opbridge.native.catalog import Catalog, code_stamp
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
-from opbridge.sources.store import source_request
+from opbridge.sources.store import TWIN, source_request
 from opbridge.toolchains import BuiltLibrary, begin
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def load(
     """The operators of an ops.yaml as an OpLibrary, or one kernel file with its schema as an Op.
 
     Builds what changed and takes the rest from the cache.  A kernel file may carry its symbol: "lib.so:symbol".
+    `device` is what a kernel file is for; with "cuda-twin" a library's CUDA kernels run on the CPU.
     """
     rules = _rules(out, derivatives, backward, batch, shard, flops, samples)
     text = _path_text("load", path, "ops.yaml")
@@ -52,7 +54,12 @@ def load(
         if schema is not None or rules:
             given = ", ".join(["schema"] * (schema is not None) + list(rules))
             raise CallError(f"load('{text}'): {given} stands in the manifest, not in the call")
-        return _load_manifest(Path(_absolute(text)), allow_outside)
+        if device not in ("cpu", TWIN):
+            raise CallError(
+                f"load('{text}', device={device!r}): a manifest says itself which kernels are for {device}; "
+                f'device="{TWIN}" runs those for cuda on the CPU'
+            )
+        return _load_manifest(Path(_absolute(text)), allow_outside, device == TWIN)
     if os.path.isdir(text):
         raise CallError(f"load('{text}'): this is a folder; name the file in it: '{os.path.join(text, 'ops.yaml')}'")
     if schema is None:
@@ -61,6 +68,11 @@ def load(
             f'schema="mylib::{Path(text).stem}(Tensor x) -> Tensor", out="x"; a manifest ends in .yaml'
         )
     return _load_file(_absolute(text), schema, device, tuple(rules.items()))
+
+
+def load_package(manifest: Path, reopen: Reopen) -> OpLibrary:
+    """What an installed package holds; `reopen` says how a pickle finds it again, wherever the package lies then."""
+    return _load_manifest(manifest, allow_outside=False, twin=False, reopen=reopen)
 
 
 def inline(
@@ -89,6 +101,28 @@ def aot(library: str | os.PathLike[str], *, schema: str, **rules: Any) -> Op:
     return cast(Op, load(text, schema=schema, **rules))
 
 
+def tvm_ffi(library: str | os.PathLike[str], *, schema: str, **rules: Any) -> Op:
+    """An operator from a function of tvm-ffi's call, which gets its outputs last: "add_one.so:add_one"."""
+    text = _path_text("tvm_ffi", library, "add_one.so:add_one")
+    if not is_library(text.partition(":")[0]):
+        raise CallError(f"tvm_ffi('{text}'): expected a library and its function, such as 'add_one.so:add_one'")
+    return cast(Op, load(TVM_FFI + text, schema=schema, **rules))
+
+
+def aten(name: str) -> Op:
+    """An operator that PyTorch has, by name: "leaky_relu", "add.Tensor", or "torchvision::nms" where that is loaded."""
+    if not isinstance(name, str) or not name:
+        raise CallError(f"aten() expects the name of an operator such as 'leaky_relu', got {_described(name)}")
+    framework = FRAMEWORKS["torch"]
+    if not installed(framework):
+        raise ToolchainError(
+            f"aten('{name}') is PyTorch's, which is not installed; install it with `{framework.install}`"
+        )
+    from opbridge.frameworks.aten import open_operator
+
+    return open_operator(name)
+
+
 def _path_text(function: str, path: object, example: str) -> str:
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
@@ -97,8 +131,9 @@ def _path_text(function: str, path: object, example: str) -> str:
 
 
 def _absolute(text: str) -> str:
+    call = TVM_FFI if text.startswith(TVM_FFI) else ""
     try:
-        return os.path.abspath(text)
+        return call + os.path.abspath(text.removeprefix(call))
     except FileNotFoundError:
         raise CallError(f"'{text}' starts at the current folder, which was deleted; give an absolute path") from None
 
@@ -130,7 +165,7 @@ def _rules(
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _load_manifest(path: Path, allow_outside: bool) -> OpLibrary:
+def _load_manifest(path: Path, allow_outside: bool, twin: bool, reopen: Reopen | None = None) -> OpLibrary:
     cache = Cache()
 
     def manifest() -> Manifest:
@@ -155,10 +190,10 @@ def _load_manifest(path: Path, allow_outside: bool) -> OpLibrary:
     stored = cache.fetch_value(key.key(), compile_catalog)
     with _collector_paused():
         catalog = Catalog.from_bytes(stored)
-    kernels = KernelStore(catalog, path.parent, cache, allow_outside)
+    kernels = KernelStore(catalog, path.parent, cache, allow_outside, twin=twin)
     kernels.build("cpu")
     with _collector_paused():
-        reopen = (_load_manifest, (path, allow_outside))
+        reopen = reopen or (_load_manifest, (path, allow_outside, twin))
         return LibraryRuntime(catalog, kernels, lambda: manifest().ops, reopen).library()
 
 
@@ -175,14 +210,17 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _load_file(path: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
-    folder, name = os.path.split(path)
-    return _load_one(Path(folder), name, schema, device, rules, Cache(), (_load_file, (path, schema, device, rules)))
+    call = TVM_FFI if path.startswith(TVM_FFI) else ""
+    folder, name = os.path.split(path.removeprefix(call))
+    reopen = (_load_file, (path, schema, device, rules))
+    return _load_one(Path(folder), call + name, schema, device, rules, Cache(), reopen)
 
 
 def _load_text(source: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
     cache = Cache()
     symbol = _parsed(schema).name
-    path = cache.keep(f"{symbol[:_LONGEST_NAME]}.cpp", source)
+    suffix = ".cu" if device in ("cuda", TWIN) else ".cpp"
+    path = cache.keep(f"{symbol[:_LONGEST_NAME]}{suffix}", source)
     reopen = (_load_text, (source, schema, device, rules))
     return _load_one(path.parent, f"{path.name}:{symbol}", schema, device, rules, cache, reopen)
 
@@ -217,14 +255,13 @@ def _load_one(
     catalog = Catalog.of(parsed.namespace or "", [spec])
     # A file that the user named may lie where it likes, at the end of a link too.
     kernels = KernelStore(catalog, root, cache, allow_outside=True, begun=begun)
-    if device == "cpu":
-        kernels.build("cpu")
+    kernels.build("cpu")
     return LibraryRuntime(catalog, kernels, lambda: (spec,), reopen).op(0)
 
 
 def _begun(root: Path, kernel: str, device: str, cache: Cache) -> Callable[[], BuiltLibrary] | None:
     """The compiler goes first: it takes longest, and reading schema and rules takes place beside it."""
     path = kernel.rpartition(":")[0] or kernel
-    if device != "cpu" or is_library(path) or not os.path.isfile(root / path):
+    if device not in ("cpu", TWIN) or is_library(path) or not os.path.isfile(root / path):
         return None
     return begin(source_request(root, path, device), cache)

@@ -63,16 +63,7 @@ class Op:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """For help(), notebooks and editors."""
-        import inspect
-
-        parameters = []
-        for argument in self.schema.arguments:
-            kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-            default = inspect.Parameter.empty if argument.default is None else argument.default.value
-            parameters.append(inspect.Parameter(argument.name, kind, default=default, annotation=str(argument.type)))
-        returns = ", ".join(str(output.type) for output in self.schema.returns)
-        return inspect.Signature(parameters, return_annotation=returns or None)
+        return signature_of(self.schema)
 
     @property
     def torch(self) -> Any:
@@ -90,6 +81,7 @@ class Op:
 
     @property
     def jax(self) -> Any:
+        """A function that `jax.jit`, `jax.grad`, `jax.vmap` and the others take like any other."""
         return self._runtime.view(self._index, "jax")
 
     def __repr__(self) -> str:
@@ -104,6 +96,19 @@ class Op:
 
     def __reduce__(self) -> tuple[Callable[..., Op], tuple[object, ...]]:
         return self._runtime.reopen(self._index)
+
+
+def signature_of(schema: Schema) -> inspect.Signature:
+    """For help(), notebooks and editors."""
+    import inspect
+
+    parameters = []
+    for argument in schema.arguments:
+        kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        default = inspect.Parameter.empty if argument.default is None else argument.default.value
+        parameters.append(inspect.Parameter(argument.name, kind, default=default, annotation=str(argument.type)))
+    returns = ", ".join(str(output.type) for output in schema.returns)
+    return inspect.Signature(parameters, return_annotation=returns or None)
 
 
 class OpLibrary:

@@ -16,6 +16,8 @@ from opbridge.manifest import KernelRef
         ("f.cpp", KernelRef("cpu", path="f.cpp", symbol="f")),
         ("src/f.cpp:g", KernelRef("cpu", path="src/f.cpp", symbol="g")),
         ("lib.so:CustomAdd", KernelRef("cpu", path="lib.so", symbol="CustomAdd")),
+        ("tvm_ffi:lib.so:add_one", KernelRef("cpu", path="lib.so", symbol="add_one", has_tvm_ffi_call=True)),
+        ("tvm_ffi:lib.so", KernelRef("cpu", path="lib.so", symbol="f", has_tvm_ffi_call=True)),
         ("aten::leaky_relu", KernelRef("cpu", operator="aten::leaky_relu")),
         ("aten::add.Scalar", KernelRef("cpu", operator="aten::add.Scalar")),
     ],
@@ -35,7 +37,7 @@ def test_forms(text: str, expected: KernelRef) -> None:
         ("cpu", "f.cpp:", "not the name of a function"),
         ("cpu", "f.cpp:2x", "'2x' is not the name of a function"),
         ("cpu", ":f", "not the name of a source"),
-        ("cpu", "tvm_ffi:lib.so:func", "not available in this version"),
+        ("cpu", "tvm_ffi:lib.cpp:func", "not a library of tvm-ffi; expected tvm_ffi:lib.so:function"),
     ],
 )
 def test_refusals(device: str, text: str, words: str) -> None:

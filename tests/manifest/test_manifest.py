@@ -23,7 +23,7 @@ namespace: mylib
 ops:
   - func: scaled_add(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor
     out: x                                   # like x
-    kernels: {cpu: scaled_add.cpp, cuda: scaled_add.cu:launch, npu: aten::add}
+    kernels: {cpu: scaled_add.cpp, cuda: scaled_add.cu:launch, npu: add.so:npu}
     derivatives: {x: grad, y: grad * alpha}
     batch: elementwise
     shard: "i, i -> i"
@@ -55,7 +55,7 @@ def test_reads_the_design_example() -> None:
     assert scaled_add.kernels == (
         KernelRef("cpu", path="scaled_add.cpp", symbol="scaled_add"),
         KernelRef("cuda", path="scaled_add.cu", symbol="launch"),
-        KernelRef("npu", operator="aten::add"),
+        KernelRef("npu", path="add.so", symbol="npu"),
     )
     assert scaled_add.kernel("cpu") == scaled_add.kernels[0]
     assert scaled_add.kernel("cuda-twin") is None
@@ -85,7 +85,7 @@ def test_code_builds_the_same_operator() -> None:
     built = OpSpec.create(
         "mylib::scaled_add(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor",
         out="x",
-        kernels={"cpu": "scaled_add.cpp", "cuda": "scaled_add.cu:launch", "npu": "aten::add"},
+        kernels={"cpu": "scaled_add.cpp", "cuda": "scaled_add.cu:launch", "npu": "add.so:npu"},
         derivatives={"x": "grad", "y": "grad * alpha"},
         batch="elementwise",
         shard="i, i -> i",

@@ -35,7 +35,12 @@ COMMANDS = {
     "demo": Command("a C++ kernel becomes an operator of every framework here", "opbridge demo"),
     "new": Command("start a library of operators that builds and passes its tests", "opbridge new scaled_add"),
     "build": Command("build the kernels of a manifest", "opbridge build ops.yaml -o lib"),
+    "check": Command("hold operators against references, gradients and sanitizers", "opbridge check ops.yaml"),
     "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),
+    "aten": Command("look up an operator of PyTorch, and how to call it from here", "opbridge aten leaky_relu"),
+    "scan": Command("what MindSpore lacks of a PyTorch model, written as a package", "opbridge scan train.py"),
+    "codegen": Command("sources of a backend from its declarations", "opbridge codegen ops.yaml -o backend"),
+    "wheel": Command("make a package that others install without a compiler", "opbridge wheel ops.yaml -o dist"),
     "doctor": Command("say what is here, what is missing and how to mend it", "opbridge doctor"),
     "cache": Command("show, trim or empty the cache of builds", "opbridge cache ls"),
 }
@@ -103,7 +108,8 @@ def _run(name: str, arguments: list[str], verbose: bool) -> int:
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and where an error comes from")
     module.add_arguments(parser)
-    options = parser.parse_args(arguments)
+    # Intermixed: what follows `--` belongs to the last positional, wherever the options stand.
+    options = parser.parse_intermixed_args(arguments)
     if verbose or options.verbose:
         logging.basicConfig(format="%(message)s")
         logging.getLogger("opbridge").setLevel(logging.DEBUG)

@@ -9,14 +9,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from opbridge.cli.files import copy_atomically
+from opbridge.cache import Cache
 from opbridge.cli.terminal import green
-from opbridge.errors import InputError
+from opbridge.errors import InputError, OpbridgeError
+from opbridge.filesystem import copy_atomically
 from opbridge.loading import MANIFEST_SUFFIXES
-from opbridge.manifest import DEVICES, Manifest
+from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.manifest.kernels import is_library
-from opbridge.sources.store import LANGUAGES, language_of
-from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many
+from opbridge.sources.standalone import for_mindspore, kernels_of_operators
+from opbridge.sources.store import companions, language_of, source_request
+from opbridge.sources.tvm_ffi_export import with_functions
+from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,22 @@ class _Source:
         path = Path(self.name)
         return path if self.is_built else path.with_name(f"{path.stem}_{self.device}.so")
 
+    def operators(self, manifest: Manifest) -> list[tuple[str, OpSpec]]:
+        """Those whose kernels are in it, with the kernels' symbols."""
+        return [
+            (kernel.symbol or op.schema.name, op)
+            for op in manifest.ops
+            for kernel in op.kernels
+            if (kernel.path, kernel.device) == (self.name, self.device)
+        ]
+
+    def by_symbol(self, manifest: Manifest) -> dict[str, OpSpec]:
+        """The operators by their kernels; the first one, where several share a kernel."""
+        return dict(reversed(self.operators(manifest)))
+
     def request(self, root: Path, portable: bool) -> BuildRequest:
         """What loading the manifest asks for too, so that it then finds the library in the cache."""
-        output = f"{self.path.stem}.so"
-        return BuildRequest((self.path,), output, portable=portable, language=language_of(self.device), root=root)
+        return source_request(root, self.name, self.device, portable)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,33 +66,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="put the libraries here, built for any machine of this architecture; otherwise they stay in the cache",
     )
     parser.add_argument("--device", choices=DEVICES, help="only this device's kernels")
+    parser.add_argument(
+        *("-j", "--jobs"), type=_jobs, metavar="N", help="compilers at a time; by default one a processor"
+    )
+    parser.add_argument(
+        "--publish",
+        type=Path,
+        metavar="DIR",
+        help="add what was built, and the frameworks' adapters, to the cache that many machines share",
+    )
+    parser.add_argument("--export", choices=("tvm-ffi",), help="with -o: the libraries are also for hosts of this kind")
 
 
 def run(options: argparse.Namespace) -> int:
     started = time.perf_counter()
     _check_places(options.manifest, options.output)
-    sources = _sources(Manifest.load(options.manifest), options.device)
+    if options.export and options.output is None:
+        raise InputError(f"--export {options.export} needs -o DIR, where the libraries are to be put")
+    if options.publish and options.output is not None:
+        raise InputError("-o is for machines without opbridge and --publish for those with it; give one of them")
+    manifest = Manifest.load(options.manifest)
+    sources = _sources(manifest, options.device)
     if options.device and not sources:
         raise InputError(f"{options.manifest} has no kernel files for {options.device}")
-    if options.device:
-        language_of(options.device)
-    ready = [source for source in sources if source.device in LANGUAGES]
+    reasons = {device: _why_not(device) for device in dict.fromkeys(source.device for source in sources)}
+    if options.device and (reason := reasons[options.device]):
+        raise reason
+    ready = [source for source in sources if source.is_built or not reasons[source.device]]
     to_build = [source for source in ready if not source.is_built]
     if options.output:
         _check_names(ready)
-    built = build_many(
-        [source.request(options.manifest.parent, portable=options.output is not None) for source in to_build]
-    )
+    cache = Cache()
+    requests = [source.request(options.manifest.parent, portable=options.output is not None) for source in to_build]
+    if options.output:
+        # What leaves for other machines may run there without opbridge.
+        requests = [
+            for_mindspore(request, kernels_of_operators(source.path, source.by_symbol(manifest)), cache)
+            for source, request in zip(to_build, requests, strict=True)
+        ]
+    if options.export:
+        requests = [
+            with_functions(request, source.device, source.operators(manifest), cache)
+            for source, request in zip(to_build, requests, strict=True)
+        ]
+    built = build_many(requests, cache, options.jobs)
     libraries = dict(zip(to_build, built, strict=True))
     sys.stderr.writelines(library.log for library in built)  # the compilers' warnings
     for source in sources:
-        print(f"{source.name}  {_outcome(source, libraries.get(source))}")
+        print(f"{source.name}  {_outcome(source, libraries.get(source), reasons[source.device])}")
         if options.output and source in ready:
             library = libraries[source].path if source in libraries else source.path
             copy_atomically(library, options.output / source.library)
+            for companion in () if source.is_built else companions(source.device):
+                copy_atomically(companion, options.output / source.library.parent / companion.name)
+    if options.publish:
+        from opbridge.cli.publishing import publish
+
+        beside = [path for device in {source.device for source in to_build} for path in companions(device)]
+        print(publish([*(library.path for library in built), *beside], options.publish, cache))
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return 0
+
+
+def _jobs(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number of compilers from 1 on, got {text!r}")
+    return int(text)
 
 
 def _check_places(manifest: Path, output: Path | None) -> None:
@@ -106,7 +161,16 @@ def _check_names(sources: Iterable[_Source]) -> None:
             raise InputError(f"{other.name} and {source.name} would both become {source.library}", hint="rename one")
 
 
-def _outcome(source: _Source, library: BuiltLibrary | None) -> str:
+def _why_not(device: str) -> OpbridgeError | None:
+    """Why this machine cannot build for a device."""
+    try:
+        toolchain_for(language_of(device)).find()
+    except OpbridgeError as error:
+        return error
+    return None
+
+
+def _outcome(source: _Source, library: BuiltLibrary | None, reason: OpbridgeError | None) -> str:
     if library is not None:
         return "cached" if library.cached else f"built {library.seconds:.2f} s"
-    return "as it is" if source.is_built else f"left out: this version does not build for {source.device}"
+    return "as it is" if source.is_built else f"left out: {str(reason).splitlines()[0]}"

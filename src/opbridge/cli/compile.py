@@ -5,37 +5,50 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from opbridge.cli.files import copy_atomically
+from opbridge.cache import Cache
 from opbridge.cli.terminal import bold, size
 from opbridge.errors import InputError
+from opbridge.filesystem import copy_atomically
 from opbridge.manifest import DEVICES
-from opbridge.sources.store import language_of
+from opbridge.sources.standalone import for_mindspore, kernels_of_source
+from opbridge.sources.store import companions, defines_for, language_of
 from opbridge.toolchains import BuildRequest, build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", type=Path, metavar="kernel.cpp", help="the kernel's source")
+    parser.add_argument(
+        "source",
+        type=Path,
+        metavar="kernel.cpp",
+        help="the kernel's source; a .cu is for a GPU unless --device says cuda-twin",
+    )
     parser.add_argument("library", type=Path, metavar="out.so", help="the library to write")
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="what the kernel runs on (default: cpu)")
+    parser.add_argument(
+        "--device", choices=DEVICES, help="what the kernel runs on (default: as the source's name says)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     source, library = options.source, options.library
+    device = options.device or ("cuda" if source.suffix == ".cu" else "cpu")
     if library.suffix != ".so":
-        raise InputError(f"expected the name of a library to write, such as {source.stem}_{options.device}.so")
+        raise InputError(f"expected the name of a library to write, such as {source.stem}_{device}.so")
     request = BuildRequest(
         (source,),
         library.name,
-        defines=(("OPBRIDGE_STANDALONE", ""),),
+        defines=(("OPBRIDGE_STANDALONE", ""), *defines_for(device)),
         portable=True,
-        language=language_of(options.device),
+        language=language_of(device),
     )
-    built = build(request)
+    cache = Cache()
+    built = build(for_mindspore(request, kernels_of_source(source), cache), cache)
     kernels = _kernels(built.path)
     if not kernels:
         hint = 'add OB_KERNEL(name, float, double) to it, or mark the function extern "C"'
         raise InputError(f"{source} compiles, but exports no kernel", hint=hint)
     copy_atomically(built.path, library)
+    for companion in companions(device):
+        copy_atomically(companion, library.parent / companion.name)
     print(f"{library}  {size(library.stat().st_size)}")
     for name, signature in kernels.items():
         print(f"  {bold(name)}  {signature}")

@@ -1,120 +1,69 @@
-"""opbridge doctor: what is here, what is missing, and the command that mends it."""
+"""opbridge doctor: what is here, what is missing, and the command that mends it; or what is wrong with a library."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.metadata
-import platform
-import subprocess
-import sysconfig
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from dataclasses import asdict
 from pathlib import Path
 
-from opbridge._version import __version__
-from opbridge.cli.terminal import green, red, size
-from opbridge.errors import OpbridgeError, ToolchainError
-from opbridge.frameworks import FRAMEWORKS
-
-
-@dataclass(frozen=True)
-class Finding:
-    what: str
-    found: str | None
-    """None: missing."""
-    mend: str = ""
-    required: bool = True
-
-    def __str__(self) -> str:
-        if self.found is not None:
-            return f"{green('ok')}       {self.what}: {self.found}"
-        state = red("missing") if self.required else "absent "
-        return "\n         ".join((f"{state}  {self.what}", *map(str.strip, self.mend.splitlines())))
+from opbridge.cli.terminal import bold, green, red
+from opbridge.errors import ToolchainError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    parser.add_argument(
+        "library",
+        type=Path,
+        nargs="?",
+        metavar="FILE.so",
+        help="why this library does not load, what it offers, and how to use it; it is read and not run",
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
 
 
 def run(options: argparse.Namespace) -> int:
-    findings = list(_findings())
-    for finding in findings:
-        print(finding)
-    missing = [finding.what for finding in findings if finding.found is None and finding.required]
-    if missing:
-        raise ToolchainError(f"opbridge cannot work here without: {', '.join(missing)}")
+    if options.library is not None:
+        return _library(options.library, options.json)
+    return _environment(options.json)
+
+
+def _library(path: Path, as_json: bool) -> int:
+    from opbridge.doctor import examine
+
+    report = examine(path)
+    if as_json:
+        print(json.dumps(asdict(report), indent=2))
+        return 1 if report.problems else 0
+    needs = "; ".join(f"{name} {what}" for name, what in report.needs.items())
+    print(f"{bold(report.path)}: {report.kind}" + (f"\n         needs: {needs}" if needs else ""))
+    for problem in report.problems:
+        _print(red("wrong"), problem.what, *problem.details, f"→ {problem.cure}")
+    for note in report.notes:
+        _print("note", note)
+    for entry in report.entry_points:
+        _print(green("offers"), ": ".join(filter(None, (f"{entry.kind} {entry.name}", entry.details))), entry.use)
+    if not report.problems and not report.entry_points:
+        _print("note", "it offers no function that opbridge, PyTorch, Python, JAX or tvm-ffi would find")
+    return 1 if report.problems else 0
+
+
+def _environment(as_json: bool) -> int:
+    from opbridge.doctor.environment import examine_environment
+
+    findings = examine_environment()
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    for finding in [] if as_json else findings:
+        if finding.found is not None:
+            print(f"{green('ok')}       {finding.what}: {finding.found}")
+        else:
+            state = red("missing") if finding.required else "absent "
+            print("\n         ".join((f"{state}  {finding.what}", *map(str.strip, finding.cure.splitlines()))))
+    if wrong := [finding.what for finding in findings if finding.is_wrong]:
+        raise ToolchainError(f"missing or broken here: {', '.join(wrong)}")
     return 0
 
 
-def _findings() -> Iterator[Finding]:
-    yield Finding("opbridge", __version__)
-    yield Finding("Python", f"{platform.python_version()}, {platform.platform()}")
-    yield _compiler()
-    yield _python_headers()
-    yield _native_core()
-    yield _cache()
-    yield Finding("numpy", _version("numpy"), "pip install numpy")
-    for framework in FRAMEWORKS.values():
-        hint = framework.install if framework.available else "its adapter comes with a later version of opbridge"
-        if framework.name != "numpy":
-            yield Finding(framework.name, _version(framework.name), hint, required=False)
-    if _version("torch") is not None:
-        yield _torch_adapter()
-
-
-def _compiler() -> Finding:
-    from opbridge.toolchains import toolchain_for
-
-    try:
-        command = toolchain_for("c++").find()
-    except OpbridgeError as error:
-        return Finding("C++ compiler", None, str(error))
-    try:
-        said = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return Finding("C++ compiler", None, f"{' '.join(command)} does not run; name another: export CXX=g++")
-    return Finding("C++ compiler", f"{' '.join(command)}, {said.partition(chr(10))[0]}")
-
-
-def _python_headers() -> Finding:
-    header = Path(sysconfig.get_path("include"), "Python.h")
-    found = str(header) if header.is_file() else None
-    return Finding("Python.h", found, "for adapters built from source: sudo apt install python3-dev", required=False)
-
-
-def _native_core() -> Finding:
-    try:
-        file = importlib.import_module("opbridge._core").__file__
-    except ImportError as error:
-        return Finding("native core", None, f"{error}\n         pip install --force-reinstall opbridge")
-    return Finding("native core", file)
-
-
-def _cache() -> Finding:
-    from opbridge.cache import Cache
-
-    try:
-        cache = Cache()
-        return Finding("cache", f"{cache.root}, {size(cache.size())}")
-    except OpbridgeError as error:
-        return Finding("cache", None, str(error))
-
-
-def _torch_adapter() -> Finding:
-    from opbridge.cache import Cache
-    from opbridge.frameworks.torch_adapter import TorchInstall, is_built
-
-    try:
-        built = is_built(TorchInstall.found(), Cache())
-    except OpbridgeError as error:
-        return Finding("PyTorch adapter", None, str(error), required=False)
-    return Finding("PyTorch adapter", "in the cache" if built else "will be compiled at the first need, about 15 s")
-
-
-def _version(package: str) -> str | None:
-    """Asked of the package's metadata: importing a framework takes seconds."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+def _print(state: str, *lines: str) -> None:
+    print("\n         ".join((f"{state:<7}  {lines[0]}", *lines[1:])))

@@ -11,8 +11,12 @@ from opbridge.errors import InputError, UnsupportedError
 from opbridge.manifest import Manifest
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_AVAILABLE = ("cpp",)
-_PLANNED = ("cuda", "ascend", "aten", "torch-extension")
+_AVAILABLE = {
+    "cpp": "a C++ kernel, forward and gradient (default)",
+    "cuda": "the same in CUDA, which runs on a GPU, and checked on the CPU",
+    "aten": "an operator of PyTorch's for the other frameworks",
+}
+_PLANNED = ("ascend", "torch-extension")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _CPP_WORD = re.compile(
     "alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|class|compl|const|constexpr|continue|"
@@ -29,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--template",
         choices=(*_AVAILABLE, *_PLANNED),
         default="cpp",
-        help="cpp: a C++ kernel, forward and gradient (default); the others are not available in this version",
+        help="; ".join(f"{name}: {text}" for name, text in _AVAILABLE.items())
+        + f"; {' and '.join(_PLANNED)} are not available in this version",
     )
 
 

@@ -20,7 +20,10 @@ _OTHER_NAMES = {"gpu": "cuda", "nvidia": "cuda", "ascend": "npu", "host": "cpu",
 _OPERATOR = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 _LIBRARY = re.compile(r"\.so(\.[0-9]+)*$")
-_FORMS = "expected file.cpp, file.cpp:symbol, lib.so:symbol or aten::operator"
+_FORMS = "expected file.cpp, file.cpp:symbol, lib.so:symbol, tvm_ffi:lib.so:function or aten::operator"
+
+TVM_FFI = "tvm_ffi:"
+"""Stands before a library whose functions have tvm-ffi's call."""
 
 
 def is_library(path: str) -> bool:
@@ -35,6 +38,8 @@ class KernelRef:
     path: str | None = None
     symbol: str | None = None
     operator: str | None = None
+    has_tvm_ffi_call: bool = False
+    """The file is a library, and the symbol a function of its as tvm-ffi's hosts name it."""
 
     @classmethod
     def parse(
@@ -44,10 +49,8 @@ class KernelRef:
             meant = _OTHER_NAMES.get(device.lower())
             hint = f"write {meant}" if meant else did_you_mean(device, DEVICES) or f"devices: {', '.join(DEVICES)}"
             raise ManifestError(f"unknown device '{device}'", where, hint)
-        if text.startswith("tvm_ffi:"):
-            hint = "give a source file, or a library with the plain C call of abi.h as lib.so:symbol"
-            raise ManifestError("kernels of the tvm_ffi call are not available in this version", where, hint)
-        if _OPERATOR.fullmatch(text):
+        has_tvm_ffi_call, text = text.startswith(TVM_FFI), text.removeprefix(TVM_FFI)
+        if _OPERATOR.fullmatch(text) and not has_tvm_ffi_call:
             return cls(device, operator=text)
         path, colon, symbol = text.rpartition(":")
         if not colon:
@@ -56,7 +59,9 @@ class KernelRef:
             raise ManifestError(f"'{symbol}' is not the name of a function; {_FORMS}", where)
         if not PurePosixPath(path).suffix or not path.isprintable() or path != path.strip():
             raise ManifestError(f"'{path}' is not the name of a source or library; {_FORMS}", where)
-        return cls(device, path=path, symbol=symbol or None)
+        if has_tvm_ffi_call and not is_library(path):
+            raise ManifestError(f"'{path}' is not a library of tvm-ffi; expected {TVM_FFI}lib.so:function", where)
+        return cls(device, path=path, symbol=symbol or None, has_tvm_ffi_call=has_tvm_ffi_call)
 
     @property
     def is_library(self) -> bool:
@@ -67,7 +72,8 @@ class KernelRef:
         """What parse takes; the symbol is left out where it is the default."""
         if self.operator is not None:
             return self.operator
-        return self.path or "" if self.symbol in (None, default_symbol) else f"{self.path}:{self.symbol}"
+        file = f"{TVM_FFI if self.has_tvm_ffi_call else ''}{self.path}"
+        return file if self.symbol in (None, default_symbol) else f"{file}:{self.symbol}"
 
     def __str__(self) -> str:
         return self.text()

@@ -76,10 +76,11 @@ class OpSpec:
         rules = {"out": out, "derivatives": derivatives, "backward": backward}
         rules |= {"batch": batch, "shard": shard, "flops": flops}
         entry = _Entry(parsed, {name: value for name, value in rules.items() if value is not None})
+        refs = tuple(entry.kernel(device, text) for device, text in kernels.items())
         return cls(
             parsed,
-            entry.rules(operators or {}),
-            tuple(entry.kernel(device, text) for device, text in kernels.items()),
+            entry.rules(operators or {}, refs),
+            refs,
             tuple(entry.sample(index, values) for index, values in enumerate(samples)),
             root=root,
         )
@@ -166,9 +167,36 @@ class _Entry:
     def at(self, *path: str | int) -> Location | None:
         return self.locate(path)
 
-    def rules(self, operators: Mapping[str, Schema]) -> Rules:
+    def rules(self, operators: Mapping[str, Schema], kernels: Sequence[KernelRef]) -> Rules:
         fields = {name: self.fields[name] for name in RULE_FIELDS if name in self.fields}
-        return Rules.parse(fields, self.schema, operators=operators, locate=self.locate)
+        framework_says = any(kernel.operator for kernel in kernels)
+        if framework_says:
+            self.check_operator(kernels)
+        kernel_may_say = any(kernel.is_library for kernel in kernels)
+        return Rules.parse(
+            fields,
+            self.schema,
+            operators=operators,
+            locate=self.locate,
+            kernel_may_say=kernel_may_say,
+            framework_says=framework_says,
+        )
+
+    def check_operator(self, kernels: Sequence[KernelRef]) -> None:
+        """An operator of PyTorch's is one for all devices, and brings everything but its name."""
+        named = next(kernel for kernel in kernels if kernel.operator)
+        other = next((kernel for kernel in kernels if kernel.operator != named.operator), None)
+        if other is not None:
+            raise ManifestError(
+                f"{self.schema.full_name}: {named} for {named.device} and {other} for {other.device} do not mix",
+                self.at("kernels", other.device),
+                f"{named} runs on every device PyTorch has it for; name it for all, or give every device a file",
+            )
+        for field_ in ("out", "derivatives", "backward", "batch", "shard"):
+            if field_ in self.fields:
+                raise ManifestError(
+                    f"{self.schema.full_name}: {named} brings its own '{field_}'", self.at(field_), "leave it out"
+                )
 
     def kernel(self, device: str, text: str) -> KernelRef:
         where = self.at("kernels", device)
@@ -236,13 +264,14 @@ class _ManifestReader:
 
     def spec(self, entry: _Entry, schemas: Mapping[str, Schema]) -> OpSpec | None:
         rules = None
+        found = [self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
+        kernels = _present(found)
         if all(_is_whole(entry.fields.get(name, "")) for name in RULE_FIELDS):
-            rules = self.attempt(entry.rules, schemas)
-        kernels = [self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
+            rules = self.attempt(entry.rules, schemas, kernels)
         samples = [self.attempt(entry.sample, *pair) for pair in enumerate(_items(entry.fields.get("samples")))]
         if rules is None:
             return None
-        return OpSpec(entry.schema, rules, _present(kernels), _present(samples), entry.at("func"), self.root)
+        return OpSpec(entry.schema, rules, kernels, _present(samples), entry.at("func"), self.root)
 
     def kernel(self, entry: _Entry, device: str, text: str) -> KernelRef:
         kernel = entry.kernel(device, text)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from opbridge.rules.arrays import ARRAY_FUNCTIONS, ArrayFunction, Parameter
 from opbridge.rules.derivatives import Backward, Derivative
-from opbridge.rules.dimensions import Batch, Dimensions, Shard
+from opbridge.rules.dimensions import Batch, Dimensions
 from opbridge.rules.dtypes import DTYPE_CODES, DTYPES, promote
 from opbridge.rules.evaluation import evaluate
 from opbridge.rules.formulas import Formula, formula_environment
 from opbridge.rules.model import Rules
 from opbridge.rules.outputs import (
+    FromKernel,
     Like,
     OutRule,
     Program,
@@ -23,6 +24,7 @@ from opbridge.rules.outputs import (
     parse_out,
 )
 from opbridge.rules.parser import parse_expression
+from opbridge.rules.sharding import Shard, Sharding
 from opbridge.rules.syntax import Expr
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Dimensions",
     "Expr",
     "Formula",
+    "FromKernel",
     "Like",
     "OutRule",
     "Parameter",
@@ -43,6 +46,7 @@ __all__ = [
     "Rules",
     "ShapeDtype",
     "Shard",
+    "Sharding",
     "compile_out",
     "evaluate",
     "evaluate_out",

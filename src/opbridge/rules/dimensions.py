@@ -1,4 +1,4 @@
-"""`batch` and `shard`: the dimensions of every tensor by name, as `b s h, h -> b s h`."""
+"""What `batch` and `shard` are made of: the dimensions of every tensor by name, as `b s h, h -> b s h`."""
 
 from __future__ import annotations
 
@@ -26,86 +26,77 @@ class Dimensions:
     inputs: tuple[Group, ...]
     outputs: tuple[Group, ...]
 
-    @property
-    def reduced(self) -> tuple[str, ...]:
-        """The names no output has: split over them, each part holds a partial sum."""
-        kept = {name for group in self.outputs for name in group} | {ANONYMOUS, DOTS}
-        return tuple(dict.fromkeys(name for group in self.inputs for name in group if name not in kept))
-
     def __str__(self) -> str:
         return f"{_printed(self.inputs)} -> {_printed(self.outputs)}".strip()
 
 
 Batch = str | Dimensions
-Shard = str | Dimensions
 
 
 def parse_batch(value: object, schema: Schema, place: Place) -> Batch:
     """`elementwise`, `loop`, or a pattern whose `...` says which tensors carry the extra dimensions."""
-    parsed = _parse(value, schema, place, ("elementwise", "loop"), "... h, h -> ... h")
-    if isinstance(parsed, Dimensions):
-        for group in (*parsed.inputs, *parsed.outputs):
-            if DOTS in group[1:]:
-                raise place.error(f"'...' stands first in a group, got '{' '.join(group)}'")
-        if not any(DOTS in group for group in parsed.inputs) or not all(DOTS in group for group in parsed.outputs):
-            raise place.error("expected '...' in one input or more and in every output", "such as ... h, h -> ... h")
+    example = "... h, h -> ... h"
+    parsed = parse_dimensions(place.text(value, example), schema, ("elementwise", "loop"), example)
+    if isinstance(parsed, Dimensions) and (
+        not any(DOTS in group for group in parsed.inputs) or not all(DOTS in group for group in parsed.outputs)
+    ):
+        raise place.error("expected '...' in one input or more and in every output", "such as ... h, h -> ... h")
     return parsed
 
 
-def parse_shard(value: object, schema: Schema, place: Place) -> Shard:
-    """`elementwise`, or a pattern; a name that the right side lacks is summed over."""
-    parsed = _parse(value, schema, place, ("elementwise",), "b s h, h -> b s h")
-    if isinstance(parsed, Dimensions) and any(DOTS in group for group in (*parsed.inputs, *parsed.outputs)):
-        raise place.error("shard names every dimension, '...' is for batch", "such as b s h, h -> b s h")
-    return parsed
-
-
-def _parse(value: object, schema: Schema, place: Place, words: tuple[str, ...], example: str) -> str | Dimensions:
-    source = place.text(value, example)
+def parse_dimensions(source: Source, schema: Schema, words: tuple[str, ...], example: str) -> str | Dimensions:
+    """One of the words, or a pattern."""
     text = source.text.strip()
     if text in words:
         return text
     sides = source.text.split("->")
     if len(sides) != 2:
         hint = did_you_mean(text, words) or f"for example: {example}"
-        raise source.error(f"expected {', '.join(words)} or one '->' between the dimensions, got '{text}'", hint=hint)
+        raise source.error(
+            f"{schema.full_name}: expected {', '.join(words)} or one '->' between the dimensions, got '{text}'",
+            hint=hint,
+        )
     inputs = tuple(argument.name for argument in schema.tensor_arguments)
     outputs = tuple(
         output.name or f"output {index}" for index, output in enumerate(schema.returns) if output.type.is_tensor_like
     )
-    left = _groups(sides[0], 0, inputs, source)
-    right = _groups(sides[1], len(sides[0]) + 2, outputs, source)
+    left = _groups(sides[0], 0, inputs, source, schema)
+    right = _groups(sides[1], len(sides[0]) + 2, outputs, source, schema)
     known = {name for group in left for name in group}
-    for name in (name for group in right for name in group):
+    for owner, name in ((owner, name) for owner, group in zip(outputs, right, strict=True) for name in group):
         if name not in known and name not in (ANONYMOUS, DOTS):
             hint = did_you_mean(name, known) or f"a dimension of the output alone is '{ANONYMOUS}'"
-            raise source.error(f"no input has the dimension '{name}'", source.text.rindex(name), hint)
+            message = f"{schema.full_name}: no input has the dimension '{name}' of '{owner}'"
+            raise source.error(message, source.text.rindex(name), hint)
     return Dimensions(left, right)
 
 
-def _groups(text: str, offset: int, owners: tuple[str, ...], source: Source) -> tuple[Group, ...]:
+def _groups(text: str, offset: int, owners: tuple[str, ...], source: Source, schema: Schema) -> tuple[Group, ...]:
     parts = text.split(",") if owners or text.strip() else []
     if len(parts) != len(owners):
         message = (
-            f"expected {len(owners)} groups of dimensions, for {', '.join(owners) or 'no tensor'}; got {len(parts)}"
+            f"{schema.full_name}: expected {len(owners)} groups of dimensions, for {', '.join(owners) or 'no tensor'}; "
+            f"got {len(parts)}"
         )
         raise source.error(message, offset, "'()' is the group of a scalar")
     groups: list[Group] = []
-    for part in parts:
-        groups.append(_group(part, offset, source))
+    for owner, part in zip(owners, parts, strict=True):
+        groups.append(_group(part, offset, source, f"{schema.full_name}: '{owner}'"))
         offset += len(part) + 1
     return tuple(groups)
 
 
-def _group(text: str, offset: int, source: Source) -> Group:
+def _group(text: str, offset: int, source: Source, owner: str) -> Group:
     if text.strip() == "()":
         return ()
     names = tuple(text.split())
     for name in names:
         if not _WORD.fullmatch(name):
-            raise source.error(f"expected a dimension's name, got '{name}'", offset + text.index(name))
+            raise source.error(f"{owner}: expected a dimension's name, got '{name}'", offset + text.index(name))
         if name != ANONYMOUS and names.count(name) > 1:
-            raise source.error(f"'{name}' stands twice in one group", offset + text.rindex(name))
+            raise source.error(f"{owner}: '{name}' stands twice in its group", offset + text.rindex(name))
+    if DOTS in names[1:]:
+        raise source.error(f"{owner}: '...' stands first in a group, got '{' '.join(names)}'", offset)
     return names
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from opbridge.errors import did_you_mean
 from opbridge.rules.derivatives import Backward, Derivative, parse_backward, parse_derivatives
-from opbridge.rules.dimensions import Batch, Shard, parse_batch, parse_shard
+from opbridge.rules.dimensions import Batch, parse_batch
 from opbridge.rules.kinds import Kind, Locate, Place, no_location
 from opbridge.rules.lowering import Lowering
-from opbridge.rules.outputs import OutRule, parse_out
+from opbridge.rules.outputs import FromKernel, OutRule, parse_out
 from opbridge.rules.parser import parse_expression
+from opbridge.rules.sharding import Shard, parse_shard
 from opbridge.rules.syntax import Expr
 from opbridge.schema import Schema
 
@@ -35,11 +36,14 @@ class Rules:
         *,
         operators: Mapping[str, Schema] | None = None,
         locate: Locate = no_location,
+        kernel_may_say: bool = False,
+        framework_says: bool = False,
     ) -> Rules:
         """Checks every rule against the schema.
 
         `operators` are those a formula may call, by full name; `locate` gives the place of a value by its path, such
-        as `("out", "shape")`.
+        as `("out", "shape")`.  `out` is not needed where the kernel may say what its outputs are like, and is
+        not read where the kernel is a framework's own operator.
         """
         place = Place(locate)
         operators = operators or {}
@@ -51,7 +55,14 @@ class Rules:
             raise place.child("backward").error("derivatives and backward say the same thing", "keep one of them")
         derivatives, backward, batch, shard, flops = (given[key] for key in FIELDS[1:])
         return cls(
-            out=parse_out(fields.get("out"), schema, locate=lambda path: locate(("out", *path))),
+            out=()
+            if framework_says
+            else parse_out(
+                fields.get("out"),
+                schema,
+                locate=lambda path: locate(("out", *path)),
+                kernel_may_say=kernel_may_say,
+            ),
             derivatives=()
             if derivatives[0] is None
             else parse_derivatives(derivatives[0], schema, operators, derivatives[1]),
@@ -68,7 +79,7 @@ class Rules:
 
     def fields(self) -> dict[str, object]:
         """What `parse` takes, and turns into equal rules."""
-        out = [rule.field() for rule in self.out]
+        out = [rule.field() for rule in self.out if not isinstance(rule, FromKernel)]
         derivatives = {", ".join(item.arguments): str(item.formula) for item in self.derivatives}
         printed = {
             "out": out[0] if len(out) == 1 else out or None,
@@ -78,7 +89,7 @@ class Rules:
         }
         return {key: value for key, value in printed.items() if value is not None}
 
-    def _texts(self) -> tuple[tuple[str, Batch | Expr | None], ...]:
+    def _texts(self) -> tuple[tuple[str, Batch | Shard | Expr | None], ...]:
         return (("batch", self.batch), ("shard", self.shard), ("flops", self.flops))
 
 

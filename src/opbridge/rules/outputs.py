@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opbridge.errors import Location, did_you_mean
+from opbridge.errors import Location, RuleError, did_you_mean
 from opbridge.rules.kinds import Kind, Locate, Place, kind_of
 from opbridge.rules.lowering import Lowering
 from opbridge.rules.parser import Source, parse_expression
@@ -44,18 +44,31 @@ class ShapeDtype:
         return {"shape": str(self.shape), "dtype": str(self.dtype)}
 
 
-OutRule = Like | ShapeDtype
+@dataclass(frozen=True)
+class FromKernel:
+    """Whoever made the kernel says, for the arguments of each call, what the output is like."""
+
+    def field(self) -> None:
+        return None
+
+
+OutRule = Like | ShapeDtype | FromKernel
 
 
 @dataclass(frozen=True)
 class Program:
-    """What `evaluate_shape` and `evaluate_dtype` of rule_vm.h take."""
+    """What `evaluate_shape` and `evaluate_dtype` of rule_vm.h take; empty where the kernel is asked instead."""
 
     words: tuple[int, ...]
 
 
 def parse_out(
-    value: object, schema: Schema, where: Location | None = None, *, locate: Locate | None = None
+    value: object,
+    schema: Schema,
+    where: Location | None = None,
+    *,
+    locate: Locate | None = None,
+    kernel_may_say: bool = False,
 ) -> tuple[OutRule, ...]:
     """The rules of `schema.new_outputs`, in their order; `locate` gives the place of a value nested in `value`."""
     place = Place(locate or (lambda _: where))
@@ -66,8 +79,8 @@ def parse_out(
                 f"{schema.full_name} returns {output.type}, which no out rule describes", "return tensors one by one"
             )
     if value is None or not outputs:
-        if value is None and not outputs:
-            return ()
+        if value is None and (kernel_may_say or not outputs):
+            return (FromKernel(),) * len(outputs)
         message = "needs an out rule" if outputs else "has no new output for an out rule"
         raise place.error(f"{schema.full_name} {message}", f"for example: {_EXAMPLE}" if outputs else f"it is {schema}")
     listed = isinstance(value, (list, tuple))
@@ -142,6 +155,8 @@ def _default_dtype(schema: Schema, place: Place) -> Expr:
 
 def compile_out(rule: OutRule, schema: Schema) -> Program:
     """The words are: the argument the output is like, or -1; the length of the shape's words; these; the dtype's."""
+    if isinstance(rule, FromKernel):
+        return Program(())
     names = [argument.name for argument in schema.arguments]
     like = names.index(rule.argument) if isinstance(rule, Like) else -1
     shape = Lowering(schema, Source(str(rule.shape))).lower(rule.shape, Kind.INTS)
@@ -154,7 +169,10 @@ def evaluate_out(
 ) -> list[tuple[tuple[Any, ...], str]]:
     """The shape and dtype of every output; `dtype_name` gives the name of a framework's dtype."""
     evaluator = SizeEvaluator(schema, arguments, dtype_name)
-    return [(evaluator.shape(rule.shape), evaluator.run(rule.dtype)) for rule in rules]
+    if any(isinstance(rule, FromKernel) for rule in rules):
+        raise RuleError(f"{schema.full_name} needs an out rule here: only its kernel knows its outputs")
+    described = [rule for rule in rules if not isinstance(rule, FromKernel)]
+    return [(evaluator.shape(rule.shape), evaluator.run(rule.dtype)) for rule in described]
 
 
 def evaluate_size(

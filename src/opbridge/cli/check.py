@@ -1,0 +1,129 @@
+"""opbridge check: whether the operators of a manifest do what they say, in every framework that is here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import opbridge as ob
+from opbridge.check import SANITIZERS, Row, Status, check
+from opbridge.check.reports import to_json, to_junit
+from opbridge.cli.terminal import bold, green, red
+from opbridge.errors import InputError
+from opbridge.frameworks import FRAMEWORKS
+from opbridge.loading import MANIFEST_SUFFIXES
+from opbridge.manifest import DEVICES
+from opbridge.op import Op, OpLibrary
+from opbridge.sources.store import TWIN
+
+_MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
+    Status.PASSED: ("✓", green),
+    Status.FAILED: ("✗", red),
+    Status.SKIPPED: ("-", str),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are checked")
+    parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
+    parser.add_argument(
+        "--framework",
+        action="append",
+        choices=tuple(FRAMEWORKS),
+        help="only this one; all that are installed by default",
+    )
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="whose kernels are checked (default: cpu)")
+    parser.add_argument(
+        "--reference",
+        metavar="DEVICE|aten::NAME|MODULE:FUNCTION",
+        help="what results are held against: another kernel, an operator of PyTorch's, a function of NumPy arrays",
+    )
+    parser.add_argument(
+        "--sanitize",
+        action="append",
+        choices=SANITIZERS,
+        default=[],
+        help="build the kernels with this sanitizer too, and report what it finds; may be repeated",
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rows as JUnit XML")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw gradients' errors against eps, as PNG or SVG")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (default: 0)")
+    parser.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one input may take (default: 60)"
+    )
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, got {text}")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    if options.plot:
+        from opbridge.check import plotting
+
+        plotting.require(options.plot)
+    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
+    operators = _operators(options)
+    table = _Table(operators)
+    rows = check(
+        operators,
+        frameworks=options.framework,
+        reference=options.reference,
+        sanitize=tuple(dict.fromkeys(options.sanitize)),
+        device=options.device,
+        seed=options.seed,
+        timeout=options.timeout,
+        on_row=table.print,
+    )
+    if options.json:
+        options.json.write_text(to_json(rows, options.seed), encoding="utf-8")
+    if options.junit:
+        options.junit.write_text(to_junit(rows), encoding="utf-8")
+    if options.plot:
+        plotting.draw(rows, options.plot)
+    print(_summary(rows, time.perf_counter() - started))
+    return 1 if any(row.failed for row in rows) else 0
+
+
+def _operators(options: argparse.Namespace) -> list[Op]:
+    if options.manifest.suffix not in MANIFEST_SUFFIXES:
+        hint = "a kernel alone is checked in Python: opbridge.check.check(ob.load(...))"
+        raise InputError(f"{options.manifest} is no manifest; expected a name such as ops.yaml", hint=hint)
+    library: OpLibrary = ob.load(options.manifest, device=TWIN if options.device == TWIN else "cpu")
+    found = [library[name] for name in dict.fromkeys(options.op)] if options.op else list(library)
+    if not found:
+        raise InputError(f"{options.manifest} declares no operators")
+    return found
+
+
+class _Table:
+    """Rows as they come, in columns whose widths are known before."""
+
+    def __init__(self, operators: list[Op]) -> None:
+        self._names = {op.name: op.name.partition("::")[2] for op in operators}
+        self._width = max(map(len, self._names.values()))
+
+    def print(self, row: Row) -> None:
+        mark, colour = _MARKS[row.status]
+        name = self._names[row.operator].ljust(self._width)
+        lines = row.message.splitlines() or [""]
+        first = f"{bold(name)}  {row.framework:10}{row.check:12}{colour(f'{mark} {lines[0]}')}"
+        # In one piece, because rows come from several threads.
+        print("\n".join([first, *(f"{'':{self._width + 26}}{line}" for line in lines[1:])]) + "\n", end="", flush=True)
+
+
+def _summary(rows: list[Row], seconds: float) -> str:
+    counts = Counter(row.status for row in rows)
+    told = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
+    colour = red if counts[Status.FAILED] else green
+    return "\n" + colour(f"{', '.join(told) or 'nothing to check'}, {seconds:.1f} s")

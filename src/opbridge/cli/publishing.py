@@ -1,0 +1,33 @@
+"""What `opbridge build --publish` puts into a shared cache: all that a process will ask its cache for."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.shared_cache import SharedCache
+
+
+def publish(libraries: Sequence[Path], folder: Path, cache: Cache) -> str:
+    """Adds what was built, and the adapters of the frameworks that are here; says how much of it is new."""
+    shared = SharedCache(folder.absolute())
+    results = [*libraries, *_adapters(cache)]
+    new = sum(cache.publish(library.parent, shared) for library in results)
+    there = f", {len(results) - new} were there" if new < len(results) else ""
+    return f"{new} {'result' if new == 1 else 'results'} published into {folder}{there}"
+
+
+def _adapters(cache: Cache) -> Iterator[Path]:
+    from opbridge.toolchains.torch_install import TorchInstall
+
+    if (torch := TorchInstall.at_hand()) is not None:
+        from opbridge.frameworks.torch_adapter import build_adapter
+
+        yield build_adapter(torch, cache)
+    if importlib.util.find_spec("jax") is not None:
+        from opbridge.frameworks.jax_handler import request
+        from opbridge.toolchains import build
+
+        yield build(request(), cache).path

@@ -1,0 +1,110 @@
+"""What a result was made from: files and their content, as it is remembered and as it is found again on the disk."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypedDict
+
+DIGEST_BYTES = 20
+_PIECE_BYTES = 1 << 20
+_SLICE_BYTES = 64 << 20
+# A file may change twice within one tick of the disk's clock: until the tick is surely over, its content is compared.
+_YOUNG_NS = 2_000_000_000
+UNKNOWN_STAMP = (-1, 0, 0)
+"""Of no file, so that the content of whatever is there is compared."""
+
+
+class DependencySet(TypedDict):
+    """What one result was made from, as it stands in an index."""
+
+    entry: str
+    absent: list[str]
+    files: list[list[Any]]
+    """Name, digest, and the size and times at which the content had that digest."""
+
+
+def as_on_disk(record: DependencySet, roots: Mapping[str, str], digests: dict[str, str]) -> DependencySet | None:
+    """The set with the stamps its files have now, if their content is still what the set says."""
+    if any(os.path.exists(expanded(name, roots)) for name in record["absent"]):
+        return None
+    now = time.time_ns()
+    files = []
+    for file in record["files"]:
+        name, digest, size, modified, changed = file
+        path = expanded(name, roots)
+        try:
+            status = os.stat(path)
+            if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) != (size, modified, changed):
+                if path not in digests:
+                    digests[path] = digest_of(path)
+                if digests[path] != digest:
+                    return None
+                file = [name, digest, *stamp(status, now)]
+        except OSError:
+            return None
+        files.append(file)
+    return {**record, "files": files}
+
+
+def stamp(status: os.stat_result, now: int) -> tuple[int, int, int]:
+    if status.st_ctime_ns > now - _YOUNG_NS:
+        return UNKNOWN_STAMP
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def shortened(path: str, roots: Mapping[str, str]) -> str:
+    inside = [(name, root) for name, root in roots.items() if path.startswith(f"{root}/")]
+    if not inside:
+        return os.path.abspath(path)
+    name, root = max(inside, key=lambda place: len(place[1]))
+    return f"@{name}{path[len(root) :]}"
+
+
+def expanded(path: str, roots: Mapping[str, str]) -> str:
+    if path[0] == "/":
+        return path
+    name, _, rest = path[1:].partition("/")
+    return f"{roots[name]}/{rest}"
+
+
+def digest_of(path: str | Path) -> str:
+    """Of a large file, such as a precompiled header, that of its slices' digests, which threads find side by side."""
+    size = os.stat(path).st_size
+    if size <= _SLICE_BYTES:
+        return _digest_of_slice(path, 0)
+    from concurrent.futures import ThreadPoolExecutor
+
+    starts = range(0, size, _SLICE_BYTES)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        slices = threads.map(lambda start: _digest_of_slice(path, start), starts)
+        return hash_of("".join(slices).encode())
+
+
+def _digest_of_slice(path: str | Path, start: int) -> str:
+    """In pieces, for a slice can be larger than what memory is free."""
+    digest = blake2b(digest_size=DIGEST_BYTES)
+    with open(path, "rb", buffering=0) as file:
+        file.seek(start)
+        for _ in range(_SLICE_BYTES // _PIECE_BYTES):
+            if not (piece := file.read(_PIECE_BYTES)):
+                break
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def hash_of(content: bytes) -> str:
+    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def sealed(body: bytes) -> bytes:
+    """A text that shows whether it is whole."""
+    return hash_of(body).encode() + b"\n" + body
+
+
+def unsealed(content: bytes) -> bytes | None:
+    seal, _, body = content.partition(b"\n")
+    return body if seal.decode("ascii", "replace") == hash_of(body) else None

@@ -1,0 +1,89 @@
+"""`opbridge build` for many: so many compilers at a time, and results for other machines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opbridge.cache import Cache
+
+Opbridge = Callable[..., subprocess.CompletedProcess[str]]
+
+KERNEL = """\
+#include <opbridge/kernel.h>
+void twice(ob::In<float> x, ob::Out<float> out) {
+  ob::parallel_for(out.numel(), [&](int64_t i) { out[i] = x[i] + x[i]; });
+}
+OB_KERNEL(twice)
+"""
+MANIFEST = "namespace: fleet\nops:\n  - {func: twice(Tensor x) -> Tensor, out: x, kernels: {cpu: twice.cpp}}\n"
+
+NODE = """
+import logging, sys
+logging.basicConfig(level="INFO", format="%(message)s", stream=sys.stdout)
+import numpy, torch
+import opbridge as ob
+twice = ob.load("ops.yaml").twice
+print(twice(numpy.ones(2, "f")), twice(torch.ones(2)))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "ops.yaml").write_text(MANIFEST)
+    (tmp_path / "twice.cpp").write_text(KERNEL)
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_node_compiles_nothing_of_what_was_published(project: Path, opbridge: Opbridge) -> None:
+    # Where PyTorch's adapter is, which takes long to compile.
+    lasting = {"OPBRIDGE_CACHE_DIR": str(Cache().root)}
+    first = opbridge("build", "ops.yaml", "--publish", "shared", **lasting)
+    assert first.returncode == 0, first.stderr
+    assert "results published into shared" in first.stdout
+    again = opbridge("build", "ops.yaml", "--publish", "shared", **lasting)
+    assert "0 results published into shared, 3 were there" in again.stdout
+    node = {**os.environ, "OPBRIDGE_CACHE_DIR": str(project / "node"), "OPBRIDGE_SHARED_CACHE": str(project / "shared")}
+    done = subprocess.run([sys.executable, "-c", NODE], cwd=project, env=node, capture_output=True, text=True)
+    assert done.stdout.endswith("[2. 2.] tensor([2., 2.])\n"), done.stderr
+    assert done.stdout.count(" from the shared cache") == 2
+    assert "compiling" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-j", "0"], "expected a number of compilers from 1 on, got '0'"),
+        (["-j", "many"], "expected a number of compilers from 1 on, got 'many'"),
+        (["-o", "lib", "--publish", "shared"], "give one of them"),
+    ],
+)
+def test_what_is_refused(project: Path, opbridge: Opbridge, arguments: list[str], words: str) -> None:
+    refused = opbridge("build", "ops.yaml", *arguments)
+    assert refused.returncode == 2
+    assert words in refused.stderr
+
+
+def test_no_more_compilers_at_a_time_than_asked(project: Path, opbridge: Opbridge) -> None:
+    """A compiler of our own notes how many of it run."""
+    compiler, running, log = project / "g++", project / "running", project / "log"
+    running.mkdir()
+    compiler.write_text(
+        f"#!/bin/sh\ntouch {running}/$$\nls {running} | wc -l >> {log}\n"
+        f'g++ "$@"\ncode=$?\nrm {running}/$$\nexit $code\n'
+    )
+    compiler.chmod(0o755)
+    operators = []
+    for name in ("one", "two", "three"):
+        (project / f"{name}.cpp").write_text(KERNEL.replace("twice", name))
+        operators.append(f"  - {{func: {name}(Tensor x) -> Tensor, out: x, kernels: {{cpu: {name}.cpp}}}}\n")
+    (project / "ops.yaml").write_text("namespace: fleet\nops:\n" + "".join(operators))
+    done = opbridge("build", "ops.yaml", "-j", "1", CXX=str(compiler))
+    assert done.returncode == 0, done.stderr
+    assert set(log.read_text().split()) == {"1"}
