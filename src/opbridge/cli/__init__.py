@@ -29,6 +29,7 @@ class CommandModule(Protocol):
 class Command:
     purpose: str
     example: str
+    has_subcommands: bool = False
 
 
 COMMANDS = {
@@ -42,6 +43,9 @@ COMMANDS = {
     "codegen": Command("sources of a backend from its declarations", "opbridge codegen ops.yaml -o backend"),
     "wheel": Command("make a package that others install without a compiler", "opbridge wheel ops.yaml -o dist"),
     "doctor": Command("say what is here, what is missing and how to mend it", "opbridge doctor"),
+    "twin": Command(
+        "run what is written for an accelerator on the CPU, as it is", "opbridge twin cann", has_subcommands=True
+    ),
     "cache": Command("show, trim or empty the cache of builds", "opbridge cache ls"),
 }
 
@@ -109,7 +113,8 @@ def _run(name: str, arguments: list[str], verbose: bool) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and where an error comes from")
     module.add_arguments(parser)
     # Intermixed: what follows `--` belongs to the last positional, wherever the options stand.
-    options = parser.parse_intermixed_args(arguments)
+    parse = parser.parse_args if command.has_subcommands else parser.parse_intermixed_args
+    options = parse(arguments)
     if verbose or options.verbose:
         logging.basicConfig(format="%(message)s")
         logging.getLogger("opbridge").setLevel(logging.DEBUG)

@@ -1,0 +1,27 @@
+"""opbridge twin: what is written for an accelerator, run on the CPU as it is; one module a subcommand."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import cast
+
+from opbridge.cli import CommandModule
+
+SUBCOMMANDS = {
+    "cann": "write a folder that CMake projects of Ascend C take for an installed CANN",
+}
+"""Each is a module of its own, `twin_NAME`."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, purpose in SUBCOMMANDS.items():
+        module = cast(CommandModule, importlib.import_module(f"opbridge.cli.twin_{name}"))
+        subcommand = subcommands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
+        module.add_arguments(subcommand)
+        subcommand.set_defaults(module=module)
+
+
+def run(options: argparse.Namespace) -> int:
+    return cast(CommandModule, options.module).run(options)

@@ -1,0 +1,19 @@
+"""opbridge twin cann: a folder that projects of Ascend C take for an installed CANN, and that runs them on the CPU."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", type=Path, nargs="?", metavar="DIR", help="the folder to write (default: one in the cache)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from opbridge.toolchains.ascend_cann import write
+
+    print(write(options.folder))
+    return 0
