@@ -20,6 +20,8 @@ TORCH = Path(torch.__file__).parent / "include"
 JAX = Path(jaxlib.__file__).parent / "include"
 CUDA = tuple(sorted((SOURCE / "include" / "opbridge").glob("cuda*.h")))
 """For sources that are compiled as CUDA."""
+COMMON = SOURCE / "twins" / "common" / "runtime"
+"""What the libraries of the twins share."""
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-error=unknown-pragmas")
 OURS = (f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'native'}")
 PYTHON = f"-isystem{sysconfig.get_path('include')}"
@@ -48,7 +50,7 @@ def commands() -> dict[str, list[str]]:
 
 def twin(compiler: list[str]) -> dict[str, list[str]]:
     folder = SOURCE / "twins" / "cuda"
-    flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}"]
+    flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}", f"-I{COMMON}"]
     found = {str(path): [*flags, str(path)] for path in sorted((folder / "runtime").glob("*.cpp"))}
     headers = sorted((folder / "include").rglob("*.h"))
     found |= {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
@@ -67,8 +69,10 @@ def twin(compiler: list[str]) -> dict[str, list[str]]:
 
 def ascend_twin(compiler: list[str]) -> dict[str, list[str]]:
     folder = SOURCE / "twins" / "ascend"
-    flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}"]
-    found = {str(path): [*flags, str(path)] for path in sorted((folder / "runtime").glob("*.cpp"))}
+    flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}", f"-I{COMMON}"]
+    found = {
+        str(path): [*flags, str(path)] for path in sorted((*(folder / "runtime").glob("*.cpp"), *COMMON.glob("*.cpp")))
+    }
     headers = sorted((folder / "include").rglob("*.h"))
     return found | {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.toolchains import host
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
-from opbridge.twins import ascend
+from opbridge.twins import ascend, common
 
 name = "Ascend C twin"
 suffixes = (".asc", *host.suffixes)
@@ -73,9 +73,9 @@ def runtime() -> Path:
     from opbridge.toolchains.builder import build
 
     request = BuildRequest(
-        sources=tuple(sorted(ascend.RUNTIME.glob("*.cpp"))),
+        sources=tuple(sorted((*ascend.RUNTIME.glob("*.cpp"), *common.RUNTIME.glob("*.cpp")))),
         output=ascend.LIBRARY,
-        include_dirs=(ascend.RUNTIME, ascend.INCLUDE, INCLUDE),
+        include_dirs=(ascend.RUNTIME, common.RUNTIME, ascend.INCLUDE, INCLUDE),
         link_flags=("-pthread", f"-Wl,-soname,{ascend.LIBRARY}"),
         portable=True,
     )

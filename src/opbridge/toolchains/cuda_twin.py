@@ -13,7 +13,7 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.toolchains import host
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
-from opbridge.twins import cuda
+from opbridge.twins import common, cuda
 from opbridge.twins.cuda import for_torch
 
 name = "CUDA twin"
@@ -95,9 +95,9 @@ def runtime() -> Path:
     from opbridge.toolchains.builder import build
 
     request = BuildRequest(
-        sources=tuple(sorted(cuda.RUNTIME.glob("*.cpp"))),
+        sources=tuple(sorted((*cuda.RUNTIME.glob("*.cpp"), *common.RUNTIME.glob("*.cpp")))),
         output=cuda.LIBRARY,
-        include_dirs=(cuda.RUNTIME, cuda.INCLUDE),
+        include_dirs=(cuda.RUNTIME, common.RUNTIME, cuda.INCLUDE),
         flags=("-g1",),
         link_flags=("-pthread", "-ldl", f"-Wl,-soname,{cuda.LIBRARY}"),
         portable=True,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opbridge.twins.cuda.reader import CLOSERS, PAIRS, Reader
-from opbridge.twins.cuda.tokens import Kind, Token
+from opbridge.twins.common.reader import CLOSERS, PAIRS, Reader
+from opbridge.twins.common.tokens import Kind, Token
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
-from opbridge.twins.cuda.tokens import Kind, Token
+from opbridge.twins.common.tokens import Kind, Token
 
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 _AOT_CALL = ("int", "void * *", "int *", "int64_t * *", "char * *", "void *", "void *")

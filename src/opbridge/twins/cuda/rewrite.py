@@ -16,10 +16,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from opbridge.twins.common.reader import CLOSERS, PAIRS, Reader
+from opbridge.twins.common.tokens import Kind, Token
 from opbridge.twins.cuda.declarations import aot_function, declared_names, extents, specifiers
-from opbridge.twins.cuda.reader import CLOSERS, PAIRS, Reader
 from opbridge.twins.cuda.refused import refused_header, unsupported
-from opbridge.twins.cuda.tokens import Kind, Token
 
 ARCHITECTURE = "800"
 """What __CUDA_ARCH__ is: the newest whose every feature outside of PTX the twin has."""

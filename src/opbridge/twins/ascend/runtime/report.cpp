@@ -1,13 +1,11 @@
 #include "report.h"
 
 #include <opbridge_ascend/launch.h>
+#include <reports.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
-#include <set>
 
 namespace opbridge_ascend {
 namespace {
@@ -61,44 +59,23 @@ Meaning meaning(Kind kind) {
   return {};
 }
 
-// More than this is not read by anybody.
-constexpr size_t kMostReports = 20;
-
-struct Reports {
-  std::mutex mutex;
-  std::set<std::string> shown;
-  std::string pending;
-  bool failed = false;
-  bool has_host = false;
-};
-
 // Never destroyed: what runs at the exit may still report.
-Reports& reports() {
-  static Reports& state = *new Reports;
+opbridge_twins::Reports& reports() {
+  static opbridge_twins::Reports& state = *new opbridge_twins::Reports;
   return state;
 }
 
 std::string in_full(const char* kernel, const Report& report) {
   const Meaning means = meaning(report.kind);
-  std::string text = std::string("ascend-twin: ") + kernel + ": " + report.what + " [" + means.name + "]\n";
-  const auto line = [&text](const std::string& label, const std::string& rest) {
-    text += "  " + label + std::string(label.size() < 8 ? 8 - label.size() : 1, ' ') + rest + "\n";
-  };
-  const std::string block = "block " + std::to_string(report.block);
-  if (report.kind != Kind::bad_launch) line("where", report.where.empty() ? block : report.where + ", " + block);
-  for (const auto& [label, rest] : report.details) line(label, rest);
-  line("to do", means.advice);
-  return text;
+  opbridge_twins::Text text{"ascend-twin", kernel, report.what, means.name, report.details, means.advice};
+  if (report.kind != Kind::bad_launch) {
+    const std::string block = "block " + std::to_string(report.block);
+    text.details.insert(text.details.begin(), {"where", report.where.empty() ? block : report.where + ", " + block});
+  }
+  return opbridge_twins::laid_out(text);
 }
 
-void at_exit(int status, void*) {
-  Reports& state = reports();
-  if (status != 0 || !state.failed || state.has_host) return;
-  fflush(nullptr);
-  _exit(1);
-}
-
-const int registered = on_exit(at_exit, nullptr);
+const int registered = on_exit([](int status, void*) { reports().end_process("ascend-twin", status); }, nullptr);
 
 }  // namespace
 
@@ -115,35 +92,13 @@ std::string text_of(const void* address) {
 void deliver(const char* kernel, std::vector<Report> found) {
   (void)registered;
   std::stable_sort(found.begin(), found.end(), [](const Report& a, const Report& b) { return a.block < b.block; });
-  Reports& state = reports();
-  const std::lock_guard<std::mutex> lock(state.mutex);
   for (const Report& report : found) {
-    state.failed = true;
     const std::string key = std::to_string(static_cast<int>(report.kind)) + kernel + report.where;
-    if (state.shown.size() >= kMostReports || !state.shown.insert(key).second) continue;
-    const std::string text = in_full(kernel, report);
-    if (state.has_host) {
-      state.pending += text;
-    } else {
-      fputs(text.c_str(), stderr);
-    }
+    reports().show(key, true, [&] { return in_full(kernel, report); });
   }
 }
 
 }  // namespace opbridge_ascend
 
-void ob_ascend_attach_host() {
-  const std::lock_guard<std::mutex> lock(opbridge_ascend::reports().mutex);
-  opbridge_ascend::reports().has_host = true;
-}
-
-const char* ob_ascend_take_reports() {
-  static thread_local std::string taken;
-  opbridge_ascend::Reports& state = opbridge_ascend::reports();
-  const std::lock_guard<std::mutex> lock(state.mutex);
-  if (state.pending.empty()) return nullptr;
-  taken = std::move(state.pending);
-  state.pending.clear();
-  state.shown.clear();
-  return taken.c_str();
-}
+void ob_ascend_attach_host() { opbridge_ascend::reports().attach_host(); }
+const char* ob_ascend_take_reports() { return opbridge_ascend::reports().take(); }

@@ -1,12 +1,8 @@
 #include "report.h"
 
-#include <stdio.h>
+#include <reports.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include <map>
-#include <mutex>
-#include <set>
 #include <tuple>
 
 #include "checks_memory.h"
@@ -95,51 +91,30 @@ Meaning meaning(Kind kind) {
   return {};
 }
 
-// More than this is not read by anybody.
-constexpr size_t kMostReports = 20;
-
-struct Reports {
-  std::mutex mutex;
-  std::set<std::string> shown;
-  size_t not_shown = 0;
-  std::string pending;
-  bool failed = false;
-  bool has_host = false;
-};
-
 // Never destroyed: what runs at the exit may still report.
-Reports& reports() {
-  static Reports& state = *new Reports;
+opbridge_twins::Reports& reports() {
+  static opbridge_twins::Reports& state = *new opbridge_twins::Reports;
   return state;
 }
 
 std::string in_full(const Report& report) {
   const Meaning means = meaning(report.kind);
-  std::string text = "cuda-twin: " + report.subject + ": " + report.what + " [" + means.name + "]\n";
-  const auto line = [&text](const std::string& label, const std::string& rest) {
-    text += "  " + label + std::string(label.size() < 8 ? 8 - label.size() : 1, ' ') + rest + "\n";
-  };
-  for (const auto& [label, rest] : report.details) line(label, rest);
-  line("to do", means.advice);
-  return with_places(text);
+  return with_places(
+      opbridge_twins::laid_out({"cuda-twin", report.subject, report.what, means.name, report.details, means.advice}));
 }
 
 void at_exit(int status, void*) {
-  Reports& state = reports();
-  if (state.has_host) return;
+  if (reports().has_host()) return;
   // After an error the device frees nothing any more.
   const checks::Memory::Left left = checks::memory.left();
-  if (left.count > 0 && !state.failed) {
+  if (left.count > 0 && !reports().failed()) {
     const std::string count = std::to_string(left.count) + (left.count == 1 ? " allocation" : " allocations");
     Report report{
         Kind::leak, "note", count + " of " + std::to_string(left.bytes) + " bytes in all never freed", {}, {}};
     report.details = {{"where", (left.count == 1 ? "" : "the first at ") + place(left.first_made_at)}};
     deliver(report);
   }
-  if (state.not_shown > 0) fprintf(stderr, "cuda-twin: %zu more reports are not shown\n", state.not_shown);
-  if (status != 0 || !state.failed) return;
-  fflush(nullptr);
-  _exit(1);
+  reports().end_process("cuda-twin", status);
 }
 
 const int registered = on_exit(at_exit, nullptr);
@@ -156,39 +131,12 @@ bool is_fatal(Kind kind) { return meaning(kind).fatal; }
 
 void deliver(const Report& report) {
   (void)registered;
-  Reports& state = reports();
   // Two accesses of one line are one mistake.
   const std::string key = std::to_string(static_cast<int>(report.kind)) + report.subject + with_places(report.same_as);
-  const std::lock_guard<std::mutex> lock(state.mutex);
-  state.failed = state.failed || cuda_error(report.kind) != 0;
-  if (state.shown.count(key) > 0) return;
-  if (state.shown.size() >= kMostReports) {
-    ++state.not_shown;
-    return;
-  }
-  state.shown.insert(key);
-  const std::string text = in_full(report);
-  if (state.has_host) {
-    state.pending += text;
-  } else {
-    fputs(text.c_str(), stderr);
-  }
+  reports().show(key, cuda_error(report.kind) != 0, [&] { return in_full(report); });
 }
 
 }  // namespace opbridge_twin
 
-void ob_twin_attach_host() {
-  const std::lock_guard<std::mutex> lock(opbridge_twin::reports().mutex);
-  opbridge_twin::reports().has_host = true;
-}
-
-const char* ob_twin_take_reports() {
-  static thread_local std::string taken;
-  opbridge_twin::Reports& state = opbridge_twin::reports();
-  const std::lock_guard<std::mutex> lock(state.mutex);
-  if (state.pending.empty()) return nullptr;
-  taken = std::move(state.pending);
-  state.pending.clear();
-  state.shown.clear();
-  return taken.c_str();
-}
+void ob_twin_attach_host() { opbridge_twin::reports().attach_host(); }
+const char* ob_twin_take_reports() { return opbridge_twin::reports().take(); }

@@ -1,4 +1,4 @@
-"""C++ source as tokens: just enough of the language to find CUDA's extensions in it and to change nothing else."""
+"""C++ source as tokens: just enough of the language to find a device's extensions in it and to change nothing else."""
 
 from __future__ import annotations
 

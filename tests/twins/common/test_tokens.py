@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbridge.twins.cuda.tokens import Kind, tokenize
+from opbridge.twins.common.tokens import Kind, tokenize
 
 PIECES = st.sampled_from(
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opbridge.errors import InputError, Location
-from opbridge.twins.cuda.tokens import Token, tokenize
+from opbridge.twins.common.tokens import Token, tokenize
 
 PAIRS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = frozenset(PAIRS.values())

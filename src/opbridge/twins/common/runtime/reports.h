@@ -1,0 +1,63 @@
+// How what a twin's checks have found comes to the user: on stderr, or to a host that asks.
+#ifndef OPBRIDGE_TWINS_REPORTS_H
+#define OPBRIDGE_TWINS_REPORTS_H
+
+#include <stddef.h>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace opbridge_twins {
+
+// What is said of one mistake, before it is laid out.
+struct Text {
+  const char* twin;     // "cuda-twin"
+  std::string subject;  // the kernel, or the host function
+  std::string what;     // one sentence
+  const char* name;     // of the check
+  std::vector<std::pair<std::string, std::string>> details;
+  const char* advice;
+};
+
+std::string laid_out(const Text& text);
+
+// All reports of a process.  The object lives until the process ends, because what runs at the exit may still report.
+class Reports {
+ public:
+  // A host that shows reports itself: nothing goes to stderr, and the exit code of the process is left alone.
+  void attach_host();
+  bool has_host();
+
+  // Shows what has not been shown under this key; more than anybody reads is counted only.
+  template <class Write>
+  void show(const std::string& key, bool is_failure, Write write) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    failed_ = failed_ || is_failure;
+    if (is_new(key)) put(write());
+  }
+  bool failed();
+
+  // What was shown since the last call, null for nothing.  The text stays until the next call from this thread.
+  const char* take();
+
+  // At the end of a process that would say all is well: says how many reports were not shown, and ends with 1.
+  void end_process(const char* twin, int status);
+
+ private:
+  bool is_new(const std::string& key);
+  void put(const std::string& text);
+
+  std::mutex mutex_;
+  std::set<std::string> shown_;
+  size_t not_shown_ = 0;
+  std::string pending_;
+  bool failed_ = false;
+  bool has_host_ = false;
+};
+
+}  // namespace opbridge_twins
+
+#endif
