@@ -47,6 +47,7 @@ COMMANDS = {
         "run what is written for an accelerator on the CPU, as it is", "opbridge twin cann", has_subcommands=True
     ),
     "cache": Command("show, trim or empty the cache of builds", "opbridge cache ls"),
+    "completion": Command("let a shell complete these commands", 'eval "$(opbridge completion bash)"'),
 }
 
 _INTERRUPTED = 128 + 2
@@ -102,7 +103,22 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run(name: str, arguments: list[str], verbose: bool) -> int:
-    module = cast(CommandModule, importlib.import_module(f"opbridge.cli.{name}"))
+    parser = parser_of(name)
+    # Intermixed: what follows `--` belongs to the last positional, wherever the options stand.
+    parse = parser.parse_args if COMMANDS[name].has_subcommands else parser.parse_intermixed_args
+    options = parse(arguments)
+    if verbose or options.verbose:
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("opbridge").setLevel(logging.DEBUG)
+    return _module(name).run(options)
+
+
+def _module(name: str) -> CommandModule:
+    return cast(CommandModule, importlib.import_module(f"opbridge.cli.{name}"))
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """What a command takes."""
     command = COMMANDS[name]
     parser = argparse.ArgumentParser(
         f"opbridge {name}",
@@ -111,14 +127,8 @@ def _run(name: str, arguments: list[str], verbose: bool) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and where an error comes from")
-    module.add_arguments(parser)
-    # Intermixed: what follows `--` belongs to the last positional, wherever the options stand.
-    parse = parser.parse_args if command.has_subcommands else parser.parse_intermixed_args
-    options = parse(arguments)
-    if verbose or options.verbose:
-        logging.basicConfig(format="%(message)s")
-        logging.getLogger("opbridge").setLevel(logging.DEBUG)
-    return module.run(options)
+    _module(name).add_arguments(parser)
+    return parser
 
 
 def _overview() -> str:

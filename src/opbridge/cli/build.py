@@ -76,9 +76,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add what was built, and the frameworks' adapters, to the cache that many machines share",
     )
     parser.add_argument("--export", choices=("tvm-ffi",), help="with -o: the libraries are also for hosts of this kind")
+    parser.add_argument(
+        "--watch", action="store_true", help="build and check again whenever a source changes, until Ctrl-C"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.watch:
+        from opbridge.cli.watching import watch
+
+        return watch(options.manifest, lambda: _build(options))
+    _build(options)
+    return 0
+
+
+def _build(options: argparse.Namespace) -> dict[str, Path]:
+    """Where the library of each kernel file is, by the path as the manifest has it and the device."""
     started = time.perf_counter()
     _check_places(options.manifest, options.output)
     if options.export and options.output is None:
@@ -126,7 +139,7 @@ def run(options: argparse.Namespace) -> int:
         print(publish([*(library.path for library in built), *beside], options.publish, cache))
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
-    return 0
+    return {f"{source.device} {source.name}": library.path for source, library in libraries.items()}
 
 
 def _jobs(text: str) -> int:

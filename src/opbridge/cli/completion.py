@@ -1,0 +1,65 @@
+"""opbridge completion: a shell completes commands, options and their choices; anything else is a file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from opbridge.cli import COMMANDS, parser_of
+
+_FUNCTION = """\
+_opbridge() {
+  local word=${COMP_WORDS[COMP_CWORD]} command= choices= i
+  local previous=${COMP_WORDS[COMP_CWORD-1]}
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case ${COMP_WORDS[i]} in -*) ;; *) command=${COMP_WORDS[i]}; break ;; esac
+  done
+  case "$command $previous" in
+%s
+  *)
+    case "$command $word" in
+%s
+    esac ;;
+  esac
+  COMPREPLY=()
+  if [ -n "$choices" ]; then COMPREPLY=($(compgen -W "$choices" -- "$word")); fi
+}
+complete -o default -F _opbridge opbridge
+"""
+_SHELLS = {
+    "bash": _FUNCTION,
+    # Zsh runs completions written for bash.
+    "zsh": "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && bashcompinit\n" + _FUNCTION,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=tuple(_SHELLS), help="the shell that reads what is printed")
+
+
+def run(options: argparse.Namespace) -> int:
+    # What a parser takes is told by no public name.
+    actions = {name: parser_of(name)._actions for name in COMMANDS}
+    after = [line for name, found in actions.items() for line in _after_an_option(name, found)]
+    words = [f'    " "*) choices="{" ".join(COMMANDS)}" ;;']
+    words += [line for name, found in actions.items() for line in _words(name, found)]
+    print(_SHELLS[options.shell] % ("\n".join(after), "\n".join(words)), end="")
+    return 0
+
+
+def _after_an_option(command: str, actions: list[argparse.Action]) -> Iterator[str]:
+    for action in actions:
+        if action.option_strings and action.choices:
+            patterns = "|".join(f'"{command} {option}"' for option in action.option_strings)
+            yield f'  {patterns}) choices="{_choices(action)}" ;;'
+
+
+def _words(command: str, actions: list[argparse.Action]) -> Iterator[str]:
+    options = " ".join(option for action in actions for option in action.option_strings)
+    yield f'    "{command} -"*) choices="{options}" ;;'
+    if operands := " ".join(_choices(action) for action in actions if not action.option_strings).strip():
+        yield f'    "{command} "*) choices="{operands}" ;;'
+
+
+def _choices(action: argparse.Action) -> str:
+    return " ".join(map(str, action.choices or ()))
