@@ -32,7 +32,7 @@ def test_a_kernel_gets_a_function_for_hosts_behind_it() -> None:
         "uint32_t aclrtlaunch_k(uint32_t blockDim, void* stream, void* x, void* y, uint32_t n);" in kernel.declaration
     )
     assert f"{{ body(); }} {kernel.definition}\n" in rewritten.code
-    assert "k((GM_ADDR)x, (__gm__ half *)y, n);" in kernel.definition
+    assert "k((GM_ADDR)ob_ascend_window(x), (__gm__ half *)ob_ascend_window(y), n);" in kernel.definition
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "device.h"
+
 namespace opbridge_ascend {
 namespace {
 
@@ -24,6 +26,7 @@ Allocations& allocations() {
 }  // namespace
 
 Allocation allocation_of(const void* address) {
+  if (Allocation found = device_allocation_of(address); found.bytes > 0) return found;
   const auto* const byte = static_cast<const uint8_t*>(address);
   Allocations& state = allocations();
   const std::shared_lock<std::shared_mutex> lock(state.mutex);

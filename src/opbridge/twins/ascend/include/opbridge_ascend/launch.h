@@ -2,8 +2,11 @@
 #ifndef OPBRIDGE_ASCEND_LAUNCH_H
 #define OPBRIDGE_ASCEND_LAUNCH_H
 
+#include <opbridge_ascend/device.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <type_traits>
 
 extern "C" {
 // Runs body(state) once for each block, on all processors; 0, or an error that has been reported.
@@ -32,6 +35,16 @@ uint32_t launch(const char* kernel, uint32_t blocks, Call call) {
   return ob_ascend_launch(kernel, blocks, [](void* state) { (*static_cast<Call*>(state))(); }, &call);
 }
 
+// A kernel's argument as the kernel meets it: of the memory of a device, what the window shows.
+template <class Argument>
+Argument on_device(Argument argument) {
+  if constexpr (std::is_pointer_v<Argument>) {
+    return (Argument)ob_ascend_window((const void*)argument);
+  } else {
+    return argument;
+  }
+}
+
 // What `k<<<blocks, l2control, stream>>>` becomes: called with the kernel's arguments, it launches.
 template <class Kernel>
 class Configured {
@@ -40,7 +53,7 @@ class Configured {
 
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
-    launch(name_, blocks_, [&] { kernel_(arguments...); });
+    launch(name_, blocks_, [&] { kernel_(on_device(arguments)...); });
   }
 
  private:
