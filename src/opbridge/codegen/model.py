@@ -51,9 +51,40 @@ class Target:
         return tuple(layer + self.key for layer in layers)
 
     @property
+    def autograd_key(self) -> str:
+        """Where gradients are recorded for the backend's tensors."""
+        return f"Autograd{self.key}"
+
+    @property
     def switches_devices(self) -> bool:
         """Whether a process may have several devices of this kind, so that a kernel needs the right one current."""
         return self.key not in _NEEDS_NO_GUARD
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tensor that a generated kernel hands to the library, and what it has to be like."""
+
+    name: str
+    size: str | None
+    """A C++ expression for its sizes, or the name of a tensor with the same ones."""
+    dtype: str | None
+    """The same for its element type."""
+    named_like: tuple[str, ...]
+    """Tensors whose dimension names it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a generated kernel does: prepare outputs, and call one function of the backend's library."""
+
+    function: str
+    arguments: tuple[str, ...]
+    """Names of arguments, outputs and variables, or C++ expressions of them."""
+    outputs: tuple[Output, ...]
+    """Those that are new, in the schema's order, and those of the schema's own that something is known of."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """More values, each a name and a C++ expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +98,8 @@ class Kernel:
     """It takes c10::SymInt where the schema says SymInt, and not int64_t."""
     shared: bool = False
     """It is that of another variant, `derived_from` of the operator, and has that one's arguments."""
+    launch: Launch | None = None
+    """Its text is generated too; without it, writing the function is the backend's work."""
 
     @property
     def namespace(self) -> str:
@@ -77,8 +110,8 @@ class Kernel:
         return self.function.rpartition("::")[2]
 
 
-ONLY_IN_PYTORCH = ("i", "retain_variables")
-"""Names in formulas that PyTorch's own generated nodes have, for lists of tensors and for buffers that are kept."""
+ONLY_IN_PYTORCH = ("i",)
+"""Names in formulas that PyTorch's own generated nodes have, for items of lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +125,34 @@ class Formula:
     """The names in it that are not functions: arguments, results and gradients."""
 
 
+LINEAR, ELEMENT_WISE = "auto_linear", "auto_element_wise"
+"""Forward derivatives that follow: the operator itself of the tangents, or the backward formula of the tangent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tangent:
+    """The forward derivative of a result, as one C++ expression over primals `x_p` and tangents `x_t`."""
+
+    result: int
+    text: str
+    """Or LINEAR or ELEMENT_WISE."""
+    uses: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Derivative:
     formulas: tuple[Formula, ...]
     differentiable: tuple[bool, ...]
     """For each output, whether gradients come through it; `grads[i]` counts those only."""
+    tangents: tuple[Tangent, ...] = ()
+    """Empty where the forward derivative is found from the formulas of the gradients, which are linear."""
+    without_gradient: tuple[str, ...] = ()
+    """Tensors among the arguments that gradients do not go through."""
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The names that formulas of gradients use."""
+        return frozenset[str]().union(*(formula.uses for formula in self.formulas))
 
 
 @dataclass(frozen=True, slots=True)

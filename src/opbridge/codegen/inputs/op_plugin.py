@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from opbridge.codegen.inputs import launches
 from opbridge.codegen.inputs.native import Lookup, NativeFunction, dispatch_of, kernel, kernels_of
-from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in, texts
+from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
 from opbridge.codegen.model import ATEN, Kernel, Operator, Target, kernel_name
 from opbridge.errors import Location, ManifestError, did_you_mean
@@ -31,7 +32,7 @@ ENTRY = Record(
         Field("sparse", _VERSIONS, "Versions with a kernel for sparse tensors."),
         Field("exposed", _VERSIONS, "Versions whose Python package offers the operator by name."),
         Field("internal_format_opapi", _VERSIONS, "Versions whose aclnn kernel takes the device's own formats."),
-        Field("gen_opapi", Table(ByForm(Text("a value"), Table(Text("a value"), "a mapping")), "a mapping"),
+        Field("gen_opapi", launches.KIND,
               "How a kernel is made: outputs with `size`, `dtype` and `name`; `exec`; `new_params`; "
               "or `structured_inherit`."),
         Field("dispatch", OrNothing(Table(_NAME, "a mapping from keys to kernels")), "Kernels for other keys."),
@@ -100,22 +101,6 @@ DEPRECATED = Record(
     ),
 )
 
-_OUTPUT_FIELDS = ("size", "dtype", "name")
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedKernel:
-    """`gen_opapi`: a kernel that allocates outputs and calls one function of the backend's library."""
-
-    outputs: Mapping[str, Mapping[str, str]]
-    """For each output, C++ expressions over the arguments: `size`, `dtype` and, for named tensors, `name`."""
-    new_params: Mapping[str, str]
-    """More variables for `exec`, as C++ expressions."""
-    execute: tuple[str, ...]
-    """The library's function, and its arguments where they are not simply the operator's."""
-    inherits: str | None
-    """The out variant whose description is this one's too."""
-
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
@@ -126,7 +111,7 @@ class PluginEntry:
     section: str
     where: Location
     fields: Mapping[str, object]
-    generated: GeneratedKernel | None
+    generated: launches.Description | None
     is_sparse: bool
     is_exposed: bool
     guards_device: bool
@@ -193,32 +178,12 @@ def _entry(source: Source, versions: Versions, path: Path_, fields: dict[str, ob
         str(path[0]),
         where,
         fields,
-        _generated(source, path, fields),
+        launches.description(source, path, fields.get("gen_opapi")),
         is_sparse=chosen["sparse"],
         is_exposed=chosen["exposed"],
         guards_device=source.flag(fields, "device_guard", path, default=True),
         const_outputs=source.flag(fields, "use_const_ref_for_mutable_tensors", path),
     )
-
-
-def _generated(source: Source, path: Path_, fields: dict[str, object]) -> GeneratedKernel | None:
-    given = fields.get("gen_opapi")
-    if not isinstance(given, dict):
-        return None
-    where = source.at(*path, "gen_opapi")
-    outputs = {name: texts(value) for name, value in given.items() if isinstance(value, dict) and name != "new_params"}
-    for name, values in outputs.items():
-        for unknown in set(values) - set(_OUTPUT_FIELDS):
-            hint = did_you_mean(unknown, _OUTPUT_FIELDS) or f"known keys: {', '.join(_OUTPUT_FIELDS)}"
-            source.refuse(f"unknown key '{unknown}'", source.at(*path, "gen_opapi", name, unknown), hint)
-    plain = texts(given)
-    for unknown in set(plain) - {"exec", "structured_inherit"}:
-        hint = did_you_mean(unknown, ("exec", "structured_inherit", "new_params"))
-        source.refuse(f"unknown key '{unknown}'", source.at(*path, "gen_opapi", unknown), hint)
-    if "exec" not in plain and "structured_inherit" not in plain:
-        source.refuse("`exec` is missing from gen_opapi", where, "or name another entry in `structured_inherit`")
-    inherits = plain.get("structured_inherit")
-    return GeneratedKernel(outputs, texts(given.get("new_params")), names_in(plain.get("exec")), inherits)
 
 
 def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten: Lookup) -> list[Operator]:
@@ -234,11 +199,17 @@ def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten
             message = f"{entry.schema.full_name} is declared with two schemas"
             source.refuse(message, entry.where, f"the other is {known.entry.schema}, at {known.entry.where}")
         known.sections.setdefault(entry.section, entry)
-    made = [source.attempt(_operator, known, target, aten) for known in merged.values()]
+    described = {
+        name: (entry.schema, entry.generated)
+        for name, known in merged.items()
+        for entry in known.sections.values()
+        if entry.generated is not None
+    }
+    made = [source.attempt(_operator, known, target, aten, described) for known in merged.values()]
     return [operator for operator in made if operator is not None]
 
 
-def _operator(merged: _Merged, target: Target, aten: Lookup) -> Operator:
+def _operator(merged: _Merged, target: Target, aten: Lookup, described: Mapping[str, launches.Described]) -> Operator:
     entry, sections = merged.entry, merged.sections
     name = entry.schema.full_name
     native = aten().get(f"{ATEN}::{name}") if "custom" not in sections else None
@@ -254,7 +225,12 @@ def _operator(merged: _Merged, target: Target, aten: Lookup) -> Operator:
         for section, key in keys.items()
         if section in sections
     ]
-    if dense is not None and not elsewhere:
+    generated = next((part.generated for part in sections.values() if part.generated), None)
+    if dense is not None and generated is not None and not elsewhere:
+        # What it calls takes numbers, whatever the schema says.
+        made = launches.launch(entry.schema, generated, described)
+        kernels.append(Kernel(target.key, dense.function(target, symint=False), launch=made))
+    elif dense is not None and not elsewhere:
         kernels.append(Kernel(target.key, dense.function(target, symint=symint), symint))
     if entry.is_sparse:
         kernels.append(Kernel(f"Sparse{target.key}", f"{entry.function(target, symint=False)}_sparse"))

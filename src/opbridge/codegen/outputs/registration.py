@@ -48,12 +48,12 @@ def _kernels_header(backend: Backend) -> str:
             if not kernel.shared:
                 signature = Signature.of(operator, symint=kernel.symint)
                 # One C++ function may be the kernel for several keys, and overloads share a name.
-                declaration = f"// {operator.schema}\n{signature.head(kernel.name)};\n"
+                note = f"// Generated: it calls {kernel.launch.function}.\n" if kernel.launch else ""
+                declaration = f"// {operator.schema}\n{note}{signature.head(kernel.name)};\n"
                 written.setdefault(kernel.namespace, {}).setdefault(f"{kernel.name} {signature.type}", declaration)
     parts = [in_namespace(namespace, written[namespace].values()) for namespace in sorted(written)]
-    start = (
-        HEADER + "// The kernels that the generated sources call. Writing them is the backend's work.\n#pragma once\n\n"
-    )
+    about = "// The kernels that the generated sources call. Those without a note are the backend's work.\n"
+    start = f"{HEADER}{about}#pragma once\n\n"
     return start + includes(*TENSOR_HEADERS) + "\n" + "\n".join(parts)
 
 
