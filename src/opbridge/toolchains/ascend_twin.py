@@ -15,6 +15,7 @@ from opbridge.cache import Cache
 from opbridge.toolchains import host
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import ascend, common
+from opbridge.twins.common.host_calls import INNER
 
 name = "Ascend C twin"
 suffixes = (".asc", *host.suffixes)
@@ -46,7 +47,8 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         _rewriting(source, request.sources, command, depfile)
         for source, command, depfile in zip(request.sources, plain.compiles, plain.depfiles, strict=True)
     )
-    return replace(plain, compiles=compiles)
+    texts = tuple((path, text.replace("local:", f"local: {INNER}*;")) for path, text in plain.texts)
+    return replace(plain, compiles=compiles, texts=texts)
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:

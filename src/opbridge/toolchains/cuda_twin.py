@@ -14,6 +14,7 @@ from opbridge.cache import Cache
 from opbridge.toolchains import host
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import common, cuda
+from opbridge.twins.common.host_calls import INNER
 from opbridge.twins.cuda import for_torch
 
 name = "CUDA twin"
@@ -60,7 +61,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     return replace(
         plain,
         compiles=tuple(map(_rewriting, request.sources, plain.compiles, plain.depfiles)),
-        texts=tuple((path, text.replace("local:", f"local: {cuda.INNER}*;")) for path, text in plain.texts),
+        texts=tuple((path, text.replace("local:", f"local: {INNER}*;")) for path, text in plain.texts),
     )
 
 

@@ -213,11 +213,8 @@ struct Export {
   };                                           \
   OB_EXPORT(name, __VA_ARGS__)
 
-// The twin lends the kernel the caller's tensors, as device memory, and tells what its checks have found.
-#if defined(__OPBRIDGE_CUDA_TWIN__)
-#define OB_CALLED_BY_HOST(function, name, nparam, params, ndims, shapes, dtypes, stream, extra) \
-  (static_cast<void>(stream), ob_twin_run_aot(function, name, nparam, params, ndims, shapes, dtypes, extra))
-#else
+// Who runs the kernel for its host: a twin lends it the host's tensors, as device memory, and tells what it has found.
+#if !defined(OB_CALLED_BY_HOST)
 #define OB_CALLED_BY_HOST(function, name, nparam, params, ndims, shapes, dtypes, stream, extra) \
   function(nparam, params, ndims, shapes, dtypes, stream, extra)
 #endif

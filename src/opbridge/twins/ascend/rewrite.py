@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.reader import CLOSERS, PAIRS, Reader
+from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
 from opbridge.twins.common.tokens import Kind, Token
 
 
@@ -44,7 +46,9 @@ class Kernel:
 
     @property
     def definition(self) -> str:
-        passed = (f"({one.type}){one.name}" if one.is_address else one.name for one in self.parameters)
+        passed = (
+            f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in self.parameters
+        )
         call = f"{self.name}({', '.join(passed)});"
         launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }})'
         return f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ return {launch}; }}'
@@ -55,24 +59,34 @@ class Rewritten:
     code: str
     kernels: tuple[Kernel, ...]
     """Those that a host can call by name: defined outside of namespaces, and no templates."""
+    aot_functions: tuple[str, ...] = ()
+    """What operators call: the functions with the plain C call."""
 
 
-def rewrite(source: str, file: str) -> Rewritten:
-    rewriter = _Rewriter(source, file)
-    return Rewritten(rewriter.run(), tuple(rewriter.kernels))
+def rewrite(source: str, file: str, included: Included = lambda name: None) -> Rewritten:
+    rewriter = _Rewriter(source, file, included)
+    return Rewritten(rewriter.run(), tuple(rewriter.kernels), tuple(rewriter.aot_functions))
 
 
 class _Rewriter(Reader):
-    def __init__(self, source: str, file: str) -> None:
+    def __init__(self, source: str, file: str, included: Included) -> None:
         super().__init__(source, file, 1, directives=True)
         self.texts = [token.text for token in self.tokens]
+        self.included = included
         self.kernels: list[Kernel] = []
+        self.aot_functions: list[str] = []
 
     def run(self) -> str:
         scopes: list[bool] = []
         """Of the braces that are open: whether names in them are global ones."""
+        head = 0
+        """Where the statement began."""
         for index, token in enumerate(self.tokens):
-            if token.text == "{":
+            if token.kind is Kind.DIRECTIVE:
+                self._directive(index)
+            elif token.text == "{":
+                if all(scopes):
+                    self._function(head, index, in_c_block=bool(scopes))
                 scopes.append(self._is_c_linkage(index))
             elif token.text == "}" and scopes:
                 scopes.pop()
@@ -80,7 +94,20 @@ class _Rewriter(Reader):
                 self._kernel(index)
             elif token.text == "<<<" and not self.follows(index, "operator"):
                 self._launch(index)
+            if token.kind is Kind.DIRECTIVE or token.text in ("{", "}", ";"):
+                head = index + 1
         return "".join(self.texts)
+
+    def _directive(self, index: int) -> None:
+        text = self.texts[index]
+        if (named := INCLUDE_LINE.match(text)) and (replacement := self.included(named["name"])):
+            self.texts[index] = f'{text[: named.start("name")]}"{replacement}"{text[named.end() :]}'
+
+    def _function(self, head: int, opened: int, in_c_block: bool) -> None:
+        words = [token for token in self.tokens[head:opened] if not token.blank]
+        has_c_linkage = in_c_block or [word.text for word in words[:2]] == ["extern", '"C"']
+        if has_c_linkage and (name := aot_function(words)):
+            self.aot_functions.append(name)
 
     def _is_c_linkage(self, opened: int) -> bool:
         before = self.previous(opened - 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.twins.cuda.sources import INNER, Translation, translate
+from opbridge.twins.cuda.sources import Translation, translate
 
-__all__ = ["INCLUDE", "INNER", "RUNTIME", "Translation", "flags", "link_flags", "translate"]
+__all__ = ["INCLUDE", "RUNTIME", "Translation", "flags", "link_flags", "translate"]
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder of the headers that stand for NVIDIA's."""

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from opbridge.twins.common.tokens import Kind, Token
 
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
-_AOT_CALL = ("int", "void * *", "int *", "int64_t * *", "char * *", "void *", "void *")
-_AOT_FUNCTION = re.compile(
-    r"(?P<name>[^\W\d]\w*) \( " + " , ".join(rf"{re.escape(kind)}(?: [^\W\d]\w*)?" for kind in _AOT_CALL) + r" \)"
-)
 _OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
 
 
@@ -78,10 +72,3 @@ def _ends(tokens: list[Token], position: int) -> bool:
 
 def _opens_template(tokens: list[Token], position: int) -> bool:
     return tokens[position].text == "<" and position > 0 and tokens[position - 1].kind is Kind.NAME
-
-
-def aot_function(tokens: Iterable[Token]) -> str | None:
-    """The name of a function that is defined here, if it has the plain C call."""
-    words = (token.text for token in tokens if token.text not in ("const", "std", "::"))
-    matched = _AOT_FUNCTION.search(" ".join(words))
-    return matched["name"] if matched else None

@@ -13,12 +13,14 @@ preprocessor drops is harmless, so what the twin lacks becomes an error of the p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.reader import CLOSERS, PAIRS, Reader
+from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
 from opbridge.twins.common.tokens import Kind, Token
-from opbridge.twins.cuda.declarations import aot_function, declared_names, extents, specifiers
+from opbridge.twins.cuda.declarations import declared_names, extents, specifiers
 from opbridge.twins.cuda.refused import refused_header, unsupported
 
 ARCHITECTURE = "800"
@@ -39,7 +41,6 @@ _TAKE_KERNELS = frozenset(
 )
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 _KEYWORDS = frozenset({"case", "co_return", "do", "else", "for", "if", "return", "switch", "throw", "while"})
-INCLUDE_LINE = re.compile(r"^[ \t]*#\s*include\s*(?P<name>\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"#\s*(\w*)")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
 _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
@@ -49,8 +50,7 @@ _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
 class Unit:
     """What the files of one translation unit tell each other."""
 
-    include: Callable[[str], str | None] = lambda name: None
-    """The file to include in the place of a name that is written with its quotes or brackets."""
+    include: Included = lambda name: None
     kernel_words: set[str] = field(default_factory=lambda: {"__global__"})
     """Macros that stand for __global__ too."""
     device_words: set[str] = field(default_factory=lambda: set(_DEVICE_WORDS))

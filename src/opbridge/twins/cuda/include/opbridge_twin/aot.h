@@ -7,17 +7,20 @@
 extern "C" {
 typedef int (*ob_twin_aot_function)(int, void**, int*, int64_t**, const char**, void*, void*);
 
-// Calls it on the default stream.  A failure, of a CUDA call or found by a check, is told as the host expects it, and
-// the device is as good as new afterwards.
+// Calls it on the default stream, whatever the host's is.  A failure, of a CUDA call or found by a check, is told as
+// the host expects it, and the device is as good as new afterwards.
 int ob_twin_run_aot(ob_twin_aot_function function, const char* name, int nparam, void** params, int* ndims,
-                    int64_t** shapes, const char** dtypes, void* extra);
+                    int64_t** shapes, const char** dtypes, void* stream, void* extra);
 }
+
+// Of kernel.h: how the function that it exports calls the one that it makes.
+#define OB_CALLED_BY_HOST ob_twin_run_aot
 
 // Exports `name`, which calls `function`.
 #define OPBRIDGE_TWIN_AOT(name, function)                                                                             \
   extern "C" __attribute__((visibility("default"))) int name(int nparam, void** params, int* ndims, int64_t** shapes, \
-                                                             const char** dtypes, void*, void* extra) {               \
-    return ob_twin_run_aot(function, #name, nparam, params, ndims, shapes, dtypes, extra);                            \
+                                                             const char** dtypes, void* stream, void* extra) {        \
+    return ob_twin_run_aot(function, #name, nparam, params, ndims, shapes, dtypes, stream, extra);                    \
   }
 
 #endif  // OPBRIDGE_TWIN_AOT_H

@@ -1,0 +1,72 @@
+"""A source and the user's headers that it includes, rewritten side by side into one folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from opbridge.twins.common.host_calls import wrapped
+
+INCLUDE_LINE = re.compile(r"^[ \t]*#\s*include\s*(?P<name>\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
+
+Included = Callable[[str], str | None]
+"""The file to include in the place of a name that is written with its quotes or brackets."""
+
+
+@dataclass
+class Files:
+    folder: Path
+    include_dirs: tuple[Path, ...]
+    marks: re.Pattern[str]
+    """What is found in a file of the language that is rewritten, and in no other."""
+    rewrite: Callable[[str, str, Included], str]
+    """From the text of a file and its name to the text that stands for it."""
+    copies: dict[Path, Path] = field(default_factory=dict)
+    """The user's files that were read, and what to include in their place."""
+
+    def translate(self, source: Path, aot_functions: list[str]) -> Path:
+        """The rewritten source, as C++; `aot_functions` are known when it has been rewritten."""
+        translated = self.rewritten(source)
+        code = wrapped(_read(translated), aot_functions)
+        translated.write_text(code, encoding="utf-8", errors="surrogateescape")
+        return translated
+
+    def rewritten(self, file: Path) -> Path:
+        copy = self.folder / f"{len(self.copies)}_{file.stem}{file.suffix}.cpp"
+        self.copies[file] = copy
+        code = self.rewrite(_read(file), str(file), lambda name: self._included(name, file.parent))
+        name = str(file).replace("\\", "\\\\").replace('"', '\\"')
+        self.folder.mkdir(parents=True, exist_ok=True)
+        copy.write_text(f'#line 1 "{name}"\n{code}', encoding="utf-8", errors="surrogateescape")
+        return copy
+
+    def _included(self, name: str, beside: Path) -> str | None:
+        folders = (beside, *self.include_dirs) if name.startswith('"') else self.include_dirs
+        for folder in folders:
+            file = Path(os.path.normpath(folder / name[1:-1]))
+            if file.is_file():
+                return str(self._header(file))
+        return None
+
+    def _header(self, file: Path) -> Path:
+        if file in self.copies:
+            return self.copies[file]
+        text = _read(file)
+        if self.marks.search(text) or self._includes_such(file, text):
+            return self.rewritten(file)
+        self.copies[file] = file
+        return file
+
+    def _includes_such(self, file: Path, text: str) -> bool:
+        self.copies[file] = file  # a header may include itself by way of others
+        named = [match["name"] for match in INCLUDE_LINE.finditer(text)]
+        found = any(path.startswith(str(self.folder)) for name in named if (path := self._included(name, file.parent)))
+        del self.copies[file]
+        return found
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="surrogateescape")

@@ -1,0 +1,135 @@
+#include "host_call.h"
+
+#include <opbridge/abi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+namespace opbridge_twins {
+namespace {
+
+// Of a type that has another name than these; a check that is too lenient is better than a false report.
+constexpr size_t kLargestElement = 16;
+
+size_t bytes_of(const char* dtype) {
+#define OB_TWIN_BYTES(code, name, bytes) \
+  if (strcmp(dtype, #name) == 0) return bytes;
+  OB_FOR_EACH_DTYPE(OB_TWIN_BYTES)
+#undef OB_TWIN_BYTES
+  return strcmp(dtype, "bool_") == 0 ? 1 : kLargestElement;
+}
+
+const ob_call* opbridge_host(const void* extra) {
+  uint64_t magic = 0;
+  if (extra != nullptr) memcpy(&magic, extra, sizeof magic);
+  return magic == OB_CALL_MAGIC ? static_cast<const ob_call*>(extra) : nullptr;
+}
+
+// What opbridge tells a kernel, as a kernel on a GPU is told it.
+struct DeviceCall {
+  const Lender& lender;
+  ob_call call;
+  const ob_call* host;
+  std::vector<const void*> adopted;
+
+  DeviceCall(const Lender& of_twin, const ob_call* of_host) : lender(of_twin), call(), host(of_host) {
+    if (host == nullptr) return;
+    memcpy(&call, host, std::min(sizeof call, size_t{host->size}));
+    call.device_type = lender.device_type;
+    call.parallel = nullptr;
+    if (host->scratch != nullptr) {
+      call.host = this;
+      call.scratch = [](void* self, size_t bytes) { return static_cast<DeviceCall*>(self)->scratch(bytes); };
+    }
+  }
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
+  ~DeviceCall() {
+    for (const void* begin : adopted) lender.release(begin);
+  }
+
+  void adopt(const void* begin, size_t bytes, const std::string& name) {
+    if (begin == nullptr || bytes == 0) return;
+    lender.adopt(begin, bytes, name.c_str());
+    adopted.push_back(begin);
+  }
+
+  void* scratch(size_t bytes) {
+    void* const memory = host->scratch(host->host, bytes);
+    adopt(memory, bytes, "ob::scratch");
+    return memory;
+  }
+
+  // The argument whose tensor this is: a list has several, and the outputs come behind all of them.
+  std::string name_of(int param) const {
+    if (host == nullptr) return "params[" + std::to_string(param) + "]";
+    if (param >= host->n_inputs) return "output " + std::to_string(param - host->n_inputs);
+    for (int i = 0; i < host->n_args && host->arg_names != nullptr; ++i) {
+      const ob_arg& arg = host->args[i];
+      const bool is_list = arg.kind == OB_ARG_TENSORS;
+      if (arg.kind != OB_ARG_TENSOR && !is_list) continue;
+      const int64_t place = param - arg.v.first;
+      if (place < 0 || place >= (is_list ? arg.count : 1)) continue;
+      return host->arg_names[i] + (is_list ? "[" + std::to_string(place) + "]" : std::string());
+    }
+    return "params[" + std::to_string(param) + "]";
+  }
+};
+
+// The elements that a tensor reaches, from the first to behind the last, counted from where its pointer points.
+struct Reach {
+  int64_t begin = 0, end = 1;
+
+  Reach(int ndim, const int64_t* shape, const int64_t* strides) {
+    int64_t dense = 1;
+    for (int i = ndim - 1; i >= 0; --i) {
+      const int64_t last = (shape[i] - 1) * (strides != nullptr ? strides[i] : dense);
+      dense *= shape[i];
+      (last < 0 ? begin : end) += last;
+    }
+    if (dense == 0) begin = end = 0;
+  }
+};
+
+int tell(const std::string& text, const char* name, void* extra) {
+  const ob_call* const host = opbridge_host(extra);
+  if (host != nullptr && host->error != nullptr) {
+    snprintf(host->error, host->error_size, "%s: %s", name, text.c_str());
+    // MindSpore, the other one with something to pass, shows what is thrown, and of a return value only the number.
+  } else if (host == nullptr && extra != nullptr) {
+    throw std::runtime_error(std::string(name) + ": " + text);
+  } else {
+    fprintf(stderr, "%s: %s\n", name, text.c_str());
+  }
+  return 1;
+}
+
+}  // namespace
+
+int run_for_host(const Lender& lender, HostFunction function, const char* name, const HostCall& of_host) {
+  // What is reported is told to the call it comes from, so one runs at a time; its blocks use all processors.
+  static std::mutex& under_way = *new std::mutex;
+  const std::lock_guard<std::mutex> lock(under_way);
+  lender.what_failed();  // what is left of other uses of the device is not this kernel's
+
+  const auto& [nparam, params, ndims, shapes, dtypes, stream, extra] = of_host;
+  const ob_call* const host = opbridge_host(extra);
+  DeviceCall device(lender, host);
+  for (int i = 0; i < nparam; ++i) {
+    const int64_t* const strides = host != nullptr && host->strides != nullptr ? host->strides[i] : nullptr;
+    if (params[i] == nullptr) continue;
+    const Reach reach(ndims[i], shapes[i], strides);
+    const auto size = static_cast<int64_t>(bytes_of(dtypes != nullptr ? dtypes[i] : ""));
+    device.adopt(static_cast<char*>(params[i]) + reach.begin * size,
+                 static_cast<size_t>((reach.end - reach.begin) * size), device.name_of(i));
+  }
+  const int status = function(nparam, params, ndims, shapes, dtypes, stream, host != nullptr ? &device.call : extra);
+  const std::string failure = lender.what_failed();
+  return failure.empty() ? status : tell(failure, name, extra);
+}
+
+}  // namespace opbridge_twins
