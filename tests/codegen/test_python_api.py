@@ -22,19 +22,19 @@ def plugin_sources() -> Mapping[str, str]:
 
 
 def test_names_stand_for_entries_of_torch_ops(sample_sources: Mapping[str, str]) -> None:
-    text = sample_sources["python/sample_ops.py"]
+    text = sample_sources["python/sample_ops/__init__.py"]
     assert "\nscaled_add = torch.ops.sample.scaled_add\n" in text
     assert "mul" not in text
 
 
 def test_only_what_is_exposed_is_offered(plugin_sources: Mapping[str, str]) -> None:
-    text = plugin_sources["python/sample_ops.py"]
+    text = plugin_sources["python/sample_ops/__init__.py"]
     assert "soft_shift = " in text
     assert "gather_rows_backward" not in text
 
 
 def test_a_stub_says_every_signature(sample_sources: Mapping[str, str]) -> None:
-    lines = sample_sources["python/sample_ops.pyi"].splitlines()
+    lines = sample_sources["python/sample_ops/__init__.pyi"].splitlines()
     assert "def clip_(x: Tensor, low: float, high: float | None = None) -> Tensor: ..." in lines
     assert "def first_rows(x: Tensor, n: int | SymInt) -> Tensor: ..." in lines
     assert "def pieces(x: Tensor, sizes: Sequence[int]) -> list[Tensor]: ..." in lines
@@ -45,7 +45,7 @@ def test_a_stub_says_every_signature(sample_sources: Mapping[str, str]) -> None:
 
 
 def test_a_type_checker_takes_the_stub(sample_sources: Mapping[str, str], tmp_path: Path) -> None:
-    (tmp_path / "sample_ops.pyi").write_text(sample_sources["python/sample_ops.pyi"])
+    (tmp_path / "sample_ops.pyi").write_text(sample_sources["python/sample_ops/__init__.pyi"])
     (tmp_path / "user.py").write_text(
         "import torch\nimport sample_ops\n"
         "x: torch.Tensor = sample_ops.scaled_add(torch.ones(1), torch.ones(1), alpha=2.0)\n"
@@ -78,7 +78,7 @@ print(sample_ops.__all__)
 
 
 def test_a_deprecated_operator_warns_where_it_is_called(plugin_sources: Mapping[str, str], tmp_path: Path) -> None:
-    (tmp_path / "sample_ops.py").write_text(plugin_sources["python/sample_ops.py"])
+    (tmp_path / "sample_ops.py").write_text(plugin_sources["python/sample_ops/__init__.py"])
     (tmp_path / "use.py").write_text(USE)
     command = [sys.executable, "use.py", tmp_path]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

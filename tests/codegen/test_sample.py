@@ -24,7 +24,7 @@ def passed(
     cpp = {name: text for name, text in sample_sources.items() if not name.startswith("python/")}
     library = build_backend({**cpp, "kernels.cpp": (SAMPLE / "kernels.cpp").read_text()})
     folder = tmp_path_factory.mktemp("python")
-    (folder / "sample_ops.py").write_text(sample_sources["python/sample_ops.py"])
+    (folder / "sample_ops.py").write_text(sample_sources["python/sample_ops/__init__.py"])
     command = [sys.executable, "-W", "error", SAMPLE / "use.py", library, folder]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return run.stdout.split()

@@ -9,14 +9,16 @@ from pathlib import Path
 from opbridge.cache import Cache, KeyBuilder
 from opbridge.codegen.inputs import Inputs, installed_functions
 from opbridge.codegen.model import Backend
+from opbridge.codegen.outputs.aliasing import aliasing
 from opbridge.codegen.outputs.autograd import autograd
 from opbridge.codegen.outputs.custom_functions import custom_functions
 from opbridge.codegen.outputs.launched import launched_kernels
+from opbridge.codegen.outputs.package import package
 from opbridge.codegen.outputs.python_api import python_api
 from opbridge.codegen.outputs.registration import registration
 from opbridge.filesystem import files_below
 
-_OUTPUTS = (registration, launched_kernels, custom_functions, autograd, python_api)
+_OUTPUTS = (registration, launched_kernels, custom_functions, autograd, aliasing, python_api, package)
 _PACKAGE = Path(__file__).parent.parent
 
 

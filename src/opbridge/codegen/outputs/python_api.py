@@ -1,7 +1,7 @@
 """Output c: the backend's own operators as Python functions.
 
-    python/<namespace>_ops.py     each name stands for its torch.ops entry; what is deprecated warns first
-    python/<namespace>_ops.pyi    their signatures, for editors and type checkers
+    python/<namespace>_ops/__init__.py     each name stands for its torch.ops entry; what is deprecated warns first
+    python/<namespace>_ops/__init__.pyi    their signatures, for editors and type checkers
 
 The entries of torch.ops themselves stand in the module, and not functions around them, so that a call costs nothing
 more and torch.compile sees what it knows.
@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from opbridge.codegen.model import Backend, Operator
+from opbridge.codegen.outputs.common import python_packages
 from opbridge.errors import SchemaError
 from opbridge.schema import Argument, Default, EnumName, ListType, OptionalType, Schema, Type
 
@@ -42,6 +43,12 @@ _TYPES = {
 }
 _RETURNED = {"SymInt": "int", "SymBool": "bool", "Device": "torch.device"}
 
+_LOAD = """
+_LIBRARY = Path(__file__).parents[1] / "_{library}.so"
+if _LIBRARY.exists():  # One that was built elsewhere has been loaded by whoever built it.
+    torch.ops.load_library(_LIBRARY)
+"""
+
 _WARN = '''
 def _deprecated(operator, message):
     """The operator, with a warning in front."""
@@ -58,21 +65,25 @@ def _deprecated(operator, message):
 
 def python_api(backend: Backend) -> dict[str, str]:
     files = {}
-    exposed = (operator for operator in backend.custom if operator.exposed)
-    for namespace, operators in groupby(exposed, key=lambda operator: operator.schema.namespace or ""):
+    exposed = [operator for operator in backend.custom if operator.exposed]
+    for name in python_packages(backend):
+        namespace = name.removesuffix("_ops")
+        operators = [operator for operator in exposed if operator.schema.namespace == namespace]
         by_name = [(name, list(group)) for name, group in groupby(operators, key=lambda each: each.schema.name)]
-        files[f"python/{namespace}_ops.py"] = _module(namespace, by_name)
-        files[f"python/{namespace}_ops.pyi"] = _stub(namespace, by_name)
+        files[f"python/{name}/__init__.py"] = _module(namespace, by_name, backend.target.namespace)
+        files[f"python/{name}/__init__.pyi"] = _stub(namespace, by_name)
+        files[f"python/{name}/py.typed"] = _HEADER
     return files
 
 
 _ByName = list[tuple[str, list[Operator]]]
 
 
-def _module(namespace: str, by_name: _ByName) -> str:
+def _module(namespace: str, by_name: _ByName, library: str) -> str:
     warns = any(_deprecation(operators) for _, operators in by_name)
-    lines = [_HEADER + f'"""The operators of {namespace}; load its library before this module is imported."""\n']
-    lines.append("import functools\nimport warnings\n\nimport torch\n" if warns else "import torch\n")
+    lines = [_HEADER + f'"""The operators of {namespace}."""\n']
+    modules = "import functools\nimport warnings\nfrom pathlib import Path" if warns else "from pathlib import Path"
+    lines.append(f"{modules}\n\nimport torch\n{_LOAD.format(library=library)}")
     if warns:
         lines.append(_WARN)
     for name, operators in by_name:
