@@ -1,5 +1,6 @@
 // All broken kernels in one library, each behind a function of its own.
 #include "tikicpulib.h"
+#include "kernel_tiling/kernel_tiling.h"
 
 using namespace AscendC;
 
@@ -21,8 +22,10 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks) {
 #include "broken/large_buffers.cpp"
 #include "broken/last_tile.cpp"
 #include "broken/left_in_queue.cpp"
+#include "broken/long_stride.cpp"
 #include "broken/longer_than_buffer.cpp"
 #include "broken/longer_than_memory.cpp"
+#include "broken/lost_remainder.cpp"
 #include "broken/many_repeats.cpp"
 #include "broken/never_freed.cpp"
 #include "broken/never_initialised.cpp"
@@ -30,8 +33,15 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks) {
 #include "broken/no_blocks.cpp"
 #include "broken/no_flag_after_copy.cpp"
 #include "broken/no_flag_before_copy.cpp"
+#include "broken/no_sync_between_blocks.cpp"
+#include "broken/only_on_many_blocks.cpp"
 #include "broken/other_queue.cpp"
+#include "broken/other_tiling.cpp"
 #include "broken/part_of_a_block.cpp"
 #include "broken/queue_too_short.cpp"
 #include "broken/scalar_too_early.cpp"
+#include "broken/set_twice.cpp"
+#include "broken/short_tiling.cpp"
+#include "broken/too_many_buffers.cpp"
 #include "broken/unset_memory.cpp"
+#include "broken/write_by_all.cpp"

@@ -36,9 +36,11 @@ def silent() -> Path:
     return built("silent.cpp")
 
 
-def run(library: Path, function: str, *, after: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    library: Path, function: str, *arguments: object, after: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Calls a function in a process of its own, as a program of the user's would."""
-    code = f"import ctypes; library = ctypes.CDLL({str(library)!r}); result = library.{function}(); {after}"
+    code = f"import ctypes; library = ctypes.CDLL({str(library)!r}); result = library.{function}{arguments}; {after}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPBRIDGE_TWIN")}
     return subprocess.run(
         [sys.executable, "-c", code], env=environment | variables, capture_output=True, text=True, timeout=60
@@ -69,14 +71,21 @@ def test_every_check_is_explained_and_has_a_kernel() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_broken_kernel_is_reported(catalogue: Path, case: str) -> None:
-    done = run(catalogue, case)
+    asked = re.search(r"^// Checks: (\w+)$", (BROKEN / f"{case}.cpp").read_text(), re.MULTILINE)
+    done = run(catalogue, case, **({"OPBRIDGE_TWIN_CHECKS": asked[1]} if asked else {}))
     assert reported(done.stderr) == expected(case)
     assert done.returncode == 1
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_right_kernels_are_left_in_peace(silent: Path, threads: str) -> None:
-    done = run(silent, "silent", after="raise SystemExit(result)", OPBRIDGE_NUM_THREADS=threads)
+@pytest.mark.parametrize("function", ["silent", "silent_on_any_blocks"])
+def test_right_kernels_are_left_in_peace(silent: Path, function: str, threads: str) -> None:
+    done = run(silent, function, after="raise SystemExit(result)", OPBRIDGE_NUM_THREADS=threads)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_results_stay_those_of_the_number_of_blocks_that_was_asked_for(silent: Path) -> None:
+    done = run(silent, "silent_on_any_blocks", after="raise SystemExit(result)", OPBRIDGE_TWIN_CHECKS="blocks")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -85,9 +94,23 @@ def test_without_checks_a_missing_flag_goes_unnoticed(catalogue: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_another_chip_has_more_local_memory(catalogue: Path) -> None:
-    done = run(catalogue, "large_buffers", OPBRIDGE_ASCEND_SOC="Ascend310P3")
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize(
+    ("soc", "chip", "kilobytes"),
+    [
+        ("", "Ascend910B", 192),
+        ("Ascend910B3", "Ascend910B", 192),
+        ("Ascend910_93", "Ascend910_93", 192),
+        ("Ascend310P3", "Ascend310P", 256),
+        ("Ascend950", "Ascend950", 248),
+    ],
+)
+def test_each_chip_has_local_memory_of_its_own(silent: Path, soc: str, chip: str, kilobytes: int) -> None:
+    size = kilobytes * 1024
+    fits = run(silent, "aclrtlaunch_fill", 1, None, size, OPBRIDGE_ASCEND_SOC=soc)
+    assert (fits.returncode, fits.stderr) == (0, "")
+    larger = run(silent, "aclrtlaunch_fill", 1, None, size + 32, OPBRIDGE_ASCEND_SOC=soc)
+    assert f"0 of the {size} bytes of {chip} are in use" in larger.stderr
+    assert larger.returncode == 1
 
 
 def test_a_chip_that_nobody_knows_is_refused(catalogue: Path) -> None:

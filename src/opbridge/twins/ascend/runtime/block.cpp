@@ -61,6 +61,7 @@ void Block::begin(Launch& of, uint32_t index) {
   buffers_.clear();
   sites_.clear();
   told_.clear();
+  phase_ = 0;
   clocks_ = {};
   for (auto& from : flags_) {
     for (auto& to : from) std::fill(std::begin(to), std::end(to), Flag{});
@@ -89,6 +90,8 @@ void Block::end() {
     report(Kind::atomic_left_on, "the kernel ends in atomic mode", {});
   }
 }
+
+TouchedBy Block::touched() { return {registers.index, touches_.take(), sites_}; }
 
 void Block::report(Kind kind, const std::string& what, const std::string& where,
                    std::vector<std::pair<std::string, std::string>> details) {

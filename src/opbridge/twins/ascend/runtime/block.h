@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launch.h"
+#include "races.h"
 #include "soc.h"
 
 namespace opbridge_ascend {
@@ -20,12 +21,6 @@ constexpr int kPipes = PIPE_ALL;
 
 // How many instructions of each pipe are known to be finished.
 using Clock = std::array<uint32_t, kPipes>;
-
-struct Site {
-  const char* name;
-  Place place;
-  pipe_t pipe;
-};
 
 enum class State : uint8_t { idle, allocated, queued, dequeued };
 
@@ -55,11 +50,14 @@ class Block {
   void begin(Launch& launch, uint32_t index);
   // What must not be left when a kernel returns.
   void end();
+  // In global memory, from the begin of the block to its end.
+  TouchedBy touched();
 
   // Instructions
   void instruction(const char* name, pipe_t pipe, Place at);
   void access(const Local& local, const void* at, size_t bytes, bool writes);
   void access(const Global& global, const void* at, size_t bytes, bool writes);
+  void sync_all(Place at);
 
   // Local memory
   uint16_t allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at);
@@ -98,6 +96,7 @@ class Block {
   Block();
   uint16_t number_of(const Site& site);
   std::string describe(const Local& local, const void* at) const;
+  void check_bounds(const Global& global, const void* at, size_t bytes, bool writes);
   void check_initialised(const Local& local, size_t offset, size_t bytes);
   void order(const Local& local, size_t offset, size_t bytes, bool writes);
   // Whether this instruction has not been blamed yet, for this and with this other one.
@@ -119,6 +118,8 @@ class Block {
   uint8_t events_[kPipes][kPipes] = {};
   std::vector<Site> sites_;
   uint16_t site_ = 0;
+  Touches touches_;
+  uint32_t phase_ = 0;  // how often it has called SyncAll
   std::set<std::tuple<Kind, uint16_t, uint16_t>> told_;
 };
 

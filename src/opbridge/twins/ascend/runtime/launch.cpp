@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "rerun.h"
 #include "soc.h"
 
 namespace opbridge_ascend {
@@ -16,9 +17,10 @@ constexpr uint32_t kMostBlocks = 65535;
 
 std::atomic<uint64_t> current_tiling_key{0};
 
-bool wants_checks() {
+// OPBRIDGE_TWIN_CHECKS: 0 for none, blocks for those that run a kernel several times too.
+bool checks_are(const char* wanted) {
   const char* const value = getenv("OPBRIDGE_TWIN_CHECKS");
-  return value == nullptr || strcmp(value, "0") != 0;
+  return value != nullptr && strcmp(value, wanted) == 0;
 }
 
 std::string objection(uint32_t blocks) {
@@ -33,7 +35,7 @@ std::string objection(uint32_t blocks) {
 
 }  // namespace
 
-uint32_t Launch::run() {
+std::vector<Report> Launch::run() {
   // As many blocks at a time as there are processors: a piece of the pool's work is to run blocks until none is left.
   const int64_t threads = std::min<int64_t>(blocks_, ob::pool.size());
   ob::pool.run(threads, 1, [](void* self, int64_t, int64_t) { static_cast<Launch*>(self)->work(); }, this);
@@ -47,9 +49,8 @@ uint32_t Launch::run() {
     }
     helper.join();
   }
-  if (reports_.empty()) return 0;
-  deliver(kernel_, std::move(reports_));
-  return 1;
+  for (Report& race : find_races(touched_)) reports_.push_back(std::move(race));
+  return std::move(reports_);
 }
 
 void Launch::work() {
@@ -65,11 +66,13 @@ void Launch::run_block(uint32_t index) {
   } catch (const BlockEnded&) {
   }
   Block::leave();
-  block_ended();
+  block_ended(block);
 }
 
-void Launch::block_ended() {
+void Launch::block_ended(Block& block) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (checked_ && blocks_ > 1) touched_.push_back(block.touched());
+  asked_for_count_ = asked_for_count_ || block.registers.asked_for_count;
   ++ended_;
   if (waiting_ > 0 && waiting_ + ended_ == blocks_) {
     stuck_ = true;
@@ -118,10 +121,14 @@ uint64_t tiling_key() { return current_tiling_key.load(std::memory_order_relaxed
 uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, void (*body)(void*), void* state) {
   using namespace opbridge_ascend;
   if (const std::string why = objection(blocks); !why.empty()) {
-    deliver(kernel, {{Kind::bad_launch, why, {}, 0, {}}});
+    deliver(kernel, {{Kind::bad_launch, why, {}, {}, {}}});
     return 1;
   }
-  return Launch(kernel, blocks, body, state, wants_checks()).run();
+  std::vector<Report> reports =
+      checks_are("blocks") ? run_on_several(blocks, body, state) : Launch(blocks, body, state, !checks_are("0")).run();
+  if (reports.empty()) return 0;
+  deliver(kernel, std::move(reports));
+  return 1;
 }
 
 void ob_ascend_set_tiling_key(uint64_t key) { opbridge_ascend::current_tiling_key = key; }

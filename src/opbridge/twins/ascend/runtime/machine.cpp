@@ -4,6 +4,7 @@
 #include "block.h"
 #include "memory.h"
 #include "names.h"
+#include "rerun.h"
 
 namespace opbridge_ascend {
 
@@ -35,6 +36,14 @@ void Instruction::bad_parameter(const char* parameter, long long value, const ch
 
 void Block::access(const Global& global, const void* at, size_t bytes, bool writes) {
   if (bytes == 0) return;
+  check_bounds(global, at, bytes, writes);
+  const Use use = !writes ? Use::read : registers.atomic == Atomic::none ? Use::write : Use::atomic;
+  const auto* const first = static_cast<const uint8_t*>(at);
+  if (launch->blocks() > 1) touches_.add(first, bytes, phase_, site_, use);
+  if (Writes* const log = launch->log()) log->add(first, bytes, use, sites_[site_], registers.index);
+}
+
+void Block::check_bounds(const Global& global, const void* at, size_t bytes, bool writes) {
   const std::string what = std::string(writes ? "write" : "read") + " of " + std::to_string(bytes) + " bytes";
   if (at == nullptr || (global.data == nullptr && global.bytes > 0)) {
     fail(Kind::no_memory, what + " through a global tensor that was never given memory", where());
@@ -124,11 +133,13 @@ void barrier(pipe_t pipe) {
   if (pipe == PIPE_ALL) Block::current().join_all();
 }
 
-void sync_all(Place at) {
-  Block& block = Block::current();
-  block.join_all();
-  block.launch->sync_all(block.registers.index, at);
+void Block::sync_all(Place at) {
+  join_all();
+  launch->sync_all(registers.index, at);
+  ++phase_;
 }
+
+void sync_all(Place at) { Block::current().sync_all(at); }
 
 namespace {
 

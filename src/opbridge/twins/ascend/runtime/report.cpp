@@ -53,6 +53,12 @@ Meaning meaning(Kind kind) {
       return {"atomic-left-on", "call SetAtomicNone() behind the last atomic store: the next kernel starts with it"};
     case Kind::sync_all:
       return {"sync-all", "all blocks must call SyncAll equally often; hardware would wait for ever"};
+    case Kind::global_race:
+      return {"global-race", "let each block write bytes of its own, put SyncAll between the two, or use SetAtomicAdd"};
+    case Kind::depends_on_blocks:
+      return {"depends-on-blocks", "divide the work by GetBlockNum so that any number of blocks does all of it, once"};
+    case Kind::tiling_mismatch:
+      return {"tiling-mismatch", "give host and kernel one definition of the struct, and the launch all of its bytes"};
     case Kind::bad_launch:
       return {"bad-launch", "no NPU takes this launch"};
   }
@@ -68,8 +74,8 @@ opbridge_twins::Reports& reports() {
 std::string in_full(const char* kernel, const Report& report) {
   const Meaning means = meaning(report.kind);
   opbridge_twins::Text text{"ascend-twin", kernel, report.what, means.name, report.details, means.advice};
-  if (report.kind != Kind::bad_launch) {
-    const std::string block = "block " + std::to_string(report.block);
+  if (report.block.has_value()) {
+    const std::string block = "block " + std::to_string(*report.block);
     text.details.insert(text.details.begin(), {"where", report.where.empty() ? block : report.where + ", " + block});
   }
   return opbridge_twins::laid_out(text);

@@ -5,6 +5,7 @@
 #include <opbridge_ascend/place.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,14 +30,17 @@ enum class Kind : uint8_t {
   unfreed_tensor,
   atomic_left_on,
   sync_all,
+  global_race,
+  depends_on_blocks,
+  tiling_mismatch,
   bad_launch,
 };
 
 struct Report {
   Kind kind;
-  std::string what;   // one sentence
-  std::string where;  // without the block
-  uint32_t block = 0;
+  std::string what;               // one sentence
+  std::string where;              // without the block
+  std::optional<uint32_t> block;  // none: of the launch as a whole
   std::vector<std::pair<std::string, std::string>> details;
 };
 

@@ -209,9 +209,10 @@ void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mas
           const CopyRepeatParams& p, Place at = Place::here()) {
   Instruction instruction("Copy", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
-  detail::unary(
-      instruction, lanes, [](T x) { return x; }, detail::Strided<T>{dst, p.dstStride, p.dstRepeatSize},
-      detail::Strided<T>{src, p.srcStride, p.srcRepeatSize});
+  const detail::Strided<T> to{dst, p.dstStride, p.dstRepeatSize}, from{src, p.srcStride, p.srcRepeatSize};
+  detail::reads(instruction, lanes, from, "src");
+  detail::writes(instruction, lanes, to, "dst");
+  detail::compute(lanes, [](T x) { return x; }, to, from);
 }
 
 }  // namespace AscendC

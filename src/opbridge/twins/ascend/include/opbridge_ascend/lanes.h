@@ -214,8 +214,17 @@ void compute(const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>&..
   }
 }
 
+// That the hardware's 8 bits can count the blocks between two repeats.
+template <class T>
+void counted_in_8_bits(Instruction& instruction, const Strided<T>& operand, const char* stride) {
+  instruction.requires_that(operand.repeat_stride <= 255, stride, operand.repeat_stride,
+                            "at most 255 blocks of 32 bytes");
+}
+
 template <class F, class D, class S>
 void unary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>& src) {
+  counted_in_8_bits(instruction, dst, "dstRepStride");
+  counted_in_8_bits(instruction, src, "srcRepStride");
   reads(instruction, lanes, src, "src");
   writes(instruction, lanes, dst, "dst");
   compute(lanes, f, dst, src);
@@ -224,6 +233,9 @@ void unary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& 
 template <class F, class D, class S0, class S1>
 void binary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S0>& src0,
             const Strided<S1>& src1) {
+  counted_in_8_bits(instruction, dst, "dstRepStride");
+  counted_in_8_bits(instruction, src0, "src0RepStride");
+  counted_in_8_bits(instruction, src1, "src1RepStride");
   reads(instruction, lanes, src0, "src0");
   reads(instruction, lanes, src1, "src1");
   writes(instruction, lanes, dst, "dst");

@@ -19,6 +19,9 @@ void ob_ascend_release(const void* begin);
 void* ob_ascend_allocate(uint64_t bytes);
 void ob_ascend_free(void* memory);
 
+// That a host has written a tiling struct there, of so many bytes.
+void ob_ascend_note_tiling(const void* begin, uint64_t bytes);
+
 // What TILING_KEY_IS compares with, for launches to come.
 void ob_ascend_set_tiling_key(uint64_t key);
 

@@ -41,10 +41,13 @@ enum class Atomic : uint8_t { none, add, max, min };
 struct Registers {
   uint32_t index = 0;
   uint32_t count = 1;
+  bool asked_for_count = false;
   bool checked = false;
   bool counter_mode = false;
   uint64_t mask[2] = {~uint64_t{0}, ~uint64_t{0}};
   Atomic atomic = Atomic::none;
+  uint64_t compared[2] = {0, 0};  // CMPMASK: what Compare without a destination found
+  float deq_scale = 1;
 };
 
 // Of the block that this thread runs.
@@ -146,6 +149,8 @@ class AtomicScope {
   AtomicScope& operator=(const AtomicScope&) = delete;
 };
 
+// That the host has given as much as the kernel's struct has.
+void check_tiling(const void* memory, size_t bytes, Place at) OPBRIDGE_ASCEND_LIBRARY(check_tiling);
 uint64_t tiling_key() OPBRIDGE_ASCEND_LIBRARY(tiling_key);
 
 }  // namespace opbridge_ascend

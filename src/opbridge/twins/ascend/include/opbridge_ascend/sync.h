@@ -5,7 +5,11 @@
 #include "pipe.h"
 
 inline int64_t get_block_idx() { return opbridge_ascend::registers().index; }
-inline int64_t get_block_num() { return opbridge_ascend::registers().count; }
+inline int64_t get_block_num() {
+  auto& registers = opbridge_ascend::registers();
+  registers.asked_for_count = true;
+  return registers.count;
+}
 
 inline void set_flag(pipe_t from, pipe_t to, int id, opbridge_ascend::Place at = opbridge_ascend::Place::here()) {
   opbridge_ascend::set_flag(from, to, id, at);
@@ -14,6 +18,16 @@ inline void wait_flag(pipe_t from, pipe_t to, int id, opbridge_ascend::Place at 
   opbridge_ascend::wait_flag(from, to, id, at);
 }
 inline void pipe_barrier(pipe_t pipe) { opbridge_ascend::barrier(pipe); }
+
+// The first compilers knew these as variables.
+inline constexpr struct {
+  operator int64_t() const { return get_block_idx(); }
+} block_idx;
+inline constexpr struct {
+  operator int64_t() const { return get_block_num(); }
+} block_num;
+inline int64_t get_subblockid() { return 0; }
+inline int64_t get_subblockdim() { return 1; }
 
 namespace AscendC {
 
@@ -55,7 +69,8 @@ void SyncAll(Place at = Place::here()) {
 template <bool only_vector_cores = true>
 void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t used = 0, Place at = Place::here()) {
   Instruction("SyncAll", PIPE_S, at)
-      .requires_that(used == 0 || used == GetBlockNum(), "usedCores", used, "the number of blocks of the launch");
+      .requires_that(used == 0 || used == static_cast<int32_t>(opbridge_ascend::registers().count), "usedCores", used,
+                     "the number of blocks of the launch");
   opbridge_ascend::sync_all(at);
 }
 

@@ -10,6 +10,7 @@ namespace opbridge_ascend {
 
 template <class Tiling>
 Tiling tiling_from(const void* memory, Place at = Place::here()) {
+  if (registers().checked) check_tiling(memory, sizeof(Tiling), at);
   Instruction("GET_TILING_DATA", PIPE_S, at).reads(Global{}, memory, sizeof(Tiling));
   Tiling tiling;
   memcpy(&tiling, memory, sizeof tiling);

@@ -180,6 +180,7 @@ void Duplicate(const LocalTensor<T>& dst, detail::Exactly<T> scalar, detail::Mas
   Instruction instruction("Duplicate", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> to{dst, dstBlkStride, dstRepStride};
+  detail::counted_in_8_bits(instruction, to, "dstRepStride");
   detail::writes(instruction, lanes, to, "dst");
   detail::compute(lanes, [scalar] { return scalar; }, to);
 }

@@ -1,0 +1,164 @@
+#include "races.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "memory.h"
+#include "names.h"
+
+namespace opbridge_ascend {
+namespace {
+
+constexpr size_t kUses = 3;
+constexpr size_t kNone = ~size_t{0};
+
+// More pairs of instructions than this are one mistake.
+constexpr size_t kMostRaces = 20;
+
+struct Mine {
+  const TouchedBy* by;
+  const Touch* touch;
+
+  const Site& site() const { return by->sites[touch->site]; }
+};
+
+bool is_race(const Mine& a, const Mine& b) {
+  if (a.by->block == b.by->block) return false;
+  if (a.touch->use == Use::read && b.touch->use == Use::read) return false;
+  return !(a.touch->use == Use::atomic && b.touch->use == Use::atomic);
+}
+
+std::string verb(Use use) { return use == Use::read ? "reads" : use == Use::write ? "writes" : "writes by atomics"; }
+
+Report report_of(const Mine& one, const Mine& other) {
+  const auto* const begin = std::max(one.touch->begin, other.touch->begin);
+  const auto* const end = std::min(one.touch->end, other.touch->end);
+  const bool same = one.touch->use == other.touch->use;
+  const std::string what = same ? "another block writes the same bytes, and nothing orders the two"
+                                : verb(one.touch->use) + " what block " + std::to_string(other.by->block) + " " +
+                                      verb(other.touch->use) + ", and nothing orders the two";
+  return {Kind::global_race,
+          what,
+          described(one.site()),
+          one.by->block,
+          {{"other", described(other.site()) + ", block " + std::to_string(other.by->block)},
+           {"memory", described_memory(begin, static_cast<size_t>(end - begin))}}};
+}
+
+class Sweep {
+ public:
+  // By phase and address.
+  void meet(const Mine& next) {
+    if (writers_.size() + readers_.size() >= close_at_) close(next);
+    for (const Mine& old : writers_) check(old, next);
+    if (next.touch->use == Use::read) {
+      readers_.push_back(next);
+      return;
+    }
+    for (const Mine& old : readers_) check(old, next);
+    writers_.push_back(next);
+  }
+  bool has_enough() const { return reports.size() >= kMostRaces; }
+
+  std::vector<Report> reports;
+
+ private:
+  static bool is_over(const Mine& old, const Mine& next) {
+    return old.touch->phase != next.touch->phase || old.touch->end <= next.touch->begin;
+  }
+  void close(const Mine& next) {
+    for (auto* open : {&writers_, &readers_}) {
+      const auto over = [&next](const Mine& old) { return is_over(old, next); };
+      open->erase(std::remove_if(open->begin(), open->end(), over), open->end());
+    }
+    close_at_ = std::max(kFewOpen, 2 * (writers_.size() + readers_.size()));
+  }
+  void check(const Mine& old, const Mine& next) {
+    if (!is_over(old, next) && is_race(old, next)) found(old, next);
+  }
+  void found(const Mine& a, const Mine& b) {
+    // Of a pair, the one that reads is told of; of two that write, the first block's.
+    const bool is_a = b.touch->use != Use::read && (a.touch->use == Use::read || a.by->block < b.by->block);
+    const Mine& one = is_a ? a : b;
+    const Mine& other = is_a ? b : a;
+    const auto key = std::make_tuple(text_of(one.site().place), text_of(other.site().place), one.touch->use);
+    if (told_.insert(key).second) reports.push_back(report_of(one, other));
+  }
+
+  static constexpr size_t kFewOpen = 64;
+
+  std::vector<Mine> writers_, readers_;
+  size_t close_at_ = kFewOpen;
+  std::set<std::tuple<std::string, std::string, Use>> told_;
+};
+
+}  // namespace
+
+std::string described_memory(const uint8_t* at, size_t bytes) {
+  const std::string text = std::to_string(bytes) + " bytes at " + text_of(at);
+  const Allocation memory = allocation_of(at);
+  if (memory.bytes == 0) return text;
+  return text + ", byte " + std::to_string(at - memory.begin) + " of the " + std::to_string(memory.bytes) +
+         " bytes of " + memory.name;
+}
+
+void Touches::add(const uint8_t* at, size_t bytes, uint32_t phase, uint16_t site, Use use) {
+  const size_t key = site * kUses + static_cast<size_t>(use);
+  if (key >= last_.size()) last_.resize(key + kUses, kNone);
+  const uint8_t* const end = at + bytes;
+  if (last_[key] != kNone) {
+    Touch& last = all_[last_[key]];
+    if (last.phase == phase && at <= last.end && end >= last.begin) {
+      last.begin = std::min(last.begin, at);
+      last.end = std::max(last.end, end);
+      return;
+    }
+  }
+  if (all_.size() >= merge_at_) {
+    merge();
+    merge_at_ = std::max(kFew, 2 * all_.size());
+  }
+  last_[key] = all_.size();
+  all_.push_back({at, end, phase, site, use});
+}
+
+void Touches::merge() {
+  const auto group = [](const Touch& t) { return std::make_tuple(t.phase, t.site, t.use, t.begin); };
+  std::sort(all_.begin(), all_.end(), [&](const Touch& a, const Touch& b) { return group(a) < group(b); });
+  size_t kept = 0;
+  for (size_t i = 1; i < all_.size(); ++i) {
+    Touch& last = all_[kept];
+    const Touch& next = all_[i];
+    if (next.phase == last.phase && next.site == last.site && next.use == last.use && next.begin <= last.end) {
+      last.end = std::max(last.end, next.end);
+    } else {
+      all_[++kept] = next;
+    }
+  }
+  if (!all_.empty()) all_.resize(kept + 1);
+  last_.clear();
+}
+
+std::vector<Touch> Touches::take() {
+  merge();
+  merge_at_ = kFew;
+  return std::move(all_);
+}
+
+std::vector<Report> find_races(const std::vector<TouchedBy>& blocks) {
+  std::vector<Mine> all;
+  for (const TouchedBy& by : blocks) {
+    for (const Touch& touch : by.touches) all.push_back({&by, &touch});
+  }
+  const auto order = [](const Mine& m) { return std::make_tuple(m.touch->phase, m.touch->begin, m.by->block); };
+  std::stable_sort(all.begin(), all.end(), [&](const Mine& a, const Mine& b) { return order(a) < order(b); });
+  Sweep sweep;
+  for (const Mine& next : all) {
+    sweep.meet(next);
+    if (sweep.has_enough()) break;
+  }
+  return std::move(sweep.reports);
+}
+
+}  // namespace opbridge_ascend

@@ -1,0 +1,64 @@
+// Global memory: what each block has read and written, and which of it nothing orders.
+//
+// Blocks run at the same time, and only SyncAll orders one before another: what two of them touch between the same two
+// calls of it is a race where one of them writes.
+#ifndef OPBRIDGE_ASCEND_RACES_H
+#define OPBRIDGE_ASCEND_RACES_H
+
+#include <opbridge_ascend/machine.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report.h"
+
+namespace opbridge_ascend {
+
+struct Site {
+  const char* name;
+  Place place;
+  pipe_t pipe;
+};
+
+enum class Use : uint8_t { read, write, atomic };
+
+// A stretch of memory that one instruction of the kernel's text has touched, in one or many runs of it.
+struct Touch {
+  const uint8_t* begin;
+  const uint8_t* end;
+  uint32_t phase;  // how often the block had called SyncAll
+  uint16_t site;
+  Use use;
+};
+
+// Of one block.  Neighbouring stretches become one, so that a loop over tiles costs as much as its first turn.
+class Touches {
+ public:
+  void add(const uint8_t* at, size_t bytes, uint32_t phase, uint16_t site, Use use);
+  std::vector<Touch> take();
+
+ private:
+  void merge();
+
+  static constexpr size_t kFew = 1 << 16;
+
+  std::vector<Touch> all_;
+  std::vector<size_t> last_;  // of `all_`, for each use of each site
+  size_t merge_at_ = kFew;
+};
+
+struct TouchedBy {
+  uint32_t block;
+  std::vector<Touch> touches;
+  std::vector<Site> sites;
+};
+
+// "4 bytes at 0x…, byte 12 of the 64 bytes of …"
+std::string described_memory(const uint8_t* at, size_t bytes);
+
+// One report for each pair of instructions.
+std::vector<Report> find_races(const std::vector<TouchedBy>& blocks);
+
+}  // namespace opbridge_ascend
+#endif

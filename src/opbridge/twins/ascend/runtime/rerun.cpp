@@ -1,0 +1,113 @@
+#include "rerun.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "launch.h"
+#include "memory.h"
+#include "names.h"
+
+namespace opbridge_ascend {
+namespace {
+
+std::string count_of(uint32_t blocks) { return std::to_string(blocks) + (blocks == 1 ? " block" : " blocks"); }
+
+Report failure(uint32_t blocks, uint32_t again, const Report& first) {
+  std::vector<std::pair<std::string, std::string>> details{{"found", first.what}};
+  if (!first.where.empty())
+    details.emplace_back("at", first.where + ", block " + std::to_string(first.block.value_or(0)));
+  return {Kind::depends_on_blocks, "runs on " + count_of(blocks) + ", and not on " + count_of(again), {}, {}, details};
+}
+
+Report other_result(uint32_t blocks, uint32_t again, const Writes::Difference& difference) {
+  return {Kind::depends_on_blocks,
+          "another result on " + count_of(again) + " than on " + count_of(blocks),
+          described(difference.site),
+          difference.block,
+          {{"memory", described_memory(difference.at, 1)}}};
+}
+
+}  // namespace
+
+void Stretches::add(const uint8_t* begin, const uint8_t* end) {
+  auto next = by_begin_.upper_bound(begin);
+  if (next != by_begin_.begin() && std::prev(next)->second >= begin) --next;
+  while (next != by_begin_.end() && next->first <= end) {
+    begin = std::min(begin, next->first);
+    end = std::max(end, next->second);
+    next = by_begin_.erase(next);
+  }
+  by_begin_.emplace(begin, end);
+}
+
+bool Stretches::overlaps(const uint8_t* begin, const uint8_t* end) const {
+  const auto next = by_begin_.lower_bound(end);
+  return next != by_begin_.begin() && std::prev(next)->second > begin;
+}
+
+void Writes::add(const uint8_t* at, size_t bytes, Use use, const Site& site, uint32_t block) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint8_t* const end = at + bytes;
+  if (use == Use::read) {
+    if (written_.overlaps(at, end)) no_result_.add(at, end);
+    return;
+  }
+  written_.missing(at, end, [&](const uint8_t* from, const uint8_t* to) {
+    pieces_.push_back({const_cast<uint8_t*>(from), {from, to}, {}, site, block});
+  });
+  written_.add(at, end);
+  if (use == Use::atomic) no_result_.add(at, end);
+}
+
+void Writes::undo() {
+  for (Piece& piece : pieces_) {
+    piece.after.assign(piece.at, piece.at + piece.before.size());
+    memcpy(piece.at, piece.before.data(), piece.before.size());
+  }
+}
+
+void Writes::redo() {
+  for (const Piece& piece : pieces_) memcpy(piece.at, piece.after.data(), piece.after.size());
+}
+
+Writes::Difference Writes::first_difference(const Writes& other) const {
+  Difference first;
+  const auto compare = [&](const Piece& piece, const std::vector<uint8_t>& expected, const Stretches* but_not) {
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const uint8_t* const byte = piece.at + i;
+      if (first.at != nullptr && byte >= first.at) return;
+      if (*byte == expected[i] || !is_result(byte) || !other.is_result(byte)) continue;
+      if (but_not == nullptr || !but_not->has(byte)) first = {byte, piece.site, piece.block};
+    }
+  };
+  for (const Piece& piece : pieces_) compare(piece, piece.after, nullptr);
+  // What only the other run has written must be what was there before.
+  for (const Piece& piece : other.pieces_) compare(piece, piece.before, &written_);
+  return first;
+}
+
+std::vector<Report> run_on_several(uint32_t blocks, void (*body)(void*), void* state) {
+  Writes first;
+  Launch launch(blocks, body, state, true, &first);
+  std::vector<Report> reports = launch.run();
+  // A kernel that has not asked was told by its host how the work is divided, and is right on that number alone.
+  if (!reports.empty() || !launch.asked_for_count()) return reports;
+  first.undo();
+  for (const uint32_t again : {1u, 2u}) {
+    if (again == blocks || !reports.empty()) continue;
+    Writes writes;
+    const std::vector<Report> found = Launch(again, body, state, true, &writes).run();
+    const Writes::Difference difference = first.first_difference(writes);
+    if (!found.empty()) {
+      reports.push_back(failure(blocks, again, found.front()));
+    } else if (difference.at != nullptr) {
+      reports.push_back(other_result(blocks, again, difference));
+    }
+    writes.undo();
+  }
+  first.redo();
+  return reports;
+}
+
+}  // namespace opbridge_ascend

@@ -1,0 +1,73 @@
+// Whether a kernel's results depend on the number of blocks: it is run again, on the same memory, on other numbers.
+#ifndef OPBRIDGE_ASCEND_RERUN_H
+#define OPBRIDGE_ASCEND_RERUN_H
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "races.h"
+
+namespace opbridge_ascend {
+
+// Stretches of memory, none of which overlap.
+class Stretches {
+ public:
+  void add(const uint8_t* begin, const uint8_t* end);
+  bool overlaps(const uint8_t* begin, const uint8_t* end) const;
+  bool has(const uint8_t* byte) const { return overlaps(byte, byte + 1); }
+  // Calls take(begin, end) for what of a stretch is not here.
+  template <class Take>
+  void missing(const uint8_t* begin, const uint8_t* end, Take take) const {
+    auto next = by_begin_.upper_bound(begin);
+    if (next != by_begin_.begin()) begin = std::max(begin, std::prev(next)->second);
+    for (; begin < end; begin = std::max(begin, next->second), ++next) {
+      const uint8_t* const until = next == by_begin_.end() ? end : std::min(end, next->first);
+      if (begin < until) take(begin, until);
+      if (next == by_begin_.end()) return;
+    }
+  }
+
+ private:
+  std::map<const uint8_t*, const uint8_t*> by_begin_;
+};
+
+// What one run writes to global memory, and what was there before.
+//
+// Two kinds of bytes are no result: those that atomics change, whose last bit depends on an order, and those that the
+// kernel reads after it has written them, which are its workspace.
+class Writes {
+ public:
+  void add(const uint8_t* at, size_t bytes, Use use, const Site& site, uint32_t block);
+  // Gives back to memory what was there before, or what was written.
+  void undo();
+  void redo();
+
+  // Where another run, whose writes still stand in memory, has left something else than this one.
+  struct Difference {
+    const uint8_t* at = nullptr;
+    Site site{};
+    uint32_t block = 0;
+  };
+  Difference first_difference(const Writes& other) const;
+
+ private:
+  struct Piece {
+    uint8_t* at;
+    std::vector<uint8_t> before, after;
+    Site site;
+    uint32_t block;
+  };
+
+  bool is_result(const uint8_t* byte) const { return !no_result_.has(byte); }
+
+  std::mutex mutex_;
+  std::vector<Piece> pieces_;
+  Stretches written_, no_result_;
+};
+
+// Runs the kernel on `blocks` blocks, whose results stay, and then on 1 and on 2.
+std::vector<Report> run_on_several(uint32_t blocks, void (*body)(void*), void* state);
+
+}  // namespace opbridge_ascend
+#endif
