@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NEWEST := build/newest-jax
+PADDLE := build/paddle
 # An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
 READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test fuzz lint format bench conformance torch-versions newest-jax clean
+.PHONY: help setup demo test fuzz lint format bench conformance torch-versions newest-jax paddle clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
@@ -19,6 +20,7 @@ help:
 	@echo "make conformance     every operator of PyTorch's test samples in MindSpore and NumPy; stops and goes on"
 	@echo "make torch-versions  compile the PyTorch adapter against every supported version's headers"
 	@echo "make newest-jax      the tests of JAX with its newest version and NumPy 2, in an environment of its own"
+	@echo "make paddle          the tests of Paddle, in an environment of its own"
 
 setup: $(READY)
 
@@ -69,6 +71,15 @@ newest-jax:
 	$(NEWEST)/bin/python -m pip install --quiet --upgrade "numpy>=2" --group newest-jax
 	$(NEWEST)/bin/python -m pip install --quiet --config-settings build-dir=$(NEWEST)/cmake --editable .
 	$(NEWEST)/bin/python -m pytest tests/frameworks/test_jax*.py
+
+# Paddle's and PyTorch's libraries do not live in one process.
+paddle:
+	@$(PYTHON) tools/check_machine.py
+	test -x $(PADDLE)/bin/python || $(PYTHON) -m venv $(PADDLE)
+	$(PADDLE)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(PADDLE)/bin/python -m pip install --quiet --group paddle
+	$(PADDLE)/bin/python -m pip install --quiet --config-settings build-dir=$(PADDLE)/cmake --editable .
+	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/test_paddle.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

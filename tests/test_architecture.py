@@ -24,12 +24,12 @@ LAYERS = (
     ("frameworks",),
     ("loading", "scan", "extensions", "compat", "functions"),
     ("wheel",),
-    ("check", "doctor", "codegen"),
+    ("check", "doctor", "codegen", "bench"),
     ("cli", "__main__"),
 )
 """From the bottom to the top; a module imports from its own layer and from those before it."""
 
-FRAMEWORKS = {"torch", "numpy", "jax", "jaxlib", "mindspore", "ml_dtypes"}
+FRAMEWORKS = {"torch", "numpy", "jax", "jaxlib", "mindspore", "ml_dtypes", "paddle"}
 MAY_IMPORT_A_FRAMEWORK = {
     "frameworks/numpy.py",
     "frameworks/torch.py",
@@ -55,6 +55,8 @@ MAY_IMPORT_A_FRAMEWORK = {
     "frameworks/jax_run.py",
     "frameworks/jax_sharding.py",
     "frameworks/jax_varying.py",
+    "frameworks/paddle.py",
+    "frameworks/paddle_functions.py",
     "frameworks/aten.py",
     "frameworks/aten_values.py",
     "frameworks/mindspore_aten.py",
@@ -75,6 +77,8 @@ MAY_IMPORT_A_FRAMEWORK = {
     "check/hosts/torch.py",
     "check/hosts/jax.py",
     "check/hosts/mindspore.py",
+    "bench/ceilings.py",
+    "check/hosts/paddle.py",
     # What runs models: PyTorch's to watch them, and MindSpore beside it to try their operators.
     "scan/catalog.py",
     "scan/probe.py",

@@ -35,7 +35,7 @@ class Runtime(Protocol):
 class Op:
     """One operator, callable with the tensors of any framework.
 
-    `op.torch`, `op.numpy`, `op.mindspore` and `op.jax` are the frameworks' own objects for it.
+    `op.torch`, `op.numpy`, `op.mindspore`, `op.jax` and `op.paddle` are the frameworks' own objects for it.
     """
 
     name: str
@@ -83,6 +83,11 @@ class Op:
     def jax(self) -> Any:
         """A function that `jax.jit`, `jax.grad`, `jax.vmap` and the others take like any other."""
         return self._runtime.view(self._index, "jax")
+
+    @property
+    def paddle(self) -> Any:
+        """A function of `paddle.Tensor`, on the CPU."""
+        return self._runtime.view(self._index, "paddle")
 
     def __repr__(self) -> str:
         return f"<Op {self._runtime.schema_text(self._index)}>"

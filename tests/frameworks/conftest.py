@@ -1,15 +1,20 @@
-"""What the tests of MindSpore share: how a function runs in its two modes, and where it writes what it writes."""
+"""What is collected, and what the tests of MindSpore share: how a function runs in its modes, and where it writes."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-# MindSpore reads it when it is imported; it tells of every error by itself, in C++.
-os.environ.setdefault("GLOG_v", "4")
+# `make paddle` has an environment of its own.
+collect_ignore_glob = [] if importlib.util.find_spec("paddle") else ["test_paddle*"]
+
+if importlib.util.find_spec("mindspore"):
+    # Read when it is imported; it tells of every error by itself, in C++.
+    os.environ.setdefault("GLOG_v", "4")
 
 Run = Callable[..., Any]
 

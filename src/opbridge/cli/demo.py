@@ -95,7 +95,7 @@ def _state(framework: Framework, rows: list[tuple[str, bool]]) -> str:
     if not installed(framework):
         return f"not installed: {framework.install}"
     marks = "  ".join(green(f"✓ {name}") if passed else red(f"✗ {name}") for name, passed in rows)
-    return f"{version(framework.packages[0]):12}{marks}"
+    return f"{version(framework.distribution):12}{marks}"
 
 
 def _check(framework: Framework, op: Any) -> list[tuple[str, bool]]:
@@ -202,11 +202,36 @@ def _jax_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
     yield "jax.jit", lambda: same(jax.jit)
 
 
+def _paddle_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
+    import numpy as np
+    import paddle
+
+    x, gate = (paddle.to_tensor(array) for array in np.random.default_rng(0).standard_normal((2, 3, 5)))
+    x.stop_gradient = gate.stop_gradient = False
+
+    def reference(x: Any, gate: Any) -> Any:
+        return paddle.nn.functional.silu(x) * gate
+
+    def gradients(function: Any, **how: bool) -> list[Any]:
+        return list(paddle.grad(function(x, gate).sum(), [x, gate], **how))
+
+    def second_order(function: Any) -> list[Any]:
+        return list(paddle.grad(sum(part.sum() for part in gradients(function, create_graph=True)), [x, gate]))
+
+    def same(of: Callable[[Any], list[Any]]) -> bool:
+        return all(bool(paddle.allclose(a, b)) for a, b in zip(of(op), of(reference), strict=True))
+
+    yield "value", lambda: bool(paddle.allclose(op(x, gate), reference(x, gate)))
+    yield "gradient", lambda: same(gradients)
+    yield "second order", lambda: same(second_order)
+
+
 _CHECKS: dict[str, Callable[[Any], Iterable[tuple[str, Callable[[], bool]]]]] = {
     "numpy": _numpy_checks,
     "torch": _torch_checks,
     "mindspore": _mindspore_checks,
     "jax": _jax_checks,
+    "paddle": _paddle_checks,
 }
 
 

@@ -41,10 +41,16 @@ class Framework:
     """How messages call its tensors."""
     finds_by_name: bool = False
     """Whether it looks operators up by name, so that loading a library again has to reach it."""
+    pip_name: str = ""
+    """Where it is not the name of its package."""
+
+    @property
+    def distribution(self) -> str:
+        return self.pip_name or self.packages[0]
 
     @property
     def install(self) -> str:
-        return f"pip install {self.packages[0]}"
+        return f"pip install {self.distribution}"
 
 
 FRAMEWORKS = {
@@ -54,6 +60,7 @@ FRAMEWORKS = {
         Framework("numpy", ("numpy",), "a numpy.ndarray"),
         Framework("mindspore", ("mindspore",), "a mindspore.Tensor"),
         Framework("jax", ("jax", "jaxlib"), "a jax.Array", finds_by_name=True),
+        Framework("paddle", ("paddle",), "a paddle.Tensor", pip_name="paddlepaddle"),
     )
 }
 
