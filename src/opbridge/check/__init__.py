@@ -62,7 +62,7 @@ def check(
         rows.append(row)
         on_row(row)
 
-    _run(operators, _chosen_frameworks(frameworks, settings), settings, told)
+    _run(operators, chosen_frameworks(frameworks, settings), settings, told)
     order = {name: place for place, name in enumerate((INPUTS, *CHECKS, *SANITIZERS))}
     places = {item.name: place for place, item in enumerate(operators)}
     return sorted(rows, key=lambda row: (places[row.operator], [*FRAMEWORKS].index(row.framework), order[row.check]))
@@ -86,7 +86,8 @@ def _run(operators: list[Op], frameworks: Sequence[str], settings: Settings, on_
             run([job], on_row, sanitizer)
 
 
-def _chosen_frameworks(names: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
+def chosen_frameworks(names: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
+    """Those that were asked for, which must be here, or all that are."""
     on_cpu = settings.tensors == "cpu"
     if not on_cpu and settings.sanitizers:
         raise InputError(

@@ -42,6 +42,12 @@ class Array:
         return shape
 
     @property
+    def nbytes(self) -> int:
+        """Of a tensor of its type, whatever holds its values here."""
+        bits = self.dtype.lstrip("abcdefghijklmnopqrstuvwxyz")
+        return math.prod(self.shape) * int(bits or 8) // 8
+
+    @property
     def is_float(self) -> bool:
         return "float" in self.dtype or "complex" in self.dtype
 

@@ -74,4 +74,5 @@ def row(name: str, subject: Subject) -> Row | None:
     except Exception as error:  # whatever the operator raises is the row's
         text = str(error).strip() or type(error).__name__
         answer = replace(answer, status=Status.FAILED, message=f"fails: {text}")
-    return replace(answer, seconds=time.perf_counter() - started)
+    seen = tuple(subject.dtypes_seen.items()) if name == "dtypes" else ()
+    return replace(answer, seconds=time.perf_counter() - started, dtypes=seen)

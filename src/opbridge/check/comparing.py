@@ -11,6 +11,7 @@ from opbridge.check.arrays import TOLERANCES, Array, largest_distance, mismatch
 from opbridge.check.hosts import NotHere, packed
 from opbridge.check.inputs import Case
 from opbridge.check.kernels import is_finding
+from opbridge.check.model import Status
 from opbridge.check.subject import Failure, Skip, Subject, counted, first_line
 from opbridge.errors import OpbridgeError
 from opbridge.rules import Dimensions, FromKernel
@@ -45,16 +46,20 @@ def values(subject: Subject) -> str:
 
 def dtypes(subject: Subject) -> str:
     if not subject.facts.dtypes:
+        subject.dtypes_seen[subject.dtype] = Status.FAILED
         subject.call(subject.case)
+        subject.dtypes_seen[subject.dtype] = Status.PASSED
         return f"{subject.dtype} alone"
     right, absent = [], []
     for dtype in subject.facts.dtypes:
+        subject.dtypes_seen[dtype] = Status.FAILED
         case = subject.typed(subject.case, dtype)
         try:
             given = subject.arguments(case)
             made = subject.run(given)
         except NotHere:
             absent.append(dtype)
+            subject.dtypes_seen[dtype] = Status.SKIPPED
             continue
         except OpbridgeError as error:
             raise Failure(f"refuses {dtype}: {first_line(error)}") from error
@@ -63,6 +68,7 @@ def dtypes(subject: Subject) -> str:
         if wrong:
             raise Failure(f"in {dtype} it {wrong}, for {case}; running values are more exact in ob::opmath<T>")
         right.append(dtype)
+        subject.dtypes_seen[dtype] = Status.PASSED
     return ", ".join(right) + (f"; {subject.host.name} has no {', '.join(absent)}" if absent else "")
 
 

@@ -6,7 +6,7 @@ forms that operators have, and whoever asked for them tries which ones the opera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from opbridge.errors import RuleError
@@ -111,18 +111,26 @@ def is_elementwise(form: Form) -> bool:
     return len(set(form.values())) == 1
 
 
-def case(spec: OpSpec, form: Form, variation: str, dtypes: Mapping[str, str], *, absent: bool = False) -> Case | None:
+def case(
+    spec: OpSpec,
+    form: Form,
+    variation: str,
+    dtypes: Mapping[str, str],
+    *,
+    absent: bool = False,
+    sizes: Iterable[int] | None = None,
+) -> Case | None:
     """The arguments of a form in one variation; None where its `out` rule or its type has no such call.
 
-    `absent`: optional tensors are left out.
+    `absent`: optional tensors are left out.  `sizes` are those of a variation that is none of `SIZES`.
     """
     letters = dict.fromkeys(letter for dimensions in form.values() for letter in dimensions)
-    sizes = dict(zip(letters, SIZES.get(variation, ()), strict=False))
+    given = dict(zip(letters, SIZES.get(variation, ()) if sizes is None else sizes, strict=False))
     arguments: dict[str, Value] = {}
     for argument in spec.schema.arguments:
         if argument.is_tensor:
             dimensions = () if variation == "no dimensions" else form[argument.name]
-            tensor = TensorSample(dtypes[argument.name], tuple(sizes.get(letter, 2) for letter in dimensions))
+            tensor = TensorSample(dtypes[argument.name], tuple(given.get(letter, 2) for letter in dimensions))
             arguments[argument.name] = _structured(argument, tensor, absent)
         elif argument.default is None:
             value = _ATTRIBUTES.get(argument.type.base)

@@ -8,9 +8,9 @@ from typing import Any
 
 from opbridge._core import NumpyOp
 from opbridge.errors import OpbridgeError, UnsupportedError
+from opbridge.manifest.kernels import TWINS
 from opbridge.rules import DTYPES
 from opbridge.schema import Schema
-from opbridge.sources.store import TWIN
 
 _IN, _INOUT = 0, 2
 _TEMPLATE = -2
@@ -49,7 +49,7 @@ class KernelFacts:
 
 
 def device_of(op: Any, tensors: str) -> str | None:
-    """Whose kernel tensors on a device go to: cuda-twin's perhaps, where they are on the CPU."""
+    """Whose kernel tensors on a device go to: a twin's perhaps, where they are on the CPU."""
     store = getattr(op._runtime, "kernels", None)
     if store is None or any(kernel.operator for kernel in op.spec.kernels):
         return tensors  # an operator of PyTorch's runs where its tensors are
@@ -60,15 +60,15 @@ def device_of(op: Any, tensors: str) -> str | None:
 def in_numpy(op: Any, device: str) -> Any:
     """The operator with its kernel for the CPU or for the twin, whichever of them the operator itself runs."""
     runtime = op._runtime
-    kernels = runtime.kernels.beside(device == TWIN)
+    kernels = runtime.kernels.beside(device)
     if kernels.device_of(op._index, "cpu") != device:
         raise UnsupportedError(f"{op.name} has no kernel for {device}")
     return NumpyOp(runtime.catalog.plan, op._index, lambda: kernels.kernel(op._index, "cpu"))
 
 
 def is_finding(error: Exception) -> bool:
-    """Whether it is what the CUDA twin found wrong in a kernel, and no refusal of the kernel's own."""
-    return f": {TWIN}: " in str(error)
+    """Whether it is what a twin found wrong in a kernel, and no refusal of the kernel's own."""
+    return any(f": {twin}: " in str(error) for twin in TWINS)
 
 
 def facts_of(op: Any, schema: Schema, device: str) -> KernelFacts:

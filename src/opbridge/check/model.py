@@ -67,6 +67,8 @@ class Row:
     seconds: float = 0.0
     curves: tuple[Curve, ...] = ()
     """Of the row `gradients`: what --plot draws."""
+    dtypes: tuple[tuple[str, Status], ...] = ()
+    """Of the row `dtypes`: each element type; skipped are those that the framework has not got."""
 
     @property
     def failed(self) -> bool:
@@ -82,7 +84,8 @@ class Row:
             {**asdict(curve), "errors": [None if error == math.inf else error for error in curve.errors]}
             for curve in self.curves
         ]
-        return {**asdict(self), "status": self.status.value, "curves": curves}
+        dtypes = {name: status.value for name, status in self.dtypes}
+        return {**asdict(self), "status": self.status.value, "curves": curves, "dtypes": dtypes}
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Row:
@@ -95,7 +98,8 @@ class Row:
             )
             for curve in fields["curves"]
         )
-        return cls(**{**fields, "status": Status(fields["status"]), "curves": curves})
+        dtypes = tuple((name, Status(status)) for name, status in fields["dtypes"].items())
+        return cls(**{**fields, "status": Status(fields["status"]), "curves": curves, "dtypes": dtypes})
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class Settings:
     @property
     def tensors(self) -> str:
         """Where tensors are whose calls go to the kernels of `device`."""
-        return "cpu" if self.device == "cuda-twin" else self.device
+        return "cpu" if self.device in TWINS else self.device
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from opbridge.check.arrays import Argument, Array
 from opbridge.check.hosts import Host, host, listed, packed
 from opbridge.check.kernels import in_numpy
 from opbridge.check.model import Reference
-from opbridge.errors import InputError
+from opbridge.errors import InputError, did_you_mean
 from opbridge.manifest import DEVICES
+from opbridge.manifest.kernels import TWINS
 from opbridge.schema import Schema
-from opbridge.sources.store import TWIN
 
 _FORMS = "expected a device with a kernel, aten::name, module:function or file.py:function"
 
@@ -36,7 +36,7 @@ def reference_of(given: str | Callable[..., Any]) -> Reference:
     module, colon, function = given.rpartition(":")
     if not colon or not module or not function:
         raise InputError(f"'{given}' is no reference", hint=_FORMS)
-    _function(given)  # what does not exist is said at once
+    function_at(given)  # what does not exist is said at once
     return Reference("python", given)
 
 
@@ -62,14 +62,17 @@ def _module_of(function: Callable[..., Any], name: str) -> str:
     return said or min(holding, key=len)
 
 
-def _function(address: str) -> Callable[..., Any]:
+def function_at(address: str) -> Callable[..., Any]:
+    """A function by what a user wrote: module:name or path.py:name."""
     place, _, name = address.rpartition(":")
+    found: Any = None
     try:
         found = _from_file(place) if place.endswith(".py") else importlib.import_module(place)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, FileNotFoundError) as error:
-        raise InputError(f"the reference {address} is not there: {error}", hint=_FORMS) from None
+        hint = did_you_mean(name.rpartition(".")[2], dir(found)) if found is not None else ""
+        raise InputError(f"the reference {address} is not there: {error}", hint=hint or _FORMS) from None
     if not callable(found):
         raise InputError(f"the reference {address} is no function")
     function: Callable[..., Any] = found
@@ -118,7 +121,7 @@ class Oracle:
             return self._by_function(arguments)
         if self._reference.kind == "aten":
             return self._by_aten(self._reference.name, arguments)
-        if self._reference.name in ("cpu", TWIN):
+        if self._reference.name in ("cpu", *TWINS):
             return self._by_kernel(self._reference.name, arguments)
         return self._by_host("torch", self._reference.name, arguments)
 
@@ -126,7 +129,7 @@ class Oracle:
         """Of a function of Python's, for complex tensors; attributes stay what they are."""
         assert self._reference is not None
         args, kwargs = packed(self._schema, arguments)
-        return [np.asarray(output) for output in listed(_function(self._reference.name)(*args, **kwargs))]
+        return [np.asarray(output) for output in listed(function_at(self._reference.name)(*args, **kwargs))]
 
     def _by_host(self, name: str, device: str, arguments: Mapping[str, Argument]) -> list[Array]:
         where = self._hosts.setdefault(f"{name} {device}", host(name, device))

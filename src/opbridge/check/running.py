@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
-import select
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
+from opbridge.check.child import NO_ANSWER, Child
 from opbridge.check.model import INPUTS, SANITIZERS, Job, Row, Status
 from opbridge.check.sanitizers import Report, environment, reports
 from opbridge.errors import ToolchainError
 
 _MOST_CRASHES = 3
 """Of one operator in one framework, after which its other checks are left."""
-_STARTING = 600.0
-"""Seconds for kernels and adapters to be compiled and a framework to start, before the first check."""
-_NO_ANSWER = "no answer"
+_WORKER = "opbridge.check.worker"
 
 
 @dataclass(frozen=True)
@@ -48,7 +37,7 @@ def run(jobs: Sequence[Job], on_row: Callable[[Row], None], sanitizer: str | Non
 def build(jobs: Sequence[Job], sanitizer: str) -> None:
     """Builds the kernels as a sanitizer needs them, in a process where the sanitizer does not watch the compiler."""
     nothing = [replace(job, checks=()) for job in jobs]
-    with _Child(nothing, environment(sanitizer, preload=False), jobs[0].settings.patience) as child:
+    with Child(_WORKER, nothing, environment(sanitizer, preload=False), jobs[0].settings.patience) as child:
         for _ in child.messages():
             pass
         if end := child.end():
@@ -64,7 +53,7 @@ def _run_some(
     held: Row | None = None
     ready = False
     variables = environment(sanitizer, preload=True) if sanitizer else {}
-    with _Child(jobs, variables, jobs[0].settings.patience) as child:
+    with Child(_WORKER, jobs, variables, jobs[0].settings.patience) as child:
         for said in child.messages():
             if "ready" in said:
                 ready = True
@@ -107,7 +96,7 @@ def _crashed(job: Job, begun: Begun, how: str, found: list[Report]) -> Row:
     message = f"{how}, on {begun.input}" if begun.input else how
     if found:
         message = str(found[0])
-    elif how.startswith(_NO_ANSWER):
+    elif how.startswith(NO_ANSWER):
         message += "; does a loop never end, or a lock never open? --timeout waits longer"
     elif begun.check not in SANITIZERS:
         message += "; `opbridge check --sanitize address` may name the line"
@@ -123,68 +112,3 @@ def _no_start(job: Job, how: str, log: str, ready: bool) -> str:
     what = f"{job.framework} cannot be started" if ready else f"{job.operator} cannot be loaded"
     said = "\n  ".join(log.strip().splitlines()[-5:])
     return f"{what} in a process of its own: {how}\n  {said}"
-
-
-class _Child:
-    def __init__(self, jobs: Sequence[Job], variables: Mapping[str, str], patience: float) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="opbridge-check-")
-        folder = self._folder.name
-        path = Path(folder, "jobs")
-        with open(path, "wb") as file:
-            # What the user's own modules, the reference's above all, are found by.
-            pickle.dump([entry or os.getcwd() for entry in sys.path], file)
-            pickle.dump(list(jobs), file)
-        self._log = Path(folder, "log")
-        self._patience = patience
-        self._pipe, theirs = os.pipe()
-        with open(self._log, "wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "opbridge.check.worker", str(path), str(theirs)],
-                cwd=folder,  # where MindSpore leaves folders of its own
-                env={**os.environ, "GLOG_v": "3", **variables},
-                pass_fds=[theirs],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        os.close(theirs)
-        self._silent = False
-
-    def __enter__(self) -> _Child:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._pipe)
-        self._process.kill()
-        self._process.wait()
-        self._folder.cleanup()
-
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """What it says until it ends, or has said nothing for too long."""
-        unread, patience = b"", _STARTING
-        while True:
-            if not select.select([self._pipe], [], [], patience)[0]:
-                self._silent = True
-                return
-            read = os.read(self._pipe, 1 << 16)
-            if not read:
-                return
-            *lines, unread = (unread + read).split(b"\n")
-            for said in map(json.loads, lines):
-                if "begun" in said:
-                    patience = self._patience
-                yield said
-
-    def end(self) -> str:
-        """How it ended; empty if it did all it should."""
-        if self._silent:
-            self._process.kill()
-        code = self._process.wait()
-        if self._silent:
-            return f"{_NO_ANSWER} in {self._patience:g} s"
-        if code < 0:
-            return f"the process dies of {signal.Signals(-code).name}"
-        return f"the process ends with exit code {code}" if code else ""
-
-    def log(self) -> str:
-        return self._log.read_text(errors="replace")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -13,14 +13,12 @@ from opbridge.check.arrays import Argument, Array, arguments, mismatch
 from opbridge.check.hosts import Host, NotHere
 from opbridge.check.inputs import Case, Form
 from opbridge.check.kernels import KernelFacts, device_of, facts_of, is_finding
-from opbridge.check.model import Settings
+from opbridge.check.model import Settings, Status
 from opbridge.check.references import Oracle
 from opbridge.errors import OpbridgeError, UnsupportedError
 from opbridge.manifest import OpSpec
 from opbridge.rules import FromKernel, evaluate_out
 from opbridge.schema import Schema
-
-_PREFERRED = ("float64", "float32", "complex128", "complex64")
 
 
 class Failure(Exception):
@@ -32,6 +30,9 @@ class Skip(Exception):
 
 
 class Subject:
+    preferred: tuple[str, ...] = ("float64", "float32", "complex128", "complex64")
+    """The element types that one is taken from; a check wants the finest."""
+
     def __init__(self, op: Any, host: Host, settings: Settings, announce: Callable[[str], None]) -> None:
         self.op = op
         self.host = host
@@ -40,6 +41,8 @@ class Subject:
         self.schema: Schema = op.schema
         self.announce = announce
         self.oracle = Oracle(op, self.schema, settings.reference)
+        self.dtypes_seen: dict[str, Status] = {}
+        """What the row `dtypes` found of each element type so far."""
 
     def require_kernel(self) -> None:
         device = device_of(self.op, self.settings.tensors)
@@ -53,10 +56,10 @@ class Subject:
 
     @cached_property
     def dtype(self) -> str:
-        """The type that is checked where one is enough: the finest."""
+        """The type that is taken where one is enough."""
         if not self.facts.dtypes:
             return next(iter(self.facts.fixed.values()), "float32")
-        return next((name for name in _PREFERRED if name in self.facts.dtypes), self.facts.dtypes[0])
+        return next((name for name in self.preferred if name in self.facts.dtypes), self.facts.dtypes[0])
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -114,8 +117,8 @@ class Subject:
     def _dtypes(self) -> Mapping[str, str]:
         return {item.name: self.facts.fixed.get(item.name, self.dtype) for item in self.schema.tensor_arguments}
 
-    def varied(self, variation: str, *, absent: bool = False) -> Case | None:
-        """The form in another size; None where the operator has no such call."""
+    def varied(self, variation: str, *, absent: bool = False, sizes: Iterable[int] | None = None) -> Case | None:
+        """The form in another size, of `SIZES` or as given; None where the operator has no such call."""
         form, low_high = self._found
         if (
             form is None
@@ -123,7 +126,7 @@ class Subject:
             or (variation == "no dimensions" and not inputs.is_elementwise(form))
         ):
             return None
-        case = inputs.case(self.spec, form, variation, self._dtypes(), absent=absent)
+        case = inputs.case(self.spec, form, variation, self._dtypes(), absent=absent, sizes=sizes)
         return case and case.with_range(low_high)
 
     def typed(self, case: Case, dtype: str) -> Case:
@@ -161,12 +164,12 @@ class Subject:
         rules = self.spec.rules.out
         if not rules or any(isinstance(rule, FromKernel) for rule in rules) or len(rules) != len(made):
             return
-        declared = evaluate_out(rules, self.schema, self._with_defaults(given))
+        declared = evaluate_out(rules, self.schema, self.with_defaults(given))
         for (shape, dtype), output in zip(declared, made, strict=True):
             if (shape, dtype) != (output.shape, output.dtype):
                 raise Failure(f"gives {output.dtype}{list(output.shape)} where `out` says {dtype}{list(shape)}")
 
-    def _with_defaults(self, given: Mapping[str, Argument]) -> dict[str, Any]:
+    def with_defaults(self, given: Mapping[str, Argument]) -> dict[str, Any]:
         defaults = {item.name: item.default.value for item in self.schema.arguments if item.default is not None}
         return {**defaults, **given}
 

@@ -1,40 +1,17 @@
-"""The process that checks run in, because a kernel may end it: `python -m opbridge.check.worker JOBS PIPE`.
-
-It writes one JSON line to the pipe before every check, for every input and after every check, so that whoever started
-it knows which one ended it.  JOBS is a pickle by the process that started it.
-"""
+"""The process that checks run in: it says what it is at before every check, for every input and after every check."""
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
-import resource
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from opbridge.check.child import Say, serve
 
+if TYPE_CHECKING:
     from opbridge.check.model import Job
 
 
-def main(jobs_path: str, pipe: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with os.fdopen(pipe, "w", buffering=1) as report, open(jobs_path, "rb") as file:
-
-        def say(**fields: object) -> None:
-            report.write(json.dumps(fields) + "\n")
-
-        sys.path[:] = pickle.load(file)
-        jobs: list[Job] = pickle.load(file)
-        say(ready=True)
-        if jobs:
-            _work(jobs, say)
-
-
-def _work(jobs: list[Job], say: Callable[..., None]) -> None:
+def _work(jobs: list[Job], say: Say) -> None:
     import numpy as np
 
     from opbridge.check.checks import row
@@ -66,4 +43,4 @@ def _work(jobs: list[Job], say: Callable[..., None]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    serve(_work)

@@ -10,16 +10,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import opbridge as ob
 from opbridge.check import SANITIZERS, Row, Status, check
 from opbridge.check.reports import to_json, to_junit
+from opbridge.cli.manifests import chosen, load_library
 from opbridge.cli.terminal import bold, green, red
-from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES
-from opbridge.op import Op, OpLibrary
-from opbridge.sources.store import TWIN
+from opbridge.op import Op
 
 _MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
     Status.PASSED: ("✓", green),
@@ -73,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
         plotting.require(options.plot)
     sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
-    operators = _operators(options)
+    operators = chosen(load_library(options.manifest, options.device), options.op)
     table = _Table(operators)
     rows = check(
         operators,
@@ -93,17 +90,6 @@ def run(options: argparse.Namespace) -> int:
         plotting.draw(rows, options.plot)
     print(_summary(rows, time.perf_counter() - started))
     return 1 if any(row.failed for row in rows) else 0
-
-
-def _operators(options: argparse.Namespace) -> list[Op]:
-    if options.manifest.suffix not in MANIFEST_SUFFIXES:
-        hint = "a kernel alone is checked in Python: opbridge.check.check(ob.load(...))"
-        raise InputError(f"{options.manifest} is no manifest; expected a name such as ops.yaml", hint=hint)
-    library: OpLibrary = ob.load(options.manifest, device=TWIN if options.device == TWIN else "cpu")
-    found = [library[name] for name in dict.fromkeys(options.op)] if options.op else list(library)
-    if not found:
-        raise InputError(f"{options.manifest} declares no operators")
-    return found
 
 
 class _Table:

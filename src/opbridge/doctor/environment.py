@@ -17,11 +17,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from opbridge._version import __version__
-from opbridge.doctor.processor import level_here, level_name
+from opbridge.doctor.processor import level_here, level_name, model_name
 from opbridge.errors import OpbridgeError
 from opbridge.frameworks import FRAMEWORKS, Framework
 from opbridge.toolchains import toolchain_for
-from opbridge.toolchains.identity import CPUINFO
 
 _SECONDS = 120
 _VARIABLES = (
@@ -83,12 +82,8 @@ def _distribution() -> str:
 
 
 def _processor() -> str:
-    model = ""
-    if CPUINFO.is_file():
-        lines = CPUINFO.read_text(errors="replace").splitlines()
-        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     level = level_here()
-    known = [model, level_name(level) if level else platform.machine(), f"{os.cpu_count()} processors"]
+    known = [model_name(), level_name(level) if level else platform.machine(), f"{os.cpu_count()} processors"]
     return ", ".join(filter(None, known))
 
 

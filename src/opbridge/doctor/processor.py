@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 
+from opbridge.toolchains.identity import CPUINFO
 from opbridge.wheel.variants import processor_features
 
 X86 = "x86_64"
@@ -18,6 +19,14 @@ _ADDED = {
 
 def level_name(level: int) -> str:
     return "x86-64" if level == 1 else f"x86-64-v{level}"
+
+
+def model_name() -> str:
+    """As the system calls it; empty where it does not."""
+    if not CPUINFO.is_file():
+        return ""
+    lines = CPUINFO.read_text(errors="replace").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def level_here() -> int | None:

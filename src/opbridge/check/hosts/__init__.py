@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opbridge.check.arrays import Argument, Array
@@ -55,6 +55,12 @@ class Host(ABC):
     def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
         """The same values in memory that is not contiguous."""
         return iter(())
+
+    def prepared(
+        self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+    ) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+        """A call as people make it for speed: the function, and what it is given each time."""
+        return function, args, kwargs
 
     def finish(self, outputs: Sequence[Any]) -> None:
         """Returns when the calls before are done; the outputs are the last one's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -54,6 +54,24 @@ class JaxHost(Host):
             return tuple(listed(op(*args, **kwargs)))
 
         return list(jax.vmap(function)(*(values[name] for name in batched)))
+
+    def prepared(
+        self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+    ) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+        leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
+        places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
+
+        def of_tensors(*tensors: Any) -> Any:
+            given = list(leaves)
+            for place, tensor in zip(places, tensors, strict=True):
+                given[place] = tensor
+            positional, named = jax.tree_util.tree_unflatten(structure, given)
+            return function(*positional, **named)
+
+        return jax.jit(of_tensors), [leaves[place] for place in places], {}
+
+    def finish(self, outputs: Sequence[Any]) -> None:
+        jax.block_until_ready(outputs)
 
     def span(self, tensor: Any) -> Span | None:
         start = tensor.unsafe_buffer_pointer()

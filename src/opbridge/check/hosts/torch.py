@@ -78,6 +78,10 @@ class TorchHost(Host):
         if plain.ndim > 0:
             yield "every second element", plain.repeat_interleave(2, dim=-1)[..., ::2]
 
+    def finish(self, outputs: Sequence[Any]) -> None:
+        if self.device != "cpu":
+            torch.get_device_module(self.device).synchronize()
+
     def span(self, tensor: Any) -> Span | None:
         storage = tensor.untyped_storage()
         return (storage.data_ptr(), storage.data_ptr() + storage.nbytes())

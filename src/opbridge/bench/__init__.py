@@ -1,0 +1,86 @@
+"""`opbridge.bench.bench(op)`: how long an operator takes, in every framework; what `opbridge bench` runs.
+
+The frameworks are imported by the processes that measure, never by the one that asks.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from opbridge._version import __version__
+from opbridge.bench.model import LARGE, ROUNDS, SMALL, Job, Measurement, Problem, Run, Settings
+from opbridge.bench.timing import Spread
+from opbridge.errors import InputError
+from opbridge.frameworks import FRAMEWORKS
+
+if TYPE_CHECKING:
+    from opbridge.op import Op
+
+__all__ = ["LARGE", "ROUNDS", "SMALL", "Measurement", "Problem", "Run", "Spread", "bench"]
+
+
+def bench(
+    op: Op | Iterable[Op],
+    *,
+    frameworks: Sequence[str] | None = None,
+    references: Sequence[str] = (),
+    device: str = "cpu",
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    sizes: Mapping[tuple[str, str], int] | None = None,
+    others: Iterable[Op] = (),
+    on_result: Callable[[Measurement | Problem], None] = lambda result: None,
+) -> Run:
+    """Measures an operator, or all of a library: a small call and a large one in each framework.
+
+    `references` are raced against: "aten::name", an operator's name (of `op` or of `others`), a device with a kernel,
+    "module:function" or "file.py:function", which are given the framework's own tensors.  Of several, each framework
+    takes the first that can be called there; "name=reference" is one for the operator of that name.  `sizes` are those
+    of another run, by operator and framework.
+    """
+    from opbridge.bench.references import assigned
+    from opbridge.bench.running import run
+    from opbridge.check import chosen_frameworks
+    from opbridge.check import model as check_model
+    from opbridge.op import Op
+
+    operators = [op] if isinstance(op, Op) else list(op)
+    if rounds < 1:
+        raise InputError(f"expected at least one round, got {rounds}")
+    known = {item.name: item for item in (*operators, *others)}
+    references_of = assigned(references, [item.name for item in operators], known)
+    racing = {
+        reference.name: known[reference.name]
+        for found in references_of.values()
+        for reference in found
+        if reference.kind == "operator"
+    }
+    settings = Settings(references_of, device, rounds, seed, sizes or {})
+    results: list[Measurement | Problem] = []
+
+    def told(result: Measurement | Problem) -> None:
+        results.append(result)
+        on_result(result)
+
+    for framework in chosen_frameworks(frameworks, check_model.Settings(device=device)):
+        jobs = [Job(item, item.name, framework, settings, racing) for item in operators]
+        run(jobs, told)
+    places = {item.name: place for place, item in enumerate(operators)}
+    results.sort(key=lambda result: (places[result.operator], [*FRAMEWORKS].index(result.framework)))
+    return Run(
+        __version__,
+        datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        machine(),
+        tuple(result for result in results if isinstance(result, Measurement)),
+        tuple(result for result in results if isinstance(result, Problem)),
+    )
+
+
+def machine() -> dict[str, str]:
+    """What numbers of two runs may only be compared on."""
+    from opbridge.doctor.processor import model_name
+
+    return {"processor": model_name(), "cores": str(os.cpu_count())}

@@ -1,0 +1,46 @@
+"""The machine's own limits, as contestants of every race: how fast it copies, how fast it multiplies and adds."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opbridge.bench.timing import Contestant, burst
+from opbridge.check.arrays import Array
+from opbridge.check.hosts import Host
+
+_FLOATS = 8 << 20
+"""Of the copy: 32 MiB, which no cache of a core holds, are read and written."""
+BYTES_COPIED = 2 * 4 * _FLOATS
+_LANES, _DEPTH = 128 * 256, 4096
+_SIDE = 2048
+"""Of the matrices that an accelerator multiplies."""
+
+
+@cache
+def _library() -> Any:
+    import opbridge as ob
+
+    return ob.load(Path(__file__).parent / "ceilings.yaml")
+
+
+def copying(host: Host, device: str) -> Contestant:
+    """Seconds for BYTES_COPIED, to memory that is there already."""
+    if device != "cpu":
+        x, out = (host.tensor(Array.of(np.ones(_FLOATS), "float32")) for _ in range(2))
+        return burst("out.copy_(x)", finish=partial(host.finish, [out]), out=out, x=x)
+    x, out = (np.ones(_FLOATS, np.float32) for _ in range(2))
+    return burst("copy(x, out=out)", copy=_library().copy.numpy, x=x, out=out)
+
+
+def multiplying(host: Host, device: str, dtype: str) -> tuple[Contestant, int]:
+    """Seconds for a number of multiplications and additions, and that number."""
+    if device != "cpu":
+        x = host.tensor(Array.of(np.ones((_SIDE, _SIDE)), dtype))
+        return burst("x.mm(x)", finish=partial(host.finish, [x]), x=x), 2 * _SIDE**3
+    x, out = (np.ones(_LANES, dtype) for _ in range(2))
+    function = _library().multiply_add.numpy
+    return burst(f"f(x, depth={_DEPTH}, out=out)", f=function, x=x, out=out), 2 * _DEPTH * _LANES

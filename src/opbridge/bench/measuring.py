@@ -1,0 +1,206 @@
+"""Measures one operator in one framework: it, its reference and the machine's limits in one race."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+from opbridge.bench.ceilings import BYTES_COPIED, copying, multiplying
+from opbridge.bench.model import LARGE, SMALL, Job, Measurement
+from opbridge.bench.references import Racer, operator, opponent
+from opbridge.bench.timing import Contestant, Spread, burst, race, ratios, rested
+from opbridge.check.arrays import Argument, Array, arguments, mismatch
+from opbridge.check.hosts import listed
+from opbridge.check.inputs import Case
+from opbridge.check.subject import Subject
+from opbridge.errors import OpbridgeError
+from opbridge.rules import evaluate_size
+
+_SIZES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000)
+"""What the dimensions of a large input may be."""
+_ENOUGH_BYTES = 64e6
+"""That a call moves: more than caches hold, as far as that can be had everywhere."""
+_ENOUGH_SECONDS = 0.02
+_TOO_LONG = 0.2
+_WORTH_A_LIMIT = 1e6
+"""Bytes or operations in a call; below, the call itself is what takes time."""
+
+
+class Measured(Subject):
+    preferred = ("float32", "float64", "float16", "bfloat16")
+
+
+def measurements(job: Job, subject: Subject) -> Iterator[Measurement]:
+    subject.require_kernel()
+    small = subject.case
+    racer, note = _checked_opponent(job, subject, small)
+    yield _measured(job, subject, small, SMALL, None, racer, note)
+    found = _large(job, subject, small)
+    if found is not None:
+        yield _measured(job, subject, *found, racer, note)
+
+
+def _checked_opponent(job: Job, subject: Subject, case: Case) -> tuple[Racer | None, str]:
+    """A race between functions that compute different things would mislead."""
+    racer = opponent(job, subject)
+    if racer is None:
+        asked = ", ".join(str(reference) for reference in job.settings.references.get(job.operator, ()))
+        return None, f"{asked} cannot be called in {subject.host.name}" if asked else ""
+    if not subject.schema.returns:
+        return racer, ""
+    given = subject.arguments(case)
+    made = operator(subject).outputs(subject, given)
+    try:
+        wrong = mismatch(racer.outputs(subject, given), made)
+    except OpbridgeError:
+        raise
+    except Exception as error:  # whatever a function does with tensors it was not written for
+        return None, f"{racer.name} does not take these tensors: {str(error).strip().partition(chr(10))[0]}"
+    return (None, f"{racer.name} computes something else: it {wrong}") if wrong else (racer, "")
+
+
+def _large(job: Job, subject: Subject, small: Case) -> tuple[Case, str, int | None] | None:
+    """An input whose call is all work: all dimensions grow alike, or the largest of the samples."""
+    if subject.form:
+        fixed = job.settings.sizes.get((job.operator, job.framework))
+        found = (_sized(subject, fixed), fixed) if fixed else _grown(subject)
+        return None if found[0] is None else (found[0], LARGE, found[1])
+    largest = max(subject.cases, key=lambda case: _moved(subject, subject.arguments(case), []))
+    return None if largest is small else (largest, LARGE, None)
+
+
+def _sized(subject: Subject, size: int) -> Case | None:
+    return subject.varied("plain", sizes=repeat(size))
+
+
+def _grown(subject: Subject) -> tuple[Case | None, int | None]:
+    case, size = None, None
+    for candidate in _SIZES:
+        grown = _sized(subject, candidate)
+        if grown is None:
+            break
+        try:
+            moved, seconds = _first_look(subject, grown)
+        except (OpbridgeError, MemoryError):
+            break  # what it refuses; the sizes before are large enough then
+        if seconds > _TOO_LONG and case is not None:
+            break
+        case, size = grown, candidate
+        if moved >= _ENOUGH_BYTES or seconds >= _ENOUGH_SECONDS:
+            break
+    return case, size
+
+
+def _first_look(subject: Subject, case: Case) -> tuple[int, float]:
+    """The bytes a call moves and the seconds it takes, roughly."""
+    racer = operator(subject)
+    given = subject.arguments(case)
+    args, kwargs = racer.values(subject, given)
+    outputs = [racer.host.array(output) for output in _called(racer, args, kwargs)]
+    started = time.perf_counter()
+    racer.host.finish(_called(racer, args, kwargs))
+    return _moved(subject, given, outputs), time.perf_counter() - started
+
+
+def _called(racer: Racer, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    return listed(racer.function(*args, **kwargs))
+
+
+def _measured(
+    job: Job, subject: Subject, case: Case, extent: str, size: int | None, racer: Racer | None, note: str
+) -> Measurement:
+    given = arguments(case, job.settings.seed)
+    ours = operator(subject)
+    subject.announce(str(case))
+    outputs = ours.outputs(subject, given)
+    moved, flops = _moved(subject, given, outputs), _flops(subject, given)
+    contestants = {"operator": _contestant(subject, ours, given)}
+    if racer is not None:
+        contestants["reference"] = _contestant(subject, racer, given)
+    has_limit = max(moved, flops or 0) >= _WORTH_A_LIMIT
+    tensors, operations = subject.settings.tensors, 0
+    if has_limit:
+        contestants["copy"] = copying(subject.host, tensors)
+    if has_limit and flops:
+        wide = any(output.dtype == "float64" for output in outputs)
+        contestants["multiply"], operations = multiplying(subject.host, tensors, "float64" if wide else "float32")
+    if has_limit:
+        contestants = {name: rested(contestant) for name, contestant in contestants.items()}
+    times = race(contestants, job.settings.rounds)
+    own = times["operator"]
+    limits = _limits(times, moved, flops or 0, operations)
+    return Measurement(
+        job.operator,
+        subject.host.name,
+        job.settings.device,
+        extent,
+        str(case),
+        Spread.of(own),
+        moved,
+        flops,
+        size,
+        reference=racer.name if racer else "",
+        reference_time=Spread.of(times["reference"]) if racer else None,
+        ratio=ratios(own, times["reference"]) if racer else None,
+        bandwidth=_rate_of(BYTES_COPIED, times.get("copy")),
+        rate=_rate_of(operations, times.get("multiply")),
+        reached=ratios([max(limit) for limit in limits], own) if limits else None,
+        bound=_bound(limits),
+        note=note,
+    )
+
+
+def _limits(times: Mapping[str, list[float]], moved: int, flops: int, operations: int) -> list[tuple[float, float]]:
+    """What moving the bytes and doing the operations takes at least, in each round."""
+    copies = times.get("copy", [])
+    multiplications = times.get("multiply", [0.0] * len(copies))
+    return [
+        (moved * copy / BYTES_COPIED, flops * multiply / operations if operations else 0.0)
+        for copy, multiply in zip(copies, multiplications, strict=True)
+    ]
+
+
+def _bound(limits: list[tuple[float, float]]) -> str:
+    if not limits:
+        return ""
+    memory, arithmetic = (Spread.of(column).median for column in zip(*limits, strict=True))
+    return "memory" if memory >= arithmetic else "arithmetic"
+
+
+def _rate_of(amount: int, seconds: list[float] | None) -> Spread | None:
+    return None if seconds is None else Spread.of([amount / one for one in seconds])
+
+
+def _contestant(subject: Subject, racer: Racer, given: Mapping[str, Argument]) -> Contestant:
+    function, args, kwargs = racer.host.prepared(racer.function, *racer.values(subject, given))
+    names: dict[str, Any] = {f"a{place}": value for place, value in enumerate(args)}
+    call = ", ".join([*names, *(f"{name}=k_{name}" for name in kwargs)])
+    names |= {f"k_{name}": value for name, value in kwargs.items()}
+    # The last result, by which a framework says whether all is done.
+    last: dict[str, Any] = {}
+    finish = partial(_finish, racer, last)
+    return burst(f"last['result'] = f({call})", finish=finish, last=last, f=function, **names)
+
+
+def _finish(racer: Racer, last: dict[str, Any]) -> None:
+    racer.host.finish(listed(last["result"]))
+
+
+def _flops(subject: Subject, given: Mapping[str, Argument]) -> int | None:
+    rule = subject.spec.rules.flops
+    return None if rule is None else int(evaluate_size(rule, subject.schema, subject.with_defaults(given)))
+
+
+def _moved(subject: Subject, given: Mapping[str, Argument], outputs: list[Array]) -> int:
+    """Every tensor once; one that is written to twice."""
+    written = [given[argument.name] for argument in subject.schema.mutable_arguments if argument.name in given]
+    return sum(map(_bytes, [*given.values(), *written, *outputs]))
+
+
+def _bytes(value: Argument) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_bytes, value))
+    return value.nbytes if isinstance(value, Array) else 0

@@ -1,0 +1,110 @@
+"""What an operator races: an operator of PyTorch's, one of its own library, another kernel, a function of Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opbridge.bench.model import Job
+from opbridge.check.hosts import Host, NotHere, host, listed, packed
+from opbridge.check.kernels import in_numpy
+from opbridge.check.model import Reference
+from opbridge.check.references import function_at, reference_of
+from opbridge.check.subject import Subject
+from opbridge.errors import InputError, did_you_mean
+from opbridge.frameworks import FRAMEWORKS
+from opbridge.manifest import DEVICES
+from opbridge.manifest.kernels import TWINS
+
+_FORMS = "expected an operator of the manifest, aten::name, a device, module:function or file.py:function"
+
+
+def resolve(text: str, operators: Mapping[str, Any]) -> Reference:
+    """What a user wrote; `operators` are the library's by full name."""
+    if text.startswith("aten::") or text in DEVICES:
+        return reference_of(text)
+    full = [name for name in operators if text in (name, name.partition("::")[2])]
+    if full:
+        return Reference("operator", full[0])
+    if ":" in text.replace("::", ""):
+        return reference_of(text)
+    known: Iterable[str] = (*(name.partition("::")[2] for name in operators), *operators, *DEVICES)
+    raise InputError(f"there is no reference '{text}'", hint=did_you_mean(text, known) or _FORMS)
+
+
+def assigned(
+    texts: Iterable[str], names: Sequence[str], operators: Mapping[str, Any]
+) -> dict[str, tuple[Reference, ...]]:
+    """What each of the named operators races, from `reference` and `operator=reference`."""
+    found: dict[str, tuple[Reference, ...]] = {}
+    for text in texts:
+        short, equals, rest = text.partition("=")
+        of = [name for name in names if not equals or short in (name, name.partition("::")[2])]
+        if equals and not of:
+            hint = did_you_mean(short, [name.partition("::")[2] for name in names]) or _FORMS
+            raise InputError(f"'{text}' is a reference for '{short}', which is not measured", hint=hint)
+        if len(of) > 1 and text not in DEVICES:
+            hint = f"say whose: --reference {names[0].partition('::')[2]}={text}, or choose the operator: --op NAME"
+            raise InputError(f"{text} is a reference for one operator, not for {len(of)}", hint=hint)
+        for name in of:
+            found[name] = (*found.get(name, ()), resolve(rest or text, operators))
+    return found
+
+
+@dataclass(frozen=True)
+class Racer:
+    """A function, and the framework whose tensors it takes."""
+
+    name: str
+    host: Host
+    function: Callable[..., Any]
+
+    def values(self, subject: Subject, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        return packed(subject.schema, self.host.values(subject.schema, given))
+
+    def outputs(self, subject: Subject, given: Mapping[str, Any]) -> list[Any]:
+        args, kwargs = self.values(subject, given)
+        return [self.host.array(output) for output in listed(self.function(*args, **kwargs))]
+
+
+def operator(subject: Subject) -> Racer:
+    target = subject.op if subject.schema.tensor_arguments else getattr(subject.op, subject.host.name)
+    return Racer(subject.schema.full_name, subject.host, target)
+
+
+def opponent(job: Job, subject: Subject) -> Racer | None:
+    """The first reference that can be called here; None where there is none."""
+    for reference in job.settings.references.get(job.operator, ()):
+        racer = _racer(reference, job, subject)
+        if racer is not None:
+            return racer
+    return None
+
+
+def _racer(reference: Reference, job: Job, subject: Subject) -> Racer | None:
+    here, name = subject.host, reference.name
+    if reference.kind == "operator":
+        return Racer(name, here, job.others[name])
+    if reference.kind == "aten":
+        import opbridge as ob
+
+        op = ob.aten(name.removeprefix("aten::"))
+        return Racer(name, here, op.torch if here.name == "torch" else op)
+    if reference.kind == "python":
+        framework = _framework_of(name)
+        return Racer(name, here, function_at(name)) if framework in (None, here.name) else None
+    if {name, job.settings.device} <= {"cpu", *TWINS}:
+        # One name is one operator in a process; NumPy alone calls a kernel itself.
+        return Racer(str(reference), here, in_numpy(subject.op, name)) if here.name == "numpy" else None
+    try:
+        there = host(here.name, "cpu" if name in TWINS else name)
+    except NotHere:
+        return None
+    return Racer(str(reference), there, subject.op)
+
+
+def _framework_of(address: str) -> str | None:
+    """Whose package a function is from; None: the user's own, which may take the tensors of any."""
+    package = address.partition(":")[0].partition(".")[0]
+    return next((name for name, framework in FRAMEWORKS.items() if package in framework.packages), None)

@@ -1,0 +1,64 @@
+"""Runs that were saved, in a folder beside the manifest: measured on one machine, and so not for version control."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from opbridge.bench.model import Run
+from opbridge.errors import InputError, did_you_mean
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+_FORMAT = 1
+
+
+def folder_of(manifest: Path) -> Path:
+    return manifest.absolute().parent / ".opbridge" / "bench"
+
+
+def check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise InputError(f"'{name}' cannot name a run; expected letters, digits, '.', '_' and '-', as in 'before-1.2'")
+
+
+def to_json(run: Run) -> str:
+    return json.dumps({"format": _FORMAT, **run.fields()}, indent=2, allow_nan=False) + "\n"
+
+
+def from_json(text: str, file: Path) -> Run:
+    try:
+        fields: Mapping[str, Any] = json.loads(text)
+        if fields["format"] == _FORMAT:
+            return Run.of({name: value for name, value in fields.items() if name != "format"})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        pass
+    hint = "measure again: opbridge bench ops.yaml --json FILE, or --save NAME"
+    raise InputError(f"{file} is no run of this version's `opbridge bench`", hint=hint)
+
+
+def save(run: Run, name: str, folder: Path) -> Path:
+    check_name(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder.parent / ".gitignore").write_text("*\n")
+    file = folder / f"{name}.json"
+    file.write_text(to_json(run), encoding="utf-8")
+    return file
+
+
+def saved(name: str, folder: Path) -> Run:
+    check_name(name)
+    names = [file.stem for file in folder.glob("*.json")]
+    if name not in names:
+        known = f"there are {', '.join(sorted(names))}" if names else "save one: opbridge bench ops.yaml --save NAME"
+        raise InputError(f"no run '{name}' was saved in {folder}", hint=did_you_mean(name, names) or known)
+    file = folder / f"{name}.json"
+    return from_json(file.read_text(encoding="utf-8"), file)
+
+
+def history(folder: Path) -> dict[str, Run]:
+    """All that were saved, by name, the oldest first."""
+    runs = {file.stem: from_json(file.read_text(encoding="utf-8"), file) for file in folder.glob("*.json")}
+    return dict(sorted(runs.items(), key=lambda item: item[1].date))

@@ -1,0 +1,64 @@
+"""A run as people read it: aligned columns, numbers with their units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from opbridge.bench.model import Measurement, Run
+from opbridge.bench.timing import Spread
+
+
+def seconds(value: float) -> str:
+    return scaled(value, (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)))
+
+
+def amount(value: float, unit: str) -> str:
+    return scaled(value, ((unit, 1.0), (f"K{unit}", 1e3), (f"M{unit}", 1e6), (f"G{unit}", 1e9), (f"T{unit}", 1e12)))
+
+
+def scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
+    """Three digits and the largest unit that leaves a digit before the point."""
+    name, size = next(((name, size) for name, size in reversed(units) if value >= size), units[0])
+    number = value / size
+    digits = 0 if number >= 100 else 1 if number >= 10 else 2
+    return f"{number:.{digits}f} {name}"
+
+
+def spread(value: Spread) -> str:
+    """Half of what lies between the quartiles, in parts of the median."""
+    return f"± {(value.high - value.low) / 2 / value.median:.0%}"
+
+
+def machine_line(run: Run) -> str:
+    """What the machine can do, as it was measured between the operators."""
+    known = [f"{run.machine['processor']}, {run.machine['cores']} cores"]
+    bandwidths = [item.bandwidth.median for item in run.measurements if item.bandwidth]
+    rates = [item.rate.median for item in run.measurements if item.rate]
+    if bandwidths:
+        known.append(f"copies {amount(median(bandwidths), 'B/s')}")
+    if rates:
+        known.append(f"multiplies and adds {amount(median(rates), 'FLOP/s')}")
+    return ", ".join(known)
+
+
+def table(run: Run) -> str:
+    columns = [("operator", "framework", "input", "a call", "", "reference", "", "of the limit")]
+    rows = [_row(measurement) for measurement in run.measurements]
+    widths = [max(len(row[place]) for row in columns + rows) for place in range(len(columns[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in columns + rows]
+    notes = dict.fromkeys(f"{_short(item)} in {item.framework}: {item.note}" for item in run.measurements if item.note)
+    return "\n".join(["", machine_line(run), "", *(line.rstrip() for line in lines), *([""] if notes else []), *notes])
+
+
+def _row(item: Measurement) -> tuple[str, ...]:
+    where = item.framework if item.device == "cpu" else f"{item.framework} on {item.device}"
+    race = ("", "")
+    if item.ratio:
+        race = (f"{item.ratio.median:.2f}x {item.reference}", f"({item.ratio.low:.2f} to {item.ratio.high:.2f})")
+    limit = f"{item.reached.median:.0%} {item.bound}" if item.reached else ""
+    return (_short(item), where, item.input, seconds(item.time.median), spread(item.time), *race, limit)
+
+
+def _short(item: Measurement) -> str:
+    return item.operator.partition("::")[2]

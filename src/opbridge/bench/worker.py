@@ -1,0 +1,41 @@
+"""The process that one framework's operators are measured in, so that no other framework's threads are in the way."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict
+
+from opbridge.bench.model import Job
+from opbridge.check.child import Say, serve
+
+
+def _work(jobs: list[Job], say: Say) -> None:
+    from opbridge.bench.measuring import Measured, measurements
+    from opbridge.check.hosts import host
+    from opbridge.check.model import Settings
+    from opbridge.check.subject import Failure, Skip
+    from opbridge.errors import BuildError, InputError, NoSuchOperatorError, ToolchainError
+
+    warnings.simplefilter("ignore")  # of frameworks, about code that no user of a benchmark wrote
+    for number, job in enumerate(jobs):
+        say(begun=number)
+        try:
+            settings = Settings(device=job.settings.device, seed=job.settings.seed)
+            where = host(job.framework, settings.tensors)
+            subject = Measured(job.op, where, settings, lambda text: say(input=text))
+            for measurement in measurements(job, subject):
+                say(measured=asdict(measurement))
+        except (BuildError, ToolchainError) as error:
+            say(refused=str(error), toolchain=True)
+            return
+        except (InputError, NoSuchOperatorError) as error:
+            say(refused=str(error), toolchain=False)
+            return
+        except (Failure, Skip) as reason:
+            say(problem=str(reason))
+        except Exception as error:  # whatever the operator raises
+            say(problem=str(error).strip() or type(error).__name__)
+
+
+if __name__ == "__main__":
+    serve(_work)

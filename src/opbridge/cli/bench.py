@@ -1,0 +1,164 @@
+"""opbridge bench: how long operators take, beside a reference and beside what the machine can do."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from pathlib import Path
+
+from opbridge.bench import ROUNDS, Measurement, Problem, Run, bench
+from opbridge.bench.against import Change, changes, require_comparable
+from opbridge.bench.saving import check_name, folder_of, save, saved, to_json
+from opbridge.bench.tables import seconds, table
+from opbridge.cli.manifests import chosen, load_library
+from opbridge.cli.terminal import bold, green, red
+from opbridge.errors import InputError
+from opbridge.frameworks import FRAMEWORKS
+from opbridge.manifest import DEVICES
+from opbridge.op import Op, OpLibrary
+
+_THRESHOLD = 0.1
+_AGAIN = 2
+"""So often is measured again what seems slower, before it counts."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are measured")
+    parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
+    parser.add_argument(
+        "--framework",
+        action="append",
+        choices=tuple(FRAMEWORKS),
+        help="only this one; all that are installed by default",
+    )
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="whose kernels are measured (default: cpu)")
+    parser.add_argument(
+        "--reference",
+        action="append",
+        default=[],
+        metavar="[OP=]NAME|aten::NAME|MODULE:FUNCTION|DEVICE",
+        help="what runs in turns with an operator: another one, PyTorch's, a function, another kernel; may be repeated",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, metavar="N", help=f"how often each is measured (default: {ROUNDS})"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured as JSON")
+    parser.add_argument("--save", metavar="NAME", help="keep this run, to hold later ones against it")
+    parser.add_argument("--against", metavar="NAME", help="hold this run against a saved one; exit code 1 if slower")
+    parser.add_argument(
+        "--threshold",
+        type=_part,
+        metavar="N%",
+        help=f"with --against: how much slower is too slow (default: {_THRESHOLD:.0%})",
+    )
+
+
+def _part(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%")) / 100
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number of per cent above 0, such as 10%, got {text}")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.threshold is not None and options.against is None:
+        raise InputError("--threshold says how much slower than a saved run is too slow", hint="add --against NAME")
+    for name in filter(None, (options.save, options.against)):
+        check_name(name)
+    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
+    library = load_library(options.manifest, options.device)
+    operators = chosen(library, options.op)
+    folder = folder_of(options.manifest)
+    before = _earlier(options.against, folder)
+    done = _measured(options, operators, library, before)
+    print(table(done))
+    for problem in done.problems:
+        print(f"{bold(problem.operator)} in {problem.framework}: {red('not measured')}: {problem.message}")
+    if options.json:
+        options.json.write_text(to_json(done), encoding="utf-8")
+    if options.save:
+        print(f"\nsaved as {save(done, options.save, folder)}")
+    if before is None:
+        return 1 if done.problems else 0
+    threshold = _THRESHOLD if options.threshold is None else options.threshold
+    slower = _confirmed(options, operators, library, before, changes(done, before, options.against), threshold)
+    return 1 if slower or done.problems else 0
+
+
+def _earlier(name: str | None, folder: Path) -> Run | None:
+    if name is None:
+        return None
+    from opbridge.bench import machine
+
+    before = saved(name, folder)
+    require_comparable(machine(), before, name)
+    return before
+
+
+def _measured(options: argparse.Namespace, operators: list[Op], library: OpLibrary, before: Run | None) -> Run:
+    sizes = {
+        (measurement.operator, measurement.framework): measurement.size
+        for measurement in (before.measurements if before else ())
+        if measurement.size is not None
+    }
+    return bench(
+        operators,
+        frameworks=options.framework,
+        references=options.reference,
+        device=options.device,
+        rounds=options.rounds,
+        sizes=sizes,
+        others=library,
+        on_result=_progress,
+    )
+
+
+def _progress(result: Measurement | Problem) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{result.operator} in {result.framework}", end="\r", file=sys.stderr, flush=True)
+
+
+def _confirmed(
+    options: argparse.Namespace,
+    operators: list[Op],
+    library: OpLibrary,
+    before: Run,
+    found: list[Change],
+    threshold: float,
+) -> list[Change]:
+    """What is slower each time it is measured; a machine that was busy for a while is not."""
+    print(f"\nagainst '{options.against}' of {before.date}")
+    again = found
+    for _ in range(_AGAIN):
+        suspects = {change.now.place for change in again if change.is_slower(threshold)}
+        if not suspects:
+            break
+        names = {place[0] for place in suspects}
+        rerun = _measured(options, [op for op in operators if op.name in names], library, before)
+        newer = {change.now.place: change for change in changes(rerun, before, options.against)}
+        again = [_better(change, newer.get(change.now.place)) for change in again]
+    for change in again:
+        print(_told(change, threshold))
+    return [change for change in again if change.is_slower(threshold)]
+
+
+def _better(change: Change, newer: Change | None) -> Change:
+    return newer if newer is not None and newer.part < change.part else change
+
+
+def _told(change: Change, threshold: float) -> str:
+    now, before = change.now, change.before
+    where = f"{now.operator.partition('::')[2]} in {now.framework}, {now.extent}"
+    what = f"{seconds(before.time.median)} before, {seconds(now.time.median)} now"
+    if change.by == "reference" and now.ratio and before.ratio:
+        what = f"{before.ratio.median:.2f} of {now.reference}'s time before, {now.ratio.median:.2f} now"
+    if change.is_slower(threshold):
+        return red(f"✗ {where}: {change.part:.0%} slower: {what}")
+    if change.apart and change.part < 0:
+        return green(f"✓ {where}: {-change.part:.0%} faster: {what}")
+    return f"✓ {where}: {what}"
