@@ -72,7 +72,7 @@ newest-jax:
 	$(NEWEST)/bin/python -m pip install --quiet --config-settings build-dir=$(NEWEST)/cmake --editable .
 	$(NEWEST)/bin/python -m pytest tests/frameworks/test_jax*.py
 
-# Paddle's and PyTorch's libraries do not live in one process.
+# 200 MB that few of those who work on the rest need.
 paddle:
 	@$(PYTHON) tools/check_machine.py
 	test -x $(PADDLE)/bin/python || $(PYTHON) -m venv $(PADDLE)
