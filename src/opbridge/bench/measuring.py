@@ -48,7 +48,7 @@ def _checked_opponent(job: Job, subject: Subject, case: Case) -> tuple[Racer | N
     racer = opponent(job, subject)
     if racer is None:
         asked = ", ".join(str(reference) for reference in job.settings.references.get(job.operator, ()))
-        return None, f"{asked} cannot be called in {subject.host.name}" if asked else ""
+        return None, f"no reference can be called there: {asked}" if asked else ""
     if not subject.schema.returns:
         return racer, ""
     given = subject.arguments(case)

@@ -42,11 +42,14 @@ def machine_line(run: Run) -> str:
     return ", ".join(known)
 
 
+_COLUMNS = ("operator", "framework", "input", "a call", "", "reference", "", "of the limit")
+
+
 def table(run: Run) -> str:
-    columns = [("operator", "framework", "input", "a call", "", "reference", "", "of the limit")]
     rows = [_row(measurement) for measurement in run.measurements]
-    widths = [max(len(row[place]) for row in columns + rows) for place in range(len(columns[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in columns + rows]
+    used = [place for place in range(len(_COLUMNS)) if any(row[place] for row in rows)]
+    widths = {place: max(len(row[place]) for row in (_COLUMNS, *rows)) for place in used}
+    lines = ["  ".join(row[place].ljust(widths[place]) for place in used) for row in (_COLUMNS, *rows)]
     notes = dict.fromkeys(f"{_short(item)} in {item.framework}: {item.note}" for item in run.measurements if item.note)
     return "\n".join(["", machine_line(run), "", *(line.rstrip() for line in lines), *([""] if notes else []), *notes])
 
@@ -56,7 +59,7 @@ def _row(item: Measurement) -> tuple[str, ...]:
     race = ("", "")
     if item.ratio:
         race = (f"{item.ratio.median:.2f}x {item.reference}", f"({item.ratio.low:.2f} to {item.ratio.high:.2f})")
-    limit = f"{item.reached.median:.0%} {item.bound}" if item.reached else ""
+    limit = f"{item.reached.median:.0%} ({item.bound})" if item.reached else ""
     return (_short(item), where, item.input, seconds(item.time.median), spread(item.time), *race, limit)
 
 

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
         type=_part,
-        metavar="N%",
+        metavar="PERCENT",
         help=f"with --against: how much slower is too slow (default: {_THRESHOLD:.0%})",
     )
 
