@@ -1,0 +1,107 @@
+"""What a stranger gets: the source distribution, a wheel made from it, and that in an environment with NumPy alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import opbridge
+
+ROOT = Path(__file__).parents[1]
+NEEDED = ("numpy", "numpy.libs", "yaml", "_yaml")
+SDIST = "from scikit_build_core.build import build_sdist; import sys; print(build_sdist(sys.argv[1]))"
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sdist")
+    subprocess.run([sys.executable, "-c", SDIST, str(folder)], cwd=ROOT, check=True, capture_output=True)
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", str(sdist)]
+    subprocess.run([*command, "--config-settings", f"build-dir={folder}/cmake", "-w", str(folder)], check=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs a program of an environment that holds opbridge, NumPy and PyYAML."""
+    folder = tmp_path_factory.mktemp("stranger")
+    environment = folder / "environment"
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True)
+    installed = Path(sysconfig.get_path("purelib"))
+    (site,) = environment.glob("lib/python3*/site-packages")
+    for name in NEEDED:
+        if (installed / name).exists():
+            (site / name).symlink_to(installed / name)
+    variables = {**os.environ, "OPBRIDGE_CACHE_DIR": str(folder / "cache")}
+    variables.pop("PYTHONPATH", None)
+
+    def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [environment / "bin" / program, *arguments]
+        return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+
+    return run
+
+
+def test_the_sources_are_those_of_the_repository(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert sdist.name == f"opbridge-{opbridge.__version__}.tar.gz"
+    assert {"LICENSE", "README.md", "CMakeLists.txt", "src/opbridge/native/core/module.cpp"} <= names
+    assert not [
+        name for name in names if name.startswith((".venv", "build/", "site/")) or name.endswith((".so", ".pyc"))
+    ]
+
+
+def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert f"opbridge-{opbridge.__version__}" in wheel.name
+    for name in ("py.typed", "include/opbridge/kernel.h", "native/torch/module.cpp", "cli/templates/cpp/ops.yaml.in"):
+        assert f"opbridge/{name}" in names
+    assert {name.partition("/")[0] for name in names} == {"opbridge", f"opbridge-{opbridge.__version__}.dist-info"}
+
+
+def test_a_new_library_builds_and_runs(stranger: Run) -> None:
+    assert stranger("opbridge", "--version").stdout == f"opbridge {opbridge.__version__}\n"
+    made = stranger("opbridge", "new", "scaled_add")
+    assert made.returncode == 0, made.stderr
+    program = """
+import numpy, opbridge
+lib = opbridge.load("scaled_add/ops.yaml")
+print(lib.scaled_add(numpy.ones(2), numpy.ones(2), alpha=2.0))
+"""
+    ran = stranger("python", "-W", "error", "-c", program)
+    assert ran.stdout == "[3. 3.]\n", ran.stderr
+
+
+def test_frameworks_that_are_not_there_are_named_with_the_command_that_brings_them(stranger: Run) -> None:
+    program = """
+import numpy, opbridge
+try:
+    opbridge.load("scaled_add/ops.yaml").scaled_add.torch
+except opbridge.OpbridgeError as error:
+    print(error)
+"""
+    stranger("opbridge", "new", "scaled_add")
+    assert "pip install torch" in stranger("python", "-c", program).stdout

@@ -1,0 +1,119 @@
+"""What the site has beside docs/: the pages at the repository's root, and the references, made from the code itself."""
+
+from __future__ import annotations
+
+import inspect
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import opbridge
+import opbridge.bench
+import opbridge.check
+import opbridge.errors
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from opbridge.cli import COMMANDS, parser_of
+
+ROOT = Path(__file__).parents[1]
+AT_THE_ROOT = {
+    "README.md": "index.md",
+    "README.zh.md": "zh.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    pages = {page: (ROOT / source).read_text(encoding="utf-8") for source, page in AT_THE_ROOT.items()}
+    pages |= {"reference/python.md": _python_reference(), "reference/commands.md": _command_reference()}
+    for page, text in pages.items():
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
+    """Links as the repository has them become the site's; what the site has not got is named instead of linked."""
+    here = page.file.src_uri
+    source = next((root for root, at in AT_THE_ROOT.items() if at == here), f"docs/{here}")
+    places = {**{root: at for root, at in AT_THE_ROOT.items()}}
+    places |= {f"docs/{file.src_uri}": file.src_uri for file in files if file.src_uri not in places.values()}
+
+    def link(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), found["target"]))
+        if target not in places:
+            text = found["text"].strip("`")
+            return found["text"] if text.count("/") else f"{found['text']} (`{target}`)"
+        relative = posixpath.relpath(places[target], posixpath.dirname(here) or ".")
+        return f"{found['image']}[{found['text']}]({relative}{found['anchor'] or ''})"
+
+    if here.startswith("reference/"):
+        return markdown
+    # Text alone: what stands in a fence is a program.
+    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if part.startswith("```") else _LINK.sub(link, part) for part in parts)
+
+
+def _command_reference() -> str:
+    parts = ["# Command line\n", "What `--help` says, of every command.\n"]
+    for name, command in COMMANDS.items():
+        parts += [f"## opbridge {name}\n", f"{_sentence(command.purpose)}\n", "```text", parser_of(name).format_help(), "```\n"]
+    return "\n".join(parts)
+
+
+def _python_reference() -> str:
+    parts = ["# Python\n", "Everything a program names, as its docstring has it.\n", "## opbridge\n"]
+    parts += _members("ob", opbridge, opbridge.__all__)
+    parts += ["## opbridge.check\n", *_members("opbridge.check", opbridge.check, opbridge.check.__all__)]
+    parts += ["## opbridge.bench\n", *_members("opbridge.bench", opbridge.bench, opbridge.bench.__all__)]
+    errors = [name for name, item in vars(opbridge.errors).items() if inspect.isclass(item) and name.endswith("Error")]
+    parts += ["## opbridge.errors\n", "[Errors](../errors.md) has their causes and cures.\n"]
+    parts += _members("opbridge.errors", opbridge.errors, errors)
+    return "\n".join(parts)
+
+
+def _members(prefix: str, module: Any, names: list[str]) -> Iterator[str]:
+    for name in names:
+        item = getattr(module, name)
+        if not callable(item):
+            continue
+        yield f"### {prefix}.{name}\n"
+        yield f"```python\n{_signature(name, item)}\n```\n"
+        yield f"{inspect.getdoc(item) or ''}\n"
+        if inspect.isclass(item):
+            yield from _methods(item)
+
+
+def _methods(item: type) -> Iterator[str]:
+    for name, member in vars(item).items():
+        text = inspect.getdoc(member)
+        if name.startswith("_") or not text or not (callable(member) or isinstance(member, property)):
+            continue
+        shown = name if isinstance(member, property) else _signature(name, member)
+        yield f"- `{' '.join(shown.split())}`: {' '.join(text.split())}"
+    yield ""
+
+
+def _signature(name: str, item: Any) -> str:
+    try:
+        signature = inspect.signature(item)
+    except (TypeError, ValueError):
+        return name
+    flat = f"{name}{signature}"
+    if len(flat) < 100:
+        return flat
+    end = "" if signature.return_annotation is inspect.Signature.empty else f" -> {signature.return_annotation}"
+    lines, starred = [], False
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            lines.append("    *,")
+        lines.append(f"    {parameter},")
+    return "\n".join([f"{name}(", *lines, f"){end}"])
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
