@@ -13,11 +13,11 @@ from opbridge.cache import Cache, KeyBuilder
 from opbridge.errors import CallError, ManifestError, SchemaError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.frameworks.runtime import LibraryRuntime, Reopen
-from opbridge.manifest.kernels import DEVICES, TVM_FFI, is_library
+from opbridge.manifest.kernels import DEVICES, TVM_FFI, TWINS, is_library
 from opbridge.native.catalog import Catalog, code_stamp
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
-from opbridge.sources.store import TWIN, source_request
+from opbridge.sources.store import source_request
 from opbridge.toolchains import BuiltLibrary, begin
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def load(
     batch: str | None = None,
     shard: str | None = None,
     flops: str | None = None,
+    launch: Mapping[str, object] | None = None,
     samples: Iterable[Mapping[str, object]] = (),
     device: str = "cpu",
     allow_outside: bool = False,
@@ -46,20 +47,21 @@ def load(
     """The operators of an ops.yaml as an OpLibrary, or one kernel file with its schema as an Op.
 
     Builds what changed and takes the rest from the cache.  A kernel file may carry its symbol: "lib.so:symbol".
-    `device` is what a kernel file is for; with "cuda-twin" a library's CUDA kernels run on the CPU.
+    `device` is what a kernel file is for; with "cuda-twin" a library's CUDA kernels run on the CPU, with "ascend-twin"
+    those of Ascend C.
     """
-    rules = _rules(out, derivatives, backward, batch, shard, flops, samples)
+    rules = _rules(out, derivatives, backward, batch, shard, flops, launch, samples)
     text = _path_text("load", path, "ops.yaml")
     if Path(text).suffix in MANIFEST_SUFFIXES:
         if schema is not None or rules:
             given = ", ".join(["schema"] * (schema is not None) + list(rules))
             raise CallError(f"load('{text}'): {given} stands in the manifest, not in the call")
-        if device not in ("cpu", TWIN):
+        if device not in ("cpu", *TWINS):
+            twins = " and ".join(f'device="{name}" runs those for {twin.of} on the CPU' for name, twin in TWINS.items())
             raise CallError(
-                f"load('{text}', device={device!r}): a manifest says itself which kernels are for {device}; "
-                f'device="{TWIN}" runs those for cuda on the CPU'
+                f"load('{text}', device={device!r}): a manifest says itself which kernels are for {device}; {twins}"
             )
-        return _load_manifest(Path(_absolute(text)), allow_outside, device == TWIN)
+        return _load_manifest(Path(_absolute(text)), allow_outside, device)
     if os.path.isdir(text):
         raise CallError(f"load('{text}'): this is a folder; name the file in it: '{os.path.join(text, 'ops.yaml')}'")
     if schema is None:
@@ -72,7 +74,7 @@ def load(
 
 def load_package(manifest: Path, reopen: Reopen) -> OpLibrary:
     """What an installed package holds; `reopen` says how a pickle finds it again, wherever the package lies then."""
-    return _load_manifest(manifest, allow_outside=False, twin=False, reopen=reopen)
+    return _load_manifest(manifest, allow_outside=False, device="cpu", reopen=reopen)
 
 
 def inline(
@@ -85,11 +87,12 @@ def inline(
     batch: str | None = None,
     shard: str | None = None,
     flops: str | None = None,
+    launch: Mapping[str, object] | None = None,
     samples: Iterable[Mapping[str, object]] = (),
     device: str = "cpu",
 ) -> Op:
     """An operator from the text of its kernel."""
-    rules = _rules(out, derivatives, backward, batch, shard, flops, samples)
+    rules = _rules(out, derivatives, backward, batch, shard, flops, launch, samples)
     return _load_text(_kernel_text(source), schema, device, tuple(rules.items()))
 
 
@@ -156,16 +159,17 @@ def _rules(
     batch: object,
     shard: object,
     flops: object,
+    launch: object,
     samples: Iterable[Mapping[str, object]],
 ) -> dict[str, Any]:
     if not isinstance(samples, Iterable):
         raise CallError(f"samples: expected a list of inputs, got {_described(samples)}")
     given = {"out": out, "derivatives": derivatives, "backward": backward}
-    given |= {"batch": batch, "shard": shard, "flops": flops, "samples": tuple(samples) or None}
+    given |= {"batch": batch, "shard": shard, "flops": flops, "launch": launch, "samples": tuple(samples) or None}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _load_manifest(path: Path, allow_outside: bool, twin: bool, reopen: Reopen | None = None) -> OpLibrary:
+def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen | None = None) -> OpLibrary:
     cache = Cache()
 
     def manifest() -> Manifest:
@@ -190,10 +194,10 @@ def _load_manifest(path: Path, allow_outside: bool, twin: bool, reopen: Reopen |
     stored = cache.fetch_value(key.key(), compile_catalog)
     with _collector_paused():
         catalog = Catalog.from_bytes(stored)
-    kernels = KernelStore(catalog, path.parent, cache, allow_outside, twin=twin)
+    kernels = KernelStore(catalog, path.parent, cache, allow_outside, twin=device)
     kernels.build("cpu")
     with _collector_paused():
-        reopen = reopen or (_load_manifest, (path, allow_outside, twin))
+        reopen = reopen or (_load_manifest, (path, allow_outside, device))
         return LibraryRuntime(catalog, kernels, lambda: manifest().ops, reopen).library()
 
 
@@ -219,7 +223,7 @@ def _load_file(path: str, schema: str, device: str, rules: tuple[tuple[str, Any]
 def _load_text(source: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
     cache = Cache()
     symbol = _parsed(schema).name
-    suffix = ".cu" if device in ("cuda", TWIN) else ".cpp"
+    suffix = ".cu" if device in ("cuda", "cuda-twin") else ".cpp"
     path = cache.keep(f"{symbol[:_LONGEST_NAME]}{suffix}", source)
     reopen = (_load_text, (source, schema, device, rules))
     return _load_one(path.parent, f"{path.name}:{symbol}", schema, device, rules, cache, reopen)
@@ -262,6 +266,7 @@ def _load_one(
 def _begun(root: Path, kernel: str, device: str, cache: Cache) -> Callable[[], BuiltLibrary] | None:
     """The compiler goes first: it takes longest, and reading schema and rules takes place beside it."""
     path = kernel.rpartition(":")[0] or kernel
-    if device not in ("cpu", TWIN) or is_library(path) or not os.path.isfile(root / path):
+    # What the build of Ascend C is, its schema says too.
+    if device not in ("cpu", "cuda-twin") or is_library(path) or not os.path.isfile(root / path):
         return None
     return begin(source_request(root, path, device), cache)

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
+from opbridge.manifest.kernels import TWINS
+
 INPUTS = "inputs"
 """The row there is instead of all others where no inputs were found."""
 

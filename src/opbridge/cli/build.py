@@ -16,6 +16,7 @@ from opbridge.filesystem import copy_atomically
 from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.manifest.kernels import is_library
+from opbridge.sources.ascend_use import Use
 from opbridge.sources.standalone import for_mindspore, kernels_of_operators
 from opbridge.sources.store import companions, language_of, source_request
 from opbridge.sources.tvm_ffi_export import with_functions
@@ -52,9 +53,13 @@ class _Source:
         """The operators by their kernels; the first one, where several share a kernel."""
         return dict(reversed(self.operators(manifest)))
 
-    def request(self, root: Path, portable: bool) -> BuildRequest:
+    def request(self, manifest: Manifest, root: Path, portable: bool) -> BuildRequest:
         """What loading the manifest asks for too, so that it then finds the library in the cache."""
-        return source_request(root, self.name, self.device, portable)
+        uses = [
+            Use(op.schema.full_name, str(op.schema), symbol, op.rules.launch_texts)
+            for symbol, op in self.operators(manifest)
+        ]
+        return source_request(root, self.name, self.device, portable, uses)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +115,8 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     if options.output:
         _check_names(ready)
     cache = Cache()
-    requests = [source.request(options.manifest.parent, portable=options.output is not None) for source in to_build]
+    portable, root = options.output is not None, options.manifest.parent
+    requests = [source.request(manifest, root, portable) for source in to_build]
     if options.output:
         # What leaves for other machines may run there without opbridge.
         requests = [

@@ -75,6 +75,11 @@ OPERATOR = Record(
         ),
         Field("flops", Text("a formula", _FORMULA_TYPES), "Floating point operations of one call, as a formula."),
         Field(
+            "launch",
+            Table(_FORMULA, "a mapping from the kernel's parameters to numbers"),
+            "How an Ascend C kernel is started: blockDim, and each parameter that is neither tensor nor argument.",
+        ),
+        Field(
             "samples",
             ListOf(Arguments(TENSOR), "a list of samples"),
             "Inputs for check and bench; made from the schema where absent.",

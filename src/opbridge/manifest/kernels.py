@@ -14,6 +14,25 @@ DEVICES = {
     "cuda": "NVIDIA GPUs",
     "npu": "Ascend NPUs",
     "cuda-twin": "CUDA source run on the CPU, where no GPU is",
+    "ascend-twin": "Ascend C source run on the CPU, where no NPU is",
+}
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A device whose kernels are another one's, run on the CPU."""
+
+    of: str
+    """The other device."""
+    variable: str
+    """Has every library run that one's kernels on the CPU; `0`, like nothing, has not."""
+    what: str
+    """The kernels, in messages."""
+
+
+TWINS = {
+    "cuda-twin": Twin("cuda", "OPBRIDGE_CUDA_TWIN", "CUDA kernel"),
+    "ascend-twin": Twin("npu", "OPBRIDGE_ASCEND_TWIN", "Ascend C kernel"),
 }
 
 _OTHER_NAMES = {"gpu": "cuda", "nvidia": "cuda", "ascend": "npu", "host": "cpu", "c++": "cpu"}

@@ -67,6 +67,7 @@ class OpSpec:
         batch: str | None = None,
         shard: str | None = None,
         flops: str | None = None,
+        launch: Mapping[str, object] | None = None,
         samples: Iterable[Mapping[str, object]] = (),
         operators: Mapping[str, Schema] | None = None,
         root: Path | None = None,
@@ -74,7 +75,7 @@ class OpSpec:
         """The same as an entry of a manifest, from values in code; errors then have no place in a file."""
         parsed = Schema.parse(schema) if isinstance(schema, str) else schema
         rules = {"out": out, "derivatives": derivatives, "backward": backward}
-        rules |= {"batch": batch, "shard": shard, "flops": flops}
+        rules |= {"batch": batch, "shard": shard, "flops": flops, "launch": launch}
         entry = _Entry(parsed, {name: value for name, value in rules.items() if value is not None})
         refs = tuple(entry.kernel(device, text) for device, text in kernels.items())
         return cls(

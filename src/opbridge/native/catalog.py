@@ -35,6 +35,8 @@ class CatalogEntry:
     schema: str
     kernels: tuple[KernelRef, ...]
     counts_flops: bool = False
+    launch: tuple[tuple[str, str], ...] = ()
+    """What the rule `launch` says, by parameter of the kernel."""
 
     @property
     def operator(self) -> str | None:
@@ -55,14 +57,20 @@ class Catalog:
         from opbridge.native.plan import encode
 
         entries = tuple(
-            CatalogEntry(spec.schema.full_name, str(spec.schema), spec.kernels, spec.rules.flops is not None)
+            CatalogEntry(
+                spec.schema.full_name,
+                str(spec.schema),
+                spec.kernels,
+                spec.rules.flops is not None,
+                spec.rules.launch_texts,
+            )
             for spec in specs
         )
         return cls(namespace, entries, encode(specs))
 
     def to_bytes(self) -> bytes:
         rows = [
-            (entry.name, entry.schema, [astuple(kernel) for kernel in entry.kernels], entry.counts_flops)
+            (entry.name, entry.schema, [astuple(kernel) for kernel in entry.kernels], entry.counts_flops, entry.launch)
             for entry in self.entries
         ]
         head = json.dumps([self.namespace, rows], separators=(",", ":")).encode()
@@ -73,7 +81,13 @@ class Catalog:
         end = 8 + int.from_bytes(data[:8], "little")
         namespace, rows = json.loads(data[8:end])
         entries = tuple(
-            CatalogEntry(name, schema, tuple(KernelRef(*kernel) for kernel in kernels), counts_flops)
-            for name, schema, kernels, counts_flops in rows
+            CatalogEntry(
+                name,
+                schema,
+                tuple(KernelRef(*kernel) for kernel in kernels),
+                counts_flops,
+                tuple((parameter, value) for parameter, value in launch),
+            )
+            for name, schema, kernels, counts_flops, launch in rows
         )
         return cls(namespace, entries, data[end:])

@@ -9,6 +9,7 @@ from opbridge.errors import did_you_mean
 from opbridge.rules.derivatives import Backward, Derivative, parse_backward, parse_derivatives
 from opbridge.rules.dimensions import Batch, parse_batch
 from opbridge.rules.kinds import Kind, Locate, Place, no_location
+from opbridge.rules.launch import Launch, parse_launch
 from opbridge.rules.lowering import Lowering
 from opbridge.rules.outputs import FromKernel, OutRule, parse_out
 from opbridge.rules.parser import parse_expression
@@ -16,7 +17,7 @@ from opbridge.rules.sharding import Shard, parse_shard
 from opbridge.rules.syntax import Expr
 from opbridge.schema import Schema
 
-FIELDS = ("out", "derivatives", "backward", "batch", "shard", "flops")
+FIELDS = ("out", "derivatives", "backward", "batch", "shard", "flops", "launch")
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Rules:
     batch: Batch | None = None
     shard: Shard | None = None
     flops: Expr | None = None
+    launch: Launch | None = None
 
     @classmethod
     def parse(
@@ -53,7 +55,7 @@ class Rules:
         given = {key: (fields.get(key), place.child(key)) for key in FIELDS}
         if fields.get("derivatives") is not None and fields.get("backward") is not None:
             raise place.child("backward").error("derivatives and backward say the same thing", "keep one of them")
-        derivatives, backward, batch, shard, flops = (given[key] for key in FIELDS[1:])
+        derivatives, backward, batch, shard, flops, launch = (given[key] for key in FIELDS[1:])
         return cls(
             out=()
             if framework_says
@@ -70,12 +72,17 @@ class Rules:
             batch=None if batch[0] is None else parse_batch(batch[0], schema, batch[1]),
             shard=None if shard[0] is None else parse_shard(shard[0], schema, shard[1]),
             flops=None if flops[0] is None else _parse_flops(flops[0], schema, flops[1]),
+            launch=None if launch[0] is None else parse_launch(launch[0], schema, launch[1]),
         )
 
     @property
     def gradients(self) -> tuple[Derivative, ...]:
         """The derivatives, whichever way they were written."""
         return (self.backward.derivative,) if self.backward else self.derivatives
+
+    @property
+    def launch_texts(self) -> tuple[tuple[str, str], ...]:
+        return tuple(self.launch.field().items()) if self.launch else ()
 
     def fields(self) -> dict[str, object]:
         """What `parse` takes, and turns into equal rules."""
@@ -86,6 +93,7 @@ class Rules:
             "derivatives": derivatives or None,
             "backward": self.backward and self.backward.field(),
             **{key: None if value is None else str(value) for key, value in self._texts()},
+            "launch": self.launch and self.launch.field(),
         }
         return {key: value for key, value in printed.items() if value is not None}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -11,24 +11,20 @@ from typing import TYPE_CHECKING
 
 from opbridge._core import Kernel, load_kernel
 from opbridge.errors import KernelError, UnsupportedError
-from opbridge.manifest.kernels import KernelRef
+from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.sources import elf
+from opbridge.sources.ascend_use import Use, is_bare, with_hosts
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:
     from opbridge.cache import Cache
     from opbridge.native.catalog import Catalog, CatalogEntry
 
-LANGUAGES = {"cpu": "c++", "cuda": "cuda", "cuda-twin": "cuda-twin"}
-"""The language of a device's sources; further devices come with their toolchains."""
+LANGUAGES = {device: device for device in TWINS} | {"cpu": "c++", "cuda": "cuda", "npu": "ascend"}
+"""The language of a device's sources."""
 
-TWIN = "cuda-twin"
-"""The device whose kernels are CUDA's, run on the CPU."""
-
-USE_TWIN = "OPBRIDGE_CUDA_TWIN"
-"""The variable that has every library run its CUDA kernels on the CPU; `0`, like nothing, has not."""
-
-_HOW_TO_TWIN = f'ob.load(..., device="{TWIN}"), or {USE_TWIN}=1 in the environment'
+SIMULATED: dict[str, str] = {}
+"""The twin that stands for a device in this process, where something simulates that device for a framework."""
 
 
 class KernelStore:
@@ -39,11 +35,11 @@ class KernelStore:
         cache: Cache,
         allow_outside: bool = False,
         begun: Callable[[], BuiltLibrary] | None = None,
-        twin: bool = False,
+        twin: str | None = None,
     ) -> None:
-        """`begun` is the build of the only source, where that was started before its rules were read; with `twin`
-        tensors on the CPU go to the kernels for CUDA."""
-        self._twin = twin or os.environ.get(USE_TWIN, "0") not in ("", "0")
+        """`begun` is the build of the only source, where that was started before its rules were read; tensors on the
+        CPU go to the kernels that `twin` runs."""
+        self._twins = tuple(name for name, one in TWINS.items() if name == twin or _is_set(one.variable))
         self._catalog = catalog
         self._begun = begun
         self._root = root
@@ -65,7 +61,9 @@ class KernelStore:
             for ref in refs.values():
                 self._check_place(ref)
             sources = [(ref.device, path) for path, ref in refs.items() if not ref.is_library]
-            built = self._build([source_request(self._root, path, language) for language, path in sources])
+            built = self._build(
+                [source_request(self._root, path, of, uses=self._uses(path, device)) for of, path in sources]
+            )
             for place, library in zip(sources, built, strict=True):
                 self._libraries[place] = library.path
             for path, ref in refs.items():
@@ -81,19 +79,19 @@ class KernelStore:
             raise KernelError(
                 f"{entry.name} has no kernel for {device}; it has {have}\n"
                 f"  add `{device}: FILE` under its `kernels`, or move the tensors to a device it has"
-                + (f"\n  or run its CUDA kernel on the CPU: {_HOW_TO_TWIN}" if _can_twin(entry, device) else "")
+                + "".join(_how_to_twin(name) for name in TWINS if device == "cpu" and _can_twin(entry, name))
             )
         if ref.path is None:
             raise UnsupportedError(f"{entry.name}: {ref} is PyTorch's own operator, which has no kernel to call")
         if (ref.device, ref.path) not in self._libraries:
             self.build(device)
-        symbol = ref.symbol or entry.name.partition("::")[2]
+        symbol = _symbol(self._root, entry, ref)
         return _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
 
     def devices(self, index: int) -> tuple[str, ...]:
         """Where tensors may be that one operator has a kernel for; the CPU first, whose kernel is easiest to build."""
         entry = self._catalog.entries[index]
-        others = (ref.device for ref in entry.kernels if ref.device not in ("cpu", TWIN))
+        others = (ref.device for ref in entry.kernels if ref.device not in ("cpu", *TWINS))
         return (*(("cpu",) if self._ref(entry, "cpu") else ()), *others)
 
     def device_of(self, index: int, device: str) -> str | None:
@@ -101,19 +99,25 @@ class KernelStore:
         ref = self._ref(self._catalog.entries[index], device)
         return ref.device if ref else None
 
-    def beside(self, twin: bool) -> KernelStore:
-        """The same kernels, where tensors on the CPU go to those for CUDA, or do not."""
-        return KernelStore(self._catalog, self._root, self._cache, self._allow_outside, twin=twin)
+    def beside(self, device: str) -> KernelStore:
+        """The same kernels, where tensors on the CPU go to those of a twin if it is that which is asked for."""
+        return KernelStore(self._catalog, self._root, self._cache, self._allow_outside, twin=device)
 
     def _ref(self, entry: CatalogEntry, device: str) -> KernelRef | None:
         by_device = {ref.device: ref for ref in entry.kernels}
+        if twin := SIMULATED.get(device):
+            # As PyTorch's own operators do there, one without a kernel for the device takes that for the CPU.
+            return by_device.get(twin) or _twinned(entry, twin) or by_device.get(device) or by_device.get("cpu")
         if device != "cpu":
             return by_device.get(device)
-        twin = by_device.get(TWIN)
-        if self._twin and twin is None and _can_twin(entry, device):
-            twin = replace(by_device["cuda"], device=TWIN)
-        plain = by_device.get("cpu")
-        return (twin or plain) if self._twin else (plain or twin)
+        wanted = (by_device.get(twin) or _twinned(entry, twin) for twin in self._twins)
+        offered = (by_device.get(name) for name in ("cpu", *TWINS))
+        return next((ref for ref in (*wanted, *offered) if ref is not None), None)
+
+    def _uses(self, path: str, device: str) -> list[Use]:
+        """What the operators have of one source."""
+        pairs = ((entry, self._ref(entry, device)) for entry in self._catalog.entries)
+        return [_use(entry, ref) for entry, ref in pairs if ref is not None and ref.path == path]
 
     def _build(self, requests: list[BuildRequest]) -> list[BuiltLibrary]:
         begun, self._begun = self._begun, None
@@ -135,8 +139,33 @@ class KernelStore:
             elf.check_library(path)
 
 
-def _can_twin(entry: CatalogEntry, device: str) -> bool:
-    return device == "cpu" and any(ref.device == "cuda" and ref.path and not ref.is_library for ref in entry.kernels)
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "0") not in ("", "0")
+
+
+def _can_twin(entry: CatalogEntry, twin: str) -> bool:
+    return _twinned(entry, twin) is not None
+
+
+def _twinned(entry: CatalogEntry, twin: str) -> KernelRef | None:
+    """The kernel for another device that a twin runs, where its source is at hand."""
+    ref = next((ref for ref in entry.kernels if ref.device == TWINS[twin].of), None)
+    return replace(ref, device=twin) if ref and ref.path and not ref.is_library else None
+
+
+def _how_to_twin(twin: str) -> str:
+    how = f'ob.load(..., device="{twin}"), or {TWINS[twin].variable}=1 in the environment'
+    return f"\n  or run its {TWINS[twin].what} on the CPU: {how}"
+
+
+def _use(entry: CatalogEntry, ref: KernelRef) -> Use:
+    return Use(entry.name, entry.schema, ref.symbol or entry.name.partition("::")[2], entry.launch)
+
+
+def _symbol(root: Path, entry: CatalogEntry, ref: KernelRef) -> str:
+    """The function that a library exports for an operator."""
+    use = _use(entry, ref)
+    return use.host if ref.path and not ref.is_library and has_host(root / ref.path, ref.device, use) else use.symbol
 
 
 def _opener(ref: KernelRef) -> Callable[[str, str, str], Kernel]:
@@ -159,12 +188,16 @@ def language_of(device: str) -> str:
     return LANGUAGES[device]
 
 
-def source_request(root: Path, path: str, device: str, portable: bool = False) -> BuildRequest:
-    """How one source of a library is built."""
+def source_request(
+    root: Path, path: str, device: str, portable: bool = False, uses: Sequence[Use] = ()
+) -> BuildRequest:
+    """How one source of a library is built; `uses` says for which operators."""
     language = language_of(device)
     if language == "c++" and path.endswith(".cu"):
-        raise UnsupportedError(f"{path} is CUDA, which is no kernel for the CPU; name it for `cuda`, or for `{TWIN}`")
-    return BuildRequest(
+        raise UnsupportedError(
+            f"{path} is CUDA, which is no kernel for the CPU; name it for `cuda`, or for `cuda-twin`"
+        )
+    request = BuildRequest(
         (root / path,),
         f"{Path(path).stem}.so",
         defines=defines_for(device),
@@ -172,11 +205,18 @@ def source_request(root: Path, path: str, device: str, portable: bool = False) -
         portable=portable,
         root=root,
     )
+    bare = [use for use in uses if has_host(root / path, device, use)]
+    return with_hosts(request, bare) if bare else request
+
+
+def has_host(source: Path, device: str, use: Use) -> bool:
+    """Whether opbridge writes what starts the kernel."""
+    return (TWINS[device].of if device in TWINS else device) == "npu" and is_bare(source, use.symbol)
 
 
 def defines_for(device: str) -> tuple[tuple[str, str], ...]:
-    """A twin's kernels are checked as they run, unless the user wants them fast."""
-    if device != TWIN:
+    """The CUDA twin's kernels are compiled to be checked, unless the user wants them fast; Ascend's ask when they run."""
+    if device != "cuda-twin":
         return ()
     from opbridge.toolchains.cuda_twin import CHECKS
 
@@ -185,8 +225,10 @@ def defines_for(device: str) -> tuple[tuple[str, str], ...]:
 
 def companions(device: str) -> tuple[Path, ...]:
     """What a library of this device's kernels needs beside it, wherever it goes."""
-    if device != TWIN:
+    if device not in TWINS:
         return ()
-    from opbridge.toolchains.cuda_twin import runtime
-
+    if device == "cuda-twin":
+        from opbridge.toolchains.cuda_twin import runtime
+    else:
+        from opbridge.toolchains.ascend_twin import runtime
     return (runtime(),)
