@@ -1,0 +1,31 @@
+"""Checkpoints that any number of processes saves and any other number loads, however the model is divided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed.checkpoint as dcp
+from torch import nn
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+
+
+def save(folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    dcp.save(_state(model, optimizer), checkpoint_id=folder / f"step-{step}")
+
+
+def resume(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+    """The step after the last one that was saved."""
+    # Metadata is written last: where there is none, the process that saved was killed on the way.
+    steps = [int(path.parent.name.removeprefix("step-")) for path in folder.glob("step-*/.metadata")]
+    if not steps:
+        return 0
+    state = _state(model, optimizer)
+    dcp.load(state, checkpoint_id=folder / f"step-{max(steps)}")
+    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+    return max(steps) + 1
+
+
+def _state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    return dict(zip(("model", "optimizer"), get_state_dict(model, optimizer), strict=True))
