@@ -1,4 +1,4 @@
-"""Nodes for derivatives: what cannot be made is refused, with a way out.  What is made runs in test_sample.py."""
+"""Nodes for derivatives: what cannot be made is refused, with a way out.  What is made runs in test_gradients.py."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.errors import ManifestError
 
 REFUSED = {
-    "f_(Tensor(a!) x) -> Tensor(a!)": ("grad", "writes to its arguments"),
-    "f(Tensor(a) x) -> Tensor(a)": ("grad", "returns a view"),
-    "f(Tensor x, Tensor[] ys) -> Tensor": ("grad", r"takes Tensor\[\]"),
+    "f_(Tensor(a!) x) -> ()": ("grad", "writes to 'x' without returning it"),
+    "f(Tensor x, Tensor[]? ys=None) -> Tensor": ("grad", r"takes Tensor\[\]\?"),
     "f(Tensor x) -> (Tensor, int)": ("grad", "returns more than tensors"),
-    "f(Tensor x, Layout layout) -> Tensor": ("grad.to(layout)", "uses layout, and Layout cannot be kept"),
-    "f(Tensor x) -> Tensor": ("retain_variables ? grad : grad", "which only PyTorch's own nodes have"),
+    "f(Tensor x) -> Tensor": ("grad * i", "uses i, which only PyTorch's own nodes have"),
 }
 
 
@@ -29,3 +27,21 @@ def test_what_cannot_be_differentiated_is_refused(tmp_path: Path, schema: str, f
     with pytest.raises(ManifestError, match=message) as caught:
         sources(backend)
     assert "write a kernel for the autograd key" in str(caught.value)
+
+
+FORWARD = {
+    "f(Tensor x, Tensor[] ys) -> Tensor": ("auto_linear", "that is for one result of single tensors"),
+    "f(Tensor x) -> (Tensor, Tensor)": ("auto_element_wise", "that is for one result of one tensor"),
+}
+
+
+@pytest.mark.parametrize(("schema", "formula", "message"), [(key, *value) for key, value in FORWARD.items()])
+def test_forward_derivatives_that_do_not_follow_are_refused(
+    tmp_path: Path, schema: str, formula: str, message: str
+) -> None:
+    declared, derivatives = tmp_path / "functions.yaml", tmp_path / "derivatives.yaml"
+    declared.write_text(f"- func: mylib::{schema}\n  dispatch: {{PrivateUse1: f}}\n")
+    derivatives.write_text(f"- name: {schema}\n  x: grad\n  result: {formula}\n")
+    with pytest.raises(ManifestError, match=message) as caught:
+        sources(Inputs.read([declared, derivatives], Wish()).backend())
+    assert "leave `result` out" in str(caught.value)

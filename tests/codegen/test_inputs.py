@@ -212,6 +212,14 @@ WRONG_DERIVATIVES = {
         "f has 1 outputs, and 2 are described",
     ),
     "twice": (2 * "- name: f(Tensor x, float by=1.0) -> Tensor\n  x: grad\n", "a::f has two derivatives"),
+    "no such name in forward mode": (
+        "- name: f(Tensor x, float by=1.0) -> Tensor\n  x: grad\n  result: y_t * by\n",
+        "bad.yaml:3:11: the formula names 'y_t', which is not known",
+    ),
+    "a function that PyTorch keeps to itself": (
+        "- name: f(Tensor x, float by=1.0) -> Tensor\n  x: lerp_backwards(grad, by)\n",
+        "a formula of a::f calls lerp_backwards, which PyTorch's libraries do not offer",
+    ),
 }
 
 

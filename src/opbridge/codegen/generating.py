@@ -47,7 +47,7 @@ def _code_stamp() -> str:
         _PACKAGE / "_schema_parser.py",
         *(f for each in folders for f in files_below(each)),
     ]
-    return "\n".join(_stamp(file) for file in files if file.suffix == ".py")
+    return "\n".join(_stamp(file) for file in files if file.suffix in (".py", ".h"))
 
 
 def _stamp(path: Path | None) -> str:

@@ -131,9 +131,10 @@ LINEAR, ELEMENT_WISE = "auto_linear", "auto_element_wise"
 
 @dataclass(frozen=True, slots=True)
 class Tangent:
-    """The forward derivative of a result, as one C++ expression over primals `x_p` and tangents `x_t`."""
+    """The forward derivative of results, as one C++ expression over primals `x_p` and tangents `x_t`."""
 
-    result: int
+    results: tuple[int, ...]
+    """With several of them, the expression gives a tuple."""
     text: str
     """Or LINEAR or ELEMENT_WISE."""
     uses: frozenset[str]
@@ -153,6 +154,11 @@ class Derivative:
     def uses(self) -> frozenset[str]:
         """The names that formulas of gradients use."""
         return frozenset[str]().union(*(formula.uses for formula in self.formulas))
+
+    def without_formula(self, schema: Schema) -> tuple[str, ...]:
+        """Tensors that nothing is said of: they cannot require gradients."""
+        said = {*self.without_gradient, *(name for formula in self.formulas for name in formula.arguments)}
+        return tuple(argument.name for argument in schema.tensor_arguments if argument.name not in said)
 
 
 @dataclass(frozen=True, slots=True)

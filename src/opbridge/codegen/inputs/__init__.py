@@ -90,7 +90,7 @@ class _Reading:
             operators = op_plugin.deprecations(source, operators, names)
         for source in self.of("derivatives"):
             entries = derivatives.entries(source, self.wish.torch_version)
-            operators = derivatives.with_derivatives(source, entries, operators, target)
+            operators = derivatives.with_derivatives(source, entries, operators, target, self.aten)
         self.stop_on_errors()
         if not operators:
             where = ", ".join(str(source.path) for source in self.sources)

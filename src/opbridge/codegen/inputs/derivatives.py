@@ -6,9 +6,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from opbridge.codegen.inputs.native import Lookup
 from opbridge.codegen.inputs.reading import Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
-from opbridge.codegen.model import ATEN, ONLY_IN_PYTORCH, Derivative, Formula, Operator, Target
+from opbridge.codegen.model import (
+    ATEN,
+    ELEMENT_WISE,
+    LINEAR,
+    ONLY_IN_PYTORCH,
+    Derivative,
+    Formula,
+    Operator,
+    Tangent,
+    Target,
+)
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
 from opbridge.schema import Schema
@@ -31,13 +42,18 @@ _WITH_VERSIONS = Record(
 _NOT_FORMULAS = ("name", "output_differentiability", "version")
 _NOT_DIFFERENTIABLE = "non_differentiable"
 _NAME = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\b(?!\s*(?:\(|::|<))")
+_CALLED = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\s*\(")
 _NO_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
 """Texts and comments."""
 _CONSTANT = re.compile(r"k?[A-Z]")
 """Begins a type or a constant."""
 _ALWAYS_KNOWN = frozenset(
-    {"grad", "grads", "grad_input_mask", "result", "true", "false", "nullptr", "not", "int64_t", *ONLY_IN_PYTORCH}
+    {"grad", "grads", "grad_input_mask", "result", "retain_variables", "true", "false", "nullptr", "not", "int64_t"}
+    | {*ONLY_IN_PYTORCH}
 )
+_OFFERED = frozenset({"handle_r_to_c", "not_implemented", "sum_to", "scalar_tensor"})
+"""Functions that formulas call and that are no operators: those of AutogradNodes.h, and of at:: itself."""
+_NO_CALLS = frozenset({"if", "return", "sizeof", "not", "int64_t", "double", "bool", "float", "int"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +99,24 @@ def _entry(source: Source, path: tuple[str | int, ...], fields: dict[str, object
         raise ManifestError(message, source.at(*path, "output_differentiability"))
     by_key = fields.get("dispatch")
     given = fields | dict(by_key.get("Default") or {}) if isinstance(by_key, dict) else fields
-    forward = {"result", *(f"result{index}" for index in range(len(outputs))), *_names(schema)}
-    formulas = [
-        _formula(schema, key, text, source.at(*path, key))
-        for key, text in given.items()
-        if isinstance(text, str) and text != _NOT_DIFFERENTIABLE and not forward.issuperset(names_in(key))
-        if key not in _NOT_FORMULAS
-    ]
+    results = {f"result{index}": index for index in range(len(outputs))} | _results(schema)
+    formulas: list[Formula] = []
+    tangents: list[Tangent] = []
+    without: list[str] = []
+    for key, text in given.items():
+        if not isinstance(text, str) or key in _NOT_FORMULAS:
+            continue
+        if text == _NOT_DIFFERENTIABLE:
+            without += names_in(key)
+        elif results.keys() >= {*names_in(key)}:
+            places = tuple(results[name] for name in names_in(key))
+            tangents.append(_tangent(schema, places, text, source.at(*path, key)))
+        else:
+            formulas.append(_formula(schema, key, text, source.at(*path, key)))
     # Other than true and false there are conditions on a dtype, which PyTorch looks at in every output itself.
     differentiable = tuple(output.lower() != "false" for output in outputs)
-    return DerivativeEntry(schema, where, Derivative(tuple(formulas), differentiable))
+    derivative = Derivative(tuple(formulas), differentiable, tuple(tangents), tuple(without))
+    return DerivativeEntry(schema, where, derivative)
 
 
 def _formula(schema: Schema, key: str, text: str, where: Location) -> Formula:
@@ -102,18 +126,33 @@ def _formula(schema: Schema, key: str, text: str, where: Location) -> Formula:
         if name not in tensors:
             hint = did_you_mean(name, tensors) or f"its tensors: {', '.join(tensors)}"
             raise ManifestError(f"{schema.full_name} has no tensor '{name}' to differentiate by", where, hint)
-    known = _ALWAYS_KNOWN | _names(schema) | {argument.name for argument in schema.arguments}
+    known = _ALWAYS_KNOWN | _results(schema).keys() | {argument.name for argument in schema.arguments}
     known |= {f"result{index}" for index in range(len(schema.returns))}
-    known |= {f"grad_{name}" for name in _names(schema)}
+    known |= {f"grad_{return_.name}" for return_ in schema.returns if return_.name}
+    return Formula(names, text, _used(text, known, where))
+
+
+def _tangent(schema: Schema, results: tuple[int, ...], text: str, where: Location) -> Tangent:
+    if text in (LINEAR, ELEMENT_WISE):
+        return Tangent(results, text, frozenset())
+    known = {*_ALWAYS_KNOWN, *_results(schema), *(f"result{index}" for index in range(len(schema.returns)))}
+    for argument in schema.arguments:
+        known |= {argument.name, *(f"{start}{argument.name}_{end}" for start in ("", "original_") for end in "pt")}
+    return Tangent(results, text, _used(text, known, where))
+
+
+def _used(text: str, known: Iterable[str], where: Location) -> frozenset[str]:
     used = [match["name"] for match in _NAME.finditer(_NO_NAMES.sub('""', text))]
     for name in [] if _has_variables(text) else used:
         if name not in known and not _CONSTANT.match(name):
             raise ManifestError(f"the formula names '{name}', which is not known", where, did_you_mean(name, known))
-    return Formula(names, text, frozenset(used))
+    return frozenset(used)
 
 
-def _names(schema: Schema) -> set[str]:
-    return {return_.name for return_ in schema.returns if return_.name}
+def _results(schema: Schema) -> dict[str, int]:
+    """Results by the names that a schema and a formula give them."""
+    named = {return_.name: index for index, return_ in enumerate(schema.returns) if return_.name}
+    return {"result": 0, **named}
 
 
 def _has_variables(text: str) -> bool:
@@ -122,7 +161,7 @@ def _has_variables(text: str) -> bool:
 
 
 def with_derivatives(
-    source: Source, found: Iterable[DerivativeEntry], operators: Iterable[Operator], target: Target
+    source: Source, found: Iterable[DerivativeEntry], operators: Iterable[Operator], target: Target, aten: Lookup
 ) -> list[Operator]:
     """The operators with their derivatives."""
     by_name = {operator.schema.full_name: operator for operator in operators}
@@ -141,7 +180,26 @@ def with_derivatives(
             seen[name] = entry.where
             by_name[name] = replace(by_name[name], derivative=entry.derivative)
             source.attempt(_check, by_name[name], entry, target)
+            source.attempt(_check_calls, by_name[name], entry.derivative, by_name, aten)
     return list(by_name.values())
+
+
+def _check_calls(operator: Operator, derivative: Derivative, declared: Iterable[str], aten: Lookup) -> None:
+    """A function that only PyTorch's own sources have would be found missing by the linker, far from its formula."""
+    own = {full_name.partition("::")[2].partition(".")[0] for full_name in declared}
+    for text in [*(each.text for each in derivative.formulas), *(each.text for each in derivative.tangents)]:
+        if _has_variables(text):
+            continue
+        called = {match["name"] for match in _CALLED.finditer(_NO_NAMES.sub('""', text))}
+        unknown = sorted(name for name in called - own - _OFFERED - _NO_CALLS if not _CONSTANT.match(name))
+        offered = {full_name.partition("::")[2].partition(".")[0] for full_name in aten()} if unknown else set()
+        missing = [name for name in unknown if name.removesuffix("_symint") not in offered]
+        if missing:
+            near = did_you_mean(missing[0], {*own, *offered, *_OFFERED})
+            hint = near or "formulas call operators of PyTorch's and of the files; declare one that does this"
+            name = operator.schema.full_name
+            message = f"a formula of {name} calls {', '.join(missing)}, which PyTorch's libraries do not offer"
+            raise ManifestError(message, operator.where, hint)
 
 
 def _check(operator: Operator, entry: DerivativeEntry, target: Target) -> None:

@@ -1,47 +1,39 @@
 """Output d: gradients, from the formulas of derivatives.yaml.
 
-    Autograd_N.cpp    a torch::autograd::Function for each operator with a derivative, registered for the autograd key
+    AutogradNodes.h       what the nodes share, and functions that formulas call
+    VariableType_N.cpp    a node for each operator with a derivative, and the kernel of the autograd key that makes it
 
 A formula runs through the dispatcher like any code, so that it can be differentiated again.  It sees its arguments, the
-operator's results and `grad` as local variables, and the functions of at:: and of CustomFunctions.h.
+operator's results and `grad` as local variables, and the functions of at:: and of CustomFunctions.h.  Forward mode is a
+formula of its own, or what the formulas of the gradients give as linear functions of `grad`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from textwrap import indent
 
 from opbridge.codegen.cpp import Signature, quoted, wrapped
-from opbridge.codegen.model import ONLY_IN_PYTORCH, Backend, Derivative, Formula, Operator
+from opbridge.codegen.model import ATEN, ELEMENT_WISE, LINEAR, Backend, Derivative, Operator, Tangent
 from opbridge.codegen.outputs.common import HEADER, found_handle, in_namespace, includes, shard_name, shards
+from opbridge.codegen.outputs.nodes import is_list, node, node_name, remembered, remembers_results
 from opbridge.errors import ManifestError
 from opbridge.schema import Argument
 
-_RESTORE = {
-    "int": "toInt()",
-    "float": "toDouble()",
-    "bool": "toBool()",
-    "Scalar": "toScalar()",
-    "SymInt": "toSymInt()",
-    "str": "toStringRef()",
-    "ScalarType": "toScalarType()",
-    "int[]": "toIntVector()",
-    "int?": "toOptional<int64_t>()",
-    "float?": "toOptional<double>()",
-    "bool?": "toOptional<bool>()",
-}
-"""How an argument that is no tensor comes back from where a node keeps it."""
+_SHARED = Path(__file__).parent.parent / "headers" / "AutogradNodes.h"
 
 
 def autograd(backend: Backend) -> dict[str, str]:
     differentiable = [operator for operator in backend.operators if operator.derivative is not None]
+    if not differentiable:
+        return {}
     groups = shards(differentiable)
-    key = f"Autograd{backend.target.key}"
-    return {
-        shard_name("Autograd", index, len(groups)): _source(group, key, bool(backend.custom))
-        for index, group in enumerate(groups)
-        if differentiable
-    }
+    files = {"AutogradNodes.h": HEADER + _SHARED.read_text(encoding="utf-8")}
+    for index, group in enumerate(groups):
+        source = _source(group, backend.target.autograd_key, bool(backend.custom))
+        files[shard_name("VariableType", index, len(groups))] = source
+    return files
 
 
 def _source(operators: tuple[Operator, ...], key: str, has_custom: bool) -> str:
@@ -49,176 +41,231 @@ def _source(operators: tuple[Operator, ...], key: str, has_custom: bool) -> str:
     registered: dict[str, list[str]] = {}
     for operator in operators:
         if operator.derivative is not None:
-            parts.append(_node(operator, operator.derivative))
-            parts.append(_function(operator))
+            parts.append(node(operator, operator.derivative))
+            parts.append(_function(operator, operator.derivative))
             line = f"  m.impl({quoted(operator.name)}, TORCH_FN({_name(operator)}));\n"
             registered.setdefault(operator.schema.namespace or "", []).append(line)
-    spaces = sorted(space for space in registered if operators and space != "aten")
-    using = "".join(f"using namespace {space}::ops;\n" for space in spaces)
+    using = "".join(f"using namespace {space}::ops;\n" for space in sorted(registered) if space != ATEN)
     blocks = [f"TORCH_LIBRARY_IMPL({space}, {key}, m) {{\n{''.join(lines)}}}\n" for space, lines in registered.items()]
-    own = HEADER + (includes('"CustomFunctions.h"') if has_custom else "")
-    headers = includes("<ATen/ATen.h>", "<torch/csrc/autograd/custom_function.h>", "<torch/library.h>")
+    own = HEADER + includes('"AutogradNodes.h"', *(['"CustomFunctions.h"'] if has_custom else []))
     names = "// What formulas name.\nusing namespace at;\n" + using
-    return "\n".join([own, headers, in_namespace("", [names, *parts]), *blocks])
+    return "\n".join([own, includes("<torch/library.h>"), in_namespace("", [names, *parts]), *blocks])
 
 
 def _name(operator: Operator) -> str:
     return f"{operator.schema.namespace}_{operator.identifier}_autograd"
 
 
-def _node(operator: Operator, derivative: Derivative) -> str:
-    _refuse_unsupported(operator, derivative)
+def _function(operator: Operator, derivative: Derivative) -> str:
     signature = Signature.of(operator, symint=True)
-    several = len(operator.schema.returns) > 1
-    result = "torch::autograd::variable_list" if several else signature.result
-    head = signature.head("forward", "torch::autograd::AutogradContext* ctx").replace(signature.result, result, 1)
-    forward = "\n".join(indent(line, "    ") for line in _forward(operator, derivative, signature))
-    backward = "\n".join(indent(line, "    ") for line in _backward(operator, derivative))
-    name = f"{_name(operator)}_node"
-    return (
-        f"// {operator.schema}\nstruct {name} : torch::autograd::Function<{name}> {{\n"
-        f"{indent(f'static {head} {{', '  ')}\n{forward}\n  }}\n\n"
-        "  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,\n"
-        "                                                 torch::autograd::variable_list outputs) {\n"
-        f"{backward}\n  }}\n}};\n"
+    lines = indent("\n".join(_body(operator, derivative, signature)), "  ")
+    return f"{signature.head(_name(operator), 'c10::DispatchKeySet keys')} {{\n{lines}\n}}\n"
+
+
+def _body(operator: Operator, derivative: Derivative, signature: Signature) -> Iterator[str]:
+    """Below, the operator runs without autograd; around it stands what the graph has to know."""
+    results = _results(operator)
+    tensors = _through(operator, derivative)
+    uses_node = remembers_results(operator, derivative)
+    yield f"static const auto op = {found_handle(operator, signature)};"
+    yield f"const bool records = torch::autograd::compute_requires_grad({', '.join(tensors)});"
+    if not _is_view(operator):
+        yield f"const bool moves = has_tangent({', '.join(tensors)});"
+    written = operator.schema.mutable_arguments
+    for argument in operator.schema.tensor_arguments:
+        if argument.name in derivative.without_formula(operator.schema):
+            where = f"{quoted(argument.name)}, {quoted(operator.schema.full_name)}"
+            yield f"torch::autograd::check_no_requires_grad({argument.name}, {where});"
+    for argument in written:
+        yield f"torch::autograd::check_inplace({argument.name}, records);"
+    before = {argument.name: f"{argument.name}_before" for argument in written if _is_used(argument, derivative)}
+    for name, copy in before.items():
+        yield f"const at::Tensor {copy} = records || moves ? {name}.clone() : {name};"
+    node_type = node_name(operator)
+    edges = ", ".join(
+        argument.name if argument.name in tensors else _no_edge(argument)
+        for argument in operator.schema.tensor_arguments
     )
+    kept = [before.get(name, name) for name in remembered(operator, derivative)]
+    yield f"NodePtr<{node_type}> node;"
+    yield "if (records) {"
+    yield f"  node = make_node<{node_type}>();"
+    yield f"  node->set_next_edges(torch::autograd::collect_next_edges({edges}));"
+    yield f"  node->remember({', '.join(kept)});"
+    yield "}"
+    yield from _call(operator, signature, results)
+    yield "if (node) {"
+    for index, (name, through) in enumerate(zip(results, derivative.differentiable, strict=True)):
+        if through:
+            connect = (
+                "connect_written"
+                if operator.schema.aliased_argument(operator.schema.returns[index]) in written
+                else "connect"
+            )
+            yield f"  {connect}({name}, node);"
+    yield "}"
+    if not _is_view(operator):
+        yield "if (moves) {"
+        yield from (indent(line, "  ") for line in _forward(operator, derivative, results, before))
+        yield "}"
+    if uses_node:
+        # A kept result keeps its tangent too.
+        views = f", {results[0]}.is_view()" if written else ""
+        kept_results = ", ".join(results[index] for index in uses_node)
+        yield f"if (node) node->remember_results({kept_results}, true{views});"
+    yield f"return {_returned(operator, results)};"
 
 
-def _refuse_unsupported(operator: Operator, derivative: Derivative) -> None:
+def _is_view(operator: Operator) -> bool:
+    """Its tangent is a view of its argument's tangent, which PyTorch makes itself."""
     schema = operator.schema
-    hint = f"write a kernel for the autograd key of {schema.full_name} instead"
-    if schema.mutable_arguments:
-        raise ManifestError(
-            f"{schema.full_name} writes to its arguments; no derivative can be made", operator.where, hint
-        )
-    if any(return_.alias is not None for return_ in schema.returns):
-        raise ManifestError(f"{schema.full_name} returns a view; no derivative can be made", operator.where, hint)
-    for argument in schema.tensor_arguments:
-        if str(argument.type) not in ("Tensor", "Tensor?"):
-            message = f"{schema.full_name} takes {argument.type}; no derivative can be made"
-            raise ManifestError(message, operator.where, hint)
-    if any(str(return_.type) != "Tensor" for return_ in schema.returns):
-        message = f"{schema.full_name} returns more than tensors; no derivative can be made"
-        raise ManifestError(message, operator.where, hint)
-    for name in sorted(_uses(derivative).intersection(ONLY_IN_PYTORCH)):
-        message = f"a formula of {schema.full_name} uses {name}, which only PyTorch's own nodes have"
-        raise ManifestError(message, operator.where, hint)
-    for argument in _kept_values(operator, derivative):
-        if str(argument.type) not in _RESTORE:
-            message = f"a formula of {schema.full_name} uses {argument.name}, and {argument.type} cannot be kept"
-            raise ManifestError(message, operator.where, hint)
+    return not schema.mutable_arguments and any(return_.alias is not None for return_ in schema.returns)
 
 
-def _uses(derivative: Derivative) -> frozenset[str]:
-    return frozenset[str]().union(*(formula.uses for formula in derivative.formulas))
+def _is_used(argument: Argument, derivative: Derivative) -> bool:
+    """A formula means the value that an argument had before the call."""
+    tangents = {f"{argument.name}_p", f"original_{argument.name}_p"}
+    return argument.name in derivative.uses or any(tangents & tangent.uses for tangent in derivative.tangents)
 
 
-def _kept_tensors(operator: Operator, derivative: Derivative) -> list[Argument]:
-    return [argument for argument in operator.schema.tensor_arguments if argument.name in _uses(derivative)]
+def _through(operator: Operator, derivative: Derivative) -> list[str]:
+    """The tensors among the arguments that gradients go through."""
+    without = {*derivative.without_gradient, *derivative.without_formula(operator.schema)}
+    return [argument.name for argument in operator.schema.tensor_arguments if argument.name not in without]
 
 
-def _kept_values(operator: Operator, derivative: Derivative) -> list[Argument]:
-    return [argument for argument in operator.schema.attributes if argument.name in _uses(derivative)]
+def _no_edge(argument: Argument) -> str:
+    """An argument that no gradient goes through still has its place among the others."""
+    if is_list(argument):
+        return f"::std::vector<at::Tensor>({argument.name}.size())"
+    return "at::Tensor()"
 
 
-def _kept_results(operator: Operator, derivative: Derivative) -> list[tuple[int, str]]:
-    """The results that formulas use, by number and by the name they are used by."""
+def _results(operator: Operator) -> list[str]:
+    """What the results are called: an argument where one is written to and returned."""
     names = []
     for index, return_ in enumerate(operator.schema.returns):
-        used_by = [f"result{index}", return_.name or ""] + (["result"] if len(operator.schema.returns) == 1 else [])
-        names += [(index, name) for name in used_by if name in _uses(derivative)]
+        argument = operator.schema.aliased_argument(return_)
+        names.append(argument.name if argument and argument.mutable else f"output{index}")
     return names
 
 
-def _forward(operator: Operator, derivative: Derivative, signature: Signature) -> Iterator[str]:
-    yield f"static const auto op = {found_handle(operator, signature)};"
-    several = len(operator.schema.returns) > 1
-    outputs = [f"output{index}" for index in range(len(operator.schema.returns))]
-    target = f"auto [{', '.join(outputs)}]" if several else "auto output0"
-    yield wrapped(
-        f"{target} = [&] {{\n  at::AutoDispatchBelowADInplaceOrView below;\n  return op.call(",
-        signature.names,
-        ");\n}();",
-    )
-    plain = [f"output{index}" for index, through in enumerate(derivative.differentiable) if not through]
-    if plain:
-        yield f"ctx->mark_non_differentiable({{{', '.join(plain)}}});"
-    for argument in operator.schema.tensor_arguments:
-        if argument.type.is_optional:
-            is_there = f"{argument.name} && {argument.name}->defined()"
-            yield f"ctx->saved_data[{quoted(_presence(argument))}] = {is_there};"
-    for argument in _kept_values(operator, derivative):
-        yield f"ctx->saved_data[{quoted(argument.name)}] = {argument.name};"
-    kept = [
-        f"{argument.name}.value_or(at::Tensor())" if argument.type.is_optional else argument.name
-        for argument in _kept_tensors(operator, derivative)
-    ]
-    kept += [f"output{index}" for index, _ in _kept_results(operator, derivative)]
-    if kept:
-        yield f"ctx->save_for_backward({{{', '.join(kept)}}});"
-    yield f"return {{{', '.join(outputs)}}};" if several else "return output0;"
+def _call(operator: Operator, signature: Signature, results: list[str]) -> Iterator[str]:
+    new = [name for name in results if name.startswith("output")]
+    call = wrapped("op.redispatch(", ["keys & c10::after_autograd_keyset", *signature.names], ");")
+    if not new:
+        yield "{"
+        yield "  const at::AutoDispatchBelowAutograd below;"
+        yield indent(call, "  ")
+        yield "}"
+        return
+    target = "auto output0" if len(results) == 1 else f"auto [{', '.join(f'output{i}' for i in range(len(results)))}]"
+    yield f"{target} = [&] {{"
+    yield "  const at::AutoDispatchBelowAutograd below;"
+    yield indent(f"return {call}", "  ")
+    yield "}();"
 
 
-def _backward(operator: Operator, derivative: Derivative) -> Iterator[str]:
-    through = [f"outputs[{index}]" for index, differentiable in enumerate(derivative.differentiable) if differentiable]
-    uses = _uses(derivative)
-    if "grads" in uses:
-        yield f"const torch::autograd::variable_list grads = {{{', '.join(through)}}};"
-    if "grad" in uses:
-        yield f"const at::Tensor& grad = {through[0]};"
-    for index, return_ in enumerate(operator.schema.returns):
-        if f"grad_{return_.name}" in uses:
-            yield f"const at::Tensor& grad_{return_.name} = outputs[{index}];"
-    names = [argument.name for argument in _kept_tensors(operator, derivative)]
-    names += [name for _, name in _kept_results(operator, derivative)]
-    if names:
-        yield "const auto saved = ctx->get_saved_variables();"
-    for index, name in enumerate(names):
-        yield f"const at::Tensor& {name} = saved[{index}];"
-    for argument in _kept_values(operator, derivative):
-        yield f"const auto {argument.name} = ctx->saved_data[{quoted(argument.name)}].{_RESTORE[str(argument.type)]};"
-    yield from _needs(operator)
-    for argument in operator.schema.tensor_arguments:
-        yield f"at::Tensor gradient_of_{argument.name};"
-    for formula in derivative.formulas:
-        yield from _evaluated(formula)
-    places = [
-        f"gradient_of_{argument.name}" if argument.is_tensor else "at::Tensor()"
-        for argument in operator.schema.arguments
-    ]
-    yield f"return {{{', '.join(places)}}};"
+def _returned(operator: Operator, results: list[str]) -> str:
+    if len(results) == 1:
+        return results[0]
+    return f"{{{', '.join(results)}}}"
 
 
-def _needs(operator: Operator) -> Iterator[str]:
-    """Which gradients anybody asks for; PyTorch numbers the tensors that are there."""
-    yield "size_t edge = 0;"
-    for argument in operator.schema.tensor_arguments:
-        is_there = f"ctx->saved_data[{quoted(_presence(argument))}].toBool() && " if argument.type.is_optional else ""
-        yield f"[[maybe_unused]] const bool needs_{argument.name} = {is_there}ctx->needs_input_grad(edge++);"
-
-
-def _presence(argument: Argument) -> str:
-    return f"{argument.name} is there"
-
-
-def _evaluated(formula: Formula) -> Iterator[str]:
-    needed = [f"needs_{name}" for name in formula.arguments]
-    text = " ".join(formula.text.split())
-    yield f"if ({' || '.join(needed)}) {{"
-    if "grad_input_mask" in formula.uses:
-        yield f"  const ::std::array<bool, {len(needed)}> grad_input_mask = {{{', '.join(needed)}}};"
-    names = [f"gradient_of_{name}" for name in formula.arguments]
-    yield f"  {names[0]} = {text};" if len(names) == 1 else f"  ::std::tie({', '.join(names)}) = {text};"
-    yield "}"
-
-
-def _function(operator: Operator) -> str:
+def _forward(operator: Operator, derivative: Derivative, results: list[str], before: dict[str, str]) -> Iterator[str]:
+    if derivative.tangents:
+        yield from _by_formulas(operator, derivative, results, before)
+        return
+    node_type = node_name(operator)
     signature = Signature.of(operator, symint=True)
-    call = f"{_name(operator)}_node::apply({', '.join(signature.names)})"
-    outputs = [f"outputs[{index}]" for index in range(len(operator.schema.returns))]
-    body = (
-        f"  return {call};"
-        if len(outputs) == 1
-        else f"  const auto outputs = {call};\n  return {{{', '.join(outputs)}}};"
+    tensors = {parameter.name for parameter in signature.parameters if parameter.argument.is_tensor}
+    through = [name for name, passes in zip(results, derivative.differentiable, strict=True) if passes]
+    kept = [before.get(name, name) for name in remembered(operator, derivative)]
+    names = [f"primal({name})" if _argument_of(name) in tensors else name for name in kept]
+    yield f"const auto linear = make_node<{node_type}>();"
+    yield f"linear->remember({', '.join(names)});"
+    uses = [results[index] for index in remembers_results(operator, derivative)]
+    if uses:
+        yield f"linear->remember_results({', '.join(f'primal({name})' for name in uses)}, false);"
+    arguments = ", ".join(
+        before.get(argument.name, argument.name)
+        if argument.name in _through(operator, derivative)
+        else _no_edge(argument)
+        for argument in operator.schema.tensor_arguments
     )
-    return f"{signature.head(_name(operator))} {{\n{body}\n}}\n"
+    primals = ", ".join(f"primal({name})" for name in through)
+    yield f"const auto tangents = tangents_by_gradients(*linear, flat({arguments}), flat({primals}));"
+    if any(return_.type.is_list for return_ in operator.schema.returns):
+        yield "for (size_t i = 0; i < tangents.size(); ++i) set_tangent(output0[i], tangents[i], false);"
+        return
+    for index, name in enumerate(through):
+        yield f"set_tangent({name}, tangents[{index}], {_is_written(name)});"
+
+
+def _is_written(result: str) -> str:
+    return "false" if result.startswith("output") else "true"
+
+
+def _argument_of(name: str) -> str:
+    return name.removesuffix("_before")
+
+
+def _by_formulas(
+    operator: Operator, derivative: Derivative, results: list[str], before: dict[str, str]
+) -> Iterator[str]:
+    uses = frozenset[str]().union(*(_uses(operator, derivative, tangent) for tangent in derivative.tangents))
+    for argument in operator.schema.tensor_arguments:
+        name = argument.name
+        for spelled in (f"{name}_p", f"original_{name}_p"):
+            if spelled in uses:
+                yield f"const auto {spelled} = primal({before.get(name, name)});"
+        for spelled in (f"{name}_t", f"original_{name}_t"):
+            if spelled in uses:
+                yield f"const at::Tensor {spelled} = tangent_or_zeros({name}){'.clone()' if argument.mutable else ''};"
+    for index, return_ in enumerate(operator.schema.returns):
+        spelled_as = {f"result{index}", return_.name or ""} | ({"result"} if len(results) == 1 else set())
+        for name in sorted(spelled_as & uses):
+            yield f"const auto {name} = primal({results[index]});"
+    values: list[tuple[int, str]] = []
+    for tangent in derivative.tangents:
+        names = [f"tangent{result}" for result in tangent.results]
+        values += zip(tangent.results, names, strict=True)
+        target = f"at::Tensor {names[0]}" if len(names) == 1 else f"auto [{', '.join(names)}]"
+        yield f"const {target} = {_forward_text(operator, derivative, tangent)};"
+    for index, value in values:
+        yield f"set_tangent({results[index]}, {value}, {_is_written(results[index])});"
+
+
+def _uses(operator: Operator, derivative: Derivative, tangent: Tangent) -> frozenset[str]:
+    if tangent.text == LINEAR:
+        return frozenset(f"{argument.name}_t" for argument in operator.schema.tensor_arguments)
+    if tangent.text == ELEMENT_WISE:
+        name = operator.schema.tensor_arguments[0].name
+        return derivative.uses | {f"{name}_t", f"{name}_p"}
+    return tangent.uses
+
+
+def _forward_text(operator: Operator, derivative: Derivative, tangent: Tangent) -> str:
+    schema = operator.schema
+    tensors = schema.tensor_arguments
+    if tangent.text == LINEAR:
+        if any(str(argument.type) != "Tensor" for argument in tensors) or len(schema.returns) != 1:
+            raise _no_forward(operator, LINEAR, "one result of single tensors")
+        names = [f"{argument.name}_t" if argument.is_tensor else argument.name for argument in schema.arguments]
+        return wrapped("op.call(", names, ")")
+    if tangent.text == ELEMENT_WISE:
+        through = _through(operator, derivative)
+        single = [formula for formula in derivative.formulas if formula.arguments == tuple(through)]
+        if len(through) != 1 or len(single) != 1 or len(schema.returns) != 1:
+            raise _no_forward(operator, ELEMENT_WISE, "one result of one tensor, with one formula")
+        name = through[0]
+        parameters = f"const at::Tensor& grad, [[maybe_unused]] const at::Tensor& {name}"
+        body = f"return at::Tensor({' '.join(single[0].text.split())});"
+        return f"[&]({parameters}) {{\n  {body}\n}}({name}_t.conj(), {name}_p).conj()"
+    return " ".join(tangent.text.split())
+
+
+def _no_forward(operator: Operator, text: str, needed: str) -> ManifestError:
+    message = f"{operator.schema.full_name} cannot have `result: {text}`: that is for {needed}"
+    hint = "leave `result` out: the forward derivative then follows from the formulas of the gradients"
+    return ManifestError(message, operator.where, hint)

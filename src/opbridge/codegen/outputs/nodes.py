@@ -1,0 +1,268 @@
+"""A node of the autograd graph for each operator with a derivative: what it keeps of a call, and its formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import indent
+
+from opbridge.codegen.cpp import Parameter, Signature, quoted, wrapped
+from opbridge.codegen.model import ATEN, ONLY_IN_PYTORCH, Derivative, Formula, Operator
+from opbridge.errors import ManifestError
+from opbridge.schema import Argument, OptionalType
+
+
+@dataclass(frozen=True)
+class Owned:
+    """What outlives the call, of an argument that only looks at something of the caller's."""
+
+    type: str
+    made: str
+    """From the argument, whose name stands for `{0}`."""
+
+
+_OWNED = {
+    "at::IntArrayRef": Owned("::std::vector<int64_t>", "{0}.vec()"),
+    "c10::SymIntArrayRef": Owned("::std::vector<c10::SymInt>", "{0}.vec()"),
+    "at::ArrayRef<double>": Owned("::std::vector<double>", "{0}.vec()"),
+    "at::ArrayRef<at::Scalar>": Owned("::std::vector<at::Scalar>", "{0}.vec()"),
+    "at::ArrayRef<bool>": Owned("::std::vector<bool>", "::std::vector<bool>({0}.begin(), {0}.end())"),
+    "at::DimnameList": Owned("::std::vector<at::Dimname>", "{0}.vec()"),
+    "at::OptionalIntArrayRef": Owned("c10::OptionalArray<int64_t>", "c10::OptionalArray<int64_t>({0})"),
+    "at::OptionalSymIntArrayRef": Owned("c10::OptionalArray<c10::SymInt>", "c10::OptionalArray<c10::SymInt>({0})"),
+    "c10::string_view": Owned("::std::string", "::std::string({0})"),
+    "::std::optional<c10::string_view>": Owned("::std::optional<::std::string>", "{0}"),
+}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a tensor stands among others: lists before it have lengths that a call decides."""
+
+    first: str
+    count: str = ""
+    """Of a list."""
+
+
+def slots(arguments: list[Argument]) -> dict[str, Slot]:
+    number, lists, found = 0, "", {}
+    for argument in arguments:
+        first = f"{number}{lists}"
+        if is_list(argument):
+            found[argument.name] = Slot(first, size_of(argument.name))
+            lists += f" + {size_of(argument.name)}"
+        else:
+            found[argument.name] = Slot(first)
+            number += 1
+    return found
+
+
+def is_list(argument: Argument) -> bool:
+    return argument.type.is_list
+
+
+def size_of(name: str) -> str:
+    return f"{name}_size"
+
+
+def node_name(operator: Operator) -> str:
+    """ScaledAddBackward for scaled_add, as PyTorch names its own."""
+    words = [*([] if operator.is_custom else [ATEN]), *operator.identifier.split("_")]
+    in_place = "InPlace" if operator.schema.name.endswith("_") else ""
+    return "".join(word[:1].upper() + word[1:] for word in words) + in_place + "Backward"
+
+
+def node(operator: Operator, derivative: Derivative) -> str:
+    _refuse_unsupported(operator, derivative)
+    members = [*_members(operator, derivative)]
+    name = node_name(operator)
+    parts = [
+        f"// {operator.schema}\nstruct {name} final : OperatorNode {{",
+        indent(f"::std::string name() const override {{ return {quoted(name)}; }}\n", "  "),
+        _method(
+            f"void remember({', '.join(map(str, _remembered(operator, derivative)))}) {{",
+            _remember(operator, derivative),
+        ),
+    ]
+    if _kept_results(operator, derivative):
+        parameters = [
+            f"const {result_type(operator, index)}& {result}" for index, result in _kept_results(operator, derivative)
+        ]
+        head = f"void remember_results({', '.join(parameters)}, bool is_output, bool is_written_view = false) {{"
+        parts.append(_method(head, _remember_results(operator, derivative)))
+    head = "variable_list gradients(const variable_list& grads, const Wanted& wanted) override {"
+    parts.append(_method(head, _gradients(operator, derivative)))
+    parts += [indent("\n".join(members), "  ")] if members else []
+    return "\n".join(parts).rstrip() + "\n};\n"
+
+
+def _method(head: str, body: Iterator[str]) -> str:
+    lines = "\n".join(indent(line, "  ") for line in body)
+    return indent(f"{head}\n{lines}\n}}\n" if lines else f"{head}}}\n", "  ")
+
+
+def result_type(operator: Operator, index: int) -> str:
+    return "::std::vector<at::Tensor>" if operator.schema.returns[index].type.is_list else "at::Tensor"
+
+
+def remembers_results(operator: Operator, derivative: Derivative) -> list[int]:
+    """The results that `remember_results` takes, by number."""
+    return [index for index, _ in _kept_results(operator, derivative)]
+
+
+def remembered(operator: Operator, derivative: Derivative) -> list[str]:
+    """The arguments that `remember` takes."""
+    return [parameter.name for parameter in _remembered(operator, derivative)]
+
+
+def _remembered(operator: Operator, derivative: Derivative) -> list[Parameter]:
+    """Those that formulas use, and all lists: the number of their tensors decides where gradients stand."""
+    signature = Signature.of(operator, symint=True)
+    found = []
+    for parameter in signature.parameters:
+        if parameter.name in derivative.uses or (parameter.argument.is_tensor and is_list(parameter.argument)):
+            type_ = "const at::Tensor&" if parameter.type == "at::Tensor&" else parameter.type
+            found.append(Parameter(type_, parameter.name, parameter.argument))
+    return found
+
+
+def _members(operator: Operator, derivative: Derivative) -> Iterator[str]:
+    for parameter in _remembered(operator, derivative):
+        plain = parameter.type.removeprefix("const ").removesuffix("&")
+        if parameter.argument.is_tensor and is_list(parameter.argument):
+            yield f"size_t {size_of(parameter.name)} = 0;"
+        elif not parameter.argument.is_tensor:
+            yield f"{_OWNED[plain].type if plain in _OWNED else plain} {parameter.name}{{}};"
+    for index, name in _kept_results(operator, derivative):
+        if operator.schema.returns[index].type.is_list:
+            yield f"size_t {size_of(name)} = 0;"
+
+
+def _remember(operator: Operator, derivative: Derivative) -> Iterator[str]:
+    for parameter in _remembered(operator, derivative):
+        name, argument = parameter.name, parameter.argument
+        if not argument.is_tensor:
+            owned = _OWNED[parameter.type].made.format(name) if parameter.type in _OWNED else name
+            yield f"this->{name} = {owned};"
+    for argument in _kept(operator, derivative):
+        if not is_list(argument):
+            yield f"keep({argument.name});"
+    for argument in operator.schema.tensor_arguments:
+        if is_list(argument):
+            kept = argument.name in derivative.uses
+            yield f"{size_of(argument.name)} = {f'keep_all({argument.name})' if kept else f'{argument.name}.size()'};"
+
+
+def _remember_results(operator: Operator, derivative: Derivative) -> Iterator[str]:
+    for index, name in _kept_results(operator, derivative):
+        if operator.schema.returns[index].type.is_list:
+            yield f"{size_of(name)} = keep_all({name}, is_output);"
+        else:
+            yield f"keep({name}, is_output, is_written_view);"
+
+
+def _kept(operator: Operator, derivative: Derivative) -> list[Argument]:
+    """The tensors that formulas use: single ones first, where they stand at fixed places."""
+    used = [argument for argument in operator.schema.tensor_arguments if argument.name in derivative.uses]
+    return sorted(used, key=is_list)
+
+
+def _kept_results(operator: Operator, derivative: Derivative) -> list[tuple[int, str]]:
+    """The results that formulas use, by number and by the name they are used by."""
+    names = []
+    for index, return_ in enumerate(operator.schema.returns):
+        used_by = [f"result{index}", return_.name or ""] + (["result"] if len(operator.schema.returns) == 1 else [])
+        names += [(index, name) for name in used_by if name in derivative.uses]
+    return names
+
+
+def _gradients(operator: Operator, derivative: Derivative) -> Iterator[str]:
+    tensors = list(operator.schema.tensor_arguments)
+    places = slots(tensors)
+    lists = [f" + {size_of(argument.name)}" for argument in tensors if is_list(argument)]
+    yield f"variable_list found({len(tensors) - len(lists)}{''.join(lists)});"
+    yield from _incoming(operator, derivative)
+    yield from _unpacked(operator, derivative)
+    for formula in derivative.formulas:
+        yield from _evaluated(formula, places)
+    yield "return found;"
+
+
+def _incoming(operator: Operator, derivative: Derivative) -> Iterator[str]:
+    if "grad" in derivative.uses:
+        yield "const at::Tensor& grad = grads[0];"
+    position = 0
+    for return_, through in zip(operator.schema.returns, derivative.differentiable, strict=True):
+        if through and f"grad_{return_.name}" in derivative.uses:
+            yield f"const at::Tensor& grad_{return_.name} = grads[{position}];"
+        position += through
+
+
+def _unpacked(operator: Operator, derivative: Derivative) -> Iterator[str]:
+    number, lists = 0, ""
+    for argument in _kept(operator, derivative):
+        if is_list(argument):
+            yield f"const auto {argument.name} = kept({number}{lists}, {size_of(argument.name)});"
+            lists += f" + {size_of(argument.name)}"
+        else:
+            yield f"const at::Tensor {argument.name} = kept({number});"
+            number += 1
+    for index, name in _kept_results(operator, derivative):
+        if operator.schema.returns[index].type.is_list:
+            yield f"const auto {name} = kept({number}{lists}, {size_of(name)});"
+        else:
+            yield f"const at::Tensor {name} = kept({number}{lists});"
+            number += 1
+
+
+def wanted(slot: Slot) -> str:
+    return f"any_of(wanted, {slot.first}, {slot.count})" if slot.count else f"wanted[{slot.first}]"
+
+
+def _evaluated(formula: Formula, places: dict[str, Slot]) -> Iterator[str]:
+    needed = [wanted(places[name]) for name in formula.arguments]
+    text = " ".join(formula.text.split())
+    yield f"if ({' || '.join(needed)}) {{"
+    if "grad_input_mask" in formula.uses:
+        yield f"  const ::std::array<bool, {len(needed)}> grad_input_mask = {{{', '.join(needed)}}};"
+    if len(formula.arguments) == 1:
+        yield f"  {_put(formula.arguments[0], places, text)}"
+    elif not any(places[name].count for name in formula.arguments):
+        yield f"  ::std::tie({', '.join(f'found[{places[name].first}]' for name in formula.arguments)}) = {text};"
+    else:
+        yield f"  const auto values = {text};"
+        for index, name in enumerate(formula.arguments):
+            yield f"  {_put(name, places, f'::std::get<{index}>(values)')}"
+    yield "}"
+
+
+def _put(name: str, places: dict[str, Slot], value: str) -> str:
+    slot = places[name]
+    if slot.count:
+        return wrapped("put(", ["found", slot.first, slot.count, value, quoted(name)], ");")
+    return f"found[{slot.first}] = {value};"
+
+
+def _refuse_unsupported(operator: Operator, derivative: Derivative) -> None:
+    schema = operator.schema
+    hint = f"write a kernel for the autograd key of {schema.full_name} instead"
+    if schema.out_arguments:
+        message = f"{schema.full_name} writes to tensors that callers hand over; no derivative can be made"
+        raise ManifestError(message, operator.where, "give the variant without `out` a derivative")
+    written = [argument.name for argument in schema.mutable_arguments]
+    returned = {each.name for each in map(schema.aliased_argument, schema.returns) if each}
+    for name in written:
+        if name not in returned:
+            message = f"{schema.full_name} writes to '{name}' without returning it; no derivative can be made"
+            raise ManifestError(message, operator.where, hint)
+    for argument in schema.tensor_arguments:
+        if isinstance(argument.type, OptionalType) and argument.type.elem.is_list:
+            message = f"{schema.full_name} takes {argument.type}; no derivative can be made"
+            raise ManifestError(message, operator.where, hint)
+    tensors = [str(return_.type) for return_ in schema.returns]
+    if any(type_ != "Tensor" for type_ in tensors) and tensors != ["Tensor[]"]:
+        message = f"{schema.full_name} returns more than tensors; no derivative can be made"
+        raise ManifestError(message, operator.where, hint)
+    for name in sorted(derivative.uses.intersection(ONLY_IN_PYTORCH)):
+        message = f"a formula of {schema.full_name} uses {name}, which only PyTorch's own nodes have"
+        raise ManifestError(message, operator.where, hint)
