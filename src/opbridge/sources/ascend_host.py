@@ -151,7 +151,8 @@ class _Host:
         if given is None and self.kinds.get(parameter.name) in (Kind.INT, Kind.FLOAT, Kind.BOOL):
             given = Name(parameter.name)
         if given is None:
-            fields = {BLOCKS: int(DEFAULT_BLOCKS), **self.launch.field(), parameter.name: f"{self._first_tensor()}.numel"}
+            size = f"{self._first_tensor()}.numel"
+            fields = {BLOCKS: DEFAULT_BLOCKS, **self.launch.field(), parameter.name: size}
             example = ", ".join(f"{name}: {value}" for name, value in fields.items())
             raise self.error(
                 f"the kernel takes '{parameter.type} {parameter.name}', which is no argument of the operator; say what "
@@ -213,7 +214,7 @@ class _Host:
                 return f"ob::launch::ceil_divide({self.expression(left)}, {self.expression(right)})"
         raise InputError(
             f"{self.use.operator}: launch cannot hold {expr}",
-            hint="it takes numbers, arguments, x.numel, x.ndim, x.shape[0], arithmetic, comparisons, min, max and ceil_div",
+            hint="it takes numbers, arguments, x.numel, x.ndim, x.shape[0], arithmetic, min, max, ceil_div",
         )
 
     def value(self, name: str) -> str:

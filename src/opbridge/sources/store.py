@@ -215,7 +215,7 @@ def has_host(source: Path, device: str, use: Use) -> bool:
 
 
 def defines_for(device: str) -> tuple[tuple[str, str], ...]:
-    """The CUDA twin's kernels are compiled to be checked, unless the user wants them fast; Ascend's ask when they run."""
+    """The CUDA twin's kernels are compiled with their checks, unless the user wants them fast; Ascend's ask later."""
     if device != "cuda-twin":
         return ()
     from opbridge.toolchains.cuda_twin import CHECKS
