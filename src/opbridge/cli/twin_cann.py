@@ -13,7 +13,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from opbridge.cache import Cache
     from opbridge.toolchains.ascend_cann import write
 
-    print(write(options.folder))
+    home = write(options.folder or Cache().root / "cann")
+    print(f"for a shell: source {home}/set_env.sh")
+    print(home)
     return 0

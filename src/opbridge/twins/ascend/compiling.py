@@ -24,28 +24,41 @@ def main(arguments: Sequence[str]) -> int:
     """SOURCE FOLDER DEPFILE OTHER-SOURCE... -- COMPILER...: the compiler's command lacks only its input."""
     division = arguments.index("--")
     source, folder, depfile, *others = map(Path, arguments[:division])
-    compiler = arguments[division + 1 :]
-    include_dirs = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
+    return compile_source(source, folder, depfile, arguments[division + 1 :], others)
+
+
+def compile_source(
+    source: Path, folder: Path, depfile: Path | None, compiler: Sequence[str], others: Sequence[Path] = ()
+) -> int:
+    """The compiler's exit status; `others` hold kernels that the source may start too."""
+    named = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
+    # The twin's own headers are C++ as they stand.
+    include_dirs = [path for path in named if not (path / PRELUDE).is_file()]
+    folder = folder.absolute()
+    read: list[Path] = []
     try:
-        read = [file for other in others for file in translate(other, folder / "others", include_dirs)[1]]
-        for header in (folder / "others").glob("aclrtlaunch_*.h"):
-            header.replace(folder / header.name)
-        translated, own = translate(source, folder, include_dirs)
+        for other in others:
+            read += translate(other, folder / "others", include_dirs, headers=folder)[1]
+        translated, own = translate(source, folder, include_dirs, headers=folder)
     except InputError as error:
-        where = error.where
-        # As a compiler says it, for whoever reads compilers' messages.
-        print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
+        complain(error)
         return 1
     lookup = (f"-iquote{source.parent}", f"-I{folder}", "-include", PRELUDE)
     command = [*compiler, *lookup, "-x", "c++", "-c", str(translated)]
     code = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
-    if code == 0:
+    if code == 0 and depfile is not None:
         add_dependencies(depfile, [*own, *read])
     return code
 
 
-def translate(source: Path, folder: Path, include_dirs: Sequence[Path]) -> tuple[Path, list[Path]]:
-    """The rewritten source, with an aclrtlaunch_k.h beside it for each of its kernels, and the files it comes from."""
+def complain(error: InputError) -> None:
+    """As a compiler says it, for whoever reads compilers' messages."""
+    where = error.where
+    print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
+
+
+def translate(source: Path, folder: Path, include_dirs: Sequence[Path], headers: Path) -> tuple[Path, list[Path]]:
+    """The rewritten source and the files it comes from; `headers` gets an aclrtlaunch_k.h for each of its kernels."""
     kernels: list[Kernel] = []
     aot_functions: list[str] = []
 
@@ -58,5 +71,5 @@ def translate(source: Path, folder: Path, include_dirs: Sequence[Path]) -> tuple
     files = Files(folder, tuple(include_dirs), _ASCEND_C, rewrite_file)
     translated = files.translate(source, aot_functions)
     for kernel in kernels:
-        (folder / f"aclrtlaunch_{kernel.name}.h").write_text(kernel.declaration, encoding="utf-8")
+        (headers / f"aclrtlaunch_{kernel.name}.h").write_text(kernel.declaration, encoding="utf-8")
     return translated, list(files.copies)
