@@ -38,6 +38,7 @@ COMMANDS = {
     "build": Command("build the kernels of a manifest", "opbridge build ops.yaml -o lib"),
     "check": Command("hold operators against references, gradients and sanitizers", "opbridge check ops.yaml"),
     "bench": Command("time operators beside a reference and the machine's limits", "opbridge bench ops.yaml"),
+    "report": Command("one HTML file of checks and times, for people", "opbridge report ops.yaml -o report.html"),
     "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),
     "aten": Command("look up an operator of PyTorch, and how to call it from here", "opbridge aten leaky_relu"),
     "scan": Command("what MindSpore lacks of a PyTorch model, written as a package", "opbridge scan train.py"),

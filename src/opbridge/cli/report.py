@@ -1,0 +1,98 @@
+"""opbridge report: what was checked and measured of a library, as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from opbridge._version import __version__
+from opbridge.bench import Run, bench
+from opbridge.bench.saving import folder_of, from_json, history
+from opbridge.check import Row, check
+from opbridge.cli.manifests import chosen, load_library
+from opbridge.cli.terminal import size
+from opbridge.errors import InputError
+from opbridge.frameworks import FRAMEWORKS
+from opbridge.manifest import DEVICES
+from opbridge.op import Op
+from opbridge.report import Contents, operators_of, page
+
+_FILE = Path("opbridge-report.html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are shown")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=_FILE, metavar="FILE", help=f"where the report goes (default: {_FILE})"
+    )
+    parser.add_argument("--check", type=Path, metavar="FILE", help="what `opbridge check --json FILE` wrote")
+    parser.add_argument("--bench", type=Path, metavar="FILE", help="what `opbridge bench --json FILE` wrote")
+    parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
+    parser.add_argument(
+        "--framework",
+        action="append",
+        choices=tuple(FRAMEWORKS),
+        help="only this one; all that are installed by default",
+    )
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="whose kernels are shown (default: cpu)")
+
+
+def run(options: argparse.Namespace) -> int:
+    _require_writable(options.output)
+    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
+    library = load_library(options.manifest, options.device)
+    operators = chosen(library, options.op)
+    rows = _rows(options, operators)
+    measured = _run(options, operators)
+    from opbridge.report.dispatch import walks
+
+    shown = operators_of(operators, rows, measured, walks(operators))
+    contents = Contents(
+        library.namespace or options.manifest.stem,
+        datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        __version__,
+        shown,
+        measured,
+        history(folder_of(options.manifest)),
+    )
+    written = page(contents)
+    options.output.write_text(written, encoding="utf-8")
+    failed = sum(row.failed for row in rows)
+    print(f"{options.output}: {len(shown)} operators, {len(rows)} checks, {failed} failed, {size(len(written))}")
+    return 1 if failed or (measured and measured.problems) else 0
+
+
+def _require_writable(path: Path) -> None:
+    """Before minutes of checks are lost for it."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected a file", hint=f"-o {path / _FILE.name}")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder} to write {path.name} to", hint=f"mkdir -p {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"{path} cannot be written", hint="name another file: -o FILE")
+
+
+def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:
+    if options.check is None:
+        print("checking ...", file=sys.stderr)
+        return check(operators, frameworks=options.framework, device=options.device)
+    try:
+        return [Row.of(fields) for fields in json.loads(options.check.read_text(encoding="utf-8"))["rows"]]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        hint = "check again: opbridge check ops.yaml --json FILE"
+        raise InputError(
+            f"{options.check} is not what this version's `opbridge check --json` writes", hint=hint
+        ) from None
+
+
+def _run(options: argparse.Namespace, operators: Sequence[Op]) -> Run:
+    if options.bench is None:
+        print("measuring ...", file=sys.stderr)
+        return bench(operators, frameworks=options.framework, device=options.device)
+    return from_json(options.bench.read_text(encoding="utf-8"), options.bench)

@@ -1,0 +1,8 @@
+"""`opbridge report`: what checks and benchmarks found of a library, as one HTML file for people."""
+
+from __future__ import annotations
+
+from opbridge.report.model import Contents, Kernel, Operator, operators_of
+from opbridge.report.page import MOST_BYTES, page
+
+__all__ = ["MOST_BYTES", "Contents", "Kernel", "Operator", "operators_of", "page"]

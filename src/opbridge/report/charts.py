@@ -1,0 +1,133 @@
+"""The report's pictures: a gradient's error against eps, the roofline, and times over the runs that were saved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from opbridge.bench.model import LARGE, Measurement, Run
+from opbridge.bench.tables import amount
+from opbridge.bench.timing import Spread
+from opbridge.check.gradients import RIGHT
+from opbridge.check.model import Curve, Row
+from opbridge.report.axes import Axes, Names, Point, Powers
+from opbridge.report.markup import Markup, element
+
+_FLOOR = 1e-17
+"""Where an error of zero stands on a logarithmic scale."""
+_SHAPES = ("circle", "square", "diamond", "triangle", "bow")
+"""So that colour is not all that tells series apart."""
+_SQUARE = ((-4, -4), (4, -4), (4, 4), (-4, 4))
+_DIAMOND = ((0, -6), (6, 0), (0, 6), (-6, 0))
+_TRIANGLE = ((0, -6), (5, 4), (-5, 4))
+_BOW = ((-5, -5), (5, 5), (5, -5), (-5, 5))
+
+
+def gradient(name: str, row: Row) -> Markup:
+    """The valleys of a right formula, the plain of a wrong one."""
+    curves = [(curve, _finite(curve)) for curve in row.curves]
+    drawn = [(curve, points) for curve, points in curves if points]
+    eps = [x for _, points in drawn for x, _ in points]
+    errors = [y for _, points in drawn for _, y in points]
+    axes = Axes(Powers.around(eps), Powers.around(errors), "eps", "relative error", descending=True)
+    parts = []
+    for place, (curve, points) in enumerate(drawn):
+        style = f"series-{place}"
+        best = (curve.eps[curve.best], max(curve.errors[curve.best], _FLOOR))
+        wrong = curve.settled is not None and best[1] > RIGHT[curve.dtype]
+        said = "stays: the formula" if wrong else f"least at {best[0]:.0e}"
+        parts.append(axes.line(points, style))
+        parts.append(_mark(axes, best, "circle", style))
+        parts.append(axes.label(f"{curve.dtype}, {said}", best, style, right=8, down=16 + 14 * place))
+    title = f"Error of the numeric derivative of {row.operator} in {row.framework} against eps: {row.message}"
+    return axes.chart(name, title, parts)
+
+
+def _finite(curve: Curve) -> list[Point]:
+    pairs = zip(curve.eps, curve.errors, strict=True)
+    return [(eps, max(error, _FLOOR)) for eps, error in pairs if error < math.inf]
+
+
+def roofline(name: str, run: Run) -> Markup | None:
+    """Operations a second against operations a byte, below what memory and arithmetic allow; None without a point."""
+    points = [item for item in run.measurements if item.extent == LARGE and item.flops and item.rate and item.bandwidth]
+    if not points:
+        return None
+    bandwidth = _middle([item.bandwidth for item in points])
+    rate = _middle([item.rate for item in points])
+    intensities = [item.flops / item.bytes for item in points if item.flops]
+    speeds = [item.flops / item.time.median for item in points if item.flops]
+    ridge = rate / bandwidth
+    across = Powers.around([*intensities, ridge / 4, ridge * 4])
+    axes = Axes(
+        across, Powers.around([*speeds, rate, across.low * bandwidth]), "operations a byte", "operations a second"
+    )
+    roof = [(across.low, across.low * bandwidth), (ridge, rate), (across.high, rate)]
+    frameworks = list(dict.fromkeys(item.framework for item in points))
+    parts = [
+        axes.line(roof, "roof"),
+        axes.label(f"copies {amount(bandwidth, 'B/s')}", roof[0], "small", right=10, down=-24),
+        axes.label(f"multiplies and adds {amount(rate, 'FLOP/s')}", roof[2], "small", down=-7),
+    ]
+    for item, x, y in zip(points, intensities, speeds, strict=True):
+        place = frameworks.index(item.framework)
+        tip = f"{item.operator} in {item.framework}: {amount(y, 'FLOP/s')} at {x:.3g} operations a byte"
+        mark = _mark(axes, (x, y), _SHAPES[place % len(_SHAPES)], f"series-{place}")
+        parts.append(element("g", element("title", tip), mark))
+    seen: dict[str, Point] = {}
+    for item, x, y in zip(points, intensities, speeds, strict=True):
+        highest = seen.get(item.operator, (x, y))
+        seen[item.operator] = max(highest, (x, y), key=lambda point: point[1])
+    parts += [axes.label(key.partition("::")[2], point, "small", right=8, down=-6) for key, point in seen.items()]
+    title = f"Roofline of {len(seen)} operators in {', '.join(frameworks)}; the table below has the numbers"
+    return element("div", axes.chart(name, title, parts), legend(frameworks))
+
+
+def _middle(values: Sequence[Spread | None]) -> float:
+    return Spread.of([value.median for value in values if value is not None]).median
+
+
+def history(name: str, operator: str, runs: Mapping[str, Run], extent: str) -> Markup | None:
+    """A line for each framework over the runs; None where there are not two."""
+    lines: dict[str, list[Point]] = {}
+    for place, run in enumerate(runs.values()):
+        for item in run.measurements:
+            if (item.operator, item.extent) == (operator, extent):
+                lines.setdefault(_where(item), []).append((place, item.time.median))
+    drawn = {where: points for where, points in lines.items() if len(points) > 1}
+    if not drawn:
+        return None
+    times = [seconds for points in drawn.values() for _, seconds in points]
+    axes = Axes(Names(list(runs)), Powers.around(times), "runs, the oldest first", "seconds a call")
+    parts = []
+    for place, points in enumerate(drawn.values()):
+        parts.append(axes.line(points, f"series-{place}"))
+        parts += [_mark(axes, point, _SHAPES[place % len(_SHAPES)], f"series-{place}") for point in points]
+    title = f"Seconds a call of {operator}, {extent} input, in {len(runs)} runs; the table below has the numbers"
+    return element("div", axes.chart(name, title, parts), legend(list(drawn)))
+
+
+def legend(names: Sequence[str]) -> Markup:
+    """What the colours and shapes mean."""
+    items = []
+    for place, name in enumerate(names):
+        shape = _shape(_SHAPES[place % len(_SHAPES)], 7, 7, f"series-{place}")
+        key = element("svg", shape, viewBox="0 0 14 14", class_="key", aria_hidden="true")
+        items.append(element("li", key, " ", name))
+    return element("ul", items, class_="legend")
+
+
+def _where(item: Measurement) -> str:
+    return item.framework if item.device == "cpu" else f"{item.framework} on {item.device}"
+
+
+def _mark(axes: Axes, point: Point, shape: str, style: str) -> Markup:
+    return _shape(shape, *axes.at(point), style)
+
+
+def _shape(shape: str, x: float, y: float, style: str) -> Markup:
+    style = f"mark {style}"
+    if shape == "circle":
+        return element("circle", cx=x, cy=y, r=5, class_=style)
+    corners = {"square": _SQUARE, "diamond": _DIAMOND, "triangle": _TRIANGLE, "bow": _BOW}[shape]
+    return element("polygon", points=" ".join(f"{x + right:g},{y + down:g}" for right, down in corners), class_=style)

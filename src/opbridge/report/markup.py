@@ -1,0 +1,48 @@
+"""HTML and SVG from values: whatever is not markup already is text, and is escaped."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from typing import TypeAlias
+
+_WITHOUT_END = frozenset({"meta", "input", "br"})
+
+
+class Markup(str):
+    """Text that holds markup, made by `element` alone."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = str | Markup | Iterable["Child"] | None
+
+
+def element(tag: str, *children: Child, **attributes: object) -> Markup:
+    """`class_` is the attribute class, `aria_label` is aria-label; one that is None is left out, True stands alone."""
+    given = "".join(
+        f" {_name(name)}" if value is True else f' {_name(name)}="{html.escape(str(value))}"'
+        for name, value in attributes.items()
+        if value is not None and value is not False
+    )
+    end = "" if tag in _WITHOUT_END else f"{joined(children)}</{tag}>"
+    return Markup(f"<{tag}{given}>{end}")
+
+
+def joined(children: Child) -> Markup:
+    if children is None:
+        return Markup("")
+    if isinstance(children, Markup):
+        return children
+    if isinstance(children, str):
+        return Markup(html.escape(_printable(children), quote=False))
+    return Markup("".join(map(joined, children)))
+
+
+def _name(attribute: str) -> str:
+    return attribute.rstrip("_").replace("_", "-")
+
+
+def _printable(text: str) -> str:
+    """Without what HTML cannot hold, such as a terminal's colours."""
+    return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")

@@ -1,0 +1,148 @@
+"""The whole report as one HTML file that asks nothing of a network, and no more of a reader than it holds."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+from opbridge.bench.model import LARGE
+from opbridge.bench.tables import machine_line
+from opbridge.check.model import Status
+from opbridge.report import charts, operators
+from opbridge.report.markup import Child, Markup, element
+from opbridge.report.model import Contents, Operator, place_of
+from opbridge.report.tables import mark, table
+
+MOST_BYTES = 2_000_000
+_HERE = Path(__file__).parent
+
+
+def page(contents: Contents) -> str:
+    """Below MOST_BYTES: where all of it is more, without sources, then without the operators' own parts."""
+    for with_sources, with_parts in ((True, True), (False, True)):
+        made = _page(contents, with_sources, with_parts)
+        if len(made.encode()) <= MOST_BYTES:
+            return made
+    return _page(contents, False, False)
+
+
+def _page(contents: Contents, with_sources: bool, with_parts: bool) -> str:
+    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"opbridge report: {contents.title}"),
+        element("style", Markup(style)),
+    )
+    shown: dict[str, str] = {}
+    parts: list[Child] = []
+    if with_parts:
+        parts = [operators.section(item, contents.history, shown, with_sources) for item in contents.operators]
+    left_out = None
+    if not with_sources:
+        left_out = "The kernels' sources are" if with_parts else "All but the summary is"
+        left_out = element("p", f"{left_out} left out, to keep this file below {MOST_BYTES // 1_000_000} MB.")
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#main", class_="skip"),
+        _header(contents),
+        _navigation(contents) if with_parts else None,
+        element(
+            "main",
+            _summary(contents, with_parts, left_out),
+            _conformance(contents),
+            _speed(contents, with_parts),
+            element("section", element("h2", "Operators"), parts, id="operators") if with_parts else None,
+            id="main",
+            tabindex="-1",
+        ),
+        element("footer", element("p", f"Made by opbridge {contents.version}.")),
+        element("script", Markup(script)),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _header(contents: Contents) -> Markup:
+    when = contents.date.replace("T", " ").partition("+")[0]
+    known = [f"{when} UTC", machine_line(contents.run) if contents.run else ""]
+    return element("header", element("h1", contents.title), element("p", " · ".join(filter(None, known))))
+
+
+def _navigation(contents: Contents) -> Markup:
+    links = [element("li", mark(item.status), " ", _link(item)) for item in contents.operators]
+    return element("nav", element("h2", "Contents"), element("ul", links), aria_label="Operators")
+
+
+def _link(operator: Operator) -> Markup:
+    return element("a", operator.short, href=f"#{operator.anchor}")
+
+
+def _summary(contents: Contents, with_parts: bool, left_out: Child) -> Markup:
+    counts = Counter(row.status for row in contents.rows)
+    cards = [
+        element("li", element("strong", str(counts[status])), f" {status.value}", class_=f"card {status.value}")
+        for status in Status
+    ]
+    failed = [
+        element(
+            "li",
+            _link(operator) if with_parts else operator.short,
+            f", {row.check} in {place_of(row)}: ",
+            element("span", row.message, class_="message"),
+        )
+        for operator in contents.operators
+        for row in operator.rows
+        if row.failed
+    ]
+    problems = [
+        element("li", f"{operator.short} in {problem.framework} was not measured: {problem.message}")
+        for operator in contents.operators
+        for problem in operator.problems
+    ]
+    wrong = [element("h3", "What is wrong"), element("ul", failed, problems)] if failed or problems else None
+    checks = element("ul", cards, class_="cards", aria_label="Checks") if contents.rows else None
+    return element("section", element("h2", "Summary"), left_out, checks, wrong, id="summary")
+
+
+def _conformance(contents: Contents) -> Markup | None:
+    """Operator against framework; the element types are in an operator's own part."""
+    if not contents.rows:
+        return None
+    rows: list[list[Child]] = []
+    for operator in contents.operators:
+        cells: list[Child] = []
+        for place in contents.places:
+            counts = Counter(row.status for row in operator.rows if place_of(row) == place)
+            checked = counts[Status.PASSED] + counts[Status.FAILED]
+            status = Status.FAILED if counts[Status.FAILED] else Status.PASSED if checked else None
+            cells.append([mark(status), f" {counts[Status.PASSED]}/{checked}" if checked else ""])
+        rows.append([operator.short, *cells])
+    made = table("Checks passed, of those that say something", ["operator", *contents.places], rows)
+    return element("section", element("h2", "Conformance"), made, id="conformance")
+
+
+def _speed(contents: Contents, with_parts: bool) -> Markup | None:
+    if contents.run is None or not contents.run.measurements:
+        return None
+    roofline = charts.roofline("roofline-chart", contents.run)
+    figure = None
+    if roofline is not None:
+        caption = "Large inputs of the operators with a flops rule; the lines are what this machine can do."
+        figure = element("figure", roofline, element("figcaption", caption), class_="wide")
+    large = tuple(item for item in contents.run.measurements if item.extent == LARGE) or contents.run.measurements
+    names: dict[str, Child] = {
+        operator.name: _link(operator) if with_parts else operator.short for operator in contents.operators
+    }
+    shown = tuple(item for item in large if item.operator in names)
+    numbers = operators.times("Large inputs, or the only ones", shown, names)
+    return element("section", element("h2", "Roofline"), figure, numbers, id="roofline")

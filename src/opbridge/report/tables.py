@@ -1,0 +1,33 @@
+"""Tables that a screen reader can read and a phone can scroll, and the marks in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opbridge.check.model import Status
+from opbridge.report.markup import Child, Markup, element
+
+_MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.SKIPPED: "–"}
+
+
+def mark(status: Status | None, said: str = "") -> Markup:
+    """A sign for those who see it, a word for those who hear it; None: there is nothing to say."""
+    if status is None:
+        return element("span", "not checked", class_="hidden")
+    word = said or status.value
+    sign = element("span", _MARKS[status], aria_hidden="true", class_=f"sign {status.value}")
+    return element("span", sign, element("span", word, class_="hidden"), title=word)
+
+
+def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]]) -> Markup:
+    """The first cell of a row is its head."""
+    columns = element("tr", [element("th", cell, scope="col") for cell in head])
+    lines = [
+        element("tr", element("th", row[0], scope="row"), [element("td", cell) for cell in row[1:]]) for row in rows
+    ]
+    made = element("table", element("caption", caption), element("thead", columns), element("tbody", lines))
+    return element("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def code(text: str, label: str) -> Markup:
+    return element("pre", element("code", text), tabindex="0", role="region", aria_label=label)
