@@ -22,7 +22,7 @@ LAYERS = (
     ("toolchains",),
     ("_core", "native", "sources"),
     ("frameworks",),
-    ("loading", "scan", "extensions", "compat", "functions"),
+    ("loading", "scan", "extensions", "compat", "functions", "npu"),
     ("wheel",),
     ("check", "doctor", "codegen", "bench"),
     ("cli", "__main__"),
@@ -62,11 +62,17 @@ MAY_IMPORT_A_FRAMEWORK = {
     "frameworks/mindspore_aten.py",
     "frameworks/mindspore_aten_eager.py",
     "extensions.py",
+    # PyTorch's simulated device.
+    "npu/__init__.py",
+    "npu/amp.py",
+    "npu/device.py",
+    "npu/streams.py",
     # What a user would write: these show the frameworks themselves.
     "cli/demo.py",
     # What holds the frameworks against each other, in processes of their own.
     "check/arrays.py",
     "check/comparing.py",
+    "check/dividing.py",
     "check/differentiating.py",
     "check/gradients.py",
     "check/plotting.py",

@@ -130,10 +130,11 @@ def _packet(library: LibraryRuntime, index: int) -> tuple[Any, str]:
     return getattr(getattr(torch.ops, namespace), name), overload
 
 
-def _finder(library: LibraryRuntime, index: int) -> Callable[[str], tuple[int, int, int, str]]:
-    def find(device: str) -> tuple[int, int, int, str]:
+def _finder(library: LibraryRuntime, index: int) -> Callable[[str], tuple[int, int, int, str, bool]]:
+    def find(device: str) -> tuple[int, int, int, str, bool]:
         kernel = library.kernel(index, device)
-        return kernel.address, kernel.signature_address, kernel.aot_address, kernel.symbol
+        by_window = device != "cpu" and library.kernels.device_of(index, device) == "cpu"
+        return kernel.address, kernel.signature_address, kernel.aot_address, kernel.symbol, by_window
 
     return find
 

@@ -64,14 +64,19 @@ struct Forward {
   static constexpr int64_t kDefault = -1;
 };
 
+struct DeviceBinding : Binding {
+  bool by_window = false;  // for the CPU, and given the memory of a simulated device
+};
+
 // What an operator does, replaced as a whole when the user defines it again.  Never freed: calls in flight and saved
 // graphs may still hold the old one, and a definition is a few kilobytes.
 struct Definition {
   OpPlan plan;
   std::string full_name;
-  mutable std::array<std::atomic<const Binding*>, kDeviceCount> kernels{};
-  PyObject* find_kernel =
-      nullptr;  // (device: str) -> addresses of the kernel, its signature and its AotKernel, and its symbol
+  mutable std::array<std::atomic<const DeviceBinding*>, kDeviceCount> kernels{};
+  // (device: str) -> addresses of the kernel, its signature and its AotKernel, its symbol, and whether it goes by
+  // window
+  PyObject* find_kernel = nullptr;
   std::optional<Forward> forward;  // then there is no kernel
   bool mutates = false;
   mutable std::atomic<bool> warned_of_loop{false};

@@ -5,6 +5,7 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
+#include <dlfcn.h>
 
 #include "allocate.h"
 #include "entry.h"
@@ -12,14 +13,22 @@
 
 namespace opbridge::torch_adapter {
 
+// Where the CPU reads the memory of a simulated device; whoever simulates it has loaded the function for all.
+inline void* in_window(void* address) {
+  using Window = void* (*)(const void*);
+  static const auto window = reinterpret_cast<Window>(dlsym(RTLD_DEFAULT, "ob_ascend_window"));
+  return window ? window(address) : address;
+}
+
 struct KernelHost {
   ScratchArena cpu;
   std::vector<at::Tensor> device_blocks;
   at::Device device = at::kCPU;
+  bool runs_on_cpu = true;
 
   static void* scratch(void* self, size_t bytes) noexcept try {
     auto& host = *static_cast<KernelHost*>(self);
-    if (host.device.is_cpu()) return host.cpu.take(bytes);
+    if (host.runs_on_cpu) return host.cpu.take(bytes);
     if (bytes > SIZE_MAX / 4) return nullptr;
     const auto size = static_cast<int64_t>(bytes) + 1;
     host.device_blocks.push_back(at::empty({size}, at::TensorOptions().dtype(at::kByte).device(host.device)));
@@ -50,8 +59,8 @@ inline std::string as_utf8(const std::string& text) {
 }
 
 // The operator's kernel for a device, asked of Python the first time.
-inline const Binding& kernel_for(const Definition& definition, Device device) {
-  const Binding* found = definition.kernels[device].load(std::memory_order_acquire);
+inline const DeviceBinding& kernel_for(const Definition& definition, Device device) {
+  const DeviceBinding* found = definition.kernels[device].load(std::memory_order_acquire);
   if (found) return *found;
 
   pybind11::gil_scoped_acquire gil;
@@ -62,12 +71,14 @@ inline const Binding& kernel_for(const Definition& definition, Device device) {
   const THPObjectPtr owner(answer);
   unsigned long long address = 0, signature = 0, aot = 0;
   const char* symbol = nullptr;
-  if (!PyArg_ParseTuple(answer, "KKKs", &address, &signature, &aot, &symbol)) throw_python_error();
-  auto binding = std::make_unique<Binding>();
+  int by_window = 0;
+  if (!PyArg_ParseTuple(answer, "KKKsp", &address, &signature, &aot, &symbol, &by_window)) throw_python_error();
+  auto binding = std::make_unique<DeviceBinding>();
   binding->function = reinterpret_cast<ob_kernel>(address);
   binding->signature = reinterpret_cast<const ob_signature*>(signature);
   binding->aot = reinterpret_cast<AotKernel*>(aot);
   binding->symbol = symbol;
+  binding->by_window = by_window != 0;
   const std::string misfit = bind(definition.plan, *binding);
   if (!misfit.empty()) throw Failure(kernel_error, misfit);
   found = binding.release();
@@ -96,9 +107,10 @@ struct WriteBack {
 
 class KernelCall {
  public:
-  KernelCall(const Definition& definition, const Binding& kernel, at::Device device)
+  KernelCall(const Definition& definition, const DeviceBinding& kernel, at::Device device)
       : definition_(definition), kernel_(kernel) {
     host_.device = device;
+    host_.runs_on_cpu = device.is_cpu() || kernel.by_window;
   }
 
   // `values`: the arguments in schema order, replaced by nothing; results are appended to `results`.
@@ -126,7 +138,7 @@ class KernelCall {
     services.parallel = KernelHost::parallel;
     services.host = &host_;
     std::string error;
-    if (host_.device.is_cpu()) {
+    if (host_.runs_on_cpu) {
       error = invocation_.run(kernel_, definition_.full_name.c_str(), services, any_strided_);
     } else {
       const c10::DeviceGuard guard(host_.device);
@@ -239,8 +251,10 @@ class KernelCall {
 
   void add(const at::Tensor& t) {
     // Read-only access would keep copy-on-write memory shared, but which parameters a bare kernel writes is not known.
-    invocation_.tensor(t.numel() ? t.mutable_data_ptr() : nullptr, static_cast<int>(t.dim()), t.sizes().data(),
-                       t.strides().data(), dtype_code(t.scalar_type()));
+    void* memory = t.numel() ? t.mutable_data_ptr() : nullptr;
+    if (kernel_.by_window) memory = in_window(memory);
+    invocation_.tensor(memory, static_cast<int>(t.dim()), t.sizes().data(), t.strides().data(),
+                       dtype_code(t.scalar_type()));
   }
 
   void attribute(const ArgPlan& arg, const c10::IValue& value) {
@@ -353,7 +367,7 @@ class KernelCall {
   }
 
   const Definition& definition_;
-  const Binding& kernel_;
+  const DeviceBinding& kernel_;
   KernelHost host_;
   Invocation invocation_;
   bool any_strided_ = false;

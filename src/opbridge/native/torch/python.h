@@ -138,9 +138,12 @@ inline std::optional<Device> plain_device(const Definition& definition, const Va
                                         c10::DispatchKey::AutogradCPU, c10::DispatchKey::BackendSelect});
   constexpr c10::DispatchKeySet on_cuda({c10::DispatchKey::CUDA, c10::DispatchKey::ADInplaceOrView,
                                          c10::DispatchKey::AutogradCUDA, c10::DispatchKey::BackendSelect});
+  constexpr c10::DispatchKeySet on_npu({c10::DispatchKey::PrivateUse1, c10::DispatchKey::ADInplaceOrView,
+                                        c10::DispatchKey::AutogradPrivateUse1, c10::DispatchKey::BackendSelect});
   if (at::hasCallbacks()) return std::nullopt;
   if (keys.has(c10::DispatchKey::CPU) && on_cpu.isSupersetOf(keys)) return kCpu;
   if (keys.has(c10::DispatchKey::CUDA) && on_cuda.isSupersetOf(keys)) return kCuda;
+  if (keys.has(c10::DispatchKey::PrivateUse1) && on_npu.isSupersetOf(keys)) return kNpu;
   return std::nullopt;
 }
 

@@ -138,10 +138,14 @@ char* take_addresses(Devices& state, uint64_t capacity, uint64_t unit) {
     return address;
   }
   char* const address = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(state.next), unit));
-  // Between two allocations lies a page that nobody may touch, in the window too.
-  if (state.region.bytes == 0 || address + capacity + kPage > state.region.begin + state.region.bytes) return nullptr;
-  state.next = address + capacity + kPage;
+  if (address + capacity > state.region.begin + state.region.bytes) return nullptr;
+  // No gap: a process may have few mappings, and neighbours in the window are one.
+  state.next = address + capacity;
   return address;
+}
+
+char* address_of(const Devices& state, const void* window) {
+  return state.region.begin + (static_cast<const char*>(window) - state.region.window);
 }
 
 char* window_of(const Devices& state, const void* address) {
@@ -154,7 +158,7 @@ Allocation device_allocation_of(const void* address) {
   Devices& state = devices();
   if (!state.region.shows(address)) return {};
   const std::shared_lock<std::shared_mutex> lock(state.mutex);
-  const auto* const found = state.find(state.region.begin + (static_cast<const char*>(address) - state.region.window));
+  const auto* const found = state.find(address_of(state, address));
   if (found == nullptr) return {};
   return {reinterpret_cast<const uint8_t*>(window_of(state, found->address)), found->bytes,
           "memory of npu:" + std::to_string(found->device)};
@@ -199,10 +203,15 @@ ob_ascend_memory* ob_ascend_device_find(const void* address) {
   const char* const byte = static_cast<const char*>(address);
   if (!state.region.holds(byte) && !state.region.shows(byte)) return nullptr;
   const std::shared_lock<std::shared_mutex> lock(state.mutex);
-  return state.find(state.region.holds(byte) ? byte : state.region.begin + (byte - state.region.window));
+  return state.find(state.region.holds(byte) ? byte : address_of(state, byte));
 }
 
 void* ob_ascend_window(const void* address) {
   const Devices& state = devices();
   return state.region.holds(address) ? window_of(state, address) : const_cast<void*>(address);
+}
+
+void* ob_ascend_device_address(const void* window) {
+  const Devices& state = devices();
+  return state.region.shows(window) ? address_of(state, window) : const_cast<void*>(window);
 }

@@ -19,6 +19,8 @@ void ob_ascend_device_free(ob_ascend_memory* memory);
 ob_ascend_memory* ob_ascend_device_find(const void* address);
 // Where the bytes of an address lie; an address that is not of a device is given back as it is.
 void* ob_ascend_window(const void* address);
+// The address on the device of what the window shows; any other address is given back as it is.
+void* ob_ascend_device_address(const void* window);
 }
 
 #endif

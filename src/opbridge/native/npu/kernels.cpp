@@ -1,0 +1,144 @@
+// Operators that are the device's own: they make, view, resize and copy memory.
+#include <ATen/EmptyTensor.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_native.h>
+#include <c10/core/DeviceGuard.h>
+#include <string.h>
+#include <torch/library.h>
+
+#include "device.h"
+#include "lending.h"
+
+namespace opbridge::npu {
+namespace {
+
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+constexpr size_t kOneThread = size_t{64} << 10;  // bytes that one thread copies sooner than several
+
+void check_options(std::optional<at::Layout> layout, std::optional<bool> pinned) {
+  TORCH_CHECK_NOT_IMPLEMENTED(at::layout_or_default(layout) == at::kStrided, "the simulated npu has no ",
+                              at::layout_or_default(layout), " tensors; make it on the CPU");
+  TORCH_CHECK(!pinned.value_or(false), "only memory of the CPU can be pinned");
+}
+
+at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                 std::optional<at::Device> device, std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
+  check_options(layout, pinned);
+  const c10::OptionalDeviceGuard guard(device);
+  return at::Tensor(at::detail::empty_generic(size, &device_memory(), kKeys, c10::dtype_or_default(dtype), format));
+}
+
+at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> dtype,
+                         std::optional<at::Layout> layout, std::optional<at::Device> device,
+                         std::optional<bool> pinned) {
+  check_options(layout, pinned);
+  const c10::OptionalDeviceGuard guard(device);
+  return at::Tensor(
+      at::detail::empty_strided_generic(size, stride, &device_memory(), kKeys, c10::dtype_or_default(dtype)));
+}
+
+void reserve(const at::Tensor& tensor) {
+  const size_t needed = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
+                                                         static_cast<size_t>(tensor.storage_offset()));
+  if (tensor.numel() > 0 && needed > tensor.storage().nbytes())
+    at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(tensor.storage(), needed);
+}
+
+const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size, std::optional<at::MemoryFormat> format) {
+  c10::TensorImpl& impl = *self.unsafeGetTensorImpl();
+  if (self.sizes() != size) {
+    impl.set_sizes_contiguous(size);
+    reserve(self);
+  }
+  if (format) impl.empty_tensor_restride(*format);
+  return self;
+}
+
+at::Tensor& set_view(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef size,
+                     at::IntArrayRef stride) {
+  at::native::checkSetStorage(self, source, offset, size, stride);
+  c10::TensorImpl& impl = *self.unsafeGetTensorImpl();
+  impl.set_storage_keep_dtype(std::move(source));
+  impl.set_storage_offset(offset);
+  if (stride.data() == nullptr) {
+    impl.set_sizes_contiguous(size);
+  } else {
+    impl.set_sizes_and_strides(size, stride);
+  }
+  reserve(self);
+  return self;
+}
+
+at::Tensor& set_storage(at::Tensor& self, at::Storage source) {
+  const auto count = static_cast<int64_t>(source.nbytes() / self.itemsize());
+  return set_view(self, std::move(source), 0, count, {});
+}
+
+at::Tensor& set_tensor(at::Tensor& self, const at::Tensor& source) {
+  if (self.is_same(source)) return self;
+  return set_view(self, source.storage(), source.storage_offset(), source.sizes(), source.strides());
+}
+
+at::Tensor& set_nothing(at::Tensor& self) {
+  const c10::OptionalDeviceGuard guard(self.device());
+  return set_storage(self, at::Storage(at::Storage::use_byte_size_t(), 0, &device_memory(), true));
+}
+
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool) {
+  if (to.numel() == 0) return to;
+  Lending lending(to.device());
+  const bool plain = self.scalar_type() == to.scalar_type() && self.sizes() == to.sizes() && self.is_contiguous() &&
+                     to.is_contiguous() && !self.is_conj() && !to.is_conj() && !self.is_neg() && !to.is_neg();
+  if (plain && to.nbytes() <= kOneThread) {
+    memmove(in_window(to.mutable_data_ptr()), in_window(self.const_data_ptr()), to.nbytes());
+  } else {
+    const auto host = [&](const at::Tensor& tensor) { return tensor.is_cpu() ? tensor : lending.lend(tensor); };
+    host(to).copy_(host(self));
+  }
+  return to;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& to) {
+  to.resize_(self.sizes());
+  return copy_from(self, to, false);
+}
+
+at::Scalar local_scalar_dense(const at::Tensor& self) {
+  return at::_local_scalar_dense(Lending(self.device()).lend(self));
+}
+
+// Memory that a stream uses is in use no more when the call returns.
+void record_stream(at::Tensor&, at::Stream) {}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("empty.memory_format", empty);
+  m.impl("empty_strided", empty_strided);
+  m.impl("resize_", resize_);
+  m.impl("set_.source_Storage", set_storage);
+  m.impl("set_.source_Storage_storage_offset", set_view);
+  m.impl("set_.source_Tensor", set_tensor);
+  m.impl("set_", set_nothing);
+  m.impl("_copy_from", copy_from);
+  m.impl("_copy_from_and_resize", copy_from_and_resize);
+  m.impl("_local_scalar_dense", local_scalar_dense);
+  m.impl("record_stream", record_stream);
+  m.impl("as_strided", at::native::as_strided_tensorimpl);
+  m.impl("view", at::native::view);
+  m.impl("_reshape_alias", at::native::_reshape_alias);
+  m.impl("alias", at::native::alias);
+  m.impl("unfold", at::native::unfold);
+}
+
+// A copy reads conjugated and negated tensors as they are: making them plain would be a copy again.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
+TORCH_LIBRARY_IMPL(aten, Negative, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
+
+}  // namespace opbridge::npu

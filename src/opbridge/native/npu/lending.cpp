@@ -1,0 +1,98 @@
+#include "lending.h"
+
+#include <ATen/EmptyTensor.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/DeviceGuard.h>
+#include <string.h>
+
+namespace opbridge::npu {
+namespace {
+
+using c10::StorageImpl;
+
+// Memory that belongs to another storage, and keeps that alive.
+c10::DataPtr borrowed(void* address, const c10::Storage& owner, c10::Device device) {
+  c10::Storage kept = owner;
+  const auto let_go = [](void* held) {
+    c10::intrusive_ptr<StorageImpl>::reclaim(static_cast<StorageImpl*>(held)).reset();
+  };
+  return {address, kept.unsafeReleaseStorageImpl(), let_go, device};
+}
+
+c10::Storage storage_of(c10::DataPtr data, size_t bytes, c10::Allocator* allocator) {
+  return c10::make_intrusive<StorageImpl>(StorageImpl::use_byte_size_t(), bytes, std::move(data), allocator,
+                                          allocator != nullptr);
+}
+
+at::Tensor tensor_like(const at::Tensor& tensor, c10::Storage storage, c10::DispatchKey key) {
+  auto made = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), tensor.dtype());
+  c10::TensorImpl& impl = *made.unsafeGetTensorImpl();
+  impl.set_storage_offset(tensor.storage_offset());
+  impl.set_sizes_and_strides(tensor.sizes(), tensor.strides());
+  if (tensor.is_conj()) impl._set_conj(true);
+  if (tensor.is_neg()) impl._set_neg(true);
+  return made;
+}
+
+}  // namespace
+
+c10::Storage Lending::lend(const c10::Storage& storage) {
+  for (const LentStorage& known : storages_)
+    if (known.own.unsafeGetStorageImpl() == storage.unsafeGetStorageImpl()) return known.lent;
+  auto lent = storage_of(borrowed(in_window(storage.data()), storage, c10::Device(c10::DeviceType::CPU)),
+                         storage.nbytes(), c10::GetCPUAllocator());
+  storages_.push_back({storage, lent});
+  return lent;
+}
+
+at::Tensor Lending::lend(const at::Tensor& tensor) {
+  at::Tensor lent = tensor_like(tensor, lend(tensor.storage()), c10::DispatchKey::CPU);
+  tensors_.push_back({tensor, lent});
+  return lent;
+}
+
+void Lending::settle() {
+  for (const LentStorage& pair : storages_) {
+    if (pair.lent.data() == in_window(pair.own.data()) && pair.lent.nbytes() == pair.own.nbytes()) continue;
+    StorageImpl& own = *pair.own.unsafeGetStorageImpl();
+    const c10::Storage grown = storage_of(
+        pair.lent.unsafeGetStorageImpl()->set_data_ptr(c10::DataPtr(nullptr, c10::Device(c10::DeviceType::CPU))),
+        pair.lent.nbytes(), nullptr);
+    own.set_data_ptr_noswap(borrowed(on_device(grown.data()), grown, own.device()));
+    own.set_nbytes(grown.nbytes());
+  }
+  for (const Lent& pair : tensors_) {
+    c10::TensorImpl& own = *pair.own.unsafeGetTensorImpl();
+    if (own.sizes() != pair.lent.sizes() || own.strides() != pair.lent.strides())
+      own.set_sizes_and_strides(pair.lent.sizes(), pair.lent.strides());
+  }
+}
+
+c10::Storage Lending::taken_over(const c10::Storage& made) {
+  for (const LentStorage& known : storages_)
+    if (known.lent.unsafeGetStorageImpl() == made.unsafeGetStorageImpl()) return known.own;
+  c10::Storage own;
+  if (made.nbytes() == 0) {
+    own = storage_of(c10::DataPtr(nullptr, device_), 0, &device_memory());
+  } else if (is_in_window(made.data_ptr())) {
+    own = storage_of(borrowed(on_device(made.data()), made, device_), made.nbytes(), &device_memory());
+  } else {
+    // Of a library that has an allocator of its own, or of another thread.
+    const c10::DeviceGuard guard(device_);
+    own = storage_of(device_memory().allocate(made.nbytes()), made.nbytes(), &device_memory());
+    memcpy(in_window(own.data()), made.data(), made.nbytes());
+  }
+  storages_.push_back({own, made});
+  return own;
+}
+
+at::Tensor Lending::give(const at::Tensor& result) {
+  if (!result.defined() || result.device().type() == kNpu) return result;
+  for (const Lent& pair : tensors_)
+    if (pair.lent.is_same(result)) return pair.own;
+  TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == at::kStrided, "the simulated npu has no ", result.layout(),
+                              " tensors; move the input to the CPU first, by .cpu()");
+  return tensor_like(result, taken_over(result.storage()), c10::DispatchKey::PrivateUse1);
+}
+
+}  // namespace opbridge::npu

@@ -1,0 +1,37 @@
+// Tensors of a device as tensors of the CPU on the same memory, for the time of one call, and the results back.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include "memory.h"
+
+namespace opbridge::npu {
+
+class Lending {
+ public:
+  explicit Lending(c10::Device device) : device_(device) {}
+
+  at::Tensor lend(const at::Tensor& tensor);
+  // A tensor that a kernel of the CPU gave: one that was lent, a view of one, or new.
+  at::Tensor give(const at::Tensor& result);
+  // Takes over what the kernel did to tensors that it was to write: other sizes, and more memory for them.
+  void settle();
+
+ private:
+  struct Lent {
+    at::Tensor own, lent;
+  };
+  struct LentStorage {
+    c10::Storage own, lent;
+  };
+
+  c10::Storage lend(const c10::Storage& storage);
+  c10::Storage taken_over(const c10::Storage& made);
+
+  const c10::Device device_;
+  c10::SmallVector<Lent, 4> tensors_;
+  c10::SmallVector<LentStorage, 4> storages_;
+};
+
+}  // namespace opbridge::npu

@@ -1,0 +1,41 @@
+// The memory of the simulated devices as PyTorch meets it: a caching allocator on the twin's, with statistics.
+#pragma once
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/Device.h>
+#include <opbridge_ascend/device.h>
+
+namespace opbridge::npu {
+
+constexpr c10::DeviceType kNpu = c10::DeviceType::PrivateUse1;
+
+// Before anything else of this header is used.
+void set_up_memory(c10::DeviceIndex devices);
+
+c10::DeviceAllocator& device_memory();
+c10::Allocator& pinned_memory();
+bool is_pinned(const void* address);
+
+// Refuses what would make a device hold more than this part of its memory.
+void limit_memory(c10::DeviceIndex device, double fraction);
+
+// While it lives, what this thread allocates as memory of the CPU is memory of a device, seen through the window.
+class OnDevice {
+ public:
+  explicit OnDevice(c10::DeviceIndex device);
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice();
+
+ private:
+  const c10::DeviceIndex before_;
+};
+
+// Whether a CPU tensor's memory was allocated under an OnDevice.
+bool is_in_window(const c10::DataPtr& data);
+// The address on the device of an address in the window, and the other way round.
+inline void* on_device(const void* window) { return ob_ascend_device_address(window); }
+inline void* in_window(const void* address) { return ob_ascend_window(address); }
+
+}  // namespace opbridge::npu

@@ -1,0 +1,66 @@
+"""The simulated `npu` of PyTorch: importing this makes `x.npu()`, `torch.npu` and `torch.device("npu")` work on a CPU.
+
+The devices are those of the Ascend C twin, so that its kernels run on their memory.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import os
+import sys
+
+import torch
+
+from opbridge.errors import InputError, UnsupportedError
+from opbridge.npu import device, native
+from opbridge.sources.store import SIMULATED
+
+DEVICES = "OPBRIDGE_NPU_DEVICES"
+"""The variable that says how many devices there are."""
+
+_DEFAULT_DEVICES = 2
+_MOST_DEVICES = 16
+_UNNAMED = "privateuseone"
+
+
+def _count_of_devices() -> int:
+    text = os.environ.get(DEVICES, str(_DEFAULT_DEVICES))
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_DEVICES:
+        raise InputError(f"{DEVICES} is {text!r}; expected the number of simulated devices, 1 to {_MOST_DEVICES}")
+    return int(text)
+
+
+def _refuse_another_backend() -> None:
+    name = torch._C._get_privateuse1_backend_name()
+    if name == _UNNAMED:
+        return
+    what = "torch_npu is loaded, whose devices are real" if "torch_npu" in sys.modules else f"it is {name!r} already"
+    raise UnsupportedError(
+        f"opbridge.npu: PyTorch takes one additional device in a process, and {what}\n"
+        "  import opbridge.npu in a process without it"
+    )
+
+
+def _register() -> None:
+    _refuse_another_backend()
+    count = _count_of_devices()
+    library = native.load()
+    torch.utils.rename_privateuse1_backend("npu")
+    library.start(count)
+    torch._register_device_module("npu", device)
+    torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    SIMULATED["npu"] = "ascend-twin"
+    _show_where_it_ends()
+
+
+def _show_where_it_ends() -> None:
+    """Whoever reads device memory on the host is told the line of Python, too."""
+    try:
+        if not faulthandler.is_enabled():
+            faulthandler.enable()
+    except (io.UnsupportedOperation, AttributeError, ValueError):
+        return  # stderr is no file, as in notebooks
+
+
+_register()

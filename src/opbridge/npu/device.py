@@ -1,0 +1,314 @@
+"""What is under `torch.npu`: the functions of `torch.cuda` that programs for NPUs use, for the simulated devices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import accelerator
+
+from opbridge.errors import CallError
+from opbridge.npu import amp, native, streams
+from opbridge.npu.streams import Event, Stream, current_stream, default_stream, set_stream, stream
+
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "amp",
+    "can_device_access_peer",
+    "current_device",
+    "current_stream",
+    "default_generators",
+    "default_stream",
+    "device",
+    "device_count",
+    "device_of",
+    "empty_cache",
+    "get_amp_supported_dtype",
+    "get_autocast_dtype",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "initial_seed",
+    "is_autocast_enabled",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "stream",
+    "synchronize",
+    "utilization",
+]
+
+Device = Any
+"""A torch.device, its name, its number, or None for the current one."""
+
+StreamContext = streams.StreamContext
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    name: str
+    total_memory: int
+
+
+def index_of(device: Device) -> int:
+    """The number of a device by any of its names; the current one's for None and for `npu`."""
+    if device is None:
+        return current_device()
+    if isinstance(device, int):
+        return device if device >= 0 else current_device()
+    named = torch.device(device)
+    if named.type != "npu":
+        raise CallError(f"expected a device such as 'npu:0' or 0, got {device!r}")
+    return current_device() if named.index is None else named.index
+
+
+def is_available() -> bool:
+    return device_count() > 0
+
+
+def is_initialized() -> bool:
+    return True
+
+
+def init() -> None:
+    """There is nothing left to do: the devices are there from the import on."""
+
+
+_lazy_init = init
+
+
+def _is_in_bad_fork() -> bool:
+    """The devices are memory of the process, which a forked one has too."""
+    return False
+
+
+def device_count() -> int:
+    return int(torch._C._accelerator_hooks_device_count())
+
+
+def current_device() -> int:
+    return int(accelerator.current_device_index())
+
+
+def set_device(device: Device) -> None:
+    accelerator.set_device_index(index_of(device))
+
+
+def _exchange_device(index: int) -> int:
+    return int(torch._C._accelerator_exchangeDevice(index)) if index >= 0 else -1
+
+
+def _maybe_exchange_device(index: int) -> int:
+    return int(torch._C._accelerator_maybeExchangeDevice(index)) if index >= 0 else -1
+
+
+class device:  # noqa: N801 - as torch.cuda.device
+    """`with torch.npu.device(1):` makes it the current one."""
+
+    def __init__(self, device: Device) -> None:
+        self.idx = index_of(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = _exchange_device(self.idx)
+
+    def __exit__(self, *_: object) -> None:
+        _exchange_device(self.prev_idx)
+
+
+class device_of(device):  # noqa: N801 - as torch.cuda.device_of
+    """The device of a tensor, where that is an NPU."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        super().__init__(tensor.get_device() if tensor.device.type == "npu" else None)
+
+
+def synchronize(device: Device = None) -> None:
+    accelerator.synchronize(index_of(device))
+
+
+def get_device_name(device: Device = None) -> str:
+    return get_device_properties(device).name
+
+
+def get_device_properties(device: Device = None) -> DeviceProperties:
+    """Of the chip whose limits kernels in the Ascend C twin have."""
+    chip = os.environ.get("OPBRIDGE_ASCEND_SOC") or "Ascend910B"
+    return DeviceProperties(f"{chip} (simulated)", mem_get_info(device)[1])
+
+
+def get_device_capability(device: Device = None) -> None:
+    """NPUs have none; what asks takes None for that."""
+
+
+def can_device_access_peer(device: Device, peer: Device) -> bool:
+    return index_of(device) != index_of(peer)
+
+
+def utilization(device: Device = None) -> int:
+    """Work is done when its call returns, so whoever asks finds the device idle."""
+    index_of(device)
+    return 0
+
+
+# --- memory ---
+
+
+def memory_stats(device: Device = None) -> dict[str, Any]:
+    return dict(accelerator.memory_stats(index_of(device)))
+
+
+def memory_allocated(device: Device = None) -> int:
+    return int(accelerator.memory_allocated(index_of(device)))
+
+
+def max_memory_allocated(device: Device = None) -> int:
+    return int(accelerator.max_memory_allocated(index_of(device)))
+
+
+def memory_reserved(device: Device = None) -> int:
+    return int(accelerator.memory_reserved(index_of(device)))
+
+
+def max_memory_reserved(device: Device = None) -> int:
+    return int(accelerator.max_memory_reserved(index_of(device)))
+
+
+def reset_peak_memory_stats(device: Device = None) -> None:
+    accelerator.reset_peak_memory_stats(index_of(device))
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+
+
+def reset_accumulated_memory_stats(device: Device = None) -> None:
+    accelerator.reset_accumulated_memory_stats(index_of(device))
+
+
+def mem_get_info(device: Device = None) -> tuple[int, int]:
+    """Free and total bytes."""
+    free, total = torch._C._accelerator_getMemoryInfo(index_of(device))
+    return int(free), int(total)
+
+
+def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
+    stats = memory_stats(device)
+    rows = [("allocated", "allocated_bytes"), ("reserved", "reserved_bytes"), ("requested", "requested_bytes")]
+    lines = [f"memory of npu:{index_of(device)}, in bytes", f"{'':12}{'current':>16}{'peak':>16}"]
+    for name, key in rows[: 2 if abbreviated else None]:
+        lines.append(f"{name:12}{stats[f'{key}.all.current']:>16}{stats[f'{key}.all.peak']:>16}")
+    return "\n".join(lines)
+
+
+def empty_cache() -> None:
+    accelerator.empty_cache()
+
+
+def set_per_process_memory_fraction(fraction: float, device: Device = None) -> None:
+    if not 0 <= fraction <= 1:
+        raise CallError(f"set_per_process_memory_fraction expects a fraction from 0 to 1, got {fraction}")
+    native.load().limit_memory(index_of(device), float(fraction))
+
+
+# --- random numbers ---
+
+
+class _Generators:
+    """One a device, made when the device is asked for."""
+
+    def __getitem__(self, index: int) -> torch.Generator:
+        generator: torch.Generator = native.load().default_generator(index)
+        return generator
+
+    def __len__(self) -> int:
+        return device_count()
+
+    def __iter__(self) -> Iterator[torch.Generator]:
+        return (self[index] for index in range(len(self)))
+
+
+default_generators = _Generators()
+
+
+def manual_seed(seed: int) -> None:
+    default_generators[current_device()].manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    for generator in default_generators:
+        generator.manual_seed(seed)
+
+
+def seed() -> None:
+    default_generators[current_device()].seed()
+
+
+def seed_all() -> None:
+    manual_seed_all(default_generators[0].seed())
+
+
+def initial_seed() -> int:
+    return int(default_generators[current_device()].initial_seed())
+
+
+def get_rng_state(device: Device = "npu") -> torch.Tensor:
+    return default_generators[index_of(device)].get_state()
+
+
+def get_rng_state_all() -> list[torch.Tensor]:
+    return [generator.get_state() for generator in default_generators]
+
+
+def set_rng_state(new_state: torch.Tensor, device: Device = "npu") -> None:
+    default_generators[index_of(device)].set_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
+    for generator, state in zip(default_generators, new_states, strict=True):
+        generator.set_state(state)
+
+
+# --- mixed precision ---
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    return [torch.float16, torch.bfloat16, torch.float32]
+
+
+def is_bf16_supported() -> bool:
+    return True
+
+
+def is_autocast_enabled() -> bool:
+    return bool(torch.is_autocast_enabled("npu"))
+
+
+def get_autocast_dtype() -> torch.dtype:
+    return torch.get_autocast_dtype("npu")

@@ -1,0 +1,88 @@
+"""Streams and events of the simulated devices.
+
+All work is done when the call that gives it returns: streams differ by who they are, not by when they run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+class Stream(torch.Stream):  # type: ignore[misc]
+    """A stream of an NPU, as `torch.npu.Stream()`."""
+
+    def __new__(cls, device: Any = None, priority: int = 0, **ids: int) -> Stream:
+        if ids:
+            made: Stream = super().__new__(cls, **ids)
+        else:
+            made = super().__new__(cls, _named(device), priority=priority)
+        return made
+
+    @property
+    def npu_stream(self) -> int:
+        """The handle that C++ sees."""
+        return int(self.stream_id)
+
+    def record_event(self, event: Any = None) -> Any:
+        event = event or Event()
+        event.record(self)
+        return event
+
+
+def Event(  # noqa: N802 - as torch.cuda.Event
+    enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+) -> torch.Event:
+    """A moment in a stream; no class of its own, because PyTorch compares its own events alone."""
+    return torch.Event("npu", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+
+
+class StreamContext:
+    """`with torch.npu.stream(s):`; None changes nothing."""
+
+    def __init__(self, stream: torch.Stream | None) -> None:
+        self.stream = stream
+        self.before: tuple[torch.Stream, torch.Stream] | None = None
+
+    def __enter__(self) -> None:
+        if self.stream is None:
+            return
+        self.before = current_stream(), current_stream(self.stream.device)
+        set_stream(self.stream)
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is not None:
+            device_before, stream_before = self.before
+            torch._C._accelerator_setStream(stream_before)
+            torch._C._accelerator_setStream(device_before)
+
+
+def stream(stream: torch.Stream | None) -> StreamContext:
+    return StreamContext(stream)
+
+
+def current_stream(device: Any = None) -> Stream:
+    return _ours(torch._C._accelerator_getStream(_named(device).index))
+
+
+def default_stream(device: Any = None) -> Stream:
+    current = current_stream(device)
+    return Stream(stream_id=0, device_index=current.device_index, device_type=current.device_type)
+
+
+def set_stream(stream: torch.Stream) -> None:
+    """Its device becomes the current one, as on hardware."""
+    torch._C._accelerator_setStream(stream)
+
+
+def _ours(stream: torch.Stream) -> Stream:
+    return Stream(stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type)
+
+
+def _named(device: Any) -> torch.device:
+    current = torch._C._accelerator_getDeviceIndex()
+    if device is None or (isinstance(device, int) and device < 0):
+        return torch.device("npu", current)
+    named = torch.device("npu", device) if isinstance(device, int) else torch.device(device)
+    return named if named.index is not None else torch.device(named.type, current)
