@@ -42,3 +42,9 @@ def twin() -> Callable[..., Kernels]:
         return Kernels(build(BuildRequest(files, f"{files[0].stem}.so", language="ascend-twin")).path)
 
     return made
+
+
+@pytest.fixture(scope="session")
+def functions(twin: Callable[..., Kernels]) -> Kernels:
+    """The high-level functions: 8 s at first."""
+    return twin("functions.cpp")

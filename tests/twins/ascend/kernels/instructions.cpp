@@ -1,54 +1,6 @@
 // One function for each instruction: operands go into local memory, the instruction runs once, its result comes back.
+#include "bench.h"
 #include "kernel_tiling/kernel_tiling.h"
-#include "tikicpulib.h"
-
-using namespace AscendC;
-
-namespace {
-
-// Everything a test needs of one kernel: operands behind each other in the unified buffer.
-class Bench {
- public:
-  template <class T>
-  LocalTensor<T> in(const void* data, uint32_t count) {
-    GlobalTensor<T> from;
-    from.SetGlobalBuffer((__gm__ T*)data, count);
-    LocalTensor<T> tensor = empty<T>(count);
-    DataCopyPad(tensor, from, DataCopyExtParams{1, uint32_t(count * sizeof(T)), 0, 0, 0},
-                DataCopyPadExtParams<T>{false, 0, 0, T(0)});
-    PipeBarrier<PIPE_ALL>();
-    return tensor;
-  }
-  template <class T>
-  LocalTensor<T> empty(uint32_t count) {
-    TBuf<TPosition::VECCALC> buffer;
-    pipe_.InitBuffer(buffer, count * sizeof(T));
-    return buffer.Get<T>();
-  }
-  template <class T>
-  void out(void* data, const LocalTensor<T>& tensor, uint32_t count) {
-    PipeBarrier<PIPE_ALL>();
-    GlobalTensor<T> to;
-    to.SetGlobalBuffer((__gm__ T*)data, count);
-    DataCopyPad(to, tensor, DataCopyExtParams{1, uint32_t(count * sizeof(T)), 0, 0, 0});
-  }
-
- private:
-  TPipe pipe_;
-};
-
-template <class Body>
-void once(const char* name, Body body) {
-  opbridge_ascend::launch(name, 1, [&] {
-    Bench bench;
-    body(bench);
-  });
-}
-
-template <class T>
-constexpr uint64_t kLanes = 256 / sizeof(T);
-
-}  // namespace
 
 // By count where `lanes` is 0, else that many lanes of each repeat, and dst as it was in the others.
 #define BINARY(Name, T)                                                                                   \
@@ -157,7 +109,7 @@ extern "C" void select_one(const void* bits, const void* x, const void* y, void*
 // Sum, maximum and its index, minimum and its index.
 extern "C" void reduce(const void* x, void* z, uint32_t n) {
   once("Reduce", [=](Bench& bench) {
-    auto a = bench.in<float>(x, n), work = bench.empty<float>(n), c = bench.empty<float>(24);
+    auto a = bench.in<float>(x, n), work = bench.empty<float>(24), c = bench.empty<float>(24);
     ReduceSum(c, a, work, n);
     ReduceMax(c[8], a, work, n, true);
     ReduceMin(c[16], a, work, n, true);

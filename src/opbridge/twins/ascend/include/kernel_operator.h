@@ -5,12 +5,21 @@
 #include "opbridge_ascend/cast.h"
 #include "opbridge_ascend/compare.h"
 #include "opbridge_ascend/copy.h"
+#include "opbridge_ascend/functions.h"
 #include "opbridge_ascend/gather.h"
 #include "opbridge_ascend/launch.h"
+#include "opbridge_ascend/normalize.h"
 #include "opbridge_ascend/reduce.h"
 #include "opbridge_ascend/refused.h"
+#include "opbridge_ascend/rows.h"
+#include "opbridge_ascend/shape.h"
+#include "opbridge_ascend/softmax.h"
+#include "opbridge_ascend/sort.h"
 #include "opbridge_ascend/sync.h"
 #include "opbridge_ascend/tiling.h"
 #include "opbridge_ascend/vector.h"
+
+// What the headers of 2023 called it.
+namespace tik2 = AscendC;
 
 #endif

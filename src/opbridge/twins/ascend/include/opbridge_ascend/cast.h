@@ -1,4 +1,4 @@
-// Cast: every pair of element types, every RoundMode.  What does not fit becomes the nearest value that does.
+// Cast: the documented pairs of element types, every RoundMode.  What does not fit becomes the nearest value that does.
 #ifndef OPBRIDGE_ASCEND_CAST_H
 #define OPBRIDGE_ASCEND_CAST_H
 
@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "lanes.h"
+#include "types.h"
 
 namespace AscendC {
 
@@ -101,9 +102,15 @@ D nearest(float value) {
 
 template <class D, class S>
 void cast(Instruction& instruction, const Lanes& lanes, RoundMode mode, const Strided<D>& dst, const Strided<S>& src) {
-  static_assert(!(std::is_same<S, int32_t>::value && std::is_same<D, half>::value),
-                "opbridge's Ascend twin has no Cast from int32_t to half yet: it takes its scale from SetDeqScale; "
-                "Cast by way of float");
+  OPBRIDGE_ASCEND_PAIRS("Cast", D, S, float(half), int32_t(half), int16_t(half), int8_t(half), uint8_t(half),
+                        float(float), half(float), int64_t(float), int32_t(float), int16_t(float), bfloat16_t(float),
+                        float(bfloat16_t), int32_t(bfloat16_t), half(uint8_t), half(int8_t), half(int16_t),
+                        float(int16_t), float(int32_t), int64_t(int32_t), int16_t(int32_t), half(int32_t),
+                        int32_t(int64_t), float(int64_t));
+  if constexpr (std::is_same<S, int32_t>::value && std::is_same<D, half>::value) {
+    const double scale = opbridge_ascend::registers().deq_scale;
+    return unary(instruction, lanes, [mode, scale](S value) { return on_grid<D>(value * scale, mode); }, dst, src);
+  }
   if constexpr (std::is_same<S, float>::value && (std::is_same<D, half>::value || std::is_same<D, bfloat16_t>::value)) {
     if (mode == RoundMode::CAST_RINT || mode == RoundMode::CAST_NONE) {
       return unary(instruction, lanes, nearest<D>, dst, src);
@@ -129,6 +136,9 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
   detail::cast(instruction, lanes, mode, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},
                detail::Strided<U>{src, p.srcBlkStride, p.srcRepStride});
 }
+
+// What Cast from int32_t to half multiplies by.
+inline void SetDeqScale(half scale) { opbridge_ascend::registers().deq_scale = scale; }
 
 template <class T, class U, RoundMode mode>
 U ScalarCast(T value) {

@@ -2,7 +2,10 @@
 #ifndef OPBRIDGE_ASCEND_COMPARE_H
 #define OPBRIDGE_ASCEND_COMPARE_H
 
+#include <string.h>
+
 #include "lanes.h"
+#include "types.h"
 
 namespace AscendC {
 
@@ -64,8 +67,17 @@ inline uint32_t bits_in(const Lanes& lanes) {
 }
 
 template <class T, class U>
+void check_comparison(Instruction& instruction, CMPMODE mode) {
+  OPBRIDGE_ASCEND_TYPES("Compare", T, half, float, int32_t);
+  OPBRIDGE_ASCEND_TYPES("The destination of Compare", U, uint8_t, int8_t);
+  instruction.requires_that(!std::is_same<T, int32_t>::value || mode == CMPMODE::EQ, "cmpMode", static_cast<int>(mode),
+                            "CMPMODE::EQ (2), the only comparison of int32_t");
+}
+
+template <class T, class U>
 void compare(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const LocalTensor<U>& dst,
              const Strided<T>& src0, const Strided<T>& src1) {
+  check_comparison<T, U>(instruction, mode);
   reads(instruction, lanes, src0, "src0");
   reads(instruction, lanes, src1, "src1");
   instruction.aligned(dst.start(), "dst");
@@ -76,6 +88,7 @@ void compare(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const L
 template <class T, class U>
 void compare_scalar(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const LocalTensor<U>& dst,
                     const Strided<T>& src, T scalar) {
+  check_comparison<T, U>(instruction, mode);
   reads(instruction, lanes, src, "src0");
   instruction.aligned(dst.start(), "dst");
   instruction.writes(dst.memory(), dst.data(), (bits_in(lanes) + 7) / 8);
@@ -86,6 +99,8 @@ void compare_scalar(Instruction& instruction, const Lanes& lanes, CMPMODE mode, 
 template <class T, class U, class Other>
 void select(Instruction& instruction, const Lanes& lanes, SELMODE mode, const Strided<T>& dst,
             const LocalTensor<U>& bits, const Strided<T>& src0, Other other) {
+  OPBRIDGE_ASCEND_TYPES("Select", T, half, float);
+  OPBRIDGE_ASCEND_TYPES("The mask of Select", U, uint8_t, uint16_t, uint32_t, uint64_t);
   const uint32_t per_repeat = static_cast<uint32_t>(kRepeatBytes / sizeof(T));
   const uint32_t all = bits_in(lanes);
   const bool same = mode == SELMODE::VSEL_CMPMASK_SPR;
@@ -190,6 +205,91 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
                  detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride}, bits,
                  detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromScalar<T>{src1});
 }
+
+// The forms by CMPMASK, a register of the bits of one repeat.
+template <class T, bool isSetMask = true>
+void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, detail::Mask mask,
+             const BinaryRepeatParams& p, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("Compare without a destination", T, half, float);
+  Instruction instruction("Compare", PIPE_V, at);
+  const auto lanes = detail::repeated<isSetMask>(instruction, mask, 1, sizeof(T));
+  const detail::Strided<T> a{src0, p.src0BlkStride, p.src0RepStride}, b{src1, p.src1BlkStride, p.src1RepStride};
+  detail::reads(instruction, lanes, a, "src0");
+  detail::reads(instruction, lanes, b, "src1");
+  auto& bits = opbridge_ascend::registers().compared;
+  detail::for_each_bit(lanes, a, b, [&](uint32_t i, T x, T y) { detail::set_bit(bits, i, detail::holds(mode, x, y)); });
+}
+template <class T>
+void GetCmpMask(const LocalTensor<T>& dst, Place at = Place::here()) {
+  const auto& bits = opbridge_ascend::registers().compared;
+  Instruction instruction("GetCmpMask", PIPE_V, at);
+  instruction.writes(dst.memory(), dst.data(), sizeof bits);
+  memcpy(static_cast<void*>(dst.data()), bits, sizeof bits);
+}
+template <class T>
+void SetCmpMask(const LocalTensor<T>& src, Place at = Place::here()) {
+  auto& bits = opbridge_ascend::registers().compared;
+  Instruction instruction("SetCmpMask", PIPE_V, at);
+  instruction.reads(src.memory(), src.data(), sizeof bits);
+  memcpy(bits, static_cast<const void*>(src.data()), sizeof bits);
+}
+template <class T, SELMODE mode>
+void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, int32_t repeats,
+            const BinaryRepeatParams& p, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("Select", T, half, float);
+  static_assert(mode == SELMODE::VSEL_CMPMASK_SPR,
+                "opbridge's Ascend twin has no Select by an address in CMPMASK yet: pass the tensor of bits as an "
+                "argument");
+  Instruction instruction("Select", PIPE_V, at);
+  const auto lanes = detail::repeated<false>(instruction, MASK_PLACEHOLDER, repeats, sizeof(T));
+  const detail::Strided<T> to{dst, p.dstBlkStride, p.dstRepStride}, a{src0, p.src0BlkStride, p.src0RepStride},
+      b{src1, p.src1BlkStride, p.src1RepStride};
+  detail::reads(instruction, lanes, a, "src0");
+  detail::reads(instruction, lanes, b, "src1");
+  detail::writes(instruction, lanes, to, "dst");
+  const auto& bits = opbridge_ascend::registers().compared;
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) *to.at(r, i) = detail::bit(bits, i) ? *a.at(r, i) : *b.at(r, i);
+    }
+  }
+}
+// The other source is a scalar, which SetCmpMask has put into the register.
+template <class T, class U>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& src0, int32_t repeats,
+            const BinaryRepeatParams& p, Place at = Place::here()) {
+  Instruction instruction("Select", PIPE_V, at);
+  T scalar;
+  memcpy(&scalar, opbridge_ascend::registers().compared, sizeof scalar);
+  detail::select(instruction, detail::repeated<false>(instruction, MASK_PLACEHOLDER, repeats, sizeof(T)),
+                 SELMODE::VSEL_TENSOR_SCALAR_MODE, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride}, bits,
+                 detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromScalar<T>{scalar});
+}
+
+// bits = a < b
+template <class T>
+struct Comparison {
+  LocalTensor<T> src0, src1;
+  CMPMODE mode;
+
+  template <class U>
+  void into(const LocalTensor<U>& dst) const {
+    Compare(dst, src0, src1, mode, src0.GetSize(), Place{nullptr, 0});
+  }
+};
+
+#define OPBRIDGE_ASCEND_COMPARISON(mark, mode)                                    \
+  template <class T>                                                              \
+  Comparison<T> operator mark(const LocalTensor<T>& a, const LocalTensor<T>& b) { \
+    return {a, b, CMPMODE::mode};                                                 \
+  }
+OPBRIDGE_ASCEND_COMPARISON(<, LT)
+OPBRIDGE_ASCEND_COMPARISON(>, GT)
+OPBRIDGE_ASCEND_COMPARISON(==, EQ)
+OPBRIDGE_ASCEND_COMPARISON(<=, LE)
+OPBRIDGE_ASCEND_COMPARISON(>=, GE)
+OPBRIDGE_ASCEND_COMPARISON(!=, NE)
+#undef OPBRIDGE_ASCEND_COMPARISON
 
 }  // namespace AscendC
 #endif

@@ -2,6 +2,8 @@
 #ifndef OPBRIDGE_ASCEND_GATHER_H
 #define OPBRIDGE_ASCEND_GATHER_H
 
+#include <string.h>
+
 #include "compare.h"
 #include "reduce.h"
 
@@ -14,20 +16,94 @@ struct BrcbRepeatParams {
   uint32_t dstBlkStride = 1, dstRepStride = 8;
 };
 
+struct GatherRepeatParams {
+  uint32_t dstBlkStride = 1, dstRepStride = 8;
+};
+
+namespace detail {
+
+template <class T>
+uint32_t element_at(Instruction& instruction, uint32_t bytes) {
+  instruction.requires_that(bytes % sizeof(T) == 0, "an offset", bytes, "a multiple of the element's size, in bytes");
+  return bytes / static_cast<uint32_t>(sizeof(T));
+}
+
+// f(lane of the strided operand, offset in elements) for each lane that takes part; offsets stand behind each other.
+template <class T, class F>
+void by_offsets(Instruction& instruction, const Lanes& lanes, const Strided<T>& strided,
+                const LocalTensor<uint32_t>& offsets, uint32_t base, F f) {
+  const auto one = [&](T* lane, uint32_t i) { f(lane, element_at<T>(instruction, base + offsets.data()[i])); };
+  if (lanes.contiguous) {
+    reads(instruction, lanes, Strided<uint32_t>{offsets}, "offset");
+    for (uint32_t i = 0; i < lanes.total; ++i) one(strided.tensor.data() + i, i);
+    return;
+  }
+  instruction.aligned(offsets.start(), "offset");
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (!lanes.has(r, i)) continue;
+      const uint32_t at = r * lanes.per_repeat + i;
+      instruction.reads(offsets.memory(), offsets.data() + at, sizeof(uint32_t));
+      one(strided.at(r, i), at);
+    }
+  }
+}
+
+template <class T>
+void gather(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst, const LocalTensor<T>& src,
+            const LocalTensor<uint32_t>& offsets, uint32_t base) {
+  OPBRIDGE_ASCEND_TYPES("Gather", T, int16_t, uint16_t, int32_t, uint32_t, float, half, bfloat16_t);
+  writes(instruction, lanes, dst, "dst");
+  by_offsets(instruction, lanes, dst, offsets, base, [&](T* to, uint32_t element) {
+    const T* const from = src.data() + element;
+    instruction.reads(src.memory(), from, sizeof(T));
+    *to = *from;
+  });
+}
+
+template <class T>
+void scatter(Instruction& instruction, const Lanes& lanes, const LocalTensor<T>& dst, const Strided<T>& src,
+             const LocalTensor<uint32_t>& offsets, uint32_t base) {
+  reads(instruction, lanes, src, "src");
+  by_offsets(instruction, lanes, src, offsets, base,
+             [&](T* from, uint32_t element) { write(instruction, dst, element, *from); });
+}
+
+}  // namespace detail
+
 // dst[i] = src at base + offset[i] bytes
 template <class T>
 void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offset, uint32_t base,
             uint32_t count, Place at = Place::here()) {
   Instruction instruction("Gather", PIPE_V, at);
-  const auto lanes = detail::Lanes::first(instruction, count);
-  detail::reads(instruction, lanes, detail::Strided<uint32_t>{offset}, "srcOffset");
-  detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t bytes = base + offset.data()[i];
-    instruction.requires_that(bytes % sizeof(T) == 0, "an offset", bytes, "a multiple of the element's size, in bytes");
-    const T* const from = src.data() + bytes / sizeof(T);
-    instruction.reads(src.memory(), from, sizeof(T));
-    dst.data()[i] = *from;
+  detail::gather(instruction, detail::Lanes::first(instruction, count), detail::Strided<T>{dst}, src, offset, base);
+}
+template <class T>
+void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offset, uint32_t base,
+            detail::Mask mask, int32_t repeats, uint16_t dstRepStride, Place at = Place::here()) {
+  Instruction instruction("Gather", PIPE_V, at);
+  detail::gather(instruction, detail::repeated<true>(instruction, mask, repeats, sizeof(T)),
+                 detail::Strided<T>{dst, 1, dstRepStride}, src, offset, base);
+}
+// Blocks of 32 bytes, each from an address of its own.
+template <class T>
+void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& offset,
+             const uint8_t repeatTime, const GatherRepeatParams& p, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("Gatherb", T, int16_t, uint16_t, int32_t, uint32_t, half, float);
+  Instruction instruction("Gatherb", PIPE_V, at);
+  instruction.aligned(dst.start(), "dst");
+  instruction.aligned(src0.start(), "src0");
+  instruction.aligned(offset.start(), "offset");
+  constexpr uint32_t kBlocks = kRepeatBytes / kBlockBytes, kPerBlock = kBlockBytes / sizeof(T);
+  for (uint32_t i = 0; i < repeatTime * kBlocks; ++i) {
+    instruction.reads(offset.memory(), offset.data() + i, sizeof(uint32_t));
+    const uint32_t bytes = offset.data()[i];
+    instruction.requires_that(bytes % kBlockBytes == 0, "an offset", bytes, "a multiple of 32, in bytes");
+    const T* const from = src0.data() + bytes / sizeof(T);
+    T* const to = dst.data() + (i / kBlocks * p.dstRepStride + i % kBlocks * p.dstBlkStride) * kPerBlock;
+    instruction.reads(src0.memory(), from, kBlockBytes);
+    instruction.writes(dst.memory(), to, kBlockBytes);
+    memmove(static_cast<void*>(to), from, kBlockBytes);
   }
 }
 
@@ -36,14 +112,14 @@ template <class T>
 void Scatter(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offset, uint32_t base,
              uint32_t count, Place at = Place::here()) {
   Instruction instruction("Scatter", PIPE_V, at);
-  const auto lanes = detail::Lanes::first(instruction, count);
-  detail::reads(instruction, lanes, detail::Strided<uint32_t>{offset}, "dstOffset");
-  detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t bytes = base + offset.data()[i];
-    instruction.requires_that(bytes % sizeof(T) == 0, "an offset", bytes, "a multiple of the element's size, in bytes");
-    detail::write(instruction, dst, bytes / sizeof(T), src.data()[i]);
-  }
+  detail::scatter(instruction, detail::Lanes::first(instruction, count), dst, detail::Strided<T>{src}, offset, base);
+}
+template <class T>
+void Scatter(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offset, uint32_t base,
+             detail::Mask mask, int32_t repeats, uint8_t srcRepStride, Place at = Place::here()) {
+  Instruction instruction("Scatter", PIPE_V, at);
+  detail::scatter(instruction, detail::repeated<true>(instruction, mask, repeats, sizeof(T)), dst,
+                  detail::Strided<T>{src, 1, srcRepStride}, offset, base);
 }
 
 namespace detail {
@@ -52,6 +128,7 @@ namespace detail {
 template <class T, class Keeps>
 void gather_mask(Instruction& instruction, const LocalTensor<T>& dst, const LocalTensor<T>& src, bool by_count,
                  uint32_t count, const GatherMaskParams& p, uint64_t& kept, Keeps keeps) {
+  OPBRIDGE_ASCEND_TYPES("GatherMask", T, half, bfloat16_t, uint16_t, int16_t, float, uint32_t, int32_t);
   instruction.aligned(dst.start(), "dst");
   instruction.aligned(src.start(), "src0");
   const uint32_t per_repeat = by_count ? count : static_cast<uint32_t>(kRepeatBytes / sizeof(T));
@@ -116,10 +193,35 @@ void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t re
 template <class T>
 void CreateVecIndex(const LocalTensor<T>& dst, const detail::Exactly<T>& first, uint32_t count,
                     Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("CreateVecIndex", T, int16_t, half, int32_t, float);
   Instruction instruction("CreateVecIndex", PIPE_V, at);
   const auto lanes = detail::Lanes::first(instruction, count);
   detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
   for (uint32_t i = 0; i < count; ++i) dst.data()[i] = T(first + T(i));
+}
+template <class T>
+void CreateVecIndex(const LocalTensor<T>& dst, const detail::Exactly<T>& first, detail::Mask mask, int32_t repeats,
+                    uint16_t dstBlkStride, uint8_t dstRepStride, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("CreateVecIndex", T, int16_t, half, int32_t, float);
+  Instruction instruction("CreateVecIndex", PIPE_V, at);
+  const auto lanes = detail::repeated<true>(instruction, mask, repeats, sizeof(T));
+  const detail::Strided<T> to{dst, dstBlkStride, dstRepStride};
+  detail::writes(instruction, lanes, to, "dst");
+  for (uint32_t r = 0; r < lanes.repeats; ++r) {
+    for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+      if (lanes.has(r, i)) *to.at(r, i) = T(first + T(r * lanes.per_repeat + i));
+    }
+  }
+}
+// first, first + diff, first + 2 diff, ...
+template <class T>
+void ArithProgression(const LocalTensor<T>& dst, const detail::Exactly<T> first, const detail::Exactly<T> diff,
+                      const int32_t count, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("ArithProgression", T, half, float, int16_t, int32_t);
+  Instruction instruction("ArithProgression", PIPE_V, at);
+  const auto lanes = detail::Lanes::first(instruction, count);
+  detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
+  for (int32_t i = 0; i < count; ++i) dst.data()[i] = T(first + T(T(i) * diff));
 }
 
 }  // namespace AscendC

@@ -3,6 +3,10 @@
 #ifndef OPBRIDGE_ASCEND_LANES_H
 #define OPBRIDGE_ASCEND_LANES_H
 
+#include <string.h>
+
+#include <type_traits>
+
 #include "tensor.h"
 
 namespace AscendC {
@@ -107,7 +111,9 @@ struct Lanes {
 
 // The two ways to write a mask.
 struct Mask {
-  Mask(uint64_t count) : is_list(false), bits{count, 0} {}
+  // A template, so that a literal 0 is a number and no pointer.
+  template <class Number, class = std::enable_if_t<std::is_integral<Number>::value>>
+  Mask(Number count) : is_list(false), bits{static_cast<uint64_t>(count), 0} {}
   Mask(const uint64_t* list) : is_list(true), bits{list[0], list[1]} {}
 
   bool is_list;
@@ -212,6 +218,15 @@ void compute(const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>&..
       if (lanes.has(r, i)) *dst.at(r, i) = f(*src.at(r, i)...);
     }
   }
+}
+
+// A buffer that an instruction needs for itself: what was in it is lost, in a way that is seen.
+template <class T>
+void scratch(Instruction& instruction, const LocalTensor<T>& tensor, size_t bytes) {
+  if (!instruction.checked()) return;
+  instruction.aligned(tensor.start(), "sharedTmpBuffer");
+  instruction.writes(tensor.memory(), tensor.data(), bytes);
+  memset(static_cast<void*>(tensor.data()), 0xff, bytes);
 }
 
 // That the hardware's 8 bits can count the blocks between two repeats.

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include "lanes.h"
+#include "types.h"
 
 namespace AscendC {
 
@@ -88,9 +90,42 @@ void write(Instruction& instruction, const LocalTensor<T>& dst, uint32_t i, T va
   dst.data()[i] = value;
 }
 
+// What a reduction of a tensor needs to put the results of its `repeats` in, as the documents work it out.
+template <class T>
+uint32_t work_of_sum(uint32_t repeats) {
+  constexpr uint32_t per_block = kBlockBytes / sizeof(T);
+  return (repeats + per_block - 1) / per_block * per_block;
+}
+// Values with their indices are reduced until one is left; the index needs all stages kept, the value the first.
+template <class T>
+uint32_t work_of_extreme(uint32_t repeats, bool with_index) {
+  constexpr uint32_t per_block = kBlockBytes / sizeof(T), per_repeat = kRepeatBytes / sizeof(T);
+  const auto pairs_of = [](uint32_t elements) { return (elements + per_repeat - 1) / per_repeat * 2; };
+  const auto blocks_of = [](uint32_t elements) { return (elements + per_block - 1) / per_block * per_block; };
+  const uint32_t first = repeats * 2;
+  if (!with_index) return blocks_of(first);
+  const uint32_t second = pairs_of(first);
+  return blocks_of(first) + blocks_of(second) + blocks_of(pairs_of(second));
+}
+
+template <class T>
+void work(Instruction& instruction, const LocalTensor<T>& tensor, uint32_t elements) {
+  if (!instruction.checked()) return;
+  const Local memory = tensor.memory();
+  const auto room = memory.bytes - static_cast<size_t>(reinterpret_cast<uint8_t*>(tensor.data()) - memory.data);
+  const std::string needed = "at least " + std::to_string(elements) + ", for what each repeat comes to";
+  instruction.requires_that(memory.data == nullptr || room / sizeof(T) >= elements, "elements of sharedTmpBuffer",
+                            static_cast<int64_t>(room / sizeof(T)), needed.c_str());
+  scratch(instruction, tensor, elements * sizeof(T));
+}
+
+inline uint32_t repeats_of(const Lanes& lanes, uint32_t per_repeat) {
+  return lanes.contiguous ? (lanes.total + per_repeat - 1) / per_repeat : lanes.repeats;
+}
+
 template <class T>
 void whole_extreme(Instruction& instruction, const Lanes& lanes, bool is_max, const LocalTensor<T>& dst,
-                   const Strided<T>& src, bool with_index) {
+                   const Strided<T>& src, const LocalTensor<T>& buffer, bool with_index) {
   reads(instruction, lanes, src, "src");
   Extreme<T> found;
   if (lanes.contiguous) {
@@ -102,6 +137,7 @@ void whole_extreme(Instruction& instruction, const Lanes& lanes, bool is_max, co
       }
     }
   }
+  work(instruction, buffer, work_of_extreme<T>(repeats_of(lanes, kRepeatBytes / sizeof(T)), with_index));
   write(instruction, dst, 0, found.value);
   if (with_index) write(instruction, dst, 1, index_bits<T>(found.index));
 }
@@ -167,8 +203,9 @@ void block_extremes(Instruction& instruction, const Lanes& lanes, bool is_max, c
 
 // By count: a tree in each repeat, and repeats one after the other.
 template <class T>
-void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, const int32_t count,
-               Place at = Place::here()) {
+void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,
+               const int32_t count, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("ReduceSum", T, half, float);
   Instruction instruction("ReduceSum", PIPE_V, at);
   const auto lanes = detail::Lanes::first(instruction, count);
   detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
@@ -180,12 +217,14 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
     memcpy(values, src.data() + begin, n * sizeof(T));
     total = detail::saturating_sum(total, detail::tree_sum(values, n));
   }
+  detail::work(instruction, sharedTmpBuffer, detail::work_of_sum<T>(detail::repeats_of(lanes, kMost)));
   detail::write(instruction, dst, 0, total);
 }
 // By mask: a tree in each repeat, and one of their sums.
 template <class T, bool isSetMask = true>
-void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, detail::Mask mask,
-               const int32_t repeats, const int32_t srcRepStride, Place at = Place::here()) {
+void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,
+               detail::Mask mask, const int32_t repeats, const int32_t srcRepStride, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("ReduceSum", T, half, float);
   Instruction instruction("ReduceSum", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> from{src, 1, static_cast<uint32_t>(srcRepStride)};
@@ -201,30 +240,35 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
     }
     sums[r] = sum.result();
   }
+  detail::work(instruction, sharedTmpBuffer, detail::work_of_sum<T>(repeated));
   detail::write(instruction, dst, 0, detail::tree_sum(sums, repeated));
 }
 
 #define OPBRIDGE_ASCEND_EXTREME(Which, is_max)                                                                         \
   template <class T>                                                                                                   \
-  void Reduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, const int32_t count, \
-                     bool with_index = false, Place at = Place::here()) {                                              \
+  void Reduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,      \
+                     const int32_t count, bool with_index = false, Place at = Place::here()) {                         \
+    OPBRIDGE_ASCEND_TYPES("Reduce" #Which, T, half, float);                                                            \
     Instruction instruction("Reduce" #Which, PIPE_V, at);                                                              \
     detail::whole_extreme(instruction, detail::Lanes::first(instruction, count), is_max, dst, detail::Strided<T>{src}, \
-                          with_index);                                                                                 \
+                          sharedTmpBuffer, with_index);                                                                \
   }                                                                                                                    \
   template <class T, bool isSetMask = true>                                                                            \
-  void Reduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>&, detail::Mask mask,   \
-                     const int32_t repeats, const int32_t srcRepStride, bool with_index = false,                       \
+  void Reduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,      \
+                     detail::Mask mask, const int32_t repeats, const int32_t srcRepStride, bool with_index = false,    \
                      Place at = Place::here()) {                                                                       \
+    OPBRIDGE_ASCEND_TYPES("Reduce" #Which, T, half, float);                                                            \
     Instruction instruction("Reduce" #Which, PIPE_V, at);                                                              \
     detail::whole_extreme(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), is_max,     \
-                          dst, detail::Strided<T>{src, 1, static_cast<uint32_t>(srcRepStride)}, with_index);           \
+                          dst, detail::Strided<T>{src, 1, static_cast<uint32_t>(srcRepStride)}, sharedTmpBuffer,       \
+                          with_index);                                                                                 \
   }                                                                                                                    \
   template <class T, bool isSetMask = true>                                                                            \
   void WholeReduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask,                     \
                           const int32_t repeats, const int32_t dstRepStride, const int32_t srcBlkStride,               \
                           const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,              \
                           Place at = Place::here()) {                                                                  \
+    OPBRIDGE_ASCEND_TYPES("WholeReduce" #Which, T, half, float);                                                       \
     Instruction instruction("WholeReduce" #Which, PIPE_V, at);                                                         \
     detail::repeat_extremes(                                                                                           \
         instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), is_max, dst,                  \
@@ -235,6 +279,7 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
   void BlockReduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats,                 \
                           detail::Mask mask, const int32_t dstRepStride, const int32_t srcBlkStride,                   \
                           const int32_t srcRepStride, Place at = Place::here()) {                                      \
+    OPBRIDGE_ASCEND_TYPES("BlockReduce" #Which, T, half, float);                                                       \
     Instruction instruction("BlockReduce" #Which, PIPE_V, at);                                                         \
     detail::block_extremes(                                                                                            \
         instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), is_max, dst,                  \
@@ -250,6 +295,7 @@ template <class T, bool isSetMask = true>
 void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, const int32_t repeats,
                     const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
                     Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("WholeReduceSum", T, half, float);
   Instruction instruction("WholeReduceSum", PIPE_V, at);
   detail::repeat_sums(
       instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), dst,
@@ -267,6 +313,7 @@ template <class T, bool isSetMask = true>
 void BlockReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats, detail::Mask mask,
                     const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
                     Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("BlockReduceSum", T, half, float);
   Instruction instruction("BlockReduceSum", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> from{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)};
@@ -285,6 +332,7 @@ template <class T, bool isSetMask = true>
 void PairReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats, detail::Mask mask,
                    const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
                    Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("PairReduceSum", T, half, float);
   Instruction instruction("PairReduceSum", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> from{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)};

@@ -54,6 +54,8 @@ class GlobalTensor {
 
 template <class Operation, class T>
 struct Expression;
+template <class T>
+struct Comparison;
 
 template <class T>
 class LocalTensor {
@@ -68,6 +70,11 @@ class LocalTensor {
   template <class Operation>
   void operator=(const Expression<Operation, T>& expression) {
     expression.into(*this);
+  }
+  // a = b < c, a bit for each element of b.
+  template <class U>
+  void operator=(const Comparison<U>& comparison) {
+    comparison.into(*this);
   }
 
   uint64_t GetPhyAddr() const { return reinterpret_cast<uint64_t>(data_); }

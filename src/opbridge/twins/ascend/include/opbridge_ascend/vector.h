@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "lanes.h"
+#include "types.h"
 
 namespace AscendC {
 namespace detail {
@@ -32,15 +33,35 @@ T on_bits(F f, T a, T b) {
   return result;
 }
 
+// dst = f(old, a, b), where old is what stands in dst.
+template <class F, class T, class U>
+void fused(Instruction& instruction, const Lanes& lanes, F f, const Strided<T>& dst, const Strided<U>& src0,
+           const Strided<U>& src1) {
+  reads(instruction, lanes, src0, "src0");
+  reads(instruction, lanes, src1, "src1");
+  reads(instruction, lanes, dst, "dst");
+  writes(instruction, lanes, dst, "dst");
+  compute(lanes, [f](T old, U a, U b) { return f(old, T(a), T(b)); }, dst, dst, src0, src1);
+}
+
+template <class T, class U>
+void axpy(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst, const Strided<U>& src, U scalar) {
+  reads(instruction, lanes, src, "src");
+  reads(instruction, lanes, dst, "dst");
+  writes(instruction, lanes, dst, "dst");
+  compute(lanes, [scalar](T old, U x) { return T(T(x) * T(scalar) + old); }, dst, dst, src);
+}
+
 }  // namespace detail
 
 // The name, what it does to a and b, and the three ways to call it.
-#define OPBRIDGE_ASCEND_BINARY(Name, result)                                                                         \
+#define OPBRIDGE_ASCEND_BINARY(Name, result, ...)                                                                    \
   namespace detail {                                                                                                 \
   struct Name##Operation {                                                                                           \
     static constexpr const char* name = #Name;                                                                       \
     template <class T>                                                                                               \
     static T apply(T a, T b) {                                                                                       \
+      OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                  \
       return T(result);                                                                                              \
     }                                                                                                                \
   };                                                                                                                 \
@@ -48,6 +69,7 @@ T on_bits(F f, T a, T b) {
   template <class T>                                                                                                 \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const int32_t& count, \
             Place at = Place::here()) {                                                                              \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                    \
     Instruction instruction(#Name, PIPE_V, at);                                                                      \
     detail::binary(                                                                                                  \
         instruction, detail::Lanes::first(instruction, count), [](T a, T b) { return T(result); },                   \
@@ -56,6 +78,7 @@ T on_bits(F f, T a, T b) {
   template <class T, bool isSetMask = true>                                                                          \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, detail::Mask mask,    \
             int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {                                \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                    \
     Instruction instruction(#Name, PIPE_V, at);                                                                      \
     detail::binary(                                                                                                  \
         instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                             \
@@ -64,22 +87,23 @@ T on_bits(F f, T a, T b) {
         detail::Strided<T>{src1, p.src1BlkStride, p.src1RepStride});                                                 \
   }
 
-OPBRIDGE_ASCEND_BINARY(Add, a + b)
-OPBRIDGE_ASCEND_BINARY(Sub, a - b)
-OPBRIDGE_ASCEND_BINARY(Mul, a* b)
-OPBRIDGE_ASCEND_BINARY(Div, a / b)
-OPBRIDGE_ASCEND_BINARY(Max, a < b ? b : a)
-OPBRIDGE_ASCEND_BINARY(Min, b < a ? b : a)
-OPBRIDGE_ASCEND_BINARY(And, detail::on_bits([](auto x, auto y) { return x & y; }, a, b))
-OPBRIDGE_ASCEND_BINARY(Or, detail::on_bits([](auto x, auto y) { return x | y; }, a, b))
-OPBRIDGE_ASCEND_BINARY(AddRelu, T(a + b) < T(0) ? T(0) : T(a + b))
-OPBRIDGE_ASCEND_BINARY(SubRelu, T(a - b) < T(0) ? T(0) : T(a - b))
+OPBRIDGE_ASCEND_BINARY(Add, a + b, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_BINARY(Sub, a - b, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_BINARY(Mul, a* b, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_BINARY(Div, a / b, half, float)
+OPBRIDGE_ASCEND_BINARY(Max, a < b ? b : a, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_BINARY(Min, b < a ? b : a, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_BINARY(And, detail::on_bits([](auto x, auto y) { return x & y; }, a, b), int16_t, uint16_t)
+OPBRIDGE_ASCEND_BINARY(Or, detail::on_bits([](auto x, auto y) { return x | y; }, a, b), int16_t, uint16_t)
+OPBRIDGE_ASCEND_BINARY(AddRelu, T(a + b) < T(0) ? T(0) : T(a + b), half, int16_t, float)
+OPBRIDGE_ASCEND_BINARY(SubRelu, T(a - b) < T(0) ? T(0) : T(a - b), half, int16_t, float)
 #undef OPBRIDGE_ASCEND_BINARY
 
-#define OPBRIDGE_ASCEND_SCALAR(Name, result)                                                                  \
+#define OPBRIDGE_ASCEND_SCALAR(Name, result, ...)                                                             \
   template <class T>                                                                                          \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> b, const int32_t& count, \
             Place at = Place::here()) {                                                                       \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                             \
     Instruction instruction(#Name, PIPE_V, at);                                                               \
     detail::unary(                                                                                            \
         instruction, detail::Lanes::first(instruction, count), [b](T a) { return T(result); },                \
@@ -88,6 +112,7 @@ OPBRIDGE_ASCEND_BINARY(SubRelu, T(a - b) < T(0) ? T(0) : T(a - b))
   template <class T, bool isSetMask = true>                                                                   \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> b, detail::Mask mask,    \
             int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {                          \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                             \
     Instruction instruction(#Name, PIPE_V, at);                                                               \
     detail::unary(                                                                                            \
         instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                      \
@@ -95,19 +120,20 @@ OPBRIDGE_ASCEND_BINARY(SubRelu, T(a - b) < T(0) ? T(0) : T(a - b))
         detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                             \
   }
 
-OPBRIDGE_ASCEND_SCALAR(Adds, a + b)
-OPBRIDGE_ASCEND_SCALAR(Muls, a* b)
-OPBRIDGE_ASCEND_SCALAR(Maxs, a < b ? b : a)
-OPBRIDGE_ASCEND_SCALAR(Mins, b < a ? b : a)
-OPBRIDGE_ASCEND_SCALAR(LeakyRelu, a < T(0) ? T(a * b) : a)
-OPBRIDGE_ASCEND_SCALAR(ShiftLeft, static_cast<std::make_unsigned_t<T>>(a) << b)
+OPBRIDGE_ASCEND_SCALAR(Adds, a + b, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_SCALAR(Muls, a* b, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_SCALAR(Maxs, a < b ? b : a, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_SCALAR(Mins, b < a ? b : a, half, int16_t, float, int32_t)
+OPBRIDGE_ASCEND_SCALAR(LeakyRelu, a < T(0) ? T(a * b) : a, half, float)
+OPBRIDGE_ASCEND_SCALAR(ShiftLeft, static_cast<std::make_unsigned_t<T>>(a) << b, uint16_t, uint32_t, int16_t, int32_t)
 // Keeps the sign of signed types.
-OPBRIDGE_ASCEND_SCALAR(ShiftRight, a >> b)
+OPBRIDGE_ASCEND_SCALAR(ShiftRight, a >> b, uint16_t, uint32_t, int16_t, int32_t)
 #undef OPBRIDGE_ASCEND_SCALAR
 
-#define OPBRIDGE_ASCEND_UNARY(Name, result)                                                                            \
+#define OPBRIDGE_ASCEND_UNARY(Name, result, ...)                                                                       \
   template <class T>                                                                                                   \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count, Place at = Place::here()) {    \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                      \
     Instruction instruction(#Name, PIPE_V, at);                                                                        \
     detail::unary(                                                                                                     \
         instruction, detail::Lanes::first(instruction, count), [](T a) { return T(result); }, detail::Strided<T>{dst}, \
@@ -116,6 +142,7 @@ OPBRIDGE_ASCEND_SCALAR(ShiftRight, a >> b)
   template <class T, bool isSetMask = true>                                                                            \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, int32_t repeats,                  \
             const UnaryRepeatParams& p, Place at = Place::here()) {                                                    \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                      \
     Instruction instruction(#Name, PIPE_V, at);                                                                        \
     detail::unary(                                                                                                     \
         instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                               \
@@ -123,52 +150,64 @@ OPBRIDGE_ASCEND_SCALAR(ShiftRight, a >> b)
         detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                                      \
   }
 
-OPBRIDGE_ASCEND_UNARY(Abs, a < T(0) ? T(-a) : a)
-OPBRIDGE_ASCEND_UNARY(Exp, exp(detail::Math<T>(a)))
-OPBRIDGE_ASCEND_UNARY(Ln, log(detail::Math<T>(a)))
-OPBRIDGE_ASCEND_UNARY(Sqrt, sqrt(detail::Math<T>(a)))
-OPBRIDGE_ASCEND_UNARY(Rsqrt, 1 / sqrt(detail::Math<T>(a)))
-OPBRIDGE_ASCEND_UNARY(Reciprocal, 1 / detail::Math<T>(a))
-OPBRIDGE_ASCEND_UNARY(Relu, a < T(0) ? T(0) : a)
-OPBRIDGE_ASCEND_UNARY(Not, detail::on_bits([](auto x, auto) { return ~x; }, a, a))
+OPBRIDGE_ASCEND_UNARY(Abs, a < T(0) ? T(-a) : a, half, float)
+OPBRIDGE_ASCEND_UNARY(Exp, exp(detail::Math<T>(a)), half, float)
+OPBRIDGE_ASCEND_UNARY(Ln, log(detail::Math<T>(a)), half, float)
+OPBRIDGE_ASCEND_UNARY(Sqrt, sqrt(detail::Math<T>(a)), half, float)
+OPBRIDGE_ASCEND_UNARY(Rsqrt, 1 / sqrt(detail::Math<T>(a)), half, float)
+OPBRIDGE_ASCEND_UNARY(Reciprocal, 1 / detail::Math<T>(a), half, float)
+OPBRIDGE_ASCEND_UNARY(Relu, a < T(0) ? T(0) : a, half, float, int32_t)
+OPBRIDGE_ASCEND_UNARY(Not, detail::on_bits([](auto x, auto) { return ~x; }, a, a), int16_t, uint16_t)
 #undef OPBRIDGE_ASCEND_UNARY
 
-// dst = src0 * src1 + dst
-template <class T>
-void MulAddDst(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const int32_t& count,
-               Place at = Place::here()) {
-  Instruction instruction("MulAddDst", PIPE_V, at);
-  const auto lanes = detail::Lanes::first(instruction, count);
-  const detail::Strided<T> sum{dst}, a{src0}, b{src1};
-  detail::reads(instruction, lanes, a, "src0");
-  detail::reads(instruction, lanes, b, "src1");
-  detail::reads(instruction, lanes, sum, "dst");
-  detail::writes(instruction, lanes, sum, "dst");
-  detail::compute(lanes, [](T old, T x, T y) { return T(T(x * y) + old); }, sum, sum, a, b);
-}
+// What three operands give, one of which is the destination: dst = result of old, a and b.
+#define OPBRIDGE_ASCEND_FUSED(Name, result, ...)                                                                     \
+  template <class T, class U>                                                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, const int32_t& count, \
+            Place at = Place::here()) {                                                                              \
+    OPBRIDGE_ASCEND_PAIRS(#Name, T, U, __VA_ARGS__);                                                                 \
+    Instruction instruction(#Name, PIPE_V, at);                                                                      \
+    detail::fused(                                                                                                   \
+        instruction, detail::Lanes::first(instruction, count), [](T old, T a, T b) { return T(result); },            \
+        detail::Strided<T>{dst}, detail::Strided<U>{src0}, detail::Strided<U>{src1});                                \
+  }                                                                                                                  \
+  template <class T, class U, bool isSetMask = true>                                                                 \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, detail::Mask mask,    \
+            int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {                                \
+    OPBRIDGE_ASCEND_PAIRS(#Name, T, U, __VA_ARGS__);                                                                 \
+    Instruction instruction(#Name, PIPE_V, at);                                                                      \
+    detail::fused(                                                                                                   \
+        instruction, detail::repeated<isSetMask>(instruction, mask, repeats, detail::widest<T, U>()),                \
+        [](T old, T a, T b) { return T(result); }, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},          \
+        detail::Strided<U>{src0, p.src0BlkStride, p.src0RepStride},                                                  \
+        detail::Strided<U>{src1, p.src1BlkStride, p.src1RepStride});                                                 \
+  }
+OPBRIDGE_ASCEND_FUSED(MulAddDst, T(a* b) + old, half(half), float(float), float(half))
+OPBRIDGE_ASCEND_FUSED(FusedMulAdd, T(a* old) + b, half(half), float(float))
+OPBRIDGE_ASCEND_FUSED(FusedMulAddRelu, T(T(a* old) + b) < T(0) ? T(0) : T(T(a * old) + b), half(half), float(float))
+#undef OPBRIDGE_ASCEND_FUSED
 
 template <class T, class U>
-void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, U scalar, const int32_t& count,
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, detail::Exactly<U> scalar, const int32_t& count,
           Place at = Place::here()) {
+  OPBRIDGE_ASCEND_PAIRS("Axpy", T, U, half(half), float(float), float(half));
   Instruction instruction("Axpy", PIPE_V, at);
-  const auto lanes = detail::Lanes::first(instruction, count);
-  detail::binary(
-      instruction, lanes, [scalar](T sum, U x) { return T(T(x) * T(scalar) + sum); }, detail::Strided<T>{dst},
-      detail::Strided<T>{dst}, detail::Strided<U>{src});
+  detail::axpy(instruction, detail::Lanes::first(instruction, count), detail::Strided<T>{dst}, detail::Strided<U>{src},
+               scalar);
 }
 template <class T, class U, bool isSetMask = true>
-void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, U scalar, detail::Mask mask, int32_t repeats,
-          const UnaryRepeatParams& p, Place at = Place::here()) {
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, detail::Exactly<U> scalar, detail::Mask mask,
+          int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_PAIRS("Axpy", T, U, half(half), float(float), float(half));
   Instruction instruction("Axpy", PIPE_V, at);
-  const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, detail::widest<T, U>());
-  const detail::Strided<T> sum{dst, p.dstBlkStride, p.dstRepStride};
-  detail::binary(
-      instruction, lanes, [scalar](T old, U x) { return T(T(x) * T(scalar) + old); }, sum, sum,
-      detail::Strided<U>{src, p.srcBlkStride, p.srcRepStride});
+  detail::axpy(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, detail::widest<T, U>()),
+               detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},
+               detail::Strided<U>{src, p.srcBlkStride, p.srcRepStride}, scalar);
 }
 
 template <class T>
 void Duplicate(const LocalTensor<T>& dst, detail::Exactly<T> scalar, const int32_t& count, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("Duplicate", T, half, bfloat16_t, int16_t, uint16_t, int32_t, uint32_t, float);
   Instruction instruction("Duplicate", PIPE_V, at);
   const auto lanes = detail::Lanes::first(instruction, count);
   detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
@@ -177,6 +216,7 @@ void Duplicate(const LocalTensor<T>& dst, detail::Exactly<T> scalar, const int32
 template <class T, bool isSetMask = true>
 void Duplicate(const LocalTensor<T>& dst, detail::Exactly<T> scalar, detail::Mask mask, int32_t repeats,
                uint32_t dstBlkStride, uint32_t dstRepStride, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("Duplicate", T, half, bfloat16_t, int16_t, uint16_t, int32_t, uint32_t, float);
   Instruction instruction("Duplicate", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> to{dst, dstBlkStride, dstRepStride};

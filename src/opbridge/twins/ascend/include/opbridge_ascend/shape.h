@@ -1,0 +1,112 @@
+// What changes the shape of a matrix in local memory: spreading and transposing.
+#ifndef OPBRIDGE_ASCEND_SHAPE_H
+#define OPBRIDGE_ASCEND_SHAPE_H
+
+#include "functions.h"
+
+namespace AscendC {
+
+struct TransDataTo5HDParams {
+  bool dstHighHalf = false, srcHighHalf = false;
+  uint32_t repeatTimes = 1, dstRepStride = 0, srcRepStride = 0;
+};
+
+namespace detail {
+
+constexpr uint32_t kTile = 16;
+
+// A column of m to [m, n], or a row of n to [m, n].
+template <class T, int32_t dim, int32_t axis>
+void broadcast(Instruction& instruction, const LocalTensor<T>& dst, const LocalTensor<T>& src,
+               const uint32_t dst_shape[], const uint32_t src_shape[]) {
+  OPBRIDGE_ASCEND_TYPES("BroadCast", T, int8_t, uint8_t, half, float);
+  static_assert(dim == 1 || dim == 2, "opbridge's Ascend twin has BroadCast of one and two dimensions only");
+  static_assert(axis >= 0 && axis < dim, "the axis of BroadCast is one of the shape's");
+  const uint32_t rows = dim == 1 ? 1 : dst_shape[0], columns = dst_shape[dim - 1];
+  instruction.requires_that(src_shape[axis] == 1, "srcShape[axis]", src_shape[axis], "1: this axis is what grows");
+  instruction.requires_that(dim == 1 || src_shape[1 - axis] == dst_shape[1 - axis], "the other axis of srcShape",
+                            src_shape[dim == 1 ? 0 : 1 - axis], "that of dstShape");
+  constexpr bool of_row = dim == 2 && axis == 0;
+  const uint32_t given = dim == 1 ? 1 : of_row ? columns : rows;
+  instruction.aligned(dst.start(), "dst");
+  instruction.aligned(src.start(), "src");
+  instruction.reads(src.memory(), src.data(), given * sizeof(T));
+  instruction.writes(dst.memory(), dst.data(), size_t{rows} * columns * sizeof(T));
+  for (uint32_t i = 0; i < rows * columns; ++i) {
+    dst.data()[i] = src.data()[dim == 1 ? 0 : of_row ? i % columns : i / columns];
+  }
+}
+
+// 16 lines to 16 lines: an element of 2 bytes goes to the line of its column.  Of 4 bytes, 8 stand in a block, so the
+// two blocks of a transposed row are two lines.
+template <class T>
+void to_5hd(Instruction& instruction, const LocalTensor<T> (&dst)[kTile], const LocalTensor<T> (&src)[kTile],
+            const TransDataTo5HDParams& p) {
+  static_assert(one_of<T, half, int16_t, uint16_t, float, int32_t, uint32_t>,
+                "opbridge's Ascend twin has TransDataTo5HD of elements of 2 and 4 bytes only yet");
+  constexpr uint32_t kPerBlock = kBlockBytes / sizeof(T);
+  instruction.requires_that(p.repeatTimes <= kMaxRepeats, "repeatTimes", p.repeatTimes, "at most 255");
+  for (uint32_t r = 0; r < p.repeatTimes; ++r) {
+    const uint32_t from = p.repeatTimes == 1 ? 0 : r * p.srcRepStride * kPerBlock;
+    const uint32_t to = p.repeatTimes == 1 ? 0 : r * p.dstRepStride * kPerBlock;
+    T lines[kTile][kPerBlock];
+    for (uint32_t i = 0; i < kTile; ++i) {
+      instruction.aligned(src[i].start(), "a line of src");
+      instruction.aligned(dst[i].start(), "a line of dst");
+      instruction.reads(src[i].memory(), src[i].data() + from, kBlockBytes);
+      memcpy(static_cast<void*>(lines[i]), src[i].data() + from, kBlockBytes);
+    }
+    for (uint32_t column = 0; column < kPerBlock; ++column) {
+      for (uint32_t i = 0; i < kTile; ++i) {
+        const LocalTensor<T>& line = dst[(column * kTile + i) / kPerBlock];
+        T* const at = line.data() + to + (column * kTile + i) % kPerBlock;
+        instruction.writes(line.memory(), at, sizeof(T));
+        *at = lines[i][column];
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+#define OPBRIDGE_ASCEND_BROADCAST(Name)                                                                         \
+  template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>                                     \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[],                    \
+            const uint32_t srcShape[], Place at = Place::here()) {                                              \
+    Instruction instruction(#Name, PIPE_V, at);                                                                 \
+    detail::broadcast<T, dim, axis>(instruction, dst, src, dstShape, srcShape);                                 \
+  }                                                                                                             \
+  template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>                                     \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[],                    \
+            const uint32_t srcShape[], const LocalTensor<uint8_t>& sharedTmpBuffer, Place at = Place::here()) { \
+    Instruction instruction(#Name, PIPE_V, at);                                                                 \
+    detail::temporary(instruction, sharedTmpBuffer);                                                            \
+    detail::broadcast<T, dim, axis>(instruction, dst, src, dstShape, srcShape);                                 \
+  }
+OPBRIDGE_ASCEND_BROADCAST(BroadCast)
+OPBRIDGE_ASCEND_BROADCAST(Broadcast)
+#undef OPBRIDGE_ASCEND_BROADCAST
+
+// 16 rows of 16 elements of 2 bytes.
+template <class T>
+void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("Transpose", T, int16_t, uint16_t, half);
+  Instruction instruction("Transpose", PIPE_V, at);
+  constexpr uint32_t kElements = detail::kTile * detail::kTile;
+  const auto lanes = detail::Lanes::first(instruction, kElements);
+  detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
+  detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
+  T all[kElements];
+  memcpy(static_cast<void*>(all), src.data(), sizeof all);
+  for (uint32_t i = 0; i < kElements; ++i) dst.data()[i] = all[i % detail::kTile * detail::kTile + i / detail::kTile];
+}
+
+template <class T>
+void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)[16],
+                    const TransDataTo5HDParams& params, Place at = Place::here()) {
+  Instruction instruction("TransDataTo5HD", PIPE_V, at);
+  detail::to_5hd(instruction, dst, src, params);
+}
+
+}  // namespace AscendC
+#endif
