@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +16,9 @@ _AVAILABLE = {
     "cpp": "a C++ kernel, forward and gradient (default)",
     "cuda": "the same in CUDA, which runs on a GPU, and checked on the CPU",
     "aten": "an operator of PyTorch's for the other frameworks",
+    "torch-extension": "a PyTorch extension with its gradient, just in time",
 }
-_PLANNED = ("ascend", "torch-extension")
+_PLANNED = ("ascend",)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _CPP_WORD = re.compile(
     "alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|class|compl|const|constexpr|continue|"
@@ -47,20 +49,21 @@ def run(options: argparse.Namespace) -> int:
     _write(folder, files)
     for name in files:
         print(folder / name)
-    print(f"next: cd {folder} && opbridge build ops.yaml && python -m pytest")
+    build = "opbridge build ops.yaml && " if "ops.yaml" in files else ""
+    print(f"next: cd {folder} && {build}python -m pytest")
     return 0
 
 
 def _render(name: str, template: Path) -> Mapping[str, str]:
-    if not _NAME.fullmatch(name) or _CPP_WORD.fullmatch(name):
-        hint = "a lower-case letter, then letters, digits and underscores, as in scaled_add; no word of C++"
+    if not _NAME.fullmatch(name) or _CPP_WORD.fullmatch(name) or keyword.iskeyword(name):
+        hint = "a lower-case letter, then letters, digits and underscores, as in scaled_add; no word of C++ or Python"
         raise InputError(f"'{name}' cannot be the name of an operator", hint=hint)
     files = {
         path.name.removesuffix(".in").replace("NAME", name): path.read_text(encoding="utf-8").replace("NAME", name)
         for path in sorted(template.glob("*.in"))
     }
     # A name that PyTorch keeps for itself is found here, before anything is written.
-    Manifest.parse(files["ops.yaml"])
+    Manifest.parse(files.get("ops.yaml", f"namespace: {name}\nops: []\n"))
     return files
 
 
