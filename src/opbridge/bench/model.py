@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from statistics import median
 from typing import Any
 
 from opbridge.bench.timing import Spread
@@ -102,6 +103,18 @@ class Run:
     machine: Mapping[str, str]
     measurements: tuple[Measurement, ...]
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def bandwidth(self) -> float | None:
+        """The bytes a second that the machine copied; None: nothing was large enough to ask for it."""
+        found = [item.bandwidth.median for item in self.measurements if item.bandwidth]
+        return median(found) if found else None
+
+    @property
+    def rate(self) -> float | None:
+        """The multiplications and additions a second that the machine did."""
+        found = [item.rate.median for item in self.measurements if item.rate]
+        return median(found) if found else None
 
     def fields(self) -> dict[str, Any]:
         """For JSON; `of` is its inverse."""

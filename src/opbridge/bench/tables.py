@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 from opbridge.bench.model import Measurement, Run
 from opbridge.bench.timing import Spread
@@ -33,12 +32,10 @@ def spread(value: Spread) -> str:
 def machine_line(run: Run) -> str:
     """What the machine can do, as it was measured between the operators."""
     known = [f"{run.machine['processor']}, {run.machine['cores']} cores"]
-    bandwidths = [item.bandwidth.median for item in run.measurements if item.bandwidth]
-    rates = [item.rate.median for item in run.measurements if item.rate]
-    if bandwidths:
-        known.append(f"copies {amount(median(bandwidths), 'B/s')}")
-    if rates:
-        known.append(f"multiplies and adds {amount(median(rates), 'FLOP/s')}")
+    if run.bandwidth is not None:
+        known.append(f"copies {amount(run.bandwidth, 'B/s')}")
+    if run.rate is not None:
+        known.append(f"multiplies and adds {amount(run.rate, 'FLOP/s')}")
     return ", ".join(known)
 
 

@@ -21,6 +21,7 @@ from opbridge.frameworks import FRAMEWORKS
 from opbridge.manifest import DEVICES
 from opbridge.op import Op
 from opbridge.report import Contents, operators_of, page
+from opbridge.report.dispatch import walks
 
 _FILE = Path("opbridge-report.html")
 
@@ -49,9 +50,8 @@ def run(options: argparse.Namespace) -> int:
     operators = chosen(library, options.op)
     rows = _rows(options, operators)
     measured = _run(options, operators)
-    from opbridge.report.dispatch import walks
-
-    shown = operators_of(operators, rows, measured, walks(operators))
+    dispatch = walks(operators) if "torch" in (options.framework or FRAMEWORKS) else {}
+    shown = operators_of(operators, rows, measured, dispatch)
     contents = Contents(
         library.namespace or options.manifest.stem,
         datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from opbridge.report.markup import Child, Markup, element
 WIDTH, HEIGHT = 480, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 14, 46
 _MOST_TICKS = 7
-_MOST_NAMES, _LONGEST_NAME = 5, 12
+_MOST_NAMES, _LONGEST_NAME, _WIDEST_NAME = 5, 12, 90
 
 Point = tuple[float, float]
 
@@ -32,6 +32,7 @@ class Powers:
 
     low: float
     high: float
+    name: Callable[[float], str] = lambda value: _power(value)
 
     @classmethod
     def around(cls, values: Sequence[float]) -> Powers:
@@ -46,7 +47,7 @@ class Powers:
     def ticks(self) -> Sequence[tuple[float, str]]:
         first, last = round(math.log10(self.low)), round(math.log10(self.high))
         step = max(1, math.ceil((last - first) / _MOST_TICKS))
-        return [(10.0**power, _power(power)) for power in range(first, last + 1, step)]
+        return [(10.0**power, self.name(10.0**power)) for power in range(first, last + 1, step)]
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ class Axes:
         for value, name in self.x.ticks():
             x = self._across(value)
             drawn.append(element("line", x1=x, x2=x, y1=_TOP, y2=bottom, class_="grid"))
-            drawn.append(element("text", name, x=x, y=bottom + 16, text_anchor="middle"))
+            anchor = "end" if x > WIDTH - _WIDEST_NAME / 2 else "middle"
+            drawn.append(element("text", name, x=x, y=bottom + 16, text_anchor=anchor))
         for value, name in self.y.ticks():
             y = self._up(value)
             drawn.append(element("line", x1=_LEFT, x2=right, y1=y, y2=y, class_="grid"))
@@ -127,7 +129,8 @@ class Axes:
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _power(power: int) -> str:
+def _power(value: float) -> str:
+    power = round(math.log10(value))
     return {0: "1", 1: "10"}.get(power, f"10{str(power).translate(_RAISED)}")
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from opbridge.bench.model import LARGE, Measurement, Run
-from opbridge.bench.tables import amount
-from opbridge.bench.timing import Spread
+from opbridge.bench.model import LARGE, Run
+from opbridge.bench.tables import amount, seconds
 from opbridge.check.gradients import RIGHT
 from opbridge.check.model import Curve, Row
 from opbridge.report.axes import Axes, Names, Point, Powers
 from opbridge.report.markup import Markup, element
+from opbridge.report.model import place_of
 
 _FLOOR = 1e-17
 """Where an error of zero stands on a logarithmic scale."""
@@ -30,17 +31,17 @@ def gradient(name: str, row: Row) -> Markup:
     eps = [x for _, points in drawn for x, _ in points]
     errors = [y for _, points in drawn for _, y in points]
     axes = Axes(Powers.around(eps), Powers.around(errors), "eps", "relative error", descending=True)
-    parts = []
+    parts, meanings = [], []
     for place, (curve, points) in enumerate(drawn):
         style = f"series-{place}"
-        best = (curve.eps[curve.best], max(curve.errors[curve.best], _FLOOR))
-        wrong = curve.settled is not None and best[1] > RIGHT[curve.dtype]
-        said = "stays: the formula" if wrong else f"least at {best[0]:.0e}"
+        eps_of_least, least = curve.eps[curve.best], curve.errors[curve.best]
         parts.append(axes.line(points, style))
-        parts.append(_mark(axes, best, "circle", style))
-        parts.append(axes.label(f"{curve.dtype}, {said}", best, style, right=8, down=16 + 14 * place))
+        parts.append(_mark(axes, (eps_of_least, max(least, _FLOOR)), _SHAPES[place], style))
+        wrong = curve.settled is not None and least > RIGHT[curve.dtype]
+        said = f"stays at {curve.settled:.1g}" if wrong else f"{least:.1g} at eps {eps_of_least:.1g}"
+        meanings.append(f"{curve.dtype}: {said}")
     title = f"Error of the numeric derivative of {row.operator} in {row.framework} against eps: {row.message}"
-    return axes.chart(name, title, parts)
+    return element("div", axes.chart(name, title, parts), legend(meanings))
 
 
 def _finite(curve: Curve) -> list[Point]:
@@ -51,10 +52,9 @@ def _finite(curve: Curve) -> list[Point]:
 def roofline(name: str, run: Run) -> Markup | None:
     """Operations a second against operations a byte, below what memory and arithmetic allow; None without a point."""
     points = [item for item in run.measurements if item.extent == LARGE and item.flops and item.rate and item.bandwidth]
-    if not points:
+    if not points or run.bandwidth is None or run.rate is None:
         return None
-    bandwidth = _middle([item.bandwidth for item in points])
-    rate = _middle([item.rate for item in points])
+    bandwidth, rate = run.bandwidth, run.rate
     intensities = [item.flops / item.bytes for item in points if item.flops]
     speeds = [item.flops / item.time.median for item in points if item.flops]
     ridge = rate / bandwidth
@@ -66,7 +66,7 @@ def roofline(name: str, run: Run) -> Markup | None:
     frameworks = list(dict.fromkeys(item.framework for item in points))
     parts = [
         axes.line(roof, "roof"),
-        axes.label(f"copies {amount(bandwidth, 'B/s')}", roof[0], "small", right=10, down=-24),
+        axes.label(f"copies {amount(bandwidth, 'B/s')}", roof[0], "small", right=16, down=12),
         axes.label(f"multiplies and adds {amount(rate, 'FLOP/s')}", roof[2], "small", down=-7),
     ]
     for item, x, y in zip(points, intensities, speeds, strict=True):
@@ -83,22 +83,18 @@ def roofline(name: str, run: Run) -> Markup | None:
     return element("div", axes.chart(name, title, parts), legend(frameworks))
 
 
-def _middle(values: Sequence[Spread | None]) -> float:
-    return Spread.of([value.median for value in values if value is not None]).median
-
-
 def history(name: str, operator: str, runs: Mapping[str, Run], extent: str) -> Markup | None:
     """A line for each framework over the runs; None where there are not two."""
     lines: dict[str, list[Point]] = {}
     for place, run in enumerate(runs.values()):
         for item in run.measurements:
             if (item.operator, item.extent) == (operator, extent):
-                lines.setdefault(_where(item), []).append((place, item.time.median))
+                lines.setdefault(place_of(item), []).append((place, item.time.median))
     drawn = {where: points for where, points in lines.items() if len(points) > 1}
     if not drawn:
         return None
     times = [seconds for points in drawn.values() for _, seconds in points]
-    axes = Axes(Names(list(runs)), Powers.around(times), "runs, the oldest first", "seconds a call")
+    axes = Axes(Names(list(runs)), replace(Powers.around(times), name=_seconds), "runs, the oldest first", "")
     parts = []
     for place, points in enumerate(drawn.values()):
         parts.append(axes.line(points, f"series-{place}"))
@@ -117,8 +113,8 @@ def legend(names: Sequence[str]) -> Markup:
     return element("ul", items, class_="legend")
 
 
-def _where(item: Measurement) -> str:
-    return item.framework if item.device == "cpu" else f"{item.framework} on {item.device}"
+def _seconds(value: float) -> str:
+    return seconds(value).replace(".00", "").replace(".0", "")
 
 
 def _mark(axes: Axes, point: Point, shape: str, style: str) -> Markup:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from statistics import median
 
 from opbridge.bench.model import LARGE, SMALL, Measurement, Run
 from opbridge.bench.tables import amount, seconds, spread
 from opbridge.check.model import Row, Status
 from opbridge.report import charts
-from opbridge.report.dispatch import Level
+from opbridge.report.dispatch import Key, Level
 from opbridge.report.markup import Child, Markup, element
 from opbridge.report.model import Kernel, Operator, place_of
-from opbridge.report.tables import code, mark, table
+from opbridge.report.tables import code, mark, number, table
+
+_DEVICES = {"CPU": "cpu", "CUDA": "cuda", "PrivateUse1": "npu"}
+"""Whose kernel a key of PyTorch's calls."""
 
 
 def section(operator: Operator, history: Mapping[str, Run], shown: dict[str, str], with_sources: bool) -> Markup:
@@ -71,10 +73,10 @@ def _checks(operator: Operator) -> Markup | None:
         return None
     order = {Status.FAILED: 0, Status.PASSED: 1, Status.SKIPPED: 2}
     rows: list[list[Child]] = [
-        [row.check, place_of(row), mark(row.status), element("span", row.message, class_="message")]
+        [[mark(row.status), f" {row.check}"], place_of(row), element("span", row.message, class_="message")]
         for row in sorted(operator.rows, key=lambda row: order[row.status])
     ]
-    return _part("Checks", table(f"Checks of {operator.short}", ["check", "framework", "", "what was seen"], rows))
+    return _part("Checks", table(f"Checks of {operator.short}", ["check", "framework", "what was seen"], rows))
 
 
 def _gradients(operator: Operator) -> Markup | None:
@@ -101,15 +103,19 @@ def times(caption: str, measurements: tuple[Measurement, ...], short: Mapping[st
     head: list[Child] = ["framework", "input", "a call", "reference", "moves", "of the machine's limit"]
     rows: list[list[Child]] = []
     for item in measurements:
-        race = ""
+        race: Child = item.note
         if item.ratio:
-            race = f"{item.ratio.median:.2f}× {item.reference} ({item.ratio.low:.2f} to {item.ratio.high:.2f})"
+            race = [
+                number(f"{item.ratio.median:.2f}×"),
+                f" {item.reference} ",
+                number(f"({item.ratio.low:.2f} to {item.ratio.high:.2f})"),
+            ]
         row: list[Child] = [
             place_of(item),
             element("code", item.input),
-            f"{seconds(item.time.median)} {spread(item.time)}",
-            race or item.note,
-            amount(item.bytes / item.time.median, "B/s"),
+            [number(seconds(item.time.median)), " ", number(spread(item.time))],
+            race,
+            number(amount(item.bytes / item.time.median, "B/s")) if item.reached else None,
             _reached(item),
         ]
         rows.append(row if short is None else [short[item.operator], *row])
@@ -132,38 +138,43 @@ def _history(operator: Operator, history: Mapping[str, Run]) -> Markup | None:
             figures.append(element("figure", drawn, element("figcaption", f"A call with the {extent} input")))
     if not figures:
         return None
+    found = {
+        name: [item for item in run.measurements if item.operator == operator.name] for name, run in history.items()
+    }
+    columns = list(dict.fromkeys((place_of(item), item.extent) for items in found.values() for item in items))
     rows: list[list[Child]] = []
-    for name, run in history.items():
-        found = [item for item in run.measurements if item.operator == operator.name]
-        if found:
-            times_by_extent = [_middle(found, extent) for extent in (SMALL, LARGE)]
-            rows.append([name, run.date.replace("T", " ").partition("+")[0], *times_by_extent])
-    head = ["run", "when (UTC)", "a small call", "a large call"]
-    numbers = table(f"Runs of {operator.short}, the median of the frameworks", head, rows)
+    for name, items in found.items():
+        times_by_column = {(place_of(item), item.extent): number(seconds(item.time.median)) for item in items}
+        when = history[name].date.replace("T", " ").partition("+")[0]
+        rows.append([name, when, *(times_by_column.get(column) for column in columns)])
+    head = ["run", "when (UTC)", *(f"{place}, {extent}" for place, extent in columns)]
+    numbers = table(f"Runs of {operator.short}", head, rows)
     return _part("Over time", element("div", figures, class_="figures"), numbers)
-
-
-def _middle(measurements: list[Measurement], extent: str) -> str:
-    found = [item.time.median for item in measurements if item.extent == extent]
-    return seconds(median(found)) if found else ""
 
 
 def _dispatch(operator: Operator) -> Markup | None:
     if not operator.dispatch:
         return None
     root = element("code", f"torch.ops.{operator.name.replace('::', '.')}")
-    tree = element("ul", element("li", root, _below(operator.dispatch)), class_="tree")
+    tree = element("ul", element("li", root, _below(operator, operator.dispatch)), class_="tree")
     return _part("Dispatch in PyTorch", element("p", "What a call meets, one key of each level at most."), tree)
 
 
-def _below(levels: tuple[Level, ...]) -> Markup | None:
+def _below(operator: Operator, levels: tuple[Level, ...]) -> Markup | None:
     if not levels:
         return None
     level = levels[0]
-    keys = [
-        element("li", element("code", key.name), element("span", f" {key.by}", class_="small")) for key in level.keys
-    ]
-    return element("ul", element("li", level.what, element("ul", keys), _below(levels[1:])))
+    keys = [element("li", element("code", key.name), f" {_meaning(operator, key)}") for key in level.keys]
+    return element("ul", element("li", level.what, element("ul", keys), _below(operator, levels[1:])))
+
+
+def _meaning(operator: Operator, key: Key) -> str:
+    """Who registered it, and the kernel that it calls, if it calls one."""
+    device = _DEVICES.get(key.name)
+    kernels = [kernel for kernel in operator.kernels if kernel.device == device]
+    if device is None:
+        return f"by {key.by}"
+    return f"by {key.by}: " + (kernels[0].text if kernels else f"an error, as there is no kernel for {device}")
 
 
 def _sources(operator: Operator, shown: dict[str, str]) -> Markup | None:

@@ -127,7 +127,7 @@ def _conformance(contents: Contents) -> Markup | None:
             status = Status.FAILED if counts[Status.FAILED] else Status.PASSED if checked else None
             cells.append([mark(status), f" {counts[Status.PASSED]}/{checked}" if checked else ""])
         rows.append([operator.short, *cells])
-    made = table("Checks passed, of those that say something", ["operator", *contents.places], rows)
+    made = table("Conformance: checks passed, of those that say something", ["operator", *contents.places], rows)
     return element("section", element("h2", "Conformance"), made, id="conformance")
 
 

@@ -20,13 +20,20 @@ def mark(status: Status | None, said: str = "") -> Markup:
 
 
 def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]]) -> Markup:
-    """The first cell of a row is its head."""
+    """The first cell of a row is its head; the caption is for those who do not see the title above."""
     columns = element("tr", [element("th", cell, scope="col") for cell in head])
     lines = [
         element("tr", element("th", row[0], scope="row"), [element("td", cell) for cell in row[1:]]) for row in rows
     ]
-    made = element("table", element("caption", caption), element("thead", columns), element("tbody", lines))
+    made = element(
+        "table", element("caption", caption, class_="hidden"), element("thead", columns), element("tbody", lines)
+    )
     return element("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def number(text: str) -> Markup:
+    """With its unit on the same line."""
+    return element("span", text, class_="number")
 
 
 def code(text: str, label: str) -> Markup:
