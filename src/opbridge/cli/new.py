@@ -20,6 +20,8 @@ _AVAILABLE = {
 }
 _PLANNED = ("ascend",)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+# Not in TORCH_EXTENSION_NAME.
+_PLACEHOLDER = re.compile("(?<![A-Z]_)NAME")
 _CPP_WORD = re.compile(
     "alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|class|compl|const|constexpr|continue|"
     "decltype|default|delete|do|double|else|enum|explicit|export|extern|false|float|for|friend|goto|if|inline|int|long|"
@@ -59,7 +61,7 @@ def _render(name: str, template: Path) -> Mapping[str, str]:
         hint = "a lower-case letter, then letters, digits and underscores, as in scaled_add; no word of C++ or Python"
         raise InputError(f"'{name}' cannot be the name of an operator", hint=hint)
     files = {
-        path.name.removesuffix(".in").replace("NAME", name): path.read_text(encoding="utf-8").replace("NAME", name)
+        _PLACEHOLDER.sub(name, path.name.removesuffix(".in")): _PLACEHOLDER.sub(name, path.read_text(encoding="utf-8"))
         for path in sorted(template.glob("*.in"))
     }
     # A name that PyTorch keeps for itself is found here, before anything is written.
