@@ -1,8 +1,11 @@
-"""The sample backend, generated and built without opbridge; kept in the user's cache, since it takes half a minute."""
+"""Generated backends, built without opbridge; kept in the user's cache, since that takes a minute."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -20,7 +23,32 @@ _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
 
 @pytest.fixture(scope="session")
 def sample_sources() -> Mapping[str, str]:
-    return sources(Inputs.read([SAMPLE / "native.yaml", SAMPLE / "derivatives.yaml"], Wish()).backend())
+    declared = ("native.yaml", "derivatives.yaml", "launched.yaml", "launched_derivatives.yaml")
+    return sources(Inputs.read([SAMPLE / name for name in declared], Wish()).backend())
+
+
+@pytest.fixture(scope="session")
+def sample_package(sample_sources: Mapping[str, str]) -> Path:
+    """The sample backend with what its authors write, built by its own setup.py."""
+    files = dict(sample_sources)
+    files["Launcher.h"] += '\n#include "kernels/output_sizes.h"\n'
+    for name in ("kernels.cpp", "library.cpp", "output_sizes.h"):
+        files[f"kernels/{name}"] = (SAMPLE / name).read_text()
+
+    def build_in(folder: Path) -> Dependencies:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+        settings = {"CFLAGS": " ".join(_WARNINGS), "MAX_JOBS": str(os.cpu_count())}
+        subprocess.run(command, cwd=folder, env={**os.environ, **settings}, check=True)
+        shutil.rmtree(folder / "build")
+        return Dependencies()
+
+    key = KeyBuilder("sample package").add("torch", TorchInstall.found().version).add("recipe", Path(__file__))
+    for name, text in files.items():
+        key.add(name, text)
+    return Cache().fetch(key.key(), build_in).path
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache, KeyBuilder
+from opbridge.codegen.cpp import Signature
 from opbridge.codegen.inputs import Inputs, installed_functions
-from opbridge.codegen.model import Backend
+from opbridge.codegen.model import Backend, Operator
 from opbridge.codegen.outputs.aliasing import aliasing
 from opbridge.codegen.outputs.autograd import autograd
 from opbridge.codegen.outputs.custom_functions import custom_functions
@@ -16,15 +19,48 @@ from opbridge.codegen.outputs.launched import launched_kernels
 from opbridge.codegen.outputs.package import package
 from opbridge.codegen.outputs.python_api import python_api
 from opbridge.codegen.outputs.registration import registration
+from opbridge.errors import InputError, ManifestError
 from opbridge.filesystem import files_below
+from opbridge.manifest import ManifestErrors
 
 _OUTPUTS = (registration, launched_kernels, custom_functions, autograd, aliasing, python_api, package)
+Output = Callable[[Backend], dict[str, str]]
 _PACKAGE = Path(__file__).parent.parent
 
 
 def sources(backend: Backend) -> dict[str, str]:
-    """Every file for a backend, by its name below the output folder."""
-    return {name: text for output in _OUTPUTS for name, text in output(backend).items()}
+    """Every file for a backend, by its name below the output folder; or every error of all of its operators."""
+    errors = [error for operator in backend.operators for error in _of_types(operator)]
+    files: dict[str, str] = {}
+    for output in _OUTPUTS if not errors else ():
+        made, refused = _attempt(output, backend)
+        files |= made
+        errors += refused
+    if errors:
+        raise ManifestErrors(", ".join(dict.fromkeys(error.where.file for error in errors if error.where)), errors)
+    return files
+
+
+def _of_types(operator: Operator) -> list[InputError]:
+    try:
+        Signature.of(operator, symint=True)
+    except InputError as error:
+        return [ManifestError(f"{operator.schema.full_name}: {error.message}", operator.where, error.hint)]
+    return []
+
+
+def _attempt(output: Output, backend: Backend) -> tuple[dict[str, str], list[InputError]]:
+    """What an output makes, and why not: an operator that it refuses is left out, to hear of the next."""
+    errors: list[InputError] = []
+    while True:
+        try:
+            return output(backend), errors
+        except InputError as error:
+            errors.append(error)
+            left = tuple(operator for operator in backend.operators if operator.where != error.where)
+            if len(left) == len(backend.operators):
+                return {}, errors
+            backend = replace(backend, operators=left)
 
 
 def generate(inputs: Inputs, cache: Cache) -> dict[str, str]:

@@ -49,7 +49,15 @@ class Inputs:
 
     @classmethod
     def read(cls, paths: Sequence[Path], wish: Wish) -> Inputs:
-        return cls(tuple(Source(path, read_bytes(path)) for path in paths), wish)
+        sources, errors = [], []
+        for path in paths:
+            try:
+                sources.append(Source(path, read_bytes(path)))
+            except InputError as error:
+                errors.append(error)
+        if errors:
+            raise ManifestErrors(", ".join(map(str, paths)), errors)
+        return cls(tuple(sources), wish)
 
     def backend(self) -> Backend:
         """All that the files declare; every error of all of them in one exception."""
@@ -62,7 +70,9 @@ class _Reading:
         self.sources = inputs.sources
         self.by_dialect: dict[str, list[Source]] = {}
         for source in inputs.sources:
-            self.by_dialect.setdefault(_dialect(source), []).append(source)
+            dialect = source.attempt(_dialect, source)
+            if dialect is not None:
+                self.by_dialect.setdefault(dialect, []).append(source)
         self._aten: native.Catalogue | None = None
 
     def backend(self) -> Backend:
@@ -73,7 +83,6 @@ class _Reading:
         }
         backends = {source: op_plugin.backend(source) for source in self.of("backend")}
         manifests = {source: self.manifest(source) for source in self.of("ops.yaml")}
-        self.stop_on_errors()
         target = self.target([*backends.values()], [*manifests.values()])
         found: list[tuple[Source, Iterable[Operator]]] = []
         for source, functions in declared.items():
@@ -85,12 +94,13 @@ class _Reading:
         for source, manifest in manifests.items():
             found.append((source, _of_manifest(manifest, target)))
         operators = self.merged(found)
-        names = frozenset(name for plugin in plugins.values() for name in plugin.names)
+        spoiled = frozenset(name for source in self.sources for name in source.spoiled)
+        names = spoiled.union(*(plugin.names for plugin in plugins.values()))
         for source in self.of("deprecated"):
             operators = op_plugin.deprecations(source, operators, names)
         for source in self.of("derivatives"):
             entries = derivatives.entries(source, self.wish.torch_version)
-            operators = derivatives.with_derivatives(source, entries, operators, target, self.aten)
+            operators = derivatives.with_derivatives(source, entries, operators, target, self.aten, spoiled)
         self.stop_on_errors()
         if not operators:
             where = ", ".join(str(source.path) for source in self.sources)
@@ -119,6 +129,7 @@ class _Reading:
         said = [named.name.lower() for named in backends] + [manifest.namespace for manifest in manifests] + sorted(own)
         namespace = self.wish.namespace or (said[0] if said else "")
         if not namespace.isidentifier() or namespace == ATEN:
+            self.stop_on_errors()  # They may be why the files name none.
             got = f"got '{namespace}'" if namespace else "the files name none"
             raise InputError(f"expected a namespace for the backend's own operators, {got}", hint="--namespace NAME")
         return Target(namespace, self.wish.key, self.wish.cpp_namespace or f"{namespace}::native")

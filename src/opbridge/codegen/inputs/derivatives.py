@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from opbridge.codegen.inputs.native import Lookup
@@ -110,9 +110,9 @@ def _entry(source: Source, path: tuple[str | int, ...], fields: dict[str, object
             without += names_in(key)
         elif results.keys() >= {*names_in(key)}:
             places = tuple(results[name] for name in names_in(key))
-            tangents.append(_tangent(schema, places, text, source.at(*path, key)))
+            tangents += source.attempts(_tangent, schema, places, text, source.at(*path, key))
         else:
-            formulas.append(_formula(schema, key, text, source.at(*path, key)))
+            formulas += source.attempts(_formula, schema, key, text, source.at(*path, key))
     # Other than true and false there are conditions on a dtype, which PyTorch looks at in every output itself.
     differentiable = tuple(output.lower() != "false" for output in outputs)
     derivative = Derivative(tuple(formulas), differentiable, tuple(tangents), tuple(without))
@@ -161,9 +161,14 @@ def _has_variables(text: str) -> bool:
 
 
 def with_derivatives(
-    source: Source, found: Iterable[DerivativeEntry], operators: Iterable[Operator], target: Target, aten: Lookup
+    source: Source,
+    found: Iterable[DerivativeEntry],
+    operators: Iterable[Operator],
+    target: Target,
+    aten: Lookup,
+    spoiled: Collection[str] = (),
 ) -> list[Operator]:
-    """The operators with their derivatives."""
+    """The operators with their derivatives; those of operators whose declarations are `spoiled` are left out."""
     by_name = {operator.schema.full_name: operator for operator in operators}
     seen: dict[str, Location] = {}
     for entry in found:
@@ -171,6 +176,8 @@ def with_derivatives(
             f"{namespace}::{entry.schema.full_name}" for namespace in (target.namespace, ATEN)
         ]  # fmt: skip
         name = next((each for each in candidates if each in by_name), None)
+        if name is None and entry.schema.full_name.rpartition("::")[2] in spoiled:
+            continue
         if name is None:
             near = did_you_mean(candidates[0], by_name)
             source.refuse(f"{entry.schema.full_name} has a derivative and is not declared", entry.where, near)

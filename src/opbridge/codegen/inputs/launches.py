@@ -71,14 +71,14 @@ def description(source: Source, path: Path_, given: object) -> Description | Non
 Described = tuple[Schema, Description]
 
 
-def launch(schema: Schema, own: Description, described: Mapping[str, Described]) -> Launch:
+def launch(source: Source, schema: Schema, own: Description, described: Mapping[str, Described]) -> Launch:
     """What the kernel of `schema` does; `described` has those that may be inherited from, by name and overload."""
     base, said = _inherited(schema, own, described)
     made = Launch(_function(said), _arguments(base, said), said.outputs, said.variables)
     if base is not schema:
         made = _renamed(made, _renaming(schema, base, own))
     made = replace(made, outputs=_ordered(schema, made.outputs, own))
-    _check_names(schema, made, said if base is schema else own)
+    _check_names(source, schema, made, said if base is schema else own)
     return made
 
 
@@ -165,21 +165,21 @@ def _described_hint(schema: Schema, new: Iterable[Output]) -> str:
     return near or "describe each, in the schema's order"
 
 
-def _check_names(schema: Schema, launch: Launch, said: Description) -> None:
+def _check_names(source: Source, schema: Schema, launch: Launch, said: Description) -> None:
     arguments = {argument.name for argument in schema.arguments}
     variables = [name for name, _ in launch.variables]
     known = arguments | {output.name for output in launch.outputs} | set(variables)
     for name in variables:
         if name in arguments:
             message = f"'{name}' is an argument of {schema.full_name} already"
-            raise ManifestError(message, said.places.get(name, said.where), "give the variable another name")
+            source.refuse(message, said.places.get(name, said.where), "give the variable another name")
     new = {output.name for output in launch.outputs} - arguments
     for name, text in _expressions(launch):
         for used in names_used(text):
             if used not in known or (used == name and used in new):
                 place = said.places.get(name, said.where)
                 hint = did_you_mean(used, known) or f"names: {', '.join(sorted(known))}"
-                raise ManifestError(f"{schema.full_name} has nothing named '{used}'", place, hint)
+                source.refuse(f"{schema.full_name} has nothing named '{used}'", place, hint)
 
 
 def _expressions(launch: Launch) -> Iterator[tuple[str, str]]:

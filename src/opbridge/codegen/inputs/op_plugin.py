@@ -166,8 +166,10 @@ def _entry(source: Source, versions: Versions, path: Path_, fields: dict[str, ob
 
     def selects(name: str) -> bool:
         given = fields.get(name)
-        place = source.at(*path, name)
-        return given is not None and source.attempt(versions.select, given, place) is True
+        selected = given is not None and source.attempt(versions.select, given, source.at(*path, name))
+        if selected is None:
+            source.spoil(func)
+        return selected is True
 
     chosen = {name: selects(name) for name in ("acl_op", "op_api", "sparse", "exposed", "internal_format_opapi")}
     kernels = [name for name in ("acl_op", "op_api", "sparse") if name in fields]
@@ -205,11 +207,16 @@ def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten
         for entry in known.sections.values()
         if entry.generated is not None
     }
-    made = [source.attempt(_operator, known, target, aten, described) for known in merged.values()]
-    return [operator for operator in made if operator is not None]
+    made = {name: source.attempt(_operator, source, known, target, aten, described) for name, known in merged.items()}
+    for name, operator in made.items():
+        if operator is None:
+            source.spoil(name)
+    return [operator for operator in made.values() if operator is not None]
 
 
-def _operator(merged: _Merged, target: Target, aten: Lookup, described: Mapping[str, launches.Described]) -> Operator:
+def _operator(
+    source: Source, merged: _Merged, target: Target, aten: Lookup, described: Mapping[str, launches.Described]
+) -> Operator:
     entry, sections = merged.entry, merged.sections
     name = entry.schema.full_name
     native = aten().get(f"{ATEN}::{name}") if "custom" not in sections else None
@@ -228,7 +235,7 @@ def _operator(merged: _Merged, target: Target, aten: Lookup, described: Mapping[
     generated = next((part.generated for part in sections.values() if part.generated), None)
     if dense is not None and generated is not None and not elsewhere:
         # What it calls takes numbers, whatever the schema says.
-        made = launches.launch(entry.schema, generated, described)
+        made = launches.launch(source, entry.schema, generated, described)
         kernels.append(Kernel(target.key, dense.function(target, symint=False), launch=made))
     elif dense is not None and not elsewhere:
         kernels.append(Kernel(target.key, dense.function(target, symint=symint), symint))
@@ -322,7 +329,7 @@ def _declared(item: object, where: Location, section: str, target: Target, aten:
 
 
 def deprecations(source: Source, operators: Iterable[Operator], other_names: frozenset[str]) -> list[Operator]:
-    """The operators with what deprecated.yaml says of them; `other_names` are those of other versions of PyTorch."""
+    """The operators with what deprecated.yaml says of them; `other_names` may lack among them."""
     file = source.read(DEPRECATED)
     by_name = {operator.name: operator for operator in operators}
     for index, fields in mappings(file.get("deprecated") if isinstance(file, dict) else None):

@@ -40,6 +40,14 @@ class Source:
     def reader(self) -> Reader:
         return Reader(self.document)
 
+    @cached_property
+    def spoiled(self) -> set[str]:
+        """Names of operators whose declarations are wrong: that they lack elsewhere is no error of its own."""
+        return set()
+
+    def spoil(self, declaration: str) -> None:
+        self.spoiled.add(declaration.partition("(")[0].strip().rpartition("::")[2])
+
     @property
     def keys(self) -> frozenset[str]:
         """The keys of the root, or of the first entry where the root is a list; they tell the dialect."""
@@ -69,8 +77,16 @@ class Source:
             self.reader.errors.append(error)
             return None
 
+    def attempts(self, make: Callable[..., T], *arguments: object) -> list[T]:
+        """The same as a list of one or none."""
+        made = self.attempt(make, *arguments)
+        return [] if made is None else [made]
+
     def schema(self, text: str, where: Location) -> Schema | None:
-        return self.attempt(lambda: Schema.parse(text, where=where))
+        schema = self.attempt(lambda: Schema.parse(text, where=where))
+        if schema is None:
+            self.spoil(text)
+        return schema
 
     def flag(self, fields: dict[str, object], name: str, path: Path_, *, default: bool = False) -> bool:
         text = fields.get(name)

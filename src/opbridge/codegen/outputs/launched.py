@@ -24,8 +24,25 @@ from opbridge.schema import Argument
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")
 _ONE_OF_LIST = re.compile(r"(?P<name>\w+)\[\d+\]")
 
+_NAMES = """
+#if __has_include(<ATen/NamedTensorUtils.h>)
+#include <ATen/NamedTensorUtils.h>
+namespace {
+inline void name_like(const at::Tensor& out, const at::Tensor& x) { at::namedinference::propagate_names(out, x); }
+inline void name_like(const at::Tensor& out, const at::Tensor& x, const at::Tensor& y) {
+  at::namedinference::propagate_names_if_nonempty(out, at::namedinference::compute_broadcast_outnames(x, y));
+}
+}  // namespace
+#else  // This PyTorch has no names of dimensions any more.
+namespace {
+template <class... Tensors>
+void name_like(const Tensors&...) {}
+}  // namespace
+#endif
+"""
+
 _SYMBOLIC = (
-    (re.compile(r"\.(size|sizes|numel|stride)\("), r".sym_\1("),
+    (re.compile(r"\.(size(?!\(\))|sizes|numel|stride)\("), r".sym_\1("),
     (re.compile(r"\bat::IntArrayRef\b"), "c10::SymIntArrayRef"),
     (re.compile(r"\bArrayRef<int64_t>"), "ArrayRef<c10::SymInt>"),
 )
@@ -79,13 +96,12 @@ def _kernels(launched: list[_Launched], namespace: str) -> str:
         parts.append(in_namespace(name, [_kernel(each, launcher) for each in group]))
     own = includes('"Kernels.h"', '"Launcher.h"', '"MetaTensors.h"')
     text = "\n".join(parts)
-    return HEADER + own + "\n" + includes(*_headers(text)) + "\n" + text
+    names = _NAMES if "name_like(" in text else ""
+    return HEADER + own + "\n" + includes(*_headers(text)) + names + "\n" + text
 
 
 def _headers(text: str) -> list[str]:
     found = ["<ATen/core/Reduction.h>", "<ATen/native/TypeProperties.h>"]
-    if "at::namedinference" in text:
-        found.append("<ATen/NamedTensorUtils.h>")
     if "at::native::resize_output" in text:
         found.append("<ATen/native/Resize.h>")
     if "at::empty" in text:
@@ -109,6 +125,8 @@ def _kernel(launched: _Launched, launcher: str) -> str:
 
 
 def _function(operator: Operator, head: str, lines: list[str]) -> str:
+    if not lines:
+        return f"// {operator.schema}\n{head} {{}}\n"
     body = "\n".join(indent(line, "  ") for line in lines)
     return f"// {operator.schema}\n{head} {{\n{body}\n}}\n"
 
@@ -188,12 +206,8 @@ def _dtype(text: str, arguments: dict[str, Argument]) -> str:
 
 
 def _named(output: Output) -> Iterator[str]:
-    if len(output.named_like) == 1:
-        if output.named_like[0] != output.name:
-            yield f"at::namedinference::propagate_names({output.name}, {output.named_like[0]});"
-    elif output.named_like:
-        names = f"at::namedinference::compute_broadcast_outnames({', '.join(output.named_like)})"
-        yield f"at::namedinference::propagate_names_if_nonempty({output.name}, {names});"
+    if output.named_like and output.named_like != (output.name,):
+        yield f"name_like({', '.join((output.name, *output.named_like))});"
 
 
 def _returned(operator: Operator, launch: Launch) -> Iterator[str]:

@@ -107,6 +107,7 @@ at::Tensor view_symint(const at::Tensor& self, c10::SymIntArrayRef size) {
 }
 
 const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size, ::std::optional<at::MemoryFormat> format) {
+  if (self.sizes() == size) return self;  // What is a view stays one.
   const auto fresh = at::detail::empty_generic(size, &allocator, kKeys, self.scalar_type(), format);
   self.unsafeGetTensorImpl()->set_storage_keep_dtype(fresh.storage());
   self.unsafeGetTensorImpl()->set_sizes_contiguous(size);

@@ -16,6 +16,9 @@ device = types.SimpleNamespace(
     _lazy_init=lambda: None,
     device_count=lambda: 1,
     current_device=lambda: 0,
+    get_rng_state=torch.get_rng_state,
+    set_rng_state=torch.set_rng_state,
+    manual_seed_all=lambda seed: None,
 )
 torch.utils.rename_privateuse1_backend("sample")
 torch._register_device_module("sample", device)
