@@ -13,8 +13,8 @@ import opbridge as ob
 from opbridge.check import CHECKS, Row, Status, check
 from opbridge.op import OpLibrary
 
-RIGHT = ("softplus", "affine", "product", "root", "add_", "pick", "ramp", "sum_all")
-IN_NUMPY = ("dtypes", "shapes", "bounds", "strides", "aliasing", "determinism", "threads", "memory")
+RIGHT = ("softplus", "affine", "product", "product_in_parts", "root", "add_", "pick", "ramp", "sum_all")
+IN_NUMPY = ("dtypes", "shapes", "bounds", "strides", "aliasing", "determinism", "threads", "memory", "shard")
 IN_TORCH = ("values", "gradients", "vmap")
 
 BROKEN = [
@@ -31,6 +31,8 @@ BROKEN = [
     ("wrong_formula", "torch", "gradients", "the formula is wrong: by x["),
     ("inexact_formula", "torch", "gradients", "too inexact for float32: the gradient by x is off by"),
     ("coarse_square", "torch", "gradients", "the formula fits, the precision does not"),
+    ("wrong_shard", "numpy", "shard", "divided along 'c' (dimension 1 of x) it gives"),
+    ("wrong_reduction", "numpy", "shard", "divided along 'k' (dimension 1 of x) it gives"),
     ("wrong_batch", "torch", "vmap", "correct `batch` of its declaration"),
 ]
 
@@ -60,7 +62,7 @@ def test_right_operators_pass_all_rows(operators: OpLibrary, framework: str) -> 
     found = check([operators[name] for name in RIGHT], frameworks=[framework])
     assert [str(row) for row in found if row.failed] == []
     passed = {row.check for row in found if row.status is Status.PASSED}
-    everywhere = {"dtypes", "shapes", "aliasing", "determinism", "memory"}
+    everywhere = {"dtypes", "shapes", "aliasing", "determinism", "memory", "shard"}
     own = {
         "numpy": {"bounds", "strides", "threads"},
         "torch": {"values", "gradients", "opcheck", "strides", "threads", "vmap"},

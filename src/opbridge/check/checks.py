@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from opbridge.check import behaving, comparing, differentiating
+from opbridge.check import behaving, comparing, differentiating, dividing
 from opbridge.check.gradients import Verdict
 from opbridge.check.model import INPUTS, SANITIZERS, Row, Status
 from opbridge.check.subject import Failure, Skip, Subject
@@ -48,6 +48,7 @@ TABLE: dict[str, Check] = {
     "threads": Check(behaving.threads),
     "memory": Check(behaving.memory),
     "vmap": Check(comparing.vmap, comparing.has_batch_rule),
+    "shard": Check(dividing.shard, dividing.has_shard_rule),
     INPUTS: Check(inputs),
     **{name: Check(exercise) for name in SANITIZERS},
 }

@@ -29,7 +29,7 @@ def values(subject: Subject) -> str:
         raise Skip("nothing to compare with; name a reference: --reference aten::NAME or module:function")
     worst = 0.0
     compared = 0
-    for case in _ordinary(subject):
+    for case in ordinary(subject):
         given = subject.arguments(case)
         made, expected = subject.run(given), subject.expected(given)
         if expected is None:
@@ -233,7 +233,7 @@ def _reseeded(subject: Subject, offset: int) -> Any:
     return arguments(subject.case, subject.settings.seed + 1 + offset)
 
 
-def _ordinary(subject: Subject) -> Iterator[Case]:
+def ordinary(subject: Subject) -> Iterator[Case]:
     yield from subject.cases
     if subject.form is not None and (odd := subject.varied("odd")):
         yield odd

@@ -26,6 +26,7 @@ CHECKS: Mapping[str, str] = {
     "threads": "eight threads at once get what one gets",
     "memory": "10,000 calls, fewer of a slow operator, leave no memory behind",
     "vmap": "a batch gives what a loop over it gives",
+    "shard": "parts, put together as the `shard` rule says, give what the whole gives",
 }
 """Every row there is, in the order it is checked in."""
 
@@ -114,7 +115,9 @@ class Reference:
     """A device; an operator as aten::name; a function as module:name or path.py:name."""
 
     def __str__(self) -> str:
-        return f"the kernel for {self.name}" if self.kind == "device" else self.name
+        if self.kind == "device":
+            return f"the kernel for {self.name}"
+        return self.name.rpartition("/")[2]
 
 
 @dataclass(frozen=True)

@@ -173,9 +173,9 @@ def check_parts(
             expected = _part(shape, names, name, part)
             if got != expected:
                 raise RuleError(
-                    f"{operator}: its `shard` rule divides output {place} along '{_base(name)}', so that of a part of "
-                    f"size {part} it has shape {list(expected)}; its `out` rule gives {list(got)}",
-                    hint=f"': {WHOLE} {_base(name)}' behind the `shard` rule keeps it undivided",
+                    f"{operator}: its `shard` rule divides output {place} along '{base_name(name)}', so that of a part "
+                    f"of size {part} it has shape {list(expected)}; its `out` rule gives {list(got)}",
+                    hint=f"': {WHOLE} {base_name(name)}' behind the `shard` rule keeps it undivided",
                 )
 
 
@@ -240,8 +240,8 @@ def _named(what: str, group: Group, shape: Shape) -> _Named:
     return _Named(what, (*(f"{DOTS}{place}" for place in range(leading, 0, -1)), *last), shape)
 
 
-def _base(name: str) -> str:
-    """A dimension that `...` stands for is named after it and its place from the last one."""
+def base_name(name: str) -> str:
+    """As the rule has it: a dimension that `...` stands for is named after it and its place from the last one."""
     return DOTS if name.startswith(DOTS) else name
 
 
@@ -263,15 +263,15 @@ def _layout(
     divided = {
         name: size
         for name, size in sizes.items()
-        if _base(name) not in whole
+        if base_name(name) not in whole
         and all(name in names for names in kept)
-        and (_base(name) in reductions or all(name in names for names in outputs))
+        and (base_name(name) in reductions or all(name in names for names in outputs))
     }
     return Layout(
         tuple(tensor.divided(divided) for tensor in given),
         tuple(tensor.divided(divided) for tensor in made),
         divided,
-        {name: reductions[_base(name)] for name in divided if _base(name) in reductions},
+        {name: reductions[base_name(name)] for name in divided if base_name(name) in reductions},
     )
 
 
@@ -287,7 +287,7 @@ def _sizes(given: Sequence[_Named], made: Sequence[_Named]) -> dict[str, int]:
             owner = owners.setdefault(name, tensor.what.partition(": ")[2])
             if size != known and (place >= len(given) or 1 not in (size, known)):
                 raise CallError(
-                    f"{tensor.what} has size {size} where {owner} has {known} for the dimension '{_base(name)}' of "
+                    f"{tensor.what} has size {size} where {owner} has {known} for the dimension '{base_name(name)}' of "
                     "its shard rule"
                 )
             if known == 1 and size != 1:
