@@ -20,6 +20,11 @@ T sum(int64_t n, F term) {
   return total;
 }
 
+template <class T>
+T inverse_rms(const T* row, int64_t width, T eps) {
+  return 1 / std::sqrt(sum<T>(width, [=](int64_t i) { return row[i] * row[i]; }) / T(width) + eps);
+}
+
 // 2^n times e^r, by Taylor's series, as r is at most log(2) / 2: plain arithmetic becomes vector code, std::exp does
 // not.
 template <class T>
@@ -48,36 +53,37 @@ T sigmoid(T x) {
 }  // namespace
 
 template <class T>
-void rms_norm(ob::In<T> x, ob::In<T> weight, ob::Out<T> y, ob::Out<T> scale, double eps) {
+void rms_norm(ob::In<T> x, ob::In<T> weight, ob::Out<T> out, double eps) {
   OB_CHECK(x.ndim() > 0 && weight.ndim() == 1 && weight.size(0) == x.size(-1), "weight has shape ", weight.shape(),
            ", expected one number for each of the last dimension of x, which has shape ", x.shape());
   const int64_t width = x.size(-1);
+  if (width == 0) return;
   ob::parallel_for(
-      scale.numel(),
+      x.numel() / width,
       [=](int64_t row) {
         const T *in = x.data() + row * width, *w = weight.data();
-        T* out = y.data() + row * width;
-        const T squares = sum<T>(width, [=](int64_t i) { return in[i] * in[i]; });
-        const T factor = scale.data()[row] = 1 / std::sqrt(squares / T(width) + T(eps));
-        for (int64_t i = 0; i < width; ++i) out[i] = in[i] * factor * w[i];
+        T* result = out.data() + row * width;
+        const T scale = inverse_rms(in, width, T(eps));
+        for (int64_t i = 0; i < width; ++i) result[i] = in[i] * scale * w[i];
       },
       /*grain=*/64);
 }
 OB_KERNEL(rms_norm, float, double)
 
 template <class T>
-void rms_norm_backward(ob::In<T> grad, ob::In<T> x, ob::In<T> weight, ob::In<T> scale, ob::Out<T> grad_x,
-                       ob::Out<T> grad_weight) {
-  const int64_t width = x.size(-1);
+void rms_norm_backward(ob::In<T> grad, ob::In<T> x, ob::In<T> weight, ob::Out<T> grad_x, ob::Out<T> grad_weight,
+                       double eps) {
+  const int64_t width = x.size(-1), rows = width == 0 ? 0 : x.numel() / width;
   const T* w = weight.data();
   T* total = grad_weight.data();
   for (int64_t i = 0; i < width; ++i) total[i] = 0;
-  for (int64_t row = 0; row < scale.numel(); ++row) {
-    const T *g = grad.data() + row * width, *in = x.data() + row * width, factor = scale[row];
+  for (int64_t row = 0; row < rows; ++row) {
+    const T *g = grad.data() + row * width, *in = x.data() + row * width;
     T* out = grad_x.data() + row * width;
-    const T along = sum<T>(width, [=](int64_t i) { return g[i] * w[i] * in[i]; }) * factor * factor / T(width);
-    for (int64_t i = 0; i < width; ++i) out[i] = factor * (g[i] * w[i] - in[i] * along);
-    for (int64_t i = 0; i < width; ++i) total[i] += g[i] * in[i] * factor;
+    const T scale = inverse_rms(in, width, T(eps));
+    const T along = sum<T>(width, [=](int64_t i) { return g[i] * w[i] * in[i]; }) * scale * scale / T(width);
+    for (int64_t i = 0; i < width; ++i) out[i] = scale * (g[i] * w[i] - in[i] * along);
+    for (int64_t i = 0; i < width; ++i) total[i] += g[i] * in[i] * scale;
   }
 }
 OB_KERNEL(rms_norm_backward, float, double)
