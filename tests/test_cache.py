@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from opbridge import dependency_sets
 from opbridge.cache import Build, Cache, Dependencies, Entry, Key, KeyBuilder
 from opbridge.errors import CacheError
 
@@ -597,3 +598,19 @@ def test_a_full_disk_is_named_and_harms_nothing(tmp_path: Path) -> None:
         r"no room for the result in the cache .*: No space left on device\n  free some: opbridge cache gc", done.stdout
     ), done.stderr
     assert done.stdout.endswith("\n1000 1 []\n")
+
+
+def test_a_large_file_is_read_once_by_a_process_and_again_when_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dependency_sets, "_SLICE_BYTES", 1000)
+    monkeypatch.setattr(dependency_sets, "_YOUNG_NS", 0)
+    large = tmp_path / "header.gch"
+    large.write_bytes(bytes(5000))
+    first = dependency_sets.digest_of(large)
+    with monkeypatch.context() as patched:
+        patched.setattr(dependency_sets, "_digest_of_slice", lambda path, start: pytest.fail("read again"))
+        assert dependency_sets.digest_of(large) == first
+    time.sleep(A_TICK)
+    large.write_bytes(bytes(4999) + b"1")
+    assert dependency_sets.digest_of(large) != first
