@@ -604,6 +604,7 @@ def test_a_large_file_is_read_once_by_a_process_and_again_when_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dependency_sets, "_SLICE_BYTES", 1000)
+    monkeypatch.setattr(dependency_sets, "_PIECE_BYTES", 500)
     monkeypatch.setattr(dependency_sets, "_YOUNG_NS", 0)
     large = tmp_path / "header.gch"
     large.write_bytes(bytes(5000))
