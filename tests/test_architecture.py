@@ -25,6 +25,7 @@ LAYERS = (
     ("loading", "scan", "extensions", "compat", "functions", "npu"),
     ("wheel",),
     ("check", "doctor", "codegen", "bench"),
+    ("report",),
     ("cli", "__main__"),
 )
 """From the bottom to the top; a module imports from its own layer and from those before it."""
@@ -33,6 +34,7 @@ FRAMEWORKS = {"torch", "numpy", "jax", "jaxlib", "mindspore", "ml_dtypes", "padd
 MAY_IMPORT_A_FRAMEWORK = {
     "frameworks/numpy.py",
     "frameworks/torch.py",
+    "frameworks/torch_dispatch.py",
     "frameworks/torch_flops.py",
     "frameworks/torch_functions.py",
     "frameworks/torch_module.py",

@@ -93,7 +93,7 @@ def _racer(reference: Reference, job: Job, subject: Subject) -> Racer | None:
         return Racer(name, here, op.torch if here.name == "torch" else op)
     if reference.kind == "python":
         framework = _framework_of(name)
-        return Racer(name, here, function_at(name)) if framework in (None, here.name) else None
+        return Racer(str(reference), here, function_at(name)) if framework in (None, here.name) else None
     if {name, job.settings.device} <= {"cpu", *TWINS}:
         # One name is one operator in a process; NumPy alone calls a kernel itself.
         return Racer(str(reference), here, in_numpy(subject.op, name)) if here.name == "numpy" else None

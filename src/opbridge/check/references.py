@@ -37,7 +37,8 @@ def reference_of(given: str | Callable[..., Any]) -> Reference:
     if not colon or not module or not function:
         raise InputError(f"'{given}' is no reference", hint=_FORMS)
     function_at(given)  # what does not exist is said at once
-    return Reference("python", given)
+    # Whoever calls it may stand in another folder.
+    return Reference("python", f"{Path(module).absolute()}:{function}" if module.endswith(".py") else given)
 
 
 def _address(function: Callable[..., Any]) -> str:
