@@ -16,6 +16,7 @@ import calls
 import cuda_twin
 import fleet
 import floors
+import generated
 import jax_calls
 import lltm
 import machine
@@ -50,6 +51,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "lltm": lltm.cell,
     "library": processes.many_operators,
     "import": processes.importing,
+    "generated-call": generated.calls,
+    "generation": generated.generation,
     "fleet": fleet.starting,
 }
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
