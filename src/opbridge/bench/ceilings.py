@@ -12,9 +12,6 @@ from opbridge.bench.timing import Contestant, burst
 from opbridge.check.arrays import Array
 from opbridge.check.hosts import Host
 
-_FLOATS = 8 << 20
-"""Of the copy: 32 MiB, which no cache of a core holds, are read and written."""
-BYTES_COPIED = 2 * 4 * _FLOATS
 _LANES, _DEPTH = 128 * 256, 4096
 _SIDE = 2048
 """Of the matrices that an accelerator multiplies."""
@@ -27,12 +24,16 @@ def _library() -> Any:
     return ob.load(Path(__file__).parent / "ceilings.yaml")
 
 
-def copying(host: Host, device: str) -> Contestant:
-    """Seconds for BYTES_COPIED, to memory that is there already."""
+def copying(host: Host, device: str, moved: int) -> Contestant:
+    """Seconds for reading and writing so many bytes together, to memory that is there already.
+
+    As many as the operator moves, because what fits into a cache is copied faster.
+    """
+    count = max(1, moved // 8)
     if device != "cpu":
-        x, out = (host.tensor(Array.of(np.ones(_FLOATS), "float32")) for _ in range(2))
+        x, out = (host.tensor(Array.of(np.ones(count), "float32")) for _ in range(2))
         return burst("out.copy_(x)", finish=partial(host.finish, [out]), out=out, x=x)
-    x, out = (np.ones(_FLOATS, np.float32) for _ in range(2))
+    x, out = (np.ones(count, np.float32) for _ in range(2))
     return burst("copy(x, out=out)", copy=_library().copy.numpy, x=x, out=out)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
-from opbridge.bench.ceilings import BYTES_COPIED, copying, multiplying
+from opbridge.bench.ceilings import copying, multiplying
 from opbridge.bench.model import LARGE, SMALL, Job, Measurement
 from opbridge.bench.references import Racer, operator, opponent
 from opbridge.bench.timing import Contestant, Spread, burst, race, ratios, rested
@@ -123,7 +123,7 @@ def _measured(
     has_limit = max(moved, flops or 0) >= _WORTH_A_LIMIT
     tensors, operations = subject.settings.tensors, 0
     if has_limit:
-        contestants["copy"] = copying(subject.host, tensors)
+        contestants["copy"] = copying(subject.host, tensors, moved)
     if has_limit and flops:
         wide = any(output.dtype == "float64" for output in outputs)
         contestants["multiply"], operations = multiplying(subject.host, tensors, "float64" if wide else "float32")
@@ -131,7 +131,7 @@ def _measured(
         contestants = {name: rested(contestant) for name, contestant in contestants.items()}
     times = race(contestants, job.settings.rounds)
     own = times["operator"]
-    limits = _limits(times, moved, flops or 0, operations)
+    limits = _limits(times, flops or 0, operations)
     return Measurement(
         job.operator,
         subject.host.name,
@@ -145,7 +145,7 @@ def _measured(
         reference=racer.name if racer else "",
         reference_time=Spread.of(times["reference"]) if racer else None,
         ratio=ratios(own, times["reference"]) if racer else None,
-        bandwidth=_rate_of(BYTES_COPIED, times.get("copy")),
+        bandwidth=_rate_of(moved, times.get("copy")),
         rate=_rate_of(operations, times.get("multiply")),
         reached=ratios([max(limit) for limit in limits], own) if limits else None,
         bound=_bound(limits),
@@ -153,12 +153,12 @@ def _measured(
     )
 
 
-def _limits(times: Mapping[str, list[float]], moved: int, flops: int, operations: int) -> list[tuple[float, float]]:
+def _limits(times: Mapping[str, list[float]], flops: int, operations: int) -> list[tuple[float, float]]:
     """What moving the bytes and doing the operations takes at least, in each round."""
     copies = times.get("copy", [])
     multiplications = times.get("multiply", [0.0] * len(copies))
     return [
-        (moved * copy / BYTES_COPIED, flops * multiply / operations if operations else 0.0)
+        (copy, flops * multiply / operations if operations else 0.0)
         for copy, multiply in zip(copies, multiplications, strict=True)
     ]
 

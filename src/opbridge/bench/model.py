@@ -62,7 +62,7 @@ class Measurement:
     ratio: Spread | None = None
     """How long a call takes in units of the reference's, pair by pair."""
     bandwidth: Spread | None = None
-    """The bytes a second that a copy reads and writes, in the same rounds."""
+    """The bytes a second of a copy that moves as many, in the same rounds."""
     rate: Spread | None = None
     """The multiplications and additions a second, in the same rounds."""
     reached: Spread | None = None
@@ -106,9 +106,9 @@ class Run:
 
     @property
     def bandwidth(self) -> float | None:
-        """The bytes a second that the machine copied; None: nothing was large enough to ask for it."""
-        found = [item.bandwidth.median for item in self.measurements if item.bandwidth]
-        return median(found) if found else None
+        """The bytes a second of the largest copies, which no cache helps; None: there were none."""
+        found = [(item.bytes, item.bandwidth.median) for item in self.measurements if item.bandwidth]
+        return median(speed for size, speed in found if size == max(found)[0]) if found else None
 
     @property
     def rate(self) -> float | None:
