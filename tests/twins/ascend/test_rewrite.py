@@ -16,7 +16,7 @@ def test_other_code_stays_as_it_is() -> None:
 def test_a_launch_becomes_a_call_on_the_same_lines() -> None:
     code = rewrite("void f() {\n  ns::k<int><<<n,\n nullptr, s>>>(x, 1);\n  g();\n}\n", "f.cpp").code
     assert (
-        '::opbridge_ascend::configured("ns::k<int>", [&](auto... opbridge_arguments) '
+        '::opbridge_ascend::configured<OPBRIDGE_ASCEND_MIXED>("ns::k<int>", [&](auto... opbridge_arguments) '
         "{ ns::k<int>(opbridge_arguments...); }, n,\n nullptr, s)(x, 1);" in code
     )
     assert code.count("\n") == 5
@@ -33,6 +33,21 @@ def test_a_kernel_gets_a_function_for_hosts_behind_it() -> None:
     )
     assert f"{{ body(); }} {kernel.definition}\n" in rewritten.code
     assert "k((GM_ADDR)ob_ascend_window(x), (__gm__ half *)ob_ascend_window(y), n);" in kernel.definition
+
+
+@pytest.mark.parametrize(
+    ("body", "mixed"),
+    [
+        ("", "OPBRIDGE_ASCEND_MIXED"),
+        ("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);", "1"),
+        ("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", "0"),
+    ],
+)
+def test_a_launch_says_which_cores_a_block_has(body: str, mixed: str) -> None:
+    source = f"__global__ void k(GM_ADDR x) {{ {body} }}\nvoid f() {{ k<<<1, nullptr, s>>>(x); }}\n"
+    rewritten = rewrite(source, "k.cpp")
+    assert f"k((GM_ADDR)ob_ascend_window(x)); }}, {mixed});" in rewritten.code
+    assert f'::opbridge_ascend::configured<{mixed}>("k",' in rewritten.code
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Turns the extensions of Ascend C into C++ that the twin's headers understand; every line stays where it was.
 
-k<<<blocks, nullptr, stream>>>(x, n)      configured("k", [&](auto... a) { k(a...); }, blocks, nullptr, stream)(x, n)
+k<<<blocks, nullptr, stream>>>(x, n)      configured<…>("k", [&](auto... a) { k(a...); }, blocks, nullptr, stream)(x, n)
 __global__ void k(GM_ADDR x) { body }     ... and behind it aclrtlaunch_k, as ACLRT_LAUNCH_KERNEL(k) calls it
 """
 
@@ -29,10 +29,16 @@ class Parameter:
         return "*" in self.type or "GM_ADDR" in self.type.split()
 
 
+UNKNOWN = "OPBRIDGE_ASCEND_MIXED"
+"""The macro for kernels that do not say of which type they are."""
+
+
 @dataclass(frozen=True)
 class Kernel:
     name: str
     parameters: tuple[Parameter, ...]
+    mixed: str = UNKNOWN
+    """Whether a block is a core with a matrix unit and two with vector units: 0, 1, or what the headers say."""
 
     @property
     def _signature(self) -> str:
@@ -50,7 +56,7 @@ class Kernel:
             f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in self.parameters
         )
         call = f"{self.name}({', '.join(passed)});"
-        launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }})'
+        launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }}, {self.mixed})'
         return f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ return {launch}; }}'
 
 
@@ -122,9 +128,16 @@ class _Rewriter(Reader):
         body = self.next(closed + 1)
         if name is None or body is None or self.tokens[body].text != "{":
             return
-        kernel = Kernel(self.tokens[name].text, tuple(map(_parameter, self._arguments(opened, closed))))
+        parameters = tuple(map(_parameter, self._arguments(opened, closed)))
+        kernel = Kernel(self.tokens[name].text, parameters, self._mixed(body))
         self.kernels.append(kernel)
         self.texts[self.match(body)] += f" {kernel.definition}"
+
+    def _mixed(self, body: int) -> str:
+        words = [token.text for token in self.body(body) if not token.blank]
+        if "KERNEL_TASK_TYPE_DEFAULT" not in words:
+            return UNKNOWN
+        return "1" if words[words.index("KERNEL_TASK_TYPE_DEFAULT") + 2] == "KERNEL_TYPE_MIX_AIC_1_2" else "0"
 
     def _is_template(self, index: int) -> bool:
         for i in range(index, -1, -1):
@@ -152,7 +165,8 @@ class _Rewriter(Reader):
         kernel = "".join(self.texts[start:index]).strip()
         named = kernel.replace("\\", "\\\\").replace('"', '\\"')
         call = f"[&](auto... opbridge_arguments) {{ {kernel}(opbridge_arguments...); }}"
-        self.texts[start] = f'::opbridge_ascend::configured("{named}", {call}, '
+        mixed = next((known.mixed for known in self.kernels if known.name == kernel), UNKNOWN)
+        self.texts[start] = f'::opbridge_ascend::configured<{mixed}>("{named}", {call}, '
         for i in range(start + 1, index + 1):
             self.texts[i] = "\n" * self.texts[i].count("\n")
         for i in range(end, end + 3):

@@ -5,6 +5,8 @@
 #include "opbridge_ascend/cast.h"
 #include "opbridge_ascend/compare.h"
 #include "opbridge_ascend/copy.h"
+#include "opbridge_ascend/cube.h"
+#include "opbridge_ascend/fixpipe.h"
 #include "opbridge_ascend/functions.h"
 #include "opbridge_ascend/gather.h"
 #include "opbridge_ascend/launch.h"

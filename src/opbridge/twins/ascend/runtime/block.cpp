@@ -16,6 +16,13 @@ constexpr uint8_t kPoison = 0xff;
 constexpr size_t kMemoryAlignment = 512;
 constexpr size_t kMostBuffers = 64;
 
+constexpr uint32_t begin_of(Space space) {
+  uint32_t begin = 0;
+  for (int i = 0; i < static_cast<int>(space); ++i) begin += kLargest[i];
+  return begin;
+}
+constexpr uint32_t kAll = begin_of(Space{kSpaces});
+
 thread_local Block* running = nullptr;
 
 }  // namespace
@@ -23,9 +30,9 @@ thread_local Block* running = nullptr;
 void Block::Freed::operator()(uint8_t* memory) const { free(memory); }
 
 Block::Block()
-    : memory_(static_cast<uint8_t*>(aligned_alloc(kMemoryAlignment, kLargestUnifiedBuffer))),
-      initialised_(kLargestUnifiedBuffer),
-      touched_(kLargestUnifiedBuffer / kBlockBytes) {
+    : memory_(static_cast<uint8_t*>(aligned_alloc(kMemoryAlignment, kAll))),
+      initialised_(kAll),
+      touched_(kAll / kBlockBytes) {
   if (memory_ == nullptr) throw std::bad_alloc();
 }
 
@@ -50,18 +57,22 @@ void Block::begin(Launch& of, uint32_t index) {
   launch = &of;
   registers = Registers{};
   registers.index = index;
-  registers.count = of.blocks();
+  registers.per_block = of.cores_per_block();
+  registers.count = of.cores() / registers.per_block;
   registers.checked = of.checked();
-  if (registers.checked) {
-    memset(memory_.get(), kPoison, used_most_);
-    std::fill_n(initialised_.begin(), used_most_, uint8_t{0});
-    std::fill_n(touched_.begin(), used_most_ / kBlockBytes, Touched{});
+  for (int space = 0; space < kSpaces; ++space) {
+    const uint32_t begin = begin_of(Space(space)), bytes = used_[space].most;
+    if (registers.checked) {
+      memset(memory_.get() + begin, kPoison, bytes);
+      std::fill_n(initialised_.begin() + begin, bytes, uint8_t{0});
+      std::fill_n(touched_.begin() + begin / kBlockBytes, bytes / kBlockBytes, Touched{});
+    }
+    used_[space] = Used{};
   }
-  used_ = used_most_ = 0;
   buffers_.clear();
   sites_.clear();
   told_.clear();
-  phase_ = 0;
+  order_ = Order{};
   clocks_ = {};
   for (auto& from : flags_) {
     for (auto& to : from) std::fill(std::begin(to), std::end(to), Flag{});
@@ -142,28 +153,51 @@ void Block::join_all() {
   clocks_.fill(all);
 }
 
+Space Block::space_of(AscendC::TPosition position) {
+  switch (position) {
+    case AscendC::TPosition::A1:
+    case AscendC::TPosition::B1:
+    case AscendC::TPosition::C1:
+    case AscendC::TPosition::TSCM:
+      return Space::l1;
+    case AscendC::TPosition::A2:
+      return Space::l0a;
+    case AscendC::TPosition::B2:
+      return Space::l0b;
+    case AscendC::TPosition::CO1:
+      return Space::l0c;
+    case AscendC::TPosition::C2:
+      return Space::bias_table;
+    default:
+      return Space::unified_buffer;
+  }
+}
+
 uint16_t Block::allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at) {
   const Soc& soc = *chosen_soc();
+  const Space space = space_of(position);
+  const uint32_t most = soc.bytes[static_cast<int>(space)];
+  Used& used = used_[static_cast<int>(space)];
   const uint32_t each = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  const uint64_t after = used_ + uint64_t{each} * count;
+  const uint64_t after = used.now + uint64_t{each} * count;
   const std::string place = text_of(at) + ", InitBuffer of " + name_of(position);
-  if (after > soc.unified_buffer) {
+  if (after > most) {
     fail(Kind::local_budget,
-         std::to_string(count) + " buffers of " + std::to_string(each) + " bytes do not fit into the unified buffer",
+         std::to_string(count) + " buffers of " + std::to_string(each) + " bytes do not fit into " + name_of(space),
          place,
-         {{"memory", std::to_string(used_) + " of the " + std::to_string(soc.unified_buffer) + " bytes of " + soc.name +
-                         " are in use"}});
+         {{"memory",
+           std::to_string(used.now) + " of the " + std::to_string(most) + " bytes of " + soc.name + " are in use"}});
   }
   const size_t first = buffers_.size();
   for (uint32_t i = 0; i < count; ++i) {
-    buffers_.push_back({used_ + i * each, each, position, State::idle, 0, Clock{}, at});
+    buffers_.push_back({begin_of(space) + used.now + i * each, each, position, State::idle, 0, Clock{}, at});
   }
   const auto live = std::count_if(buffers_.begin(), buffers_.end(), [](const Buffer& b) { return b.bytes > 0; });
   if (live > static_cast<ptrdiff_t>(kMostBuffers)) {
     fail(Kind::local_budget, std::to_string(live) + " buffers, and a kernel has at most 64", place);
   }
-  used_ = static_cast<uint32_t>(after);
-  used_most_ = std::max(used_most_, used_);
+  used.now = static_cast<uint32_t>(after);
+  used.most = std::max(used.most, used.now);
   return static_cast<uint16_t>(first);
 }
 
@@ -184,18 +218,32 @@ void Block::release_all() {
     buffer.state = State::idle;
     buffer.bytes = 0;
   }
-  used_ = 0;
+  for (Used& used : used_) used.now = 0;
 }
 
 std::string Block::describe(const Local& local, const void* at) const {
   const auto offset = static_cast<const uint8_t*>(at) - local.data;
   const Buffer& buffer = buffers_[local.buffer];
   return "byte " + std::to_string(offset) + " of the " + std::to_string(local.bytes) + " bytes of a " +
-         name_of(buffer.position) + " tensor at 0x" + hexadecimal(buffer.begin) + " of the unified buffer";
+         name_of(buffer.position) + " tensor at 0x" + hexadecimal(buffer.begin - begin_of(space_of(buffer.position))) +
+         " of " + name_of(space_of(buffer.position));
 }
 
 void Block::access(const Local& local, const void* at, size_t bytes, bool writes) {
   if (bytes == 0) return;
+  const size_t begin = touch(local, at, bytes, writes);
+  if (writes) {
+    memset(initialised_.data() + begin, 1, bytes);
+  } else {
+    check_initialised(local, begin, bytes);
+  }
+}
+
+uint8_t* Block::known(const Local& local, const void* at) {
+  return initialised_.data() + (local.data - memory_.get()) + (static_cast<const uint8_t*>(at) - local.data);
+}
+
+size_t Block::touch(const Local& local, const void* at, size_t bytes, bool writes) {
   const char* const verb = writes ? "write" : "read";
   if (local.data == nullptr) {
     fail(Kind::no_memory, std::string(verb) + " of a local tensor that was never given memory", where());
@@ -211,9 +259,8 @@ void Block::access(const Local& local, const void* at, size_t bytes, bool writes
          {{"memory", "from " + describe(local, at)}});
   }
   const auto begin = static_cast<size_t>(local.data - memory_.get() + offset);
-  if (!writes) check_initialised(local, begin, bytes);
   order(local, begin, bytes, writes);
-  if (writes) memset(initialised_.data() + begin, 1, bytes);
+  return begin;
 }
 
 void Block::check_initialised(const Local& local, size_t begin, size_t bytes) {

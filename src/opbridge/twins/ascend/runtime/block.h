@@ -25,7 +25,7 @@ using Clock = std::array<uint32_t, kPipes>;
 enum class State : uint8_t { idle, allocated, queued, dequeued };
 
 struct Buffer {
-  uint32_t begin, bytes;
+  uint32_t begin, bytes;  // in the memory of all spaces
   AscendC::TPosition position;
   State state;
   uint16_t generation;
@@ -57,9 +57,16 @@ class Block {
   void instruction(const char* name, pipe_t pipe, Place at);
   void access(const Local& local, const void* at, size_t bytes, bool writes);
   void access(const Global& global, const void* at, size_t bytes, bool writes);
+  // An access that leaves open whether the bytes are known, and what says so of each of them.
+  size_t touch(const Local& local, const void* at, size_t bytes, bool writes);
+  uint8_t* known(const Local& local, const void* at);
+  std::string describe(const Local& local, const void* at) const;
   void sync_all(Place at);
+  void set_flag_of_cores(bool of_all, uint32_t flag, Place at);
+  void wait_for_cores(uint32_t flag, Place at);
 
   // Local memory
+  static Space space_of(AscendC::TPosition position);
   uint16_t allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at);
   Local local(uint16_t buffer) const;
   Buffer& buffer(uint16_t number) { return buffers_[number]; }
@@ -95,7 +102,6 @@ class Block {
 
   Block();
   uint16_t number_of(const Site& site);
-  std::string describe(const Local& local, const void* at) const;
   void check_bounds(const Global& global, const void* at, size_t bytes, bool writes);
   void check_initialised(const Local& local, size_t offset, size_t bytes);
   void order(const Local& local, size_t offset, size_t bytes, bool writes);
@@ -109,8 +115,11 @@ class Block {
   std::unique_ptr<uint8_t, Freed> memory_;
   std::vector<uint8_t> initialised_;
   std::vector<Touched> touched_;
-  uint32_t used_ = 0;       // bytes of local memory that buffers have
-  uint32_t used_most_ = 0;  // since the last reset of what is known of them
+  struct Used {
+    uint32_t now = 0;   // bytes that buffers have
+    uint32_t most = 0;  // since the last reset of what is known of them
+  };
+  Used used_[kSpaces];
   std::vector<Buffer> buffers_;
 
   std::array<Clock, kPipes> clocks_{};
@@ -119,7 +128,7 @@ class Block {
   std::vector<Site> sites_;
   uint16_t site_ = 0;
   Touches touches_;
-  uint32_t phase_ = 0;  // how often it has called SyncAll
+  Order order_;
   std::set<std::tuple<Kind, uint16_t, uint16_t>> told_;
 };
 

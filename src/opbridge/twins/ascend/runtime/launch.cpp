@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "block.h"
 #include "rerun.h"
 #include "soc.h"
@@ -37,7 +39,7 @@ std::string objection(uint32_t blocks) {
 
 std::vector<Report> Launch::run() {
   // As many blocks at a time as there are processors: a piece of the pool's work is to run blocks until none is left.
-  const int64_t threads = std::min<int64_t>(blocks_, ob::pool.size());
+  const int64_t threads = std::min<int64_t>(cores_, ob::pool.size());
   ob::pool.run(threads, 1, [](void* self, int64_t, int64_t) { static_cast<Launch*>(self)->work(); }, this);
   for (;;) {
     std::thread helper;
@@ -49,19 +51,20 @@ std::vector<Report> Launch::run() {
     }
     helper.join();
   }
+  if (checked_ && reports_.empty()) report_flags_left();
   for (Report& race : find_races(touched_)) reports_.push_back(std::move(race));
   return std::move(reports_);
 }
 
 void Launch::work() {
-  for (uint32_t index; (index = next_.fetch_add(1)) < blocks_;) run_block(index);
+  for (uint32_t index; (index = next_.fetch_add(1)) < cores_;) run_block(index);
 }
 
 void Launch::run_block(uint32_t index) {
   Block& block = Block::mine();
   block.begin(*this, index);
   try {
-    body_(state_);
+    work_.body(work_.state);
     block.end();
   } catch (const BlockEnded&) {
   }
@@ -71,42 +74,99 @@ void Launch::run_block(uint32_t index) {
 
 void Launch::block_ended(Block& block) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (checked_ && blocks_ > 1) touched_.push_back(block.touched());
+  if (checked_ && cores_ > 1) touched_.push_back(block.touched());
   asked_for_count_ = asked_for_count_ || block.registers.asked_for_count;
   ++ended_;
-  if (waiting_ > 0 && waiting_ + ended_ == blocks_) {
+  if (blocked_ > 0 && blocked_ + ended_ == cores_) {
     stuck_ = true;
     changed_.notify_all();
   }
 }
 
-void Launch::sync_all(uint32_t block, const Place& at) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  ++waiting_;
-  if (waiting_ == blocks_) {
-    waiting_ = 0;
-    ++phase_;
-    changed_.notify_all();
-    return;
-  }
-  if (waiting_ + ended_ == blocks_) {
-    stuck_ = true;
-    changed_.notify_all();
-  } else if (next_.load() < blocks_) {
+void Launch::others_go_on() {
+  ++turn_;
+  blocked_ = 0;
+  changed_.notify_all();
+}
+
+template <class Ready>
+void Launch::wait_until(std::unique_lock<std::mutex>& lock, Ready ready, uint32_t block, const char* call,
+                        const Place& at) {
+  if (!ready() && blocked_ + 1 + ended_ < cores_ && next_.load() < cores_) {
     helpers_.emplace_back([this] { work(); });
   }
-  changed_.wait(lock, [this, mine = phase_] { return phase_ != mine || stuck_; });
-  if (!stuck_) return;
-  // A block that ended because of a mistake says so itself.
-  if (reports_.empty()) {
-    const std::string count = std::to_string(ended_) + " of " + std::to_string(blocks_);
-    reports_.push_back({Kind::sync_all,
-                        "waits for blocks that have ended",
-                        text_of(at) + ", SyncAll",
-                        block,
-                        {{"ended", count + " blocks, which called it less often"}}});
+  while (!ready()) {
+    ++blocked_;
+    if (blocked_ + ended_ == cores_) {
+      stuck_ = true;
+      changed_.notify_all();
+    }
+    changed_.wait(lock, [this, mine = turn_] { return turn_ != mine || stuck_; });
+    if (!stuck_) continue;
+    // A block that ended because of a mistake says so itself.
+    if (reports_.empty()) {
+      const std::string count = std::to_string(ended_) + " of " + std::to_string(cores_);
+      reports_.push_back({Kind::sync_all,
+                          ended_ > 0 ? "waits for blocks that have ended" : "waits for a flag that no block sets",
+                          text_of(at) + ", " + call,
+                          block,
+                          {{"ended", count + " blocks, which called it less often"}}});
+    }
+    throw BlockEnded{};
   }
-  throw BlockEnded{};
+}
+
+void Launch::sync_all(uint32_t block, const Place& at) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (++waiting_ == cores_) {
+    waiting_ = 0;
+    ++phase_;
+    return others_go_on();
+  }
+  wait_until(lock, [this, mine = phase_] { return phase_ != mine; }, block, "SyncAll", at);
+}
+
+Launch::CrossCoreFlag& Launch::flag_at(uint32_t flag, const Place& at) {
+  CrossCoreFlag& found = flags_[flag];
+  found.set.resize(cores_);
+  found.counter.resize(cores_);
+  found.place = at;
+  return found;
+}
+
+void Launch::set_flag_of_cores(uint32_t block, uint32_t group, uint32_t flag, const Place& at) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  CrossCoreFlag& of = flag_at(flag, at);
+  const uint32_t first = group == 0 ? 0 : block / group * group;
+  const uint32_t last = group == 0 ? cores_ : std::min(first + group, cores_);
+  ++of.set[block];
+  if (std::find(&of.set[first], &of.set[0] + last, 0u) != &of.set[0] + last) return;
+  for (uint32_t i = first; i < last; ++i) {
+    --of.set[i];
+    ++of.counter[i];
+  }
+  others_go_on();
+}
+
+void Launch::wait_flag_of_cores(uint32_t block, uint32_t flag, const Place& at) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  uint32_t& counter = flag_at(flag, at).counter[block];
+  wait_until(lock, [&counter] { return counter > 0; }, block, "CrossCoreWaitFlag", at);
+  --counter;
+}
+
+void Launch::report_flags_left() {
+  for (uint32_t id = 0; id < kCrossCoreFlags; ++id) {
+    const CrossCoreFlag& flag = flags_[id];
+    for (uint32_t block = 0; block < flag.set.size(); ++block) {
+      if (flag.set[block] + flag.counter[block] == 0) continue;
+      reports_.push_back({Kind::unpaired_flag,
+                          "set, and nobody waits for it",
+                          text_of(flag.place) + ", CrossCoreSetFlag of id " + std::to_string(id),
+                          block,
+                          {}});
+    }
+  }
 }
 
 void Launch::add(Report report) {
@@ -118,14 +178,15 @@ uint64_t tiling_key() { return current_tiling_key.load(std::memory_order_relaxed
 
 }  // namespace opbridge_ascend
 
-uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, void (*body)(void*), void* state) {
+uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int is_mixed, void (*body)(void*), void* state) {
   using namespace opbridge_ascend;
   if (const std::string why = objection(blocks); !why.empty()) {
     deliver(kernel, {{Kind::bad_launch, why, {}, {}, {}}});
     return 1;
   }
+  const Work work{body, state, is_mixed != 0 ? chosen_soc()->vector_cores : 1};
   std::vector<Report> reports =
-      checks_are("blocks") ? run_on_several(blocks, body, state) : Launch(blocks, body, state, !checks_are("0")).run();
+      checks_are("blocks") ? run_on_several(work, blocks) : Launch(work, blocks, !checks_are("0")).run();
   if (reports.empty()) return 0;
   deliver(kernel, std::move(reports));
   return 1;

@@ -18,17 +18,28 @@ struct BlockEnded {};
 class Block;
 class Writes;
 
+// What a launch runs, whatever the number of blocks.
+struct Work {
+  void (*body)(void*);
+  void* state;
+  uint32_t cores_per_block;
+};
+
 class Launch {
  public:
   // `log` is null where nobody wants to know what was written.
-  Launch(uint32_t blocks, void (*body)(void*), void* state, bool checked, Writes* log = nullptr)
-      : blocks_(blocks), checked_(checked), body_(body), state_(state), log_(log) {}
+  Launch(const Work& work, uint32_t blocks, bool checked, Writes* log = nullptr)
+      : cores_(blocks * work.cores_per_block), checked_(checked), work_(work), log_(log) {}
 
   std::vector<Report> run();
   void sync_all(uint32_t block, const Place& at);
+  // The counters of CrossCoreSetFlag, of all blocks or of so many neighbours; no group is all.
+  void set_flag_of_cores(uint32_t block, uint32_t group, uint32_t flag, const Place& at);
+  void wait_flag_of_cores(uint32_t block, uint32_t flag, const Place& at);
   void add(Report report);
 
-  uint32_t blocks() const { return blocks_; }
+  uint32_t cores() const { return cores_; }
+  uint32_t cores_per_block() const { return work_.cores_per_block; }
   bool checked() const { return checked_; }
   Writes* log() const { return log_; }
   // Whether the kernel has asked how many blocks there are.
@@ -39,19 +50,31 @@ class Launch {
   void work();
   void run_block(uint32_t index);
   void block_ended(Block& block);
+  // Waits for what only other blocks can bring about; who does so calls others_go_on.
+  template <class Ready>
+  void wait_until(std::unique_lock<std::mutex>& lock, Ready ready, uint32_t block, const char* call, const Place& at);
+  void others_go_on();
+  void report_flags_left();
 
-  const uint32_t blocks_;
+  const uint32_t cores_;
   const bool checked_;
-  void (*const body_)(void*);
-  void* const state_;
+  const Work work_;
   Writes* const log_;
   std::atomic<uint32_t> next_{0};
 
   std::mutex mutex_;
   std::condition_variable changed_;
   uint32_t waiting_ = 0, ended_ = 0, phase_ = 0;
+  uint32_t blocked_ = 0, turn_ = 0;  // blocks that wait since others last went on, and how often they did
   bool stuck_ = false;
-  // In the place of threads that wait in SyncAll, for blocks that have not begun.
+  // For one id: how often each block has set it beyond what all have, and how often it may wait for it.
+  struct CrossCoreFlag {
+    std::vector<uint32_t> set, counter;
+    Place place{};
+  };
+  CrossCoreFlag& flag_at(uint32_t flag, const Place& at);
+  CrossCoreFlag flags_[kCrossCoreFlags];
+  // In the place of threads that wait for others, for blocks that have not begun.
   std::vector<std::thread> helpers_;
   std::vector<Report> reports_;
   std::vector<TouchedBy> touched_;

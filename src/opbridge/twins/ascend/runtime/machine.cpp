@@ -23,9 +23,23 @@ void Instruction::access(const Global& global, const void* at, size_t bytes, boo
 void Instruction::check_alignment(const Local& local, const char* operand, size_t alignment) {
   if (reinterpret_cast<size_t>(local.data) % alignment == 0) return;
   Block& block = Block::current();
-  const auto offset = static_cast<size_t>(local.data - block.local(local.buffer).data);
-  block.fail(Kind::misaligned, std::string(operand) + " does not start at a multiple of 32 bytes", block.where(),
-             {{"memory", "it starts at byte " + std::to_string(offset) + " of its buffer, which starts at one"}});
+  block.fail(Kind::misaligned,
+             std::string(operand) + " does not start at a multiple of " + std::to_string(alignment) + " bytes",
+             block.where(), {{"memory", "it is " + block.describe(block.local(local.buffer), local.data)}});
+}
+
+void Instruction::check_position(const Local& local, const char* operand, AscendC::TPosition expected) {
+  const AscendC::TPosition position = position_of(local);
+  if (position == expected || local.data == nullptr) return;
+  Block& block = Block::current();
+  block.fail(Kind::bad_parameter, std::string(operand) + " is a tensor of " + name_of(position), block.where(),
+             {{"expected", "a tensor of " + name_of(expected)}});
+}
+
+uint8_t* Instruction::known(const Local& local, const void* at) { return Block::current().known(local, at); }
+
+void Instruction::touch(const Local& local, const void* at, size_t bytes, bool writes) {
+  Block::current().touch(local, at, bytes, writes);
 }
 
 void Instruction::bad_parameter(const char* parameter, long long value, const char* expected) {
@@ -39,7 +53,7 @@ void Block::access(const Global& global, const void* at, size_t bytes, bool writ
   check_bounds(global, at, bytes, writes);
   const Use use = !writes ? Use::read : registers.atomic == Atomic::none ? Use::write : Use::atomic;
   const auto* const first = static_cast<const uint8_t*>(at);
-  if (launch->blocks() > 1) touches_.add(first, bytes, phase_, site_, use);
+  if (launch->cores() > 1) touches_.add(first, bytes, order_, site_, use);
   if (Writes* const log = launch->log()) log->add(first, bytes, use, sites_[site_], registers.index);
 }
 
@@ -67,6 +81,10 @@ void Block::check_bounds(const Global& global, const void* at, size_t bytes, boo
 
 uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at) {
   return Block::current().allocate(count, bytes, position, at);
+}
+
+AscendC::TPosition position_of(const Local& local) {
+  return local.data == nullptr ? AscendC::TPosition::MAX : Block::current().buffer(local.buffer).position;
 }
 
 Local local_memory(uint16_t buffer) { return Block::current().local(buffer); }
@@ -136,10 +154,25 @@ void barrier(pipe_t pipe) {
 void Block::sync_all(Place at) {
   join_all();
   launch->sync_all(registers.index, at);
-  ++phase_;
+  ++order_.sets;
+  ++order_.waits;
 }
 
 void sync_all(Place at) { Block::current().sync_all(at); }
+
+void Block::wait_for_cores(uint32_t flag, Place at) {
+  launch->wait_flag_of_cores(registers.index, flag, at);
+  ++order_.waits;
+}
+
+void Block::set_flag_of_cores(bool of_all, uint32_t flag, Place at) {
+  launch->set_flag_of_cores(registers.index, of_all ? 0 : registers.per_block, flag, at);
+  ++order_.sets;
+}
+
+void set_cross_core_flag(bool of_all, uint32_t id, Place at) { Block::current().set_flag_of_cores(of_all, id, at); }
+
+void wait_cross_core_flag(uint32_t id, Place at) { Block::current().wait_for_cores(id, at); }
 
 namespace {
 

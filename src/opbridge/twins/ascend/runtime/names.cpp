@@ -10,14 +10,14 @@ std::string name_of(int pipe) {
 }
 
 std::string name_of(AscendC::TPosition position) {
-  switch (position) {
-    case AscendC::TPosition::VECIN:
-      return "VECIN";
-    case AscendC::TPosition::VECOUT:
-      return "VECOUT";
-    default:
-      return "VECCALC";
-  }
+  static constexpr const char* names[] = {"GM",  "A1",    "A2",     "B1",      "B2",  "C1",  "C2",  "CO1",
+                                          "CO2", "VECIN", "VECOUT", "VECCALC", "LCM", "SPM", "TSCM"};
+  return names[static_cast<int>(position)];
+}
+
+std::string name_of(Space space) {
+  static constexpr const char* names[] = {"the unified buffer", "L1", "L0A", "L0B", "L0C", "the bias table"};
+  return names[static_cast<int>(space)];
 }
 
 std::string event_name(int from, int to) { return name_of(from) + "_" + name_of(to); }

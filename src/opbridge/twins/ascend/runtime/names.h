@@ -10,6 +10,7 @@ namespace opbridge_ascend {
 
 std::string name_of(int pipe);
 std::string name_of(AscendC::TPosition position);
+std::string name_of(Space space);
 // As in HardEvent: MTE2_V.
 std::string event_name(int from, int to);
 std::string event_name(int from, int to, int id);

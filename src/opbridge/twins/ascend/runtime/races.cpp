@@ -24,7 +24,8 @@ struct Mine {
 };
 
 bool is_race(const Mine& a, const Mine& b) {
-  if (a.by->block == b.by->block) return false;
+  if (a.by->block == b.by->block || a.touch->order.is_before(b.touch->order)) return false;
+  if (b.touch->order.is_before(a.touch->order)) return false;
   if (a.touch->use == Use::read && b.touch->use == Use::read) return false;
   return !(a.touch->use == Use::atomic && b.touch->use == Use::atomic);
 }
@@ -48,7 +49,7 @@ Report report_of(const Mine& one, const Mine& other) {
 
 class Sweep {
  public:
-  // By phase and address.
+  // By address.
   void meet(const Mine& next) {
     if (writers_.size() + readers_.size() >= close_at_) close(next);
     for (const Mine& old : writers_) check(old, next);
@@ -64,9 +65,7 @@ class Sweep {
   std::vector<Report> reports;
 
  private:
-  static bool is_over(const Mine& old, const Mine& next) {
-    return old.touch->phase != next.touch->phase || old.touch->end <= next.touch->begin;
-  }
+  static bool is_over(const Mine& old, const Mine& next) { return old.touch->end <= next.touch->begin; }
   void close(const Mine& next) {
     for (auto* open : {&writers_, &readers_}) {
       const auto over = [&next](const Mine& old) { return is_over(old, next); };
@@ -103,13 +102,13 @@ std::string described_memory(const uint8_t* at, size_t bytes) {
          " bytes of " + memory.name;
 }
 
-void Touches::add(const uint8_t* at, size_t bytes, uint32_t phase, uint16_t site, Use use) {
+void Touches::add(const uint8_t* at, size_t bytes, Order order, uint16_t site, Use use) {
   const size_t key = site * kUses + static_cast<size_t>(use);
   if (key >= last_.size()) last_.resize(key + kUses, kNone);
   const uint8_t* const end = at + bytes;
   if (last_[key] != kNone) {
     Touch& last = all_[last_[key]];
-    if (last.phase == phase && at <= last.end && end >= last.begin) {
+    if (last.order == order && at <= last.end && end >= last.begin) {
       last.begin = std::min(last.begin, at);
       last.end = std::max(last.end, end);
       return;
@@ -120,17 +119,19 @@ void Touches::add(const uint8_t* at, size_t bytes, uint32_t phase, uint16_t site
     merge_at_ = std::max(kFew, 2 * all_.size());
   }
   last_[key] = all_.size();
-  all_.push_back({at, end, phase, site, use});
+  all_.push_back({at, end, order, site, use});
 }
 
 void Touches::merge() {
-  const auto group = [](const Touch& t) { return std::make_tuple(t.phase, t.site, t.use, t.begin); };
+  const auto group = [](const Touch& t) {
+    return std::make_tuple(t.order.waits, t.order.sets, t.site, t.use, t.begin);
+  };
   std::sort(all_.begin(), all_.end(), [&](const Touch& a, const Touch& b) { return group(a) < group(b); });
   size_t kept = 0;
   for (size_t i = 1; i < all_.size(); ++i) {
     Touch& last = all_[kept];
     const Touch& next = all_[i];
-    if (next.phase == last.phase && next.site == last.site && next.use == last.use && next.begin <= last.end) {
+    if (next.order == last.order && next.site == last.site && next.use == last.use && next.begin <= last.end) {
       last.end = std::max(last.end, next.end);
     } else {
       all_[++kept] = next;
@@ -151,7 +152,7 @@ std::vector<Report> find_races(const std::vector<TouchedBy>& blocks) {
   for (const TouchedBy& by : blocks) {
     for (const Touch& touch : by.touches) all.push_back({&by, &touch});
   }
-  const auto order = [](const Mine& m) { return std::make_tuple(m.touch->phase, m.touch->begin, m.by->block); };
+  const auto order = [](const Mine& m) { return std::make_tuple(m.touch->begin, m.by->block); };
   std::stable_sort(all.begin(), all.end(), [&](const Mine& a, const Mine& b) { return order(a) < order(b); });
   Sweep sweep;
   for (const Mine& next : all) {

@@ -1,7 +1,7 @@
 // Global memory: what each block has read and written, and which of it nothing orders.
 //
-// Blocks run at the same time, and only SyncAll orders one before another: what two of them touch between the same two
-// calls of it is a race where one of them writes.
+// Blocks run at the same time, and only SyncAll and flags of all cores order one before another: what two of them touch
+// with none of these between is a race where one of them writes.
 #ifndef OPBRIDGE_ASCEND_RACES_H
 #define OPBRIDGE_ASCEND_RACES_H
 
@@ -23,11 +23,20 @@ struct Site {
 
 enum class Use : uint8_t { read, write, atomic };
 
+// What of other blocks comes before and after: how often the block has waited for all of them, and how often it has
+// told all of them that it is there.  SyncAll does both.
+struct Order {
+  uint32_t waits = 0, sets = 0;
+
+  bool operator==(const Order& other) const { return waits == other.waits && sets == other.sets; }
+  bool is_before(const Order& other) const { return sets < other.waits; }
+};
+
 // A stretch of memory that one instruction of the kernel's text has touched, in one or many runs of it.
 struct Touch {
   const uint8_t* begin;
   const uint8_t* end;
-  uint32_t phase;  // how often the block had called SyncAll
+  Order order;
   uint16_t site;
   Use use;
 };
@@ -35,7 +44,7 @@ struct Touch {
 // Of one block.  Neighbouring stretches become one, so that a loop over tiles costs as much as its first turn.
 class Touches {
  public:
-  void add(const uint8_t* at, size_t bytes, uint32_t phase, uint16_t site, Use use);
+  void add(const uint8_t* at, size_t bytes, Order order, uint16_t site, Use use);
   std::vector<Touch> take();
 
  private:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "launch.h"
 #include "memory.h"
 #include "names.h"
 
@@ -87,9 +86,9 @@ Writes::Difference Writes::first_difference(const Writes& other) const {
   return first;
 }
 
-std::vector<Report> run_on_several(uint32_t blocks, void (*body)(void*), void* state) {
+std::vector<Report> run_on_several(const Work& work, uint32_t blocks) {
   Writes first;
-  Launch launch(blocks, body, state, true, &first);
+  Launch launch(work, blocks, true, &first);
   std::vector<Report> reports = launch.run();
   // A kernel that has not asked was told by its host how the work is divided, and is right on that number alone.
   if (!reports.empty() || !launch.asked_for_count()) return reports;
@@ -97,7 +96,7 @@ std::vector<Report> run_on_several(uint32_t blocks, void (*body)(void*), void* s
   for (const uint32_t again : {1u, 2u}) {
     if (again == blocks || !reports.empty()) continue;
     Writes writes;
-    const std::vector<Report> found = Launch(again, body, state, true, &writes).run();
+    const std::vector<Report> found = Launch(work, again, true, &writes).run();
     const Writes::Difference difference = first.first_difference(writes);
     if (!found.empty()) {
       reports.push_back(failure(blocks, again, found.front()));

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "races.h"
+#include "launch.h"
 
 namespace opbridge_ascend {
 
@@ -67,7 +67,7 @@ class Writes {
 };
 
 // Runs the kernel on `blocks` blocks, whose results stay, and then on 1 and on 2.
-std::vector<Report> run_on_several(uint32_t blocks, void (*body)(void*), void* state);
+std::vector<Report> run_on_several(const Work& work, uint32_t blocks);
 
 }  // namespace opbridge_ascend
 #endif

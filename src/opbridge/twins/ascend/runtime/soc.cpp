@@ -7,10 +7,11 @@ namespace opbridge_ascend {
 
 const Soc* chosen_soc() {
   static constexpr Soc chips[] = {
-      {"Ascend910B", 192 * 1024},  // A2; A3 is Ascend910_93
-      {"Ascend910_93", 192 * 1024},
-      {"Ascend310P", kLargestUnifiedBuffer},
-      {"Ascend950", 248 * 1024},
+      // A2; A3 is Ascend910_93.
+      {"Ascend910B", 2, {192 * kKilo, 512 * kKilo, 64 * kKilo, 64 * kKilo, 128 * kKilo, 1 * kKilo}},
+      {"Ascend910_93", 2, {192 * kKilo, 512 * kKilo, 64 * kKilo, 64 * kKilo, 128 * kKilo, 1 * kKilo}},
+      {"Ascend310P", 1, {256 * kKilo, 1024 * kKilo, 64 * kKilo, 64 * kKilo, 256 * kKilo, 0}},
+      {"Ascend950", 2, {248 * kKilo, 512 * kKilo, 64 * kKilo, 64 * kKilo, 256 * kKilo, 4 * kKilo}},
   };
   const char* const name = getenv("OPBRIDGE_ASCEND_SOC");
   if (name == nullptr || *name == '\0') return &chips[0];

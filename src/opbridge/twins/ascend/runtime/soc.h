@@ -6,12 +6,19 @@
 
 namespace opbridge_ascend {
 
+// The memories of a core.
+enum class Space : uint8_t { unified_buffer, l1, l0a, l0b, l0c, bias_table };
+constexpr int kSpaces = 6;
+
 struct Soc {
   const char* name;
-  uint32_t unified_buffer;
+  uint32_t vector_cores;  // for each core with a matrix unit; 1 where that one has a vector unit itself
+  uint32_t bytes[kSpaces];
 };
 
-constexpr uint32_t kLargestUnifiedBuffer = 256 * 1024;
+constexpr uint32_t kKilo = 1024;
+// Of each memory, as much as the chip has that has most of it.
+constexpr uint32_t kLargest[kSpaces] = {256 * kKilo, 1024 * kKilo, 64 * kKilo, 64 * kKilo, 256 * kKilo, 4 * kKilo};
 
 // The one that OPBRIDGE_ASCEND_SOC names, by default Ascend910B; null for a name that is none.
 const Soc* chosen_soc();

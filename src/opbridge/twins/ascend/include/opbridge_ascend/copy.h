@@ -38,9 +38,8 @@ struct Rows {
   uint32_t count;
   size_t bytes, src_step, dst_step;
 
-  static Rows of_blocks(const DataCopyParams& p) {
-    return {p.blockCount, p.blockLen * kBlockBytes, (p.blockLen + p.srcStride) * kBlockBytes,
-            (p.blockLen + p.dstStride) * kBlockBytes};
+  static Rows of_blocks(const DataCopyParams& p, size_t unit = kBlockBytes) {
+    return {p.blockCount, p.blockLen * unit, (p.blockLen + p.srcStride) * unit, (p.blockLen + p.dstStride) * unit};
   }
 };
 
@@ -74,8 +73,13 @@ T* moved(T* pointer, size_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(pointer) + bytes);
 }
 
+inline void countable(Instruction& instruction, uint32_t rows) {
+  instruction.requires_that(rows <= 4095, "blockCount", rows, "at most 4095, as the hardware counts in 12 bits");
+}
+
 template <class T>
 void load_rows(Instruction& instruction, const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Rows& rows) {
+  countable(instruction, rows.count);
   instruction.aligned(dst.start(), "dst");
   for (uint32_t r = 0; r < rows.count; ++r) {
     T* const to = moved(dst.data(), r * rows.dst_step);
@@ -88,6 +92,7 @@ void load_rows(Instruction& instruction, const LocalTensor<T>& dst, const Global
 
 template <class T>
 void store_rows(Instruction& instruction, const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Rows& rows) {
+  countable(instruction, rows.count);
   instruction.aligned(src.start(), "src");
   for (uint32_t r = 0; r < rows.count; ++r) {
     T* const to = moved(dst.data(), r * rows.dst_step);
@@ -95,6 +100,28 @@ void store_rows(Instruction& instruction, const GlobalTensor<T>& dst, const Loca
     instruction.reads(src.memory(), from, rows.bytes);
     instruction.writes(dst.memory(), to, rows.bytes);
     store(to, from, rows.bytes / sizeof(T));
+  }
+}
+
+// Into L1 goes what the vector unit has computed, into the bias table what lies in L1.
+inline pipe_t pipe_into(TPosition position) {
+  if (position == TPosition::C2) return PIPE_MTE1;
+  const bool is_l1 = position == TPosition::A1 || position == TPosition::B1 || position == TPosition::C1 ||
+                     position == TPosition::TSCM;
+  return is_l1 ? PIPE_MTE3 : PIPE_V;
+}
+inline size_t copy_unit(TPosition position) { return position == TPosition::C2 ? 64 : kBlockBytes; }
+
+template <class T>
+void move_rows(Instruction& instruction, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Rows& rows) {
+  instruction.aligned(dst.start(), "dst");
+  instruction.aligned(src.start(), "src");
+  for (uint32_t r = 0; r < rows.count; ++r) {
+    T* const to = moved(dst.data(), r * rows.dst_step);
+    const T* const from = moved(src.data(), r * rows.src_step);
+    instruction.reads(src.memory(), from, rows.bytes);
+    instruction.writes(dst.memory(), to, rows.bytes);
+    memmove(to, from, rows.bytes);
   }
 }
 
@@ -109,6 +136,7 @@ Rows one_row(Instruction& instruction, uint32_t count) {
 template <class T>
 void load_padded(Instruction& instruction, const LocalTensor<T>& dst, const GlobalTensor<T>& src,
                  const DataCopyExtParams& p, uint32_t left, uint32_t right, bool is_pad, T value) {
+  countable(instruction, p.blockCount);
   instruction.aligned(dst.start(), "dst");
   const size_t elements = p.blockLen / sizeof(T);
   const size_t before = is_pad ? left : 0, behind = is_pad ? right : 0;
@@ -152,27 +180,18 @@ void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataC
   Instruction instruction("DataCopy", PIPE_MTE3, at);
   detail::store_rows(instruction, dst, src, detail::Rows::of_blocks(params));
 }
-// Within the unified buffer.
+// Between local memories.
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
               Place at = Place::here()) {
-  Instruction instruction("DataCopy", PIPE_V, at);
-  const auto rows = detail::Rows::of_blocks(params);
-  instruction.aligned(dst.start(), "dst");
-  instruction.aligned(src.start(), "src");
-  for (uint32_t r = 0; r < rows.count; ++r) {
-    T* const to = detail::moved(dst.data(), r * rows.dst_step);
-    const T* const from = detail::moved(src.data(), r * rows.src_step);
-    instruction.reads(src.memory(), from, rows.bytes);
-    instruction.writes(dst.memory(), to, rows.bytes);
-    memmove(to, from, rows.bytes);
-  }
+  const TPosition position = opbridge_ascend::position_of(dst.memory());
+  Instruction instruction("DataCopy", detail::pipe_into(position), at);
+  detail::move_rows(instruction, dst, src, detail::Rows::of_blocks(params, detail::copy_unit(position)));
 }
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, Place at = Place::here()) {
-  Instruction instruction("DataCopy", PIPE_V, at);
-  const auto row = detail::one_row<T>(instruction, count);
-  DataCopy(dst, src, DataCopyParams{1, static_cast<uint32_t>(row.bytes / kBlockBytes)}, at);
+  Instruction instruction("DataCopy", detail::pipe_into(opbridge_ascend::position_of(dst.memory())), at);
+  detail::move_rows(instruction, dst, src, detail::one_row<T>(instruction, count));
 }
 
 template <class T>

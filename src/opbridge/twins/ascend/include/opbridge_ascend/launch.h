@@ -9,8 +9,10 @@
 #include <type_traits>
 
 extern "C" {
-// Runs body(state) once for each block, on all processors; 0, or an error that has been reported.
-uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, void (*body)(void* state), void* state);
+// Runs body(state) on each core of each block, on all processors; 0, or an error that has been reported.  A mixed
+// kernel has two cores a block with a vector unit each, where the chip has them apart from the one with the matrix
+// unit.
+uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int is_mixed, void (*body)(void* state), void* state);
 
 // Memory of the host's that kernels may use, and whose bounds are watched.
 void ob_ascend_adopt(const void* begin, uint64_t bytes, const char* name);
@@ -34,8 +36,8 @@ const char* ob_ascend_take_reports();
 namespace opbridge_ascend {
 
 template <class Call>
-uint32_t launch(const char* kernel, uint32_t blocks, Call call) {
-  return ob_ascend_launch(kernel, blocks, [](void* state) { (*static_cast<Call*>(state))(); }, &call);
+uint32_t launch(const char* kernel, uint32_t blocks, Call call, bool is_mixed = false) {
+  return ob_ascend_launch(kernel, blocks, is_mixed, [](void* state) { (*static_cast<Call*>(state))(); }, &call);
 }
 
 // A kernel's argument as the kernel meets it: of the memory of a device, what the window shows.
@@ -49,14 +51,14 @@ Argument on_device(Argument argument) {
 }
 
 // What `k<<<blocks, l2control, stream>>>` becomes: called with the kernel's arguments, it launches.
-template <class Kernel>
+template <bool is_mixed, class Kernel>
 class Configured {
  public:
   Configured(const char* name, uint32_t blocks, Kernel kernel) : name_(name), blocks_(blocks), kernel_(kernel) {}
 
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
-    launch(name_, blocks_, [&] { kernel_(on_device(arguments)...); });
+    launch(name_, blocks_, [&] { kernel_(on_device(arguments)...); }, is_mixed);
   }
 
  private:
@@ -65,12 +67,17 @@ class Configured {
   Kernel kernel_;
 };
 
-template <class Stream, class Control, class Kernel>
-Configured<Kernel> configured(const char* name, Kernel kernel, uint32_t blocks, Control, Stream) {
+template <bool is_mixed, class Stream, class Control, class Kernel>
+Configured<is_mixed, Kernel> configured(const char* name, Kernel kernel, uint32_t blocks, Control, Stream) {
   return {name, blocks, kernel};
 }
 
 }  // namespace opbridge_ascend
+
+// Of kernels that do not say of which type they are; those that include lib/matmul_intf.h are mixed.
+#ifndef OPBRIDGE_ASCEND_MIXED
+#define OPBRIDGE_ASCEND_MIXED false
+#endif
 
 #define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
 

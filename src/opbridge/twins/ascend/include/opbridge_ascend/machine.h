@@ -7,6 +7,7 @@
 #define OPBRIDGE_ASCEND_MACHINE_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "place.h"
 #include "qualifiers.h"
@@ -20,6 +21,7 @@ constexpr size_t kBlockBytes = 32;
 constexpr size_t kRepeatBytes = 256;
 constexpr size_t kMaxRepeats = 255;
 constexpr int kEvents = 8;
+constexpr uint32_t kCrossCoreFlags = 11;
 
 // A stretch of local memory, as a tensor names it.
 struct Local {
@@ -39,8 +41,9 @@ enum class Atomic : uint8_t { none, add, max, min };
 
 // What an instruction finds set when it starts; plain data, so that looking costs nothing.
 struct Registers {
-  uint32_t index = 0;
-  uint32_t count = 1;
+  uint32_t index = 0;      // of a core
+  uint32_t count = 1;      // of blocks
+  uint32_t per_block = 1;  // cores with vector units that a block has
   bool asked_for_count = false;
   bool checked = false;
   bool counter_mode = false;
@@ -74,6 +77,27 @@ class Instruction {
   void aligned(const Local& local, const char* operand, size_t alignment = kBlockBytes) {
     if (checked_) check_alignment(local, operand, alignment);
   }
+  void placed(const Local& local, const char* operand, AscendC::TPosition expected) {
+    if (checked_) check_position(local, operand, expected);
+  }
+  // Bytes that are moved and not looked at: they may be unknown, and are then unknown where they come to.
+  // move(to, from) is what is done to the bytes, and to what is known of each of them.
+  template <class T, class Move>
+  void moves(const Local& to_memory, T* to, const Local& from_memory, const T* from, size_t bytes, Move move) {
+    if (checked_) {
+      touch(from_memory, from, bytes, false);
+      touch(to_memory, to, bytes, true);
+      move(reinterpret_cast<T*>(known(to_memory, to)), reinterpret_cast<const T*>(known(from_memory, from)));
+    }
+    move(to, from);
+  }
+  // Bytes that the instruction uses for itself: what stands in them afterwards nobody knows.
+  void uses_up(const Local& local, void* at, size_t bytes) {
+    if (!checked_ || bytes == 0) return;
+    touch(local, at, bytes, true);
+    memset(at, 0xff, bytes);
+    memset(known(local, at), 0, bytes);
+  }
   // A parameter that the hardware does not take.
   void requires_that(bool right, const char* parameter, long long value, const char* expected) {
     if (checked_ && !right) bad_parameter(parameter, value, expected);
@@ -86,6 +110,10 @@ class Instruction {
   void access(const Global& global, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(access_global);
   void check_alignment(const Local& local, const char* operand, size_t alignment)
       OPBRIDGE_ASCEND_LIBRARY(check_alignment);
+  void check_position(const Local& local, const char* operand, AscendC::TPosition expected)
+      OPBRIDGE_ASCEND_LIBRARY(check_position);
+  void touch(const Local& local, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(touch_local);
+  uint8_t* known(const Local& local, const void* at) OPBRIDGE_ASCEND_LIBRARY(known_local);
   [[noreturn]] void bad_parameter(const char* parameter, long long value, const char* expected)
       OPBRIDGE_ASCEND_LIBRARY(bad_parameter);
 
@@ -95,6 +123,8 @@ class Instruction {
 // Local memory for `count` buffers of `bytes` each; the number of the first.
 uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at)
     OPBRIDGE_ASCEND_LIBRARY(allocate_local);
+// What InitBuffer was told; MAX for a tensor without memory.
+AscendC::TPosition position_of(const Local& local) OPBRIDGE_ASCEND_LIBRARY(position_of);
 Local local_memory(uint16_t buffer) OPBRIDGE_ASCEND_LIBRARY(local_memory);
 // TPipe::Reset and Destroy: what was allocated is free for others.
 void release_local() OPBRIDGE_ASCEND_LIBRARY(release_local);
@@ -138,6 +168,9 @@ void release_event(pipe_t from, pipe_t to, int id) OPBRIDGE_ASCEND_LIBRARY(relea
 void barrier(pipe_t pipe) OPBRIDGE_ASCEND_LIBRARY(barrier);
 // Waits for all blocks of the launch.
 void sync_all(Place at) OPBRIDGE_ASCEND_LIBRARY(sync_all);
+// The flags between cores: of all blocks of the launch, or of the vector units of one core.
+void set_cross_core_flag(bool of_all, uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(set_cross_core_flag);
+void wait_cross_core_flag(uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(wait_cross_core_flag);
 // Held while memory is changed that other blocks may change by atomics too.
 void lock_atomics() OPBRIDGE_ASCEND_LIBRARY(lock_atomics);
 void unlock_atomics() OPBRIDGE_ASCEND_LIBRARY(unlock_atomics);

@@ -42,26 +42,57 @@ constexpr Pipes pipes_of(HardEvent event) {
   return table[static_cast<int>(event)];
 }
 
-constexpr bool is_vector_position(TPosition position) {
-  return position == TPosition::VECIN || position == TPosition::VECOUT || position == TPosition::VECCALC ||
-         position == TPosition::LCM;
-}
 // A tensor is filled by one pipe and used by another, as its position says.
-constexpr pipe_t producer(TPosition position) { return position == TPosition::VECIN ? PIPE_MTE2 : PIPE_V; }
-constexpr pipe_t consumer(TPosition position) { return position == TPosition::VECOUT ? PIPE_MTE3 : PIPE_V; }
+constexpr pipe_t producer(TPosition position) {
+  switch (position) {
+    case TPosition::VECIN:
+    case TPosition::A1:
+    case TPosition::B1:
+    case TPosition::C1:
+    case TPosition::TSCM:
+      return PIPE_MTE2;
+    case TPosition::A2:
+    case TPosition::B2:
+    case TPosition::C2:
+      return PIPE_MTE1;
+    case TPosition::CO1:
+      return PIPE_M;
+    default:
+      return PIPE_V;
+  }
+}
+constexpr pipe_t consumer(TPosition position) {
+  switch (position) {
+    case TPosition::VECOUT:
+      return PIPE_MTE3;
+    case TPosition::A1:
+    case TPosition::B1:
+    case TPosition::C1:
+    case TPosition::TSCM:
+      return PIPE_MTE1;
+    case TPosition::A2:
+    case TPosition::B2:
+    case TPosition::C2:
+      return PIPE_M;
+    case TPosition::CO1:
+      return PIPE_FIX;
+    default:
+      return PIPE_V;
+  }
+}
 
 }  // namespace detail
 
-#define OPBRIDGE_ASCEND_VECTOR_ONLY(position)                                 \
-  static_assert(detail::is_vector_position(position),                         \
-                "opbridge's Ascend twin runs vector kernels only: it has no " \
-                "A1, A2, B1, B2, C1, C2, CO1 or CO2 yet")
+#define OPBRIDGE_ASCEND_LOCAL_ONLY(position)                                                \
+  static_assert((position) != TPosition::GM && (position) != TPosition::CO2,                \
+                "opbridge's Ascend twin has no local memory at GM or CO2: what the matrix " \
+                "unit has computed leaves CO1 by Fixpipe")
 
 // Tensors that are filled at one position and used at another, without a copy between.
 template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>
 class TQueBind : public Queue {
-  OPBRIDGE_ASCEND_VECTOR_ONLY(src);
-  OPBRIDGE_ASCEND_VECTOR_ONLY(dst);
+  OPBRIDGE_ASCEND_LOCAL_ONLY(src);
+  OPBRIDGE_ASCEND_LOCAL_ONLY(dst);
 
  public:
   TQueBind() : Queue(src, detail::producer(src), detail::consumer(dst), depth) {}
@@ -107,7 +138,7 @@ class TQue : public TQueBind<position, position, depth, mask> {};
 
 template <TPosition position = TPosition::LCM>
 class TBuf {
-  OPBRIDGE_ASCEND_VECTOR_ONLY(position);
+  OPBRIDGE_ASCEND_LOCAL_ONLY(position);
 
  public:
   template <class T>

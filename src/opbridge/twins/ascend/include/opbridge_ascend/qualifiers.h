@@ -54,7 +54,7 @@ using TEventID = int8_t;
 namespace AscendC {
 
 // One set of names for positions in local memory, by either of its two names.
-enum class TPosition : uint8_t { GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM, SPM, MAX };
+enum class TPosition : uint8_t { GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM, SPM, TSCM, MAX };
 using QuePosition = TPosition;
 
 }  // namespace AscendC

@@ -26,16 +26,16 @@ inline constexpr struct {
 inline constexpr struct {
   operator int64_t() const { return get_block_num(); }
 } block_num;
-inline int64_t get_subblockid() { return 0; }
-inline int64_t get_subblockdim() { return 1; }
+inline int64_t get_subblockdim() { return opbridge_ascend::registers().per_block; }
+inline int64_t get_subblockid() { return get_block_idx() % get_subblockdim(); }
 
 namespace AscendC {
 
 inline int64_t GetBlockIdx() { return get_block_idx(); }
 inline int64_t GetBlockNum() { return get_block_num(); }
-inline int64_t GetSubBlockIdx() { return 0; }
-inline int64_t GetSubBlockNum() { return 1; }
-inline int64_t GetTaskRation() { return 1; }
+inline int64_t GetSubBlockIdx() { return get_subblockid(); }
+inline int64_t GetSubBlockNum() { return get_subblockdim(); }
+inline int64_t GetTaskRation() { return get_subblockdim(); }
 
 template <HardEvent event>
 void SetFlag(int32_t id, Place at = Place::here()) {
@@ -74,6 +74,39 @@ void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t 
   opbridge_ascend::sync_all(at);
 }
 
+namespace detail {
+
+inline void check_cross_core(const char* call, pipe_t pipe, uint16_t flag, Place at) {
+  Instruction(call, pipe, at)
+      .requires_that(flag < opbridge_ascend::kCrossCoreFlags, "flagId", flag, "0 to 10: a higher one is the system's");
+}
+
+}  // namespace detail
+
+// Mode 0 goes between all blocks, mode 1 between the vector units of one core.
+template <uint8_t modeId, pipe_t pipe>
+void CrossCoreSetFlag(uint16_t flagId, Place at = Place::here()) {
+  static_assert(modeId < 2,
+                "opbridge's Ascend twin has CrossCoreSetFlag in the modes 0 and 1 only: mode 2 goes between matrix and "
+                "vector units of one core");
+  static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "the pipe of CrossCoreSetFlag is one that runs instructions");
+  detail::check_cross_core("CrossCoreSetFlag", pipe, flagId, at);
+  opbridge_ascend::set_cross_core_flag(modeId == 0, flagId, at);
+}
+template <uint8_t modeId = 0, pipe_t pipe = PIPE_V>
+void CrossCoreWaitFlag(uint16_t flagId, Place at = Place::here()) {
+  detail::check_cross_core("CrossCoreWaitFlag", pipe, flagId, at);
+  opbridge_ascend::wait_cross_core_flag(flagId, at);
+}
+
+// Fills global memory, by the pipe that stores; who reads it waits for that, and other blocks for SyncAll.
+template <class T>
+void InitGlobalMemory(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value, Place at = Place::here()) {
+  Instruction instruction("InitGlobalMemory", PIPE_MTE3, at);
+  instruction.writes(gmWorkspaceAddr.memory(), gmWorkspaceAddr.data(), size * sizeof(T));
+  for (uint64_t i = 0; i < size; ++i) gmWorkspaceAddr.data()[i] = value;
+}
+
 // Stores by DataCopy change what is there instead of replacing it, until SetAtomicNone.
 template <class T>
 void SetAtomicAdd() {
@@ -98,4 +131,9 @@ template <class T, CacheLine line>
 void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
 
 }  // namespace AscendC
+
+inline void set_atomic_add() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::add; }
+inline void set_atomic_max() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::max; }
+inline void set_atomic_min() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::min; }
+inline void set_atomic_none() { AscendC::SetAtomicNone(); }
 #endif

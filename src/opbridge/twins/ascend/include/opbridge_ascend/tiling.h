@@ -35,9 +35,8 @@ enum KernelTaskType {
   KERNEL_TYPE_MIX_AIC_1_1,
   KERNEL_TYPE_MIX_AIC_1_2,
 };
-#define KERNEL_TASK_TYPE_DEFAULT(type)         \
-  static_assert((type) < KERNEL_TYPE_AIC_ONLY, \
-                "opbridge's Ascend twin runs vector kernels only: it has no matrix unit (AIC) yet")
+// How many cores a block has follows from it, which is read from the kernel's text before it runs.
+#define KERNEL_TASK_TYPE_DEFAULT(type) static_assert((type) <= KERNEL_TYPE_MIX_AIC_1_2, "a type of kernels")
 #define KERNEL_TASK_TYPE(key, type) KERNEL_TASK_TYPE_DEFAULT(type)
 
 namespace AscendC {

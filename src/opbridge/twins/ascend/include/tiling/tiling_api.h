@@ -1,0 +1,7 @@
+// How hosts divide what the high-level functions compute.
+#ifndef OPBRIDGE_ASCEND_TILING_API_H
+#define OPBRIDGE_ASCEND_TILING_API_H
+
+#include "opbridge_ascend/matmul_tiling.h"
+
+#endif
