@@ -11,6 +11,7 @@ import pytest
 
 import opbridge as ob
 from opbridge.check import CHECKS, Row, Status, check
+from opbridge.errors import InputError
 from opbridge.op import OpLibrary
 
 RIGHT = ("softplus", "affine", "product", "product_in_parts", "root", "add_", "pick", "ramp", "sum_all")
@@ -139,3 +140,12 @@ def test_a_function_of_complex_numbers_measures_exactly(
     (row,) = check(operators.softplus, frameworks=["torch"], checks=["gradients"], reference=reference)
     assert row.status is Status.PASSED
     assert ("right by complex step" in row.message) is is_exact
+
+
+def test_each_operator_of_a_library_has_its_own_reference(operators: OpLibrary) -> None:
+    several = [operators.softplus, operators.wrong_formula]
+    references = {"softplus": "aten::softplus", "wrong_formula": np.abs}
+    rows = check(several, frameworks=["numpy"], checks=["values"], reference=references)
+    assert [row.status for row in rows] == [Status.PASSED, Status.FAILED]
+    with pytest.raises(InputError, match="no operator 'softpluss'; did you mean 'softplus'"):
+        check(several, frameworks=["numpy"], reference={"softpluss": np.abs})

@@ -5,8 +5,9 @@ The frameworks are imported by the processes that the checks run in, never by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opbridge.check.model import CHECKS, INPUTS, SANITIZERS, Curve, Job, Reference, Row, Settings, Status
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "SANITIZERS", "Curve", "Reference", "Row", "Settings", "Status", "check"]
 
+Said = str | Callable[..., Any]
+"""A reference as a user writes it."""
+
 
 def check(
     op: Op | Iterable[Op],
     *,
     frameworks: Sequence[str] | None = None,
-    reference: str | Callable[..., Any] | None = None,
+    reference: Said | Mapping[str, Said] | None = None,
     checks: Sequence[str] | None = None,
     sanitize: Sequence[str] = (),
     device: str = "cpu",
@@ -34,7 +38,8 @@ def check(
 ) -> list[Row]:
     """Checks an operator, or all of a library, and returns one Row for each check in each framework.
 
-    `reference` is what values are held against: a device with a kernel, "aten::name", or a function of NumPy arrays.
+    `reference` is what values are held against: a device with a kernel, "aten::name", or a function of NumPy arrays;
+    for a library, a map from operators' names to what each is held against.
     `device` is whose kernels they are; for "cuda-twin" the operators were loaded with `device="cuda-twin"` too.
     `checks` are names of `CHECKS`; all of them where it is not given.  `timeout` is for one input, in seconds.
     """
@@ -42,12 +47,10 @@ def check(
     from opbridge.op import Op
 
     operators = [op] if isinstance(op, Op) else list(op)
-    if reference is not None and reference not in DEVICES and len(operators) > 1:
-        message = f"{reference} is a reference for one operator, not for {len(operators)}"
-        raise InputError(message, hint="choose the operator: --op NAME")
+    said = _said(reference, operators)
+    references = {name: reference_of(one) for name, one in said.items()}
     chosen = _known("check", CHECKS, CHECKS if checks is None else checks)
     settings = Settings(
-        reference=None if reference is None else reference_of(reference),
         seed=seed,
         checks=chosen,
         sanitizers=_known("sanitizer", SANITIZERS, sanitize),
@@ -62,18 +65,38 @@ def check(
         rows.append(row)
         on_row(row)
 
-    _run(operators, chosen_frameworks(frameworks, settings), settings, told)
+    _run(operators, references, chosen_frameworks(frameworks, settings), settings, told)
     order = {name: place for place, name in enumerate((INPUTS, *CHECKS, *SANITIZERS))}
     places = {item.name: place for place, item in enumerate(operators)}
     return sorted(rows, key=lambda row: (places[row.operator], [*FRAMEWORKS].index(row.framework), order[row.check]))
 
 
-def _run(operators: list[Op], frameworks: Sequence[str], settings: Settings, on_row: Callable[[Row], None]) -> None:
+def _said(reference: Said | Mapping[str, Said] | None, operators: list[Op]) -> dict[str, Said]:
+    """What each operator is held against, by its full name."""
+    names = {name: item.name for item in operators for name in (item.name.partition("::")[2], item.name)}
+    if isinstance(reference, Mapping):
+        return {names[name]: one for name, one in reference.items() if _known("operator", names, [name])}
+    if reference is not None and reference not in DEVICES and len(operators) > 1:
+        message = f"{reference} is a reference for one operator, not for {len(operators)}"
+        raise InputError(message, hint="say whose: --reference NAME=..., or choose the operator: --op NAME")
+    return {} if reference is None else {item.name: reference for item in operators}
+
+
+def _run(
+    operators: list[Op],
+    references: Mapping[str, Reference],
+    frameworks: Sequence[str],
+    settings: Settings,
+    on_row: Callable[[Row], None],
+) -> None:
     from opbridge.check.running import build, run
     from opbridge.toolchains.process import processors
 
     def jobs(framework: str, checks: tuple[str, ...]) -> list[Job]:
-        return [Job(op, op.name, framework, checks, settings) for op in operators]
+        return [
+            Job(op, op.name, framework, checks, replace(settings, reference=references.get(op.name)))
+            for op in operators
+        ]
 
     with ThreadPoolExecutor(processors()) as threads:
         waiting = [threads.submit(run, jobs(name, settings.checks), on_row) for name in frameworks if settings.checks]

@@ -7,13 +7,14 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from opbridge.check import SANITIZERS, Row, Status, check
 from opbridge.check.reports import to_json, to_junit
 from opbridge.cli.manifests import chosen, load_library
 from opbridge.cli.terminal import bold, green, red
+from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.manifest import DEVICES
 from opbridge.op import Op
@@ -37,8 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=DEVICES, default="cpu", help="whose kernels are checked (default: cpu)")
     parser.add_argument(
         "--reference",
-        metavar="DEVICE|aten::NAME|MODULE:FUNCTION",
-        help="what results are held against: another kernel, an operator of PyTorch's, a function of NumPy arrays",
+        action="append",
+        default=[],
+        metavar="[NAME=]DEVICE|aten::NAME|MODULE:FUNCTION",
+        help="what results (of the operator NAME) are held against: another kernel, an operator of PyTorch's, a "
+        "function of NumPy arrays; may be repeated with names",
     )
     parser.add_argument(
         "--sanitize",
@@ -75,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     rows = check(
         operators,
         frameworks=options.framework,
-        reference=options.reference,
+        reference=_reference(options.reference),
         sanitize=tuple(dict.fromkeys(options.sanitize)),
         device=options.device,
         seed=options.seed,
@@ -90,6 +94,15 @@ def run(options: argparse.Namespace) -> int:
         plotting.draw(rows, options.plot)
     print(_summary(rows, time.perf_counter() - started))
     return 1 if any(row.failed for row in rows) else 0
+
+
+def _reference(given: list[str]) -> str | Mapping[str, str] | None:
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    named = dict(one.split("=", 1) for one in given if "=" in one)
+    if len(named) != len(given):
+        raise InputError("of several references each is for one operator", hint="--reference NAME=... for each")
+    return named or None
 
 
 class _Table:
