@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,6 +80,38 @@ import torch
 print(torch.export.load(sys.argv[1]).module()(torch.ones(3)).tolist())
 """
     assert stranger(load, file).stdout.strip() == "[3.0, 3.0, 3.0]"
+
+
+def test_a_package_of_aotinductor_runs_where_the_wheel_is(
+    stranger: Stranger, sources_in: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Packed from the sources, with a compiler; run without either, and without the model's Python."""
+    pack = """
+import sys, torch, opbridge as ob
+lib = ob.load(sys.argv[1])
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return lib.running_sum(lib.scaled_add(x, x.cos(), alpha=2.0))
+x = torch.rand(3, 4, dtype=torch.float64)
+program = torch.export.export(Model(), (x,), dynamic_shapes={"x": {0: torch.export.Dim("rows", min=2)}})
+torch._inductor.aoti_compile_and_package(program, package_path=sys.argv[2])
+longer = torch.rand(7, 4, dtype=torch.float64)
+torch.save((longer, Model()(longer)), sys.argv[3])
+"""
+    package, expected = tmp_path / "model.pt2", tmp_path / "expected.pt"
+    manifest = sources_in(tmp_path / "sources")
+    packing = subprocess.run([sys.executable, "-c", pack, manifest, package, expected], capture_output=True, text=True)
+    assert packing.returncode == 0, packing.stderr
+    run = """
+import sys
+import mylib
+import torch
+model = torch._inductor.aoti_load_package(sys.argv[1])
+x, expected = torch.load(sys.argv[2])
+torch.testing.assert_close(model(x), expected)
+print("ran")
+"""
+    assert stranger(run, package, expected).stdout.strip() == "ran"
 
 
 def test_an_operator_pickles_by_its_package(stranger: Stranger, tmp_path: Path) -> None:
