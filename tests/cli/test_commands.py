@@ -178,7 +178,9 @@ def test_cache_lists_trims_and_clears(project: Path, opbridge: Opbridge, tmp_pat
 # --- new
 
 
-@pytest.mark.parametrize(("template", "kernels"), [("cpp", ["mine.cpp"]), ("cuda", ["mine.cu"]), ("aten", [])])
+@pytest.mark.parametrize(
+    ("template", "kernels"), [("cpp", ["mine.cpp"]), ("cuda", ["mine.cu"]), ("ascend", ["mine.cpp"]), ("aten", [])]
+)
 def test_new_writes_a_library_that_builds_and_lints_clean(
     template: str, kernels: list[str], opbridge: Opbridge, tmp_path: Path
 ) -> None:
@@ -210,6 +212,7 @@ sys.meta_path.insert(0, NoTorch())
         ("cpp", "", "2 passed"),
         ("cuda", WITHOUT_TORCH, "1 passed, 1 skipped"),
         ("cuda", "", "2 passed"),
+        ("ascend", "", "6 passed"),
         ("aten", "", "2 passed"),
     ],
 )
@@ -248,10 +251,3 @@ def test_new_refuses_names_that_would_not_work(name: str, opbridge: Opbridge, tm
     result = opbridge("new", name)
     assert result.returncode == 2
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("template", ["ascend"])
-def test_new_says_which_templates_are_to_come(template: str, opbridge: Opbridge, tmp_path: Path) -> None:
-    result = opbridge("new", "f", "--template", template)
-    assert result.returncode == 2
-    assert "not available in this version" in result.stderr

@@ -8,17 +8,17 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from opbridge.errors import InputError, UnsupportedError
+from opbridge.errors import InputError
 from opbridge.manifest import Manifest
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_AVAILABLE = {
+_CHOICES = {
     "cpp": "a C++ kernel, forward and gradient (default)",
     "cuda": "the same in CUDA, which runs on a GPU, and checked on the CPU",
+    "ascend": "the same in Ascend C, which runs on an NPU, and checked on the CPU",
     "aten": "an operator of PyTorch's for the other frameworks",
     "torch-extension": "a PyTorch extension with its gradient, just in time",
 }
-_PLANNED = ("ascend",)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 # Not in TORCH_EXTENSION_NAME.
 _PLACEHOLDER = re.compile("(?<![A-Z]_)NAME")
@@ -35,17 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the operator and its folder; lower-case, as in scaled_add")
     parser.add_argument(
         "--template",
-        choices=(*_AVAILABLE, *_PLANNED),
+        choices=_CHOICES,
         default="cpp",
-        help="; ".join(f"{name}: {text}" for name, text in _AVAILABLE.items())
-        + f"; {' and '.join(_PLANNED)} are not available in this version",
+        help="; ".join(f"{name}: {text}" for name, text in _CHOICES.items()),
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.template not in _AVAILABLE:
-        hint = f"start with `opbridge new {options.name} --template cpp`"
-        raise UnsupportedError(f"the template {options.template} is not available in this version; {hint}")
     files = _render(options.name, _TEMPLATES / options.template)
     folder = Path(options.name)
     _write(folder, files)

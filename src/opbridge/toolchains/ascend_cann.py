@@ -7,6 +7,7 @@ nothing of CANN's: CMake's `ascendc_library`, the headers, libascendcl, and scri
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,7 +38,7 @@ def write(folder: Path) -> Path:
     for path, text in _texts(home).items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text, encoding="utf-8")
-    _link_headers(home / "include")
+    _copy_headers(home / "include")
     (home / "lib64").mkdir(exist_ok=True)
     copy_atomically(ascend_twin.runtime(), home / "lib64" / ascend.LIBRARY)
     for name in _LIBRARIES:
@@ -66,7 +67,7 @@ def _settings(home: Path) -> str:
     settings = {
         "HOME": (str(home),),
         "LIBRARY": (str(home / "lib64" / ascend.LIBRARY),),
-        "FLAGS": ascend.flags(),
+        "FLAGS": ascend.LANGUAGE,
         "DECLARE": (*python, "declare"),
         "COMPILE": (*python, "launch"),
     }
@@ -96,10 +97,11 @@ def _environment(home: Path) -> str:
     )
 
 
-def _link_headers(include: Path) -> None:
-    include.mkdir(exist_ok=True)
-    for header in (*ascend.INCLUDE.iterdir(), INCLUDE / "opbridge"):
-        _link(include / header.name, header)
+def _copy_headers(include: Path) -> None:
+    # Copies, which stay what the library beside them was built with when opbridge changes.
+    shutil.rmtree(include, ignore_errors=True)
+    shutil.copytree(ascend.INCLUDE, include)
+    shutil.copytree(INCLUDE / "opbridge", include / "opbridge")
 
 
 def _link(link: Path, target: Path) -> None:

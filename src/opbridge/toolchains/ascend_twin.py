@@ -57,7 +57,7 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
 
 def _flags() -> tuple[str, ...]:
     # Whatever the request includes, the twin's headers are written on opbridge's own types.
-    return (*ascend.flags(), f"-isystem{INCLUDE}")
+    return (*ascend.flags(), f"-isystem{INCLUDE}", "-g")
 
 
 def _rewriting(source: Path, sources: tuple[Path, ...], command: Command, depfile: Path) -> Command:

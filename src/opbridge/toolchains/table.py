@@ -12,6 +12,7 @@ TOOLCHAINS: dict[str, str] = {
     "c++": "opbridge.toolchains.host",
     "cuda": "opbridge.toolchains.nvcc",
     "cuda-twin": "opbridge.toolchains.cuda_twin",
+    "ascend": "opbridge.toolchains.bisheng",
     "ascend-twin": "opbridge.toolchains.ascend_twin",
 }
 

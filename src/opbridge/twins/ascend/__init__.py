@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["INCLUDE", "LIBRARY", "RUNTIME", "flags", "link_flags"]
+__all__ = ["INCLUDE", "LANGUAGE", "LIBRARY", "RUNTIME", "flags", "link_flags"]
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder of the headers that stand for Huawei's; written from the public API reference alone."""
@@ -19,10 +19,13 @@ LIBRARY = "libopbridge_ascend_twin.so"
 _MODEL = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
 _WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-narrowing")
 
+LANGUAGE = (*_MODEL, *_WARNINGS)
+"""What the compiler is told beside where the headers are."""
+
 
 def flags() -> tuple[str, ...]:
     """For the compiler, beside those of any kernel."""
-    return (f"-isystem{INCLUDE}", *_MODEL, *_WARNINGS)
+    return (f"-isystem{INCLUDE}", *LANGUAGE)
 
 
 def link_flags(runtime: Path) -> tuple[str, ...]:

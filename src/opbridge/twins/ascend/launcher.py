@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opbridge.errors import InputError
-from opbridge.twins.ascend import flags
+from opbridge.twins.ascend import LANGUAGE
 from opbridge.twins.ascend.compiling import compile_source, complain, translate
 
 # The project's own options come later and win.
@@ -35,6 +35,5 @@ def launch(arguments: Sequence[str]) -> int:
     del command[at : at + 2]
     target = Path(command[command.index("-o") + 1])
     depfile = Path(command[command.index("-MF") + 1]) if "-MF" in command else None
-    compiler = [command[0], *_DEFAULTS, *flags(), *command[1:]]
+    compiler = [command[0], *_DEFAULTS, *LANGUAGE, *command[1:]]
     return compile_source(source, target.with_suffix(".rewritten"), depfile, compiler)
-

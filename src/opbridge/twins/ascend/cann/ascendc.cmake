@@ -26,7 +26,8 @@ function(ascendc_library name kind)
     CXX_STANDARD_REQUIRED ON
     POSITION_INDEPENDENT_CODE ON
     CXX_COMPILER_LAUNCHER "${OPBRIDGE_ASCEND_COMPILE}")
-  target_include_directories(${name} PUBLIC ${headers} ${OPBRIDGE_ASCEND_HOME}/include)
+  target_include_directories(${name} PUBLIC ${headers})
+  target_include_directories(${name} SYSTEM PUBLIC ${OPBRIDGE_ASCEND_HOME}/include)
   target_link_libraries(${name} PUBLIC ${OPBRIDGE_ASCEND_LIBRARY})
 endfunction()
 

@@ -1,0 +1,106 @@
+"""CANN's compiler for Ascend C, bisheng: of ASCEND_HOME_PATH, else on PATH.
+
+Nothing of this has run: no machine with CANN was at hand.  The commands are those of the public reference, one library
+for the architecture of the chip that OPBRIDGE_ASCEND_SOC names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.errors import ToolchainError
+from opbridge.toolchains import host
+from opbridge.toolchains.identity import compiler, environment
+from opbridge.toolchains.model import BuildRequest, Command, Commands
+
+name = "Ascend C"
+suffixes = (".asc", *host.suffixes)
+
+SOC = "OPBRIDGE_ASCEND_SOC"
+"""The variable that names the chip, for the twin too."""
+
+_DEFAULT_SOC = "Ascend910B"
+_ARCHITECTURES = {
+    "Ascend910B": "dav-2201",
+    "Ascend910_93": "dav-2201",
+    "Ascend310P": "dav-2002",
+    "Ascend950": "dav-3510",
+}
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+_PLACES = ("bin", "compiler/ccec_compiler/bin", "tools/bisheng_compiler/bin")
+
+
+def find() -> tuple[str, ...]:
+    homes = [os.environ[variable] for variable in _HOMES if os.environ.get(variable)]
+    for candidate in (*(f"{home}/{place}/bisheng" for home in homes for place in _PLACES), "bisheng"):
+        if executable := shutil.which(candidate):
+            return (executable,)
+    raise ToolchainError(
+        "no compiler for Ascend C: expected bisheng of CANN below ASCEND_HOME_PATH, or on PATH\n"
+        "  install CANN and source its set_env.sh, or run the kernels on the CPU: "
+        'ob.load(..., device="ascend-twin"), or OPBRIDGE_ASCEND_TWIN=1 in the environment'
+    )
+
+
+def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    return (compiler(find(), cache), str(_home()), *environment())
+
+
+def commands(request: BuildRequest, folder: Path) -> Commands:
+    scratch = folder / "scratch"
+    exports = scratch / "exports.map"
+    objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
+    home = _home()
+    shared = (
+        *("-x", "asc", f"--npu-arch={_architecture()}"),
+        *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden", "-Wno-c++11-narrowing"),
+        "-fdiagnostics-color=never",
+        *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
+        *(f"-I{path}" for path in (*request.include_dirs, home / "include")),
+        *(f"-D{macro}={value}" if value else f"-D{macro}" for macro, value in request.defines),
+    )
+    compiles = tuple(
+        Command(
+            (*find(), *shared, *request.flags_for(source), *host.files_of(source, target)),
+            f"compiling {source.name}",
+        )
+        for source, target in zip(request.sources, objects, strict=True)
+    )
+    link = Command(
+        (
+            *(*find(), "-shared", "-fPIC", f"--npu-arch={_architecture()}"),
+            *(f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions"),
+            *("-o", str(folder / request.output), *objects, f"-L{home / 'lib64'}", "-lascendcl"),
+            *request.link_flags,
+        ),
+        f"linking {request.output}",
+    )
+    depfiles = tuple(Path(f"{target}.d") for target in objects)
+    return Commands(compiles, link, depfiles, texts=((exports, host.EXPORTS),))
+
+
+def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    return None
+
+
+def _home() -> Path:
+    """CANN's folder: the variables name it, else the compiler's place shows it."""
+    named = next((os.environ[variable] for variable in _HOMES if os.environ.get(variable)), None)
+    if named is not None:
+        return Path(named)
+    folder = Path(os.path.realpath(find()[0])).parent
+    place = next((place for place in _PLACES if folder.match(f"*/{place}")), "bin")
+    return folder.parents[place.count("/")]
+
+
+def _architecture() -> str:
+    chip = os.environ.get(SOC) or _DEFAULT_SOC
+    known = max((name for name in _ARCHITECTURES if chip.startswith(name)), key=len, default=None)
+    if known is None:
+        raise ToolchainError(
+            f"{SOC} names {chip!r}, which opbridge knows no architecture of; expected {', '.join(_ARCHITECTURES)}"
+        )
+    return _ARCHITECTURES[known]
