@@ -57,7 +57,7 @@ class Kernel:
         )
         call = f"{self.name}({', '.join(passed)});"
         launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }}, {self.mixed})'
-        return f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ return {launch}; }}'
+        return f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ (void)stream; return {launch}; }}'
 
 
 @dataclass(frozen=True)
