@@ -31,6 +31,7 @@ GROUPS = {
     "gather": "moves",
     "shape": "shapes",
     "lanes": "masks",
+    "scalar": "scalars",
     "sync": "order",
     "cube": "matrices",
     "fixpipe": "matrices",

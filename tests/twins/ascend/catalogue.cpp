@@ -22,6 +22,7 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks) {
 #include "broken/large_buffers.cpp"
 #include "broken/last_tile.cpp"
 #include "broken/left_in_queue.cpp"
+#include "broken/little_work.cpp"
 #include "broken/long_stride.cpp"
 #include "broken/longer_than_buffer.cpp"
 #include "broken/longer_than_memory.cpp"
@@ -44,4 +45,5 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks) {
 #include "broken/short_tiling.cpp"
 #include "broken/too_many_buffers.cpp"
 #include "broken/unset_memory.cpp"
+#include "broken/used_up_buffer.cpp"
 #include "broken/write_by_all.cpp"

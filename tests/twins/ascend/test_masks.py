@@ -209,6 +209,31 @@ def test_gather_and_scatter(unit: Any, case: tuple[str, Call], scatters: bool) -
     np.testing.assert_array_equal(z, expected)
 
 
+@settings(deadline=None, max_examples=60)
+@given(case=ANY, pattern=st.integers(0, 7), counted=st.booleans(), lanes=st.integers(1, 100), step=st.integers(0, 4))
+def test_gather_mask(unit: Any, case: tuple[str, Call], pattern: int, counted: bool, lanes: int, step: int) -> None:
+    name, call = case
+    x, z = values(TYPES[name]), values(TYPES[name], seed=2)
+    size = x.itemsize
+    expected, kept = z.copy(), ctypes.c_uint64()
+    bits = np.random.default_rng(5).integers(0, 256, N * size).astype(np.uint8)
+    arguments = Arguments(
+        counted, N, call.repeats, lanes, 1, call.blocks[1], 1, 8, call.steps[1], step, pattern, (ctypes.c_uint64 * 2)()
+    )
+    unit.call(f"pack_{name}", ctypes.byref(arguments), x, bits, z, ctypes.byref(kept))
+    chosen = np.unpackbits(bits, bitorder="little")
+    keeps = {1: lambda i: i % 2 == 0, 2: lambda i: i % 2 == 1, 7: lambda i: True}
+    packed = [
+        x[call.at(1, r, i, size)]
+        for r in range(call.repeats)
+        for i in range(lanes if counted else 256 // size)
+        if (keeps.get(pattern, lambda i: i % 4 == pattern - 3)(i) if pattern else chosen[r * step * 256 + i])
+    ]
+    expected[: len(packed)] = packed
+    assert kept.value == len(packed)
+    np.testing.assert_array_equal(z, expected)
+
+
 CASTS: dict[str, tuple[Any, Any]] = {
     "half_float": (np.float16, np.float32),
     "float_half": (np.float32, np.float16),

@@ -67,6 +67,35 @@ def test_softmax_in_two_parts(functions: Any) -> None:
     np.testing.assert_allclose(np.concatenate(list(z), 1), powers / powers.sum(1, keepdims=True), rtol=3e-6)
 
 
+def test_the_gradient_of_softmax(functions: Any) -> None:
+    m, k = 5, 64
+    grad, y = normal(m, k), abs(normal(m + 1, k)[:m])
+    z, sums = np.empty_like(y), np.empty((m, 8), np.float32)
+    functions.call("softmax_gradient", grad, y, m, k, z, sums)
+    products = (grad.astype(np.float64) * y).sum(1, keepdims=True)
+    np.testing.assert_allclose(sums, np.repeat(products, 8, 1), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(z, (grad - products) * y, rtol=1e-5, atol=1e-5)
+
+
+def test_running_sums(functions: Any) -> None:
+    x = normal(6, 16)
+    z, last = np.empty((2, 6, 16), np.float32), np.empty(16, np.float32)
+    functions.call("running_sums", x, 6, 16, z, last)
+    np.testing.assert_allclose(z[0], np.cumsum(x, 1, dtype=np.float64), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(z[1], np.cumsum(x, 0, dtype=np.float64), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(last, z[1, -1])
+
+
+@pytest.mark.parametrize(("mode", "rounded"), [(1, np.rint), (2, np.floor), (3, np.ceil), (5, np.trunc)])
+def test_half_bytes(functions: Any, mode: int, rounded: Any) -> None:
+    x = np.linspace(-12, 12, 128).astype(np.float16)
+    packed, z = np.empty(64, np.uint8), np.empty_like(x)
+    functions.call("half_bytes", x, packed, z, len(x), mode)
+    expected = np.clip(rounded(x), -8, 7)
+    np.testing.assert_array_equal(z, expected)
+    np.testing.assert_array_equal(packed & 15, expected[::2].astype(np.int64) & 15)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_normalization(functions: Any, shape: tuple[int, int, int]) -> None:
     m, k, n = shape

@@ -286,3 +286,46 @@ extern "C" void top(const void* x, const void* finished, uint32_t m, uint32_t in
     bench.out(indices, index, m * padded);
   });
 }
+
+constexpr CumSumConfig kColumns = {false, false, true};
+
+// Running sums of rows and of columns, with the last row of these.
+extern "C" void running_sums(const void* x, uint32_t m, uint32_t n, void* z, void* last) {
+  once("CumSum", [=](Bench& bench) {
+    auto a = bench.in<float>(x, m * n), c = bench.empty<float>(m * n), d = bench.empty<float>(m * n);
+    auto row = bench.empty<float>(n);
+    CumSum<float>(c, row, a, {m, n});
+    CumSum<float, kColumns>(d, row, a, bench.empty<uint8_t>(kScratch), {m, n});
+    bench.out(z, c, m * n);
+    bench.out((uint8_t*)z + m * n * 4, d, m * n);
+    bench.out(last, row, n);
+  });
+}
+
+// The gradient of a softmax whose result is y, and its sums alone.
+extern "C" void softmax_gradient(const void* grad, const void* y, uint32_t m, uint32_t k, void* z, void* sums) {
+  once("SoftmaxGrad", [=](Bench& bench) {
+    SoftMaxTiling tiling;
+    tiling.srcM = m;
+    tiling.srcK = k;
+    auto g = bench.in<float>(grad, m * k), a = bench.in<float>(y, m * k), c = bench.empty<float>(m * k);
+    auto sum = bench.empty<float>(m * 8);
+    SoftmaxGrad(c, g, a, bench.empty<uint8_t>(kScratch), tiling);
+    SoftmaxGradFront(sum, g, a, tiling);
+    bench.out(z, c, m * k);
+    bench.out(sums, sum, m * 8);
+  });
+}
+
+// To half bytes and back.
+extern "C" void half_bytes(const void* x, void* packed, void* z, uint32_t n, uint32_t mode) {
+  once("Cast", [=](Bench& bench) {
+    auto a = bench.in<half>(x, n), c = bench.empty<half>(n);
+    auto bytes = bench.empty<int8_t>(n / 2);
+    auto pairs = bytes.ReinterpretCast<int4b_t>();
+    Cast(pairs, a, RoundMode(mode), n);
+    Cast(c, pairs[0], RoundMode::CAST_NONE, pairs.GetSize());
+    bench.out(packed, bytes, n / 2);
+    bench.out(z, c, n);
+  });
+}

@@ -142,3 +142,22 @@ extern "C" void little_work(uint32_t repeats, uint32_t room, uint32_t with_index
     ReduceMax(c, a, work, 64, repeats, 8, with_index != 0);
   });
 }
+
+// By a pattern or by a tensor of bits; of whole repeats, or of so many elements of each.
+template <class T, class U>
+void pack(const Arguments& p, const void* x, const void* bits, void* z, uint64_t* kept) {
+  once("GatherMask", [&](Bench& bench) {
+    auto a = bench.in<T>(x, p.n), c = bench.in<T>(z, p.n);
+    auto chosen = bench.in<U>(bits, p.n);
+    const GatherMaskParams params{p.src0_block, p.repeats, p.src0_repeat, p.src1_repeat};
+    if (p.mode != 0) GatherMask(c, a, uint8_t(p.mode), p.op != 0, p.lanes, params, *kept);
+    if (p.mode == 0) GatherMask(c, a, chosen, p.op != 0, p.lanes, params, *kept);
+    bench.out(z, c, p.n);
+  });
+}
+extern "C" void pack_half(const Arguments* p, const void* x, const void* bits, void* z, uint64_t* kept) {
+  pack<half, uint16_t>(*p, x, bits, z, kept);
+}
+extern "C" void pack_float(const Arguments* p, const void* x, const void* bits, void* z, uint64_t* kept) {
+  pack<float, uint32_t>(*p, x, bits, z, kept);
+}

@@ -14,6 +14,7 @@
 #include "opbridge_ascend/reduce.h"
 #include "opbridge_ascend/refused.h"
 #include "opbridge_ascend/rows.h"
+#include "opbridge_ascend/scalar.h"
 #include "opbridge_ascend/shape.h"
 #include "opbridge_ascend/softmax.h"
 #include "opbridge_ascend/sort.h"

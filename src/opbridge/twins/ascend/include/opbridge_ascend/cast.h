@@ -100,6 +100,41 @@ D nearest(float value) {
   return D(std::fabs(value) == INFINITY ? value : inside);
 }
 
+inline int32_t half_byte(const uint8_t* bytes, uint32_t i) {
+  const int32_t four = bytes[i / 2] >> (i % 2 * 4) & 15;
+  return four < 8 ? four : four - 16;
+}
+
+// Two to a byte, the first of them in the lower bits; beyond -8 and 7 they stay there.
+inline void cast_count(Instruction& instruction, uint32_t count, RoundMode mode, const LocalTensor<int4b_t>& dst,
+                       const LocalTensor<half>& src) {
+  constexpr float kLeast = -8, kMost = 7;
+  instruction.requires_that(count % 2 == 0, "count", count, "an even number: two int4b_t are one byte");
+  const auto lanes = Lanes::first(instruction, count);
+  reads(instruction, lanes, Strided<half>{src}, "src");
+  instruction.aligned(dst.start(), "dst");
+  instruction.writes(dst.memory(), dst.data(), count / 2);
+  auto* const bytes = reinterpret_cast<uint8_t*>(dst.data());
+  for (uint32_t i = 0; i < count; ++i) {
+    const float whole = rounded(float(src.data()[i]), mode);
+    const auto four = static_cast<uint8_t>(static_cast<int32_t>(whole < kLeast   ? kLeast
+                                                                : whole > kMost  ? kMost
+                                                                : whole == whole ? whole
+                                                                                 : 0) &
+                                           15);
+    bytes[i / 2] = static_cast<uint8_t>(i % 2 == 0 ? four : bytes[i / 2] | four << 4);
+  }
+}
+inline void cast_count(Instruction& instruction, uint32_t count, RoundMode, const LocalTensor<half>& dst,
+                       const LocalTensor<int4b_t>& src) {
+  instruction.requires_that(count % 2 == 0, "count", count, "an even number: two int4b_t are one byte");
+  instruction.aligned(src.start(), "src");
+  instruction.reads(src.memory(), src.data(), count / 2);
+  writes(instruction, Lanes::first(instruction, count), Strided<half>{dst}, "dst");
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(src.data());
+  for (uint32_t i = 0; i < count; ++i) dst.data()[i] = half(static_cast<float>(half_byte(bytes, i)));
+}
+
 template <class D, class S>
 void cast(Instruction& instruction, const Lanes& lanes, RoundMode mode, const Strided<D>& dst, const Strided<S>& src) {
   OPBRIDGE_ASCEND_PAIRS("Cast", D, S, float(half), int32_t(half), int16_t(half), int8_t(half), uint8_t(half),
@@ -119,14 +154,19 @@ void cast(Instruction& instruction, const Lanes& lanes, RoundMode mode, const St
   unary(instruction, lanes, [mode](S value) { return converted<D>(value, mode); }, dst, src);
 }
 
+template <class D, class S>
+void cast_count(Instruction& instruction, uint32_t count, RoundMode mode, const LocalTensor<D>& dst,
+                const LocalTensor<S>& src) {
+  cast(instruction, Lanes::first(instruction, count), mode, Strided<D>{dst}, Strided<S>{src});
+}
+
 }  // namespace detail
 
 template <class T, class U>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, uint32_t count,
           Place at = Place::here()) {
   Instruction instruction("Cast", PIPE_V, at);
-  const auto lanes = detail::Lanes::first(instruction, count);
-  detail::cast(instruction, lanes, mode, detail::Strided<T>{dst}, detail::Strided<U>{src});
+  detail::cast_count(instruction, count, mode, dst, src);
 }
 template <class T, class U, bool isSetMask = true>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, detail::Mask mask,

@@ -160,6 +160,9 @@ template <class T, class U>
 void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<U>& pattern,
                 const bool reduceMode, const uint32_t mask, const GatherMaskParams& p, uint64_t& rsvdCnt,
                 Place at = Place::here()) {
+  static_assert(
+      sizeof(U) == sizeof(T) && std::is_unsigned<U>::value,
+      "the pattern of GatherMask is a tensor of uint16_t for elements of 2 bytes, and of uint32_t for those of 4");
   Instruction instruction("GatherMask", PIPE_V, at);
   detail::gather_mask(instruction, dst, src0, reduceMode, mask, p, rsvdCnt, [&](uint32_t r, uint32_t i) {
     const auto* const bits = reinterpret_cast<const uint8_t*>(pattern.data()) + r * p.src1RepeatStride * kBlockBytes;
@@ -172,6 +175,7 @@ void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const Loc
 template <class T>
 void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeats, const BrcbRepeatParams& p,
           Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("Brcb", T, int16_t, uint16_t, int32_t, uint32_t, half, bfloat16_t, float);
   Instruction instruction("Brcb", PIPE_V, at);
   instruction.requires_that(repeats >= 0 && repeats <= 255, "repeatTime", repeats,
                             "at most 255, as the hardware counts in 8 bits");

@@ -3,8 +3,6 @@
 #ifndef OPBRIDGE_ASCEND_LANES_H
 #define OPBRIDGE_ASCEND_LANES_H
 
-#include <string.h>
-
 #include <type_traits>
 
 #include "tensor.h"
@@ -220,13 +218,11 @@ void compute(const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>&..
   }
 }
 
-// A buffer that an instruction needs for itself: what was in it is lost, in a way that is seen.
+// A buffer that an instruction needs for itself.
 template <class T>
 void scratch(Instruction& instruction, const LocalTensor<T>& tensor, size_t bytes) {
-  if (!instruction.checked()) return;
   instruction.aligned(tensor.start(), "sharedTmpBuffer");
-  instruction.writes(tensor.memory(), tensor.data(), bytes);
-  memset(static_cast<void*>(tensor.data()), 0xff, bytes);
+  instruction.uses_up(tensor.memory(), tensor.data(), bytes);
 }
 
 // That the hardware's 8 bits can count the blocks between two repeats.

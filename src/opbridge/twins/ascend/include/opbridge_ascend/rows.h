@@ -121,6 +121,48 @@ void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTenso
   Mean<T, accType, isReuseSource, isBasicBlock, reduceDim>(dst, src, params, at);
 }
 
+struct CumSumInfo {
+  uint32_t outter = 0, inner = 0;
+};
+struct CumSumConfig {
+  bool isLastAxis = true, isReuseSource = false, outputLastRow = false;
+};
+constexpr CumSumConfig defaultCumSumConfig = {true, false, false};
+
+// Running sums of each row, or of each column; the last row of them once more by itself, where asked for.
+template <class T, const CumSumConfig& config = defaultCumSumConfig>
+void CumSum(const LocalTensor<T>& dst, const LocalTensor<T>& lastRow, const LocalTensor<T>& src, const CumSumInfo& info,
+            Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("CumSum", T, half, float);
+  Instruction instruction("CumSum", PIPE_V, at);
+  instruction.requires_that(info.inner * sizeof(T) % kBlockBytes == 0, "inner", info.inner, "elements of whole blocks");
+  const auto lanes = detail::Lanes::first(instruction, int64_t{info.outter} * info.inner);
+  detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
+  detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
+  const uint32_t lines = config.isLastAxis ? info.outter : info.inner, n = config.isLastAxis ? info.inner : info.outter;
+  for (uint32_t line = 0; line < lines; ++line) {
+    float sum = 0;
+    for (uint32_t i = 0; i < n; ++i) {
+      const uint32_t element = config.isLastAxis ? line * n + i : i * lines + line;
+      sum += float(src.data()[element]);
+      dst.data()[element] = T(sum);
+    }
+  }
+  if (!config.outputLastRow || info.outter == 0) return;
+  for (uint32_t i = 0; i < info.inner; ++i) {
+    detail::write(instruction, lastRow, i, dst.data()[(info.outter - 1) * info.inner + i]);
+  }
+}
+template <class T, const CumSumConfig& config = defaultCumSumConfig>
+void CumSum(const LocalTensor<T>& dst, const LocalTensor<T>& lastRow, const LocalTensor<T>& src,
+            const LocalTensor<uint8_t>& sharedTmpBuffer, const CumSumInfo& info, Place at = Place::here()) {
+  {
+    Instruction instruction("CumSum", PIPE_V, at);
+    detail::temporary(instruction, sharedTmpBuffer);
+  }
+  CumSum<T, config>(dst, lastRow, src, info, at);
+}
+
 // f of a line of n values, by a pattern that says which axis is reduced.
 #define OPBRIDGE_ASCEND_PATTERN(Name, result, ...)                                                             \
   template <class T, class pattern, bool isReuseSource = false>                                                \

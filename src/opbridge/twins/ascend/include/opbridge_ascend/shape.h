@@ -108,5 +108,12 @@ void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)
   detail::to_5hd(instruction, dst, src, params);
 }
 
+template <class T>
+void TransDataTo5HD(const uint64_t (&)[16], const uint64_t (&)[16], const TransDataTo5HDParams&) {
+  static_assert(sizeof(T) == 0,
+                "opbridge's Ascend twin has TransDataTo5HD of tensors: pass arrays of LocalTensor in the place of "
+                "addresses, of which it cannot tell what memory they belong to");
+}
+
 }  // namespace AscendC
 #endif

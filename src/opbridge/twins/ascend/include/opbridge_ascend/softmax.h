@@ -109,9 +109,10 @@ void softmax(Instruction& instruction, const SoftMaxShape& shape, const LocalTen
 #define OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS                                            \
   bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false, \
        const SoftmaxConfig &config = SOFTMAX_DEFAULT_CFG
-#define OPBRIDGE_ASCEND_ROWS_ONLY(Name)                                                                             \
-  static_assert(!isDataFormatNZ, "opbridge's Ascend twin has " Name " of rows (ND) only, and not of the format NZ " \
-                                                                    "yet")
+#define OPBRIDGE_ASCEND_ROWS_ONLY(Name)                                          \
+  static_assert(!isDataFormatNZ, "opbridge's Ascend twin has " Name              \
+                                 " of rows (ND) only, and not of the format NZ " \
+                                 "yet")
 
 template <class T, OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS, class S>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<T>& src,
@@ -210,6 +211,61 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, con
   }
   SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ>(dst, expSum, max, src, expMax, inExpSum,
                                                                            inMax, tiling, softmaxShapeInfo, at);
+}
+
+namespace detail {
+
+template <class T>
+float sum_of_products(const T* a, const T* b, uint32_t n) {
+  float sum = 0;
+  for (uint32_t i = 0; i < n; ++i) sum += float(a[i]) * float(b[i]);
+  return sum;
+}
+
+}  // namespace detail
+
+// The gradient of SoftMax, whose result is src: (grad - sum) * src, or only the sum of each row of grad * src.
+template <class T, bool isReuseSource = false, bool isDataFormatNZ = false>
+void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                 const SoftMaxTiling& tiling, bool isFront = false, const SoftMaxShapeInfo& softmaxShapeInfo = {},
+                 Place at = Place::here()) {
+  OPBRIDGE_ASCEND_ROWS_ONLY("SoftmaxGrad");
+  OPBRIDGE_ASCEND_TYPES("SoftmaxGrad", T, half, float);
+  Instruction instruction("SoftmaxGrad", PIPE_V, at);
+  const detail::SoftMaxShape shape(instruction, tiling, softmaxShapeInfo, sizeof(T));
+  detail::check_rows(instruction, src, shape, "src", false);
+  detail::check_rows(instruction, grad, shape, "grad", false);
+  if (!isFront) detail::check_rows(instruction, dst, shape, "dst", true);
+  for (uint32_t r = 0; r < shape.rows; ++r) {
+    const uint32_t begin = r * shape.step;
+    const float sum = detail::sum_of_products(grad.data() + begin, src.data() + begin, shape.columns);
+    if (isFront) detail::BlockOfRow<T>{&dst}.set(instruction, r, sum);
+    for (uint32_t i = begin; !isFront && i < begin + shape.columns; ++i) {
+      dst.data()[i] = T((float(grad.data()[i]) - sum) * float(src.data()[i]));
+    }
+  }
+}
+template <class T, bool isReuseSource = false, bool isDataFormatNZ = false>
+void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                 const LocalTensor<uint8_t>& sharedTmpBuffer, const SoftMaxTiling& tiling, bool isFront = false,
+                 const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
+  {
+    Instruction instruction("SoftmaxGrad", PIPE_V, at);
+    detail::temporary(instruction, sharedTmpBuffer);
+  }
+  SoftmaxGrad<T, isReuseSource, isDataFormatNZ>(dst, grad, src, tiling, isFront, softmaxShapeInfo, at);
+}
+template <class T, bool isBasicBlock = false, bool isDataFormatNZ = false>
+void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                      const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {},
+                      Place at = Place::here()) {
+  SoftmaxGrad<T, false, isDataFormatNZ>(dst, grad, src, tiling, true, softmaxShapeInfo, at);
+}
+template <class T, bool isBasicBlock = false, bool isDataFormatNZ = false>
+void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                      const LocalTensor<uint8_t>& sharedTmpBuffer, const SoftMaxTiling& tiling,
+                      const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
+  SoftmaxGrad<T, false, isDataFormatNZ>(dst, grad, src, sharedTmpBuffer, tiling, true, softmaxShapeInfo, at);
 }
 #undef OPBRIDGE_ASCEND_ROWS_ONLY
 #undef OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS

@@ -2,6 +2,8 @@
 #ifndef OPBRIDGE_ASCEND_TENSOR_H
 #define OPBRIDGE_ASCEND_TENSOR_H
 
+#include <type_traits>
+
 #include "machine.h"
 
 namespace AscendC {
@@ -13,8 +15,25 @@ using opbridge_ascend::Place;
 
 enum class CacheMode : uint8_t { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL };
 
+// Half a byte, of which two stand in one; in local memory only, and made or read by Cast.
+struct int4b_t {
+  uint8_t pair;
+};
+
+namespace detail {
+
+template <class T>
+constexpr uint32_t kInByte = 1;
+template <>
+inline constexpr uint32_t kInByte<int4b_t> = 2;
+
+}  // namespace detail
+
 template <class T>
 class GlobalTensor {
+  static_assert(!std::is_same<T, int4b_t>::value,
+                "opbridge's Ascend twin has int4b_t in local memory only: copy int8_t, and ReinterpretCast the tensor");
+
  public:
   using PrimType = T;
 
@@ -80,7 +99,7 @@ class LocalTensor {
   uint64_t GetPhyAddr() const { return reinterpret_cast<uint64_t>(data_); }
   uint64_t GetPhyAddr(uint32_t offset) const { return reinterpret_cast<uint64_t>(data_ + offset); }
   uint32_t GetSize() const { return size_; }
-  uint32_t GetLength() const { return size_ * sizeof(T); }
+  uint32_t GetLength() const { return size_ * sizeof(T) / detail::kInByte<T>; }
   void SetSize(uint32_t size) { size_ = size; }
 
   T GetValue(uint32_t index, Place at = Place::here()) const {
@@ -99,14 +118,14 @@ class LocalTensor {
   }
   LocalTensor operator[](uint32_t offset) const {
     LocalTensor other = *this;
-    other.data_ += offset;
+    other.data_ += offset / detail::kInByte<T>;
     other.size_ = offset < size_ ? size_ - offset : 0;
     return other;
   }
   template <class U>
   LocalTensor<U> ReinterpretCast() const {
     const auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(data_) - memory_.data);
-    return LocalTensor<U>(memory_, offset, static_cast<uint32_t>(size_ * sizeof(T) / sizeof(U)));
+    return LocalTensor<U>(memory_, offset, static_cast<uint32_t>(GetLength() / sizeof(U) * detail::kInByte<U>));
   }
   // The tensor's memory, from its own first element on.
   Local memory() const { return memory_; }

@@ -1,0 +1,62 @@
+// Blocks that wait for each other by flags, and what else kernels ask of the machine.
+#include "bench.h"
+
+// Each block writes its number, and reads its neighbour's behind a flag that all have set; that in several turns.
+extern "C" __global__ __aicore__ void passed_on(GM_ADDR x, GM_ADDR y) {
+  GlobalTensor<float> mine, all;
+  all.SetGlobalBuffer((__gm__ float*)x, GetBlockNum());
+  mine.SetGlobalBuffer((__gm__ float*)x + block_idx, 1);
+  float value = 0;
+  for (int turn = 1; turn <= 3; ++turn) {
+    mine.SetValue(0, float(block_idx) + turn + value);
+    CrossCoreSetFlag<0, PIPE_MTE3>(3);
+    CrossCoreWaitFlag(3);
+    value = all.GetValue((block_idx + 1) % block_num);
+    CrossCoreSetFlag<0, PIPE_MTE3>(4);
+    CrossCoreWaitFlag(4);
+  }
+  CrossCoreSetFlag<1, PIPE_V>(5);
+  CrossCoreWaitFlag<1, PIPE_V>(5);
+  mine.SetGlobalBuffer((__gm__ float*)y + block_idx, 1);
+  mine.SetValue(0, value);
+}
+
+extern "C" __global__ __aicore__ void not_all_set(GM_ADDR x) {
+  if (GetBlockIdx() != 0) CrossCoreSetFlag<0, PIPE_MTE3>(1);
+  CrossCoreWaitFlag(1);
+}
+
+extern "C" __global__ __aicore__ void nobody_waits(GM_ADDR x) { CrossCoreSetFlag<0, PIPE_MTE3>(2); }
+
+extern "C" __global__ __aicore__ void filled(GM_ADDR x, uint32_t n) {
+  GlobalTensor<int32_t> all;
+  all.SetGlobalBuffer((__gm__ int32_t*)x, n);
+  InitGlobalMemory(all, n, 7);
+}
+
+// What the scalar unit makes of each number.
+extern "C" __global__ __aicore__ void scalars(GM_ADDR x, GM_ADDR z, uint32_t n) {
+  GlobalTensor<int64_t> numbers, results;
+  numbers.SetGlobalBuffer((__gm__ int64_t*)x, n);
+  results.SetGlobalBuffer((__gm__ int64_t*)z, n * 6);
+  for (uint32_t i = 0; i < n; ++i) {
+    const int64_t value = numbers.GetValue(i);
+    results.SetValue(i * 6, ScalarGetCountOfValue<1>(uint64_t(value)));
+    results.SetValue(i * 6 + 1, ScalarGetCountOfValue<0>(uint64_t(value)));
+    results.SetValue(i * 6 + 2, ScalarCountLeadingZero(uint64_t(value)));
+    results.SetValue(i * 6 + 3, CountBitsCntSameAsSignBit(value));
+    results.SetValue(i * 6 + 4, ScalarGetSFFValue<1>(uint64_t(value)));
+    results.SetValue(i * 6 + 5, ScalarGetSFFValue<0>(uint64_t(value)));
+  }
+}
+
+// By the names of the first headers and the compiler's own.
+extern "C" __global__ __aicore__ void first_names(GM_ADDR x, GM_ADDR z, uint32_t n) {
+  Bench bench;
+  auto a = bench.in<float>(x, n);
+  set_vector_mask(0, ~0ull);
+  tik2::Adds<float, false>(a, a, 1.0f, tik2::MASK_PLACEHOLDER, 1, {1, 1, 8, 8});
+  set_atomic_add();
+  bench.out(z, a, n);
+  set_atomic_none();
+}
