@@ -23,6 +23,7 @@ import machine
 import mindspore_calls
 import processes
 import sharding
+import training
 from notes import NOTES
 from table import Row, floors_table, results_table
 
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "torch-grad": calls.torch_grad,
     "torch-backward": calls.torch_backward,
     "dtensor-call": sharding.dtensor_call,
+    "training": training.step,
     "numpy-call": calls.numpy_call,
     "bandwidth": calls.bandwidth,
     "mindspore-build": processes.mindspore_build,
