@@ -6,24 +6,27 @@ nothing of CANN's: CMake's `ascendc_library`, the headers, libascendcl, and scri
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from opbridge.errors import InputError
-from opbridge.filesystem import copy_atomically
 from opbridge.toolchains import ascend_twin
 from opbridge.toolchains.model import INCLUDE
 from opbridge.twins import ascend
 
 _MARK = "opbridge-twin"
-"""The file that says whose folder this is."""
+"""The file that says whose folder this is, and what it was made from."""
 
 _DRIVER = "bin/opbridge-ascendc.py"
 
 _CMAKE = Path(ascend.__file__).with_name("cann")
+_HEADERS = {"include": ascend.INCLUDE, "include/opbridge": INCLUDE / "opbridge"}
 _KERNEL_CMAKE = ("compiler/tikcpp/ascendc_kernel_cmake", "tools/tikcpp/ascendc_kernel_cmake")
 _CPU_CMAKE = "tools/tikicpulib/lib/cmake/tikicpulib"
 _LIBRARIES = ("ascendcl", "runtime", "platform", "register", "tiling_api", "c_sec")
@@ -31,19 +34,59 @@ _LIBRARIES = ("ascendcl", "runtime", "platform", "register", "tiling_api", "c_se
 
 
 def write(folder: Path) -> Path:
-    """Writes the folder, or brings it up to date, and returns its absolute path."""
+    """Writes the folder, or brings it up to date, and returns its absolute path.
+
+    It is put in place as a whole: another process may be writing the same one, or reading it.
+    """
     home = Path(os.path.abspath(folder))
-    if home.exists() and not (home / _MARK).is_file() and (not home.is_dir() or any(home.iterdir())):
-        raise InputError(f"{home} is there already, and not of this command's making", hint="name a new folder")
-    for path, text in _texts(home).items():
-        (home / path).parent.mkdir(parents=True, exist_ok=True)
-        (home / path).write_text(text, encoding="utf-8")
-    _copy_headers(home / "include")
-    (home / "lib64").mkdir(exist_ok=True)
-    copy_atomically(ascend_twin.runtime(), home / "lib64" / ascend.LIBRARY)
-    for name in _LIBRARIES:
-        _link(home / "lib64" / f"lib{name}.so", Path(ascend.LIBRARY))
+    texts, library = _texts(home), ascend_twin.runtime()
+    stamp = _stamp(texts, library)
+    if _stamp_of(home) == stamp:
+        return home
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}-") as beside:
+        new, old = Path(beside, "new"), Path(beside, "old")
+        _fill(new, texts | {_MARK: stamp}, library)
+        with suppress(FileNotFoundError):
+            home.rename(old)
+        try:
+            new.rename(home)
+        except OSError:
+            if _stamp_of(home) != stamp:
+                raise  # and where it is, another process was quicker
     return home
+
+
+def _stamp_of(home: Path) -> str:
+    """What the folder was made from; an InputError where it is somebody else's."""
+    try:
+        return (home / _MARK).read_text(encoding="utf-8")
+    except OSError:
+        if home.exists() and not (home.is_dir() and not any(home.iterdir())):
+            message = f"{home} is there already, and not of this command's making"
+            raise InputError(message, hint="name a new folder") from None
+        return ""
+
+
+def _stamp(texts: Mapping[str, str], library: Path) -> str:
+    headers = sorted(path for folder in _HEADERS.values() for path in folder.rglob("*") if path.is_file())
+    digest = hashlib.sha256(repr((texts, str(library))).encode())
+    for header in headers:
+        digest.update(hashlib.sha256(header.read_bytes()).digest())
+    return f"opbridge twin cann {digest.hexdigest()}\n"
+
+
+def _fill(new: Path, texts: Mapping[str, str], library: Path) -> None:
+    for path, text in texts.items():
+        (new / path).parent.mkdir(parents=True, exist_ok=True)
+        (new / path).write_text(text, encoding="utf-8")
+    # Copies, which stay what the library beside them was built with when opbridge changes.
+    for name, folder in _HEADERS.items():
+        shutil.copytree(folder, new / name, dirs_exist_ok=True)
+    (new / "lib64").mkdir()
+    shutil.copyfile(library, new / "lib64" / ascend.LIBRARY)
+    for name in _LIBRARIES:
+        (new / "lib64" / f"lib{name}.so").symlink_to(ascend.LIBRARY)
 
 
 def _texts(home: Path) -> dict[str, str]:
@@ -95,15 +138,3 @@ def _environment(home: Path) -> str:
         'export ASCEND_OPP_PATH="$ASCEND_HOME_PATH/opp"\n'
         'export LD_LIBRARY_PATH="$ASCEND_HOME_PATH/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n'
     )
-
-
-def _copy_headers(include: Path) -> None:
-    # Copies, which stay what the library beside them was built with when opbridge changes.
-    shutil.rmtree(include, ignore_errors=True)
-    shutil.copytree(ascend.INCLUDE, include)
-    shutil.copytree(INCLUDE / "opbridge", include / "opbridge")
-
-
-def _link(link: Path, target: Path) -> None:
-    link.unlink(missing_ok=True)
-    link.symlink_to(target)
