@@ -1,4 +1,4 @@
-"""`gen_opapi`: what a kernel is made of, and what is said where that cannot be.  What is made runs in test_sample.py."""
+"""`gen_opapi`: what a kernel is made of, and what is said where it is not.  What is made runs in test_sample.py."""
 
 from __future__ import annotations
 

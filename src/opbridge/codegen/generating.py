@@ -16,6 +16,7 @@ from opbridge.codegen.outputs.aliasing import aliasing
 from opbridge.codegen.outputs.autograd import autograd
 from opbridge.codegen.outputs.custom_functions import custom_functions
 from opbridge.codegen.outputs.launched import launched_kernels
+from opbridge.codegen.outputs.other_frameworks import other_frameworks
 from opbridge.codegen.outputs.package import package
 from opbridge.codegen.outputs.python_api import python_api
 from opbridge.codegen.outputs.registration import registration
@@ -23,7 +24,7 @@ from opbridge.errors import InputError, ManifestError
 from opbridge.filesystem import files_below
 from opbridge.manifest import ManifestErrors
 
-_OUTPUTS = (registration, launched_kernels, custom_functions, autograd, aliasing, python_api, package)
+_OUTPUTS = (registration, launched_kernels, custom_functions, autograd, aliasing, python_api, other_frameworks, package)
 Output = Callable[[Backend], dict[str, str]]
 _PACKAGE = Path(__file__).parent.parent
 
