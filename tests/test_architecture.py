@@ -67,8 +67,12 @@ MAY_IMPORT_A_FRAMEWORK = {
     # PyTorch's simulated device.
     "npu/__init__.py",
     "npu/amp.py",
+    "npu/building.py",
     "npu/device.py",
+    "npu/operators.py",
     "npu/streams.py",
+    "npu/testing.py",
+    "npu/stand_in/torch_npu/__init__.py",
     # What a user would write: these show the frameworks themselves.
     "cli/demo.py",
     # What holds the frameworks against each other, in processes of their own.

@@ -9,6 +9,7 @@ from typing import cast
 from opbridge.cli import CommandModule
 
 SUBCOMMANDS = {
+    "run": "run a program with stand-ins for torch_npu and CANN in front",
     "cann": "write a folder that CMake projects of Ascend C take for an installed CANN",
 }
 """Each is a module of its own, `twin_NAME`."""

@@ -20,6 +20,7 @@ __all__ = [
     "StreamContext",
     "amp",
     "can_device_access_peer",
+    "config",
     "current_device",
     "current_stream",
     "default_generators",
@@ -55,6 +56,7 @@ __all__ = [
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
+    "set_compile_mode",
     "set_device",
     "set_per_process_memory_fraction",
     "set_rng_state",
@@ -176,6 +178,19 @@ def utilization(device: Device = None) -> int:
     """Work is done when its call returns, so whoever asks finds the device idle."""
     index_of(device)
     return 0
+
+
+class _Config:
+    """`torch.npu.config`: how hardware compiles and lays out, which changes nothing here."""
+
+    allow_internal_format = False
+
+
+config = _Config()
+
+
+def set_compile_mode(jit_compile: bool = False) -> None:
+    """Operators are compiled already."""
 
 
 # --- memory ---

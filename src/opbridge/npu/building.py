@@ -1,0 +1,23 @@
+"""Extensions in C++ for the simulated device: what a setup.py takes from torch_npu.utils.cpp_extension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setuptools import Extension
+from torch.utils import cpp_extension
+
+from opbridge.npu.standing_in import PACKAGE, folder
+from opbridge.toolchains.ascend_twin import runtime
+from opbridge.twins import ascend
+
+
+def NpuExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802
+    """A CppExtension that finds the headers of torch_npu and of acl, and is linked with the twin's acl."""
+    library, package = runtime(), folder() / PACKAGE
+    kwargs["include_dirs"] = [*(kwargs.get("include_dirs") or ()), str(package / "include"), str(ascend.INCLUDE)]
+    kwargs["library_dirs"] = [*(kwargs.get("library_dirs") or ()), str(package / "lib")]
+    kwargs["extra_link_args"] = [*(kwargs.get("extra_link_args") or ()), *ascend.link_flags(library)]
+    kwargs["libraries"] = [*(kwargs.get("libraries") or ()), PACKAGE]
+    extension: Extension = cpp_extension.CppExtension(name, sources, *args, **kwargs)
+    return extension

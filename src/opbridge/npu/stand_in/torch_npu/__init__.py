@@ -1,0 +1,22 @@
+"""Stands for torch_npu on a machine without NPUs: the devices are those of opbridge.npu."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+import torch
+
+from opbridge.npu import device as npu
+from opbridge.npu import operators
+from opbridge.npu.operators import EXPOSED
+
+__version__ = f"{torch.__version__.partition('+')[0]}+opbridge"
+__all__ = ["npu", *EXPOSED]
+
+sys.modules[f"{__name__}.npu"] = npu
+globals().update({name: getattr(operators, name) for name in EXPOSED})
+
+# Extensions that are linked with it find it by its name.
+ctypes.CDLL(str(Path(__file__).parent / "lib" / "libtorch_npu.so"))

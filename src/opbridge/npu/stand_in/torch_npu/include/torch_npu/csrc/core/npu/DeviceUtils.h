@@ -1,0 +1,13 @@
+// Stands for torch_npu's header of this name.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace torch_npu::utils {
+
+inline bool is_npu(const at::Tensor& tensor) { return tensor.is_privateuseone(); }
+inline bool is_npu(const at::TensorOptions& options) { return options.device().is_privateuseone(); }
+inline bool is_npu(const at::Device& device) { return device.is_privateuseone(); }
+inline c10::DeviceType get_npu_device_type() { return c10::DeviceType::PrivateUse1; }
+
+}  // namespace torch_npu::utils

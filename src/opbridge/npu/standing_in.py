@@ -1,0 +1,80 @@
+"""The stand-in for torch_npu: a package in front of a process's path, and what else the process is told."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains.torch_install import TorchInstall
+
+PACKAGE = "torch_npu"
+_SOURCES = Path(__file__).with_name("stand_in")
+_LIBRARY = f"lib{PACKAGE}.so"
+
+_TRY = "import torch, torch_npu, sys; sys.exit(0 if torch.npu.is_available() else 1)"
+
+
+def real_one_works() -> bool:
+    """Whether torch_npu is installed, and finds devices; a process of its own tries, which may not survive that."""
+    if importlib.util.find_spec("torch_npu") is None:
+        return False
+    return subprocess.run([sys.executable, "-c", _TRY], capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
+
+
+def folder() -> Path:
+    """Stands on PYTHONPATH where torch_npu is stood for: the package, with `include` and `lib` as the real one has."""
+    library = _library()
+    files = sorted(path for path in (_SOURCES / PACKAGE).rglob("*") if path.suffix in (".py", ".h"))
+    key = KeyBuilder("torch_npu's stand-in").add("library", library)
+    for path in files:
+        key.add("file", str(path.relative_to(_SOURCES)), path)
+
+    def copy(to: Path) -> Dependencies:
+        for path in files:
+            target = to / path.relative_to(_SOURCES)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        (to / PACKAGE / "lib").mkdir()
+        shutil.copyfile(library, to / PACKAGE / "lib" / _LIBRARY)
+        return Dependencies()
+
+    return Cache().fetch(key.key(), copy).path
+
+
+def _library() -> Path:
+    lib = TorchInstall.found().lib
+    brought = ("torch_python", "torch_cpu", "c10")
+    request = BuildRequest(
+        sources=(_SOURCES / f"{PACKAGE}.cpp",),
+        output=_LIBRARY,
+        link_flags=(
+            f"-Wl,-soname,{_LIBRARY}",
+            f"-L{lib}",
+            "-Wl,--no-as-needed",
+            *(f"-l{name}" for name in brought),
+            f"-Wl,-rpath,{lib}",
+        ),
+        portable=True,
+    )
+    return build(request).path
+
+
+def environment(given: Mapping[str, str], cann: Path) -> dict[str, str]:
+    """The variables of a process that finds the stand-in, and `cann` where projects look for an installed CANN."""
+    told = dict(given)
+    stand_in = folder()
+    told["PYTHONPATH"] = os.pathsep.join(filter(None, (str(stand_in), given.get("PYTHONPATH"))))
+    # PyTorch would import an installed torch_npu by itself, which may be the one that does not work.
+    told["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    told["TORCH_NPU_PATH"] = str(stand_in / PACKAGE)
+    for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_INSTALL_PATH"):
+        told[name] = str(cann)
+    told["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, (str(cann / "lib64"), given.get("LD_LIBRARY_PATH"))))
+    return told
