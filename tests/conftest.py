@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ settings.register_profile("new examples", derandomize=False, print_blob=True)
 settings.load_profile("same examples")
 
 KERNELS = Path(__file__).parent / "kernels"
+# Modules that tests of several folders share, by their bare names.
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 
 @pytest.fixture(scope="session")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import MACHINE, measured, run_of
 
 from opbridge.bench.against import changes, require_comparable
 from opbridge.errors import InputError
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from runs import MACHINE, measured, run_of
 
 
 @given(st.floats(1e-7, 1.0), st.floats(0.2, 5.0), st.floats(0.01, 1.0))

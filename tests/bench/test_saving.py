@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from runs import measured, run_of
 
 from opbridge.bench.saving import folder_of, from_json, history, save, saved, to_json
 from opbridge.errors import InputError
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from runs import measured, run_of
 
 RUN = run_of(measured(1e-6, ratio=0.5))
 

@@ -24,10 +24,12 @@ _TRIANGLE = ((0, -6), (5, 4), (-5, 4))
 _BOW = ((-5, -5), (5, 5), (5, -5), (-5, 5))
 
 
-def gradient(name: str, row: Row) -> Markup:
-    """The valleys of a right formula, the plain of a wrong one."""
+def gradient(name: str, row: Row) -> Markup | None:
+    """The valleys of a right formula, the plain of a wrong one; None where no slope could be measured."""
     curves = [(curve, _finite(curve)) for curve in row.curves]
     drawn = [(curve, points) for curve, points in curves if points]
+    if not drawn:
+        return None
     eps = [x for _, points in drawn for x, _ in points]
     errors = [y for _, points in drawn for _, y in points]
     axes = Axes(Powers.around(eps), Powers.around(errors), "eps", "relative error", descending=True)

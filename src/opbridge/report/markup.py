@@ -45,4 +45,6 @@ def _name(attribute: str) -> str:
 
 def _printable(text: str) -> str:
     """Without what HTML cannot hold, such as a terminal's colours."""
+    if text.isprintable():
+        return text
     return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")

@@ -118,16 +118,17 @@ def _conformance(contents: Contents) -> Markup | None:
     """Operator against framework; the element types are in an operator's own part."""
     if not contents.rows:
         return None
+    places = contents.places
     rows: list[list[Child]] = []
     for operator in contents.operators:
         cells: list[Child] = []
-        for place in contents.places:
+        for place in places:
             counts = Counter(row.status for row in operator.rows if place_of(row) == place)
             checked = counts[Status.PASSED] + counts[Status.FAILED]
             status = Status.FAILED if counts[Status.FAILED] else Status.PASSED if checked else None
             cells.append([mark(status), f" {counts[Status.PASSED]}/{checked}" if checked else ""])
         rows.append([operator.short, *cells])
-    made = table("Conformance: checks passed, of those that say something", ["operator", *contents.places], rows)
+    made = table("Conformance: checks passed, of those that say something", ["operator", *places], rows)
     return element("section", element("h2", "Conformance"), made, id="conformance")
 
 

@@ -1,0 +1,171 @@
+"""The report as a parser reads it: whole, closed in itself, fit for a screen reader; and no data of it is run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opbridge.check import Row, Status
+from opbridge.report import MOST_BYTES, Contents, Kernel, Operator, page
+from opbridge.report.markup import Markup, element
+
+VOID = {"meta", "input", "br"}
+
+
+class Tree(HTMLParser):
+    """Every element with its attributes and its text; what is not closed in order is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.texts[self._open[-1]][-1] += data
+
+    def all(self, *tags: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.elements if tag in tags]
+
+    @property
+    def ids(self) -> list[str]:
+        return [attributes["id"] for _, attributes in self.elements if attributes.get("id")]  # type: ignore[misc]
+
+
+@pytest.fixture(scope="module")
+def tree(html: str) -> Tree:
+    return Tree(html)
+
+
+def test_links_lead_to_a_place_on_the_page(tree: Tree) -> None:
+    links = [attributes["href"] for attributes in tree.all("a")]
+    assert len(links) > 5
+    assert len(set(tree.ids)) == len(tree.ids)
+    for link in links:
+        assert link is not None
+        assert link[0] == "#"
+        assert link[1:] in tree.ids
+
+
+def test_nothing_comes_from_elsewhere_and_no_other_script_runs(tree: Tree, html: str) -> None:
+    assert not [attributes for _, attributes in tree.elements if "src" in attributes or "style" in attributes]
+    assert not [name for _, attributes in tree.elements for name in attributes if name.startswith("on")]
+    policy = next(item["content"] for item in tree.all("meta") if item.get("http-equiv") == "Content-Security-Policy")
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in tree.texts["script"]]
+    assert len(digests) == 1
+    assert policy is not None
+    assert policy.startswith("default-src 'none';")
+    assert f"script-src 'sha256-{digests[0]}'" in policy
+    assert "http:" not in html
+    assert "https:" not in html
+
+
+def test_a_screen_reader_finds_its_way(tree: Tree) -> None:
+    assert [tag for tag, _ in tree.elements if tag in ("header", "nav", "main", "footer")] == [
+        *("header", "nav", "main", "footer")
+    ]
+    assert tree.all("html") == [{"lang": "en"}]
+    assert tree.all("a")[0]["href"] == "#main"
+    headings = [int(tag[1]) for tag, _ in tree.elements if re.fullmatch(r"h\d", tag)]
+    assert headings[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings)), "no level is left out"
+    assert all(attributes.get("scope") in ("row", "col") for attributes in tree.all("th"))
+    assert len(tree.all("caption")) == len(tree.all("table")) > 3
+    for drawn in tree.all("svg"):
+        assert drawn.get("aria-hidden") or (drawn.get("role") == "img" and drawn["aria-labelledby"] in tree.ids)
+    assert all(attributes.get("aria-label") for attributes in tree.all("meter"))
+
+
+def test_it_shows_everything_that_is_known(tree: Tree, html: str) -> None:
+    words = " ".join(text for texts in tree.texts.values() for text in texts)
+    for expected in (
+        "mine::right(Tensor x) -> Tensor",
+        "x: grad * x",
+        "gives 1 instead of <2>",
+        "torch on cuda-twin",
+        "0.50×",
+        "the process dies of SIGABRT",
+        "torch.ops.mine.right",
+        "FuncTorchBatched",
+        "kernel.cpp",
+        "run-20",
+        "float32: stays at 0.3",
+    ):
+        assert expected in words, expected
+    assert html.count("<svg") > 10
+
+
+def test_a_source_that_holds_markup_is_text(tree: Tree) -> None:
+    assert any("</script><script>" in text for text in tree.texts["code"])
+    assert len(tree.all("script")) == 1
+    assert not tree.all("b")
+
+
+@settings(max_examples=60)
+@given(st.text(), st.text(min_size=1))
+def test_whatever_a_text_holds_it_comes_back_from_the_markup(text: str, name: str) -> None:
+    shown = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
+    tree = Tree(element("div", text, title=name))
+    assert tree.texts["div"] == [shown]
+    assert tree.elements == [("div", {"title": name})]
+
+
+def test_markup_is_not_escaped_twice() -> None:
+    assert element("p", element("b", "<"), ["&", None], class_="x", hidden=True, id=None) == Markup(
+        '<p class="x" hidden><b>&lt;</b>&amp;</p>'
+    )
+
+
+def test_a_source_is_shown_once(html: str) -> None:
+    assert html.count("int x = 1 &lt; 2;") == 1
+    assert 'in the source shown at <a href="#op-right">right</a>' in html
+
+
+def many(count: int, source: int) -> Contents:
+    def one(number: int) -> Operator:
+        name = f"mine::op_{number}"
+        rows = [Row(name, "torch", f"check {place}", Status.PASSED, "as it should be " * 5) for place in range(40)]
+        kernel = Kernel("cpu", f"op_{number}.cpp", f"// {number}\n" + "int x;\n" * (source // 7))
+        return Operator(name, f"{name}(Tensor x) -> Tensor", {}, (kernel,), tuple(rows), ())
+
+    return Contents("mine", "2026-11-21T10:00:00+00:00", "0.1.0", tuple(map(one, range(count))))
+
+
+@pytest.mark.parametrize(
+    ("count", "source", "said"),
+    [(20, 200_000, "sources are left out"), (500, 100, "All but the summary is left out")],
+)
+def test_a_large_library_stays_below_the_limit(count: int, source: int, said: str) -> None:
+    made = page(many(count, source))
+    assert len(made.encode()) <= MOST_BYTES
+    assert said in made
+    assert f"op_{count - 1}" in made
+    assert set(re.findall(r'href="#([^"]+)"', made)) <= set(re.findall(r'id="([^"]+)"', made))
+
+
+def test_what_is_not_known_is_not_shown(report: Contents) -> None:
+    bare = tuple(replace(item, rows=(), measurements=(), problems=(), dispatch=()) for item in report.operators)
+    made = page(replace(report, operators=bare, run=None, history={}))
+    assert "<svg" not in made
+    assert "<table" not in made
