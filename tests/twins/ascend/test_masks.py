@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -123,12 +123,12 @@ def test_select(unit: Any, case: tuple[str, Call], op: int, mode: int) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(case=ANY, op=st.sampled_from([6, 7]), mode=st.integers(0, 5))
-def test_compare(unit: Any, case: tuple[str, Call], op: int, mode: int) -> None:
+def test_compare_does_whole_repeats(unit: Any, case: tuple[str, Call], op: int, mode: int) -> None:
     name, call = case
     x, y, old, z = run(unit, name, call, op, mode=mode)
     size = x.itemsize
     expected = np.unpackbits(old.view(np.uint8), bitorder="little")
-    for r, i in call.lanes(size):
+    for r, i in replace(call, mask=256 // size).lanes(size):
         other = 7 if op == 7 else y[call.at(2, r, i, size)]
         expected[r * (256 // size) + i] = COMPARISONS[mode](x[call.at(1, r, i, size)], other)
     np.testing.assert_array_equal(np.unpackbits(z.view(np.uint8), bitorder="little"), expected)
@@ -262,6 +262,15 @@ def test_the_register_of_a_comparison(unit: Any) -> None:
     np.testing.assert_array_equal(np.unpackbits(kept[:8], bitorder="little"), first)
     np.testing.assert_array_equal(z[0], np.where(np.tile(first, 4), x, y))
     np.testing.assert_array_equal(z[1], np.where(x < y, x, 7))
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_select_by_bytes(unit: Any, second: bool) -> None:
+    x, z = values(np.float16)[: 3 * 16].reshape(3, 16), np.empty((3, 16), np.float16)
+    mask = np.random.default_rng(4).integers(0, 3, (3, 32)).astype(np.uint8)
+    unit.call("select_by_bytes", x, mask, z, 3, second)
+    zero = mask[:, :16] == 0
+    np.testing.assert_array_equal(z, np.where(zero, 7, x) if second else np.where(zero, x, 7))
 
 
 def test_operators_compare_whole_tensors(unit: Any) -> None:

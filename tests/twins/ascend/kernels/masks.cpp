@@ -134,6 +134,17 @@ extern "C" void blocks_by_offsets(const void* x, const void* offsets, void* z, u
   });
 }
 
+extern "C" void select_by_bytes(const void* x, const void* mask, void* z, uint32_t rows, uint32_t second) {
+  once("SelectWithBytesMask", [=](Bench& bench) {
+    auto a = bench.in<half>(x, rows * 16), c = bench.empty<half>(rows * 16);
+    auto bytes = bench.in<uint8_t>(mask, rows * 32), scratch = bench.empty<uint8_t>(256);
+    const SelectWithBytesMaskShapeInfo shape{rows, 16, 32};
+    if (second != 0) SelectWithBytesMask(c, 7, a, bytes, scratch, shape);
+    if (second == 0) SelectWithBytesMask(c, a, 7, bytes, scratch, shape);
+    bench.out(z, c, rows * 16);
+  });
+}
+
 // Too little room for what the repeats come to.
 extern "C" void little_work(uint32_t repeats, uint32_t room, uint32_t with_index) {
   once("ReduceMax", [=](Bench& bench) {

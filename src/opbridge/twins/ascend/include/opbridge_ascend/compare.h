@@ -48,6 +48,12 @@ Lanes whole_repeats(Instruction& instruction, uint32_t count) {
   return Lanes::first(instruction, count);
 }
 
+// With a destination in memory, Compare does whole repeats whatever the mask says; the form by CMPMASK heeds it.
+inline Lanes all_of(Lanes lanes) {
+  set_first(lanes.mask, lanes.per_repeat);
+  return lanes;
+}
+
 // f(position of the bit, a, b) for each lane that takes part.
 template <class T, class F>
 void for_each_bit(const Lanes& lanes, const Strided<T>& src0, const Strided<T>& src1, F f) {
@@ -150,8 +156,8 @@ template <class T, class U, bool isSetMask = true>
 void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode,
              detail::Mask mask, int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {
   Instruction instruction("Compare", PIPE_V, at);
-  detail::compare(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), mode, dst,
-                  detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride},
+  detail::compare(instruction, detail::all_of(detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T))), mode,
+                  dst, detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride},
                   detail::Strided<T>{src1, p.src1BlkStride, p.src1RepStride});
 }
 template <class T, class U>
@@ -165,7 +171,8 @@ template <class T, class U, bool isSetMask = true>
 void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, detail::Exactly<T> scalar, CMPMODE mode,
                    detail::Mask mask, int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {
   Instruction instruction("CompareScalar", PIPE_V, at);
-  detail::compare_scalar(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)), mode, dst,
+  detail::compare_scalar(instruction,
+                         detail::all_of(detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T))), mode, dst,
                          detail::Strided<T>{src0, p.srcBlkStride, p.srcRepStride}, scalar);
 }
 
@@ -264,6 +271,56 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
   detail::select(instruction, detail::repeated<false>(instruction, MASK_PLACEHOLDER, repeats, sizeof(T)),
                  SELMODE::VSEL_TENSOR_SCALAR_MODE, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride}, bits,
                  detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromScalar<T>{scalar});
+}
+
+struct SelectWithBytesMaskShapeInfo {
+  uint32_t firstAxis = 0, srcLastAxis = 0, maskLastAxis = 0;
+};
+
+namespace detail {
+
+template <class T, class U>
+void select_by_bytes(Instruction& instruction, const LocalTensor<T>& dst, const LocalTensor<T>& src, T scalar,
+                     const LocalTensor<U>& mask, const LocalTensor<uint8_t>& buffer,
+                     const SelectWithBytesMaskShapeInfo& info, bool tensor_where_zero) {
+  OPBRIDGE_ASCEND_TYPES("SelectWithBytesMask", T, half, float);
+  OPBRIDGE_ASCEND_TYPES("The mask of SelectWithBytesMask", U, bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t,
+                        int32_t);
+  instruction.requires_that(info.srcLastAxis * sizeof(T) % kBlockBytes == 0, "srcLastAxis", info.srcLastAxis,
+                            "elements of whole blocks");
+  instruction.requires_that(info.maskLastAxis % 16 == 0 && info.maskLastAxis * sizeof(U) % kBlockBytes == 0,
+                            "maskLastAxis", info.maskLastAxis, "a multiple of 16, and of whole blocks");
+  instruction.requires_that(info.maskLastAxis >= info.srcLastAxis, "maskLastAxis", info.maskLastAxis,
+                            "at least srcLastAxis");
+  scratch(instruction, buffer, buffer.GetSize());
+  const auto lanes = Lanes::first(instruction, int64_t{info.firstAxis} * info.srcLastAxis);
+  reads(instruction, lanes, Strided<T>{src}, "src");
+  for (uint32_t r = 0; r < info.firstAxis; ++r) {
+    instruction.reads(mask.memory(), mask.data() + r * info.maskLastAxis, info.srcLastAxis * sizeof(U));
+  }
+  writes(instruction, lanes, Strided<T>{dst}, "dst");
+  for (uint32_t i = 0; i < lanes.total; ++i) {
+    const bool zero = mask.data()[i / info.srcLastAxis * info.maskLastAxis + i % info.srcLastAxis] == U(0);
+    dst.data()[i] = zero == tensor_where_zero ? src.data()[i] : scalar;
+  }
+}
+
+}  // namespace detail
+
+// By numbers in the place of bits: of a zero the first source, else the second; one of the two is a scalar.
+template <class T, class U, bool isReuseMask = true>
+void SelectWithBytesMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, detail::Exactly<T> src1,
+                         const LocalTensor<U>& mask, const LocalTensor<uint8_t>& sharedTmpBuffer,
+                         const SelectWithBytesMaskShapeInfo& info, Place at = Place::here()) {
+  Instruction instruction("SelectWithBytesMask", PIPE_V, at);
+  detail::select_by_bytes(instruction, dst, src0, src1, mask, sharedTmpBuffer, info, true);
+}
+template <class T, class U, bool isReuseMask = true>
+void SelectWithBytesMask(const LocalTensor<T>& dst, detail::Exactly<T> src0, const LocalTensor<T>& src1,
+                         const LocalTensor<U>& mask, const LocalTensor<uint8_t>& sharedTmpBuffer,
+                         const SelectWithBytesMaskShapeInfo& info, Place at = Place::here()) {
+  Instruction instruction("SelectWithBytesMask", PIPE_V, at);
+  detail::select_by_bytes(instruction, dst, src1, src0, mask, sharedTmpBuffer, info, false);
 }
 
 // bits = a < b
