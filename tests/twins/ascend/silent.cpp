@@ -115,6 +115,26 @@ extern "C" __global__ __aicore__ void sum_by_workspace(GM_ADDR x, GM_ADDR worksp
   total.SetValue(0, together);
 }
 
+// Two tiles change places through global memory: the loads wait for what was stored there.
+extern "C" __global__ __aicore__ void there_and_back(GM_ADDR x, GM_ADDR y) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer((__gm__ float*)x, 2 * kTile);
+  to.SetGlobalBuffer((__gm__ float*)y, 2 * kTile);
+  pipe.InitBuffer(buffer, kTile * sizeof(float));
+  auto tensor = buffer.Get<float>();
+  for (uint32_t tile = 0; tile < 2; ++tile) {
+    DataCopy(tensor, from[tile * kTile], kTile);
+    SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+    DataCopy(to[(1 - tile) * kTile], tensor, kTile);
+    SetFlag<HardEvent::MTE3_MTE2>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE3_MTE2>(EVENT_ID0);
+    DataCopy(tensor, to[(1 - tile) * kTile], kTile);
+  }
+}
+
 // As much local memory as a chip has.
 extern "C" __global__ __aicore__ void fill(uint32_t bytes) {
   TPipe pipe;
@@ -134,6 +154,9 @@ extern "C" int silent() {
   }
   ICPU_RUN_KF(of_the_neighbour, kBlocks, (GM_ADDR)x, (GM_ADDR)y);
   for (uint32_t i = 0; i < kBlocks; ++i) wrong += y[i] != float((i + 1) % kBlocks);
+  for (uint32_t i = 0; i < 2 * kTile; ++i) x[i] = float(i);
+  ICPU_RUN_KF(there_and_back, 1, (GM_ADDR)x, (GM_ADDR)y);
+  for (uint32_t i = 0; i < 2 * kTile; ++i) wrong += y[i] != float((i + kTile) % (2 * kTile));
   GmFree(x);
   GmFree(y);
   return wrong;

@@ -23,6 +23,14 @@ constexpr uint32_t begin_of(Space space) {
 }
 constexpr uint32_t kAll = begin_of(Space{kSpaces});
 
+// Memories that the instructions of a pipe can name.
+bool reaches(pipe_t pipe, Space space) {
+  if (space == Space::unified_buffer) return pipe != PIPE_M && pipe != PIPE_MTE1 && pipe != PIPE_FIX;
+  if (space == Space::l1) return pipe == PIPE_MTE1 || pipe == PIPE_MTE2 || pipe == PIPE_MTE3 || pipe == PIPE_S;
+  if (space == Space::l0c) return pipe == PIPE_M || pipe == PIPE_FIX;
+  return pipe == PIPE_M || pipe == PIPE_MTE1 || pipe == PIPE_MTE2;
+}
+
 thread_local Block* running = nullptr;
 
 }  // namespace
@@ -73,6 +81,7 @@ void Block::begin(Launch& of, uint32_t index) {
   sites_.clear();
   told_.clear();
   order_ = Order{};
+  for (Recent& recent : recent_) recent.clear();
   clocks_ = {};
   for (auto& from : flags_) {
     for (auto& to : from) std::fill(std::begin(to), std::end(to), Flag{});
@@ -252,6 +261,10 @@ size_t Block::touch(const Local& local, const void* at, size_t bytes, bool write
     fail(Kind::use_after_free, std::string(verb) + " of a local tensor that is freed", where(),
          {{"freed", text_of(buffers_[local.buffer].place)}});
   }
+  if (const Space space = space_of(buffers_[local.buffer].position); !reaches(sites_[site_].pipe, space)) {
+    fail(Kind::bad_parameter, std::string(verb) + " of a tensor of " + name_of(buffers_[local.buffer].position),
+         where(), {{"expected", "one of a memory that the pipe reaches, which " + name_of(space) + " is not"}});
+  }
   const auto offset = static_cast<const uint8_t*>(at) - local.data;
   if (offset < 0 || static_cast<uint64_t>(offset) + bytes > local.bytes) {
     fail(Kind::out_of_bounds,
@@ -271,35 +284,8 @@ void Block::check_initialised(const Local& local, size_t begin, size_t bytes) {
          {{"memory", "first " + describe(local, memory_.get() + at)}});
 }
 
-void Block::order(const Local& local, size_t begin, size_t bytes, bool writes) {
-  const pipe_t pipe = sites_[site_].pipe;
-  const Clock& known = clocks_[pipe];
-  const uint32_t now = known[pipe];
-  const size_t last = (begin + bytes - 1) / kBlockBytes;
-  for (size_t i = begin / kBlockBytes; i <= last; ++i) {
-    Touched& touched = touched_[i];
-    // A pipe is in order with itself: where the hardware's is not, the compiler puts the barriers.
-    if (touched.write_time > known[touched.write_pipe] && touched.write_pipe != pipe) {
-      missing_sync(local, i * kBlockBytes, writes, true, touched.write_site);
-    }
-    if (!writes) {
-      touched.read_time[pipe] = now;
-      touched.read_site[pipe] = site_;
-      continue;
-    }
-    for (int other = 0; other < kPipes; ++other) {
-      // The scalar pipe has what it reads before it hands out the next instruction.
-      if (other == pipe || other == PIPE_S || touched.read_time[other] <= known[other]) continue;
-      missing_sync(local, i * kBlockBytes, writes, false, touched.read_site[other]);
-    }
-    touched = Touched{};
-    touched.write_time = now;
-    touched.write_pipe = pipe;
-    touched.write_site = site_;
-  }
-}
-
-void Block::missing_sync(const Local& local, size_t begin, bool writes, bool wrote, uint16_t before) {
+template <class Describe>
+void Block::missing_sync(bool writes, bool wrote, uint16_t before, Describe memory) {
   if (!is_news(Kind::missing_sync, before)) return;
   const Site& other = sites_[before];
   const Site& own = sites_[site_];
@@ -309,9 +295,53 @@ void Block::missing_sync(const Local& local, size_t begin, bool writes, bool wro
              (wrote ? "writing" : "reading"),
          where(),
          {{"before", described(other)},
-          {"memory", describe(local, memory_.get() + begin)},
+          {"memory", memory()},
           {"needs",
            "SetFlag<HardEvent::" + pair + "> behind the one, WaitFlag<HardEvent::" + pair + "> before the other"}});
+}
+
+void Block::order(const Local& local, size_t begin, size_t bytes, bool writes) {
+  const pipe_t pipe = sites_[site_].pipe;
+  const Clock& known = clocks_[pipe];
+  const uint32_t now = known[pipe];
+  const size_t last = (begin + bytes - 1) / kBlockBytes;
+  for (size_t i = begin / kBlockBytes; i <= last; ++i) {
+    Touched& touched = touched_[i];
+    const auto memory = [&] { return describe(local, memory_.get() + i * kBlockBytes); };
+    // A pipe is in order with itself: where the hardware's is not, the compiler puts the barriers.
+    if (touched.write_time > known[touched.write_pipe] && touched.write_pipe != pipe) {
+      missing_sync(writes, true, touched.write_site, memory);
+    }
+    if (!writes) {
+      touched.read_time[pipe] = now;
+      touched.read_site[pipe] = site_;
+      continue;
+    }
+    for (int other = 0; other < kPipes; ++other) {
+      // The scalar pipe has what it reads before it hands out the next instruction.
+      if (other == pipe || other == PIPE_S || touched.read_time[other] <= known[other]) continue;
+      missing_sync(writes, false, touched.read_site[other], memory);
+    }
+    touched = Touched{};
+    touched.write_time = now;
+    touched.write_pipe = pipe;
+    touched.write_site = site_;
+  }
+}
+
+void Block::order(const Recent::Access& now) {
+  const pipe_t pipe = sites_[site_].pipe;
+  for (int other = 0; other < kPipes; ++other) {
+    // Stores of the scalar pipe stay in its cache, whatever the flags.
+    if (other == pipe || other == PIPE_S) continue;
+    const Recent::Access* const before = recent_[other].conflict(now, clocks_[pipe][other]);
+    if (before == nullptr) continue;
+    missing_sync(now.writes, before->writes, before->site, [&] {
+      const uint8_t* const begin = std::max(now.begin, before->begin);
+      return described_memory(begin, static_cast<size_t>(std::min(now.end, before->end) - begin));
+    });
+  }
+  recent_[pipe].add(now);
 }
 
 }  // namespace opbridge_ascend

@@ -13,6 +13,7 @@
 
 #include "launch.h"
 #include "races.h"
+#include "recent.h"
 #include "soc.h"
 
 namespace opbridge_ascend {
@@ -107,7 +108,9 @@ class Block {
   void order(const Local& local, size_t offset, size_t bytes, bool writes);
   // Whether this instruction has not been blamed yet, for this and with this other one.
   bool is_news(Kind kind, uint16_t other);
-  void missing_sync(const Local& local, size_t offset, bool writes, bool wrote, uint16_t before);
+  void order(const Recent::Access& now);
+  template <class Describe>
+  void missing_sync(bool writes, bool wrote, uint16_t before, Describe memory);
 
   struct Freed {
     void operator()(uint8_t* memory) const;
@@ -127,6 +130,7 @@ class Block {
   uint8_t events_[kPipes][kPipes] = {};
   std::vector<Site> sites_;
   uint16_t site_ = 0;
+  Recent recent_[kPipes];
   Touches touches_;
   Order order_;
   std::set<std::tuple<Kind, uint16_t, uint16_t>> told_;

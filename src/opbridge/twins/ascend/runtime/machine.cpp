@@ -53,6 +53,7 @@ void Block::access(const Global& global, const void* at, size_t bytes, bool writ
   check_bounds(global, at, bytes, writes);
   const Use use = !writes ? Use::read : registers.atomic == Atomic::none ? Use::write : Use::atomic;
   const auto* const first = static_cast<const uint8_t*>(at);
+  order({first, first + bytes, clocks_[sites_[site_].pipe][sites_[site_].pipe], site_, writes});
   if (launch->cores() > 1) touches_.add(first, bytes, order_, site_, use);
   if (Writes* const log = launch->log()) log->add(first, bytes, use, sites_[site_], registers.index);
 }

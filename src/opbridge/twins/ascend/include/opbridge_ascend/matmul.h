@@ -128,7 +128,7 @@ class Matmul {
 
  public:
   void Init(const TCubeTiling* tiling, TPipe* = nullptr, Place at = Place::here()) {
-    Instruction instruction("Matmul", PIPE_S, at);
+    Instruction instruction("REGIST_MATMUL_OBJ", PIPE_S, at);
     tiling_ = *tiling;
     detail::fits(instruction, tiling_, sizeof(A), sizeof(B));
     SetOrgShape(tiling_.M, tiling_.N, tiling_.Ka, tiling_.Kb);
@@ -200,6 +200,7 @@ class Matmul {
       detail::store(to.data() + offset, stored.data(), count);
     });
     opbridge_ascend::registers().atomic = before;
+    opbridge_ascend::barrier(PIPE_ALL);
   }
   // A block by itself, its rows without gaps.
   template <bool sync = true>
