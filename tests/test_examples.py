@@ -1,4 +1,4 @@
-"""Every folder in examples/ runs as its README says."""
+"""Every folder in examples/ runs as its README says; `examples/transformer` in tests/distributed."""
 
 from __future__ import annotations
 
