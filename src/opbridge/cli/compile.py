@@ -10,6 +10,7 @@ from opbridge.cli.terminal import bold, size
 from opbridge.errors import InputError
 from opbridge.filesystem import copy_atomically
 from opbridge.manifest import DEVICES
+from opbridge.sources.ascend_use import ASCEND_C, is_bare
 from opbridge.sources.standalone import for_mindspore, kernels_of_source
 from opbridge.sources.store import companions, defines_for, language_of
 from opbridge.toolchains import BuildRequest, build
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "source",
         type=Path,
         metavar="kernel.cpp",
-        help="the kernel's source; a .cu is for a GPU unless --device says cuda-twin",
+        help="the kernel's source; a .cu is for a GPU unless --device says cuda-twin, other sources are for the CPU",
     )
     parser.add_argument("library", type=Path, metavar="out.so", help="the library to write")
     parser.add_argument(
@@ -42,9 +43,11 @@ def run(options: argparse.Namespace) -> int:
     )
     cache = Cache()
     built = build(for_mindspore(request, kernels_of_source(source), cache), cache)
-    kernels = _kernels(built.path)
+    kernels = _kernels(built.path, source, device)
     if not kernels:
         hint = 'add OB_KERNEL(name, float, double) to it, or mark the function extern "C"'
+        if device in ASCEND_C:
+            hint = "add a function on kernel.h, or with the plain C call, that starts the kernel"
         raise InputError(f"{source} compiles, but exports no kernel", hint=hint)
     copy_atomically(built.path, library)
     for companion in companions(device):
@@ -55,9 +58,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _kernels(library: Path) -> dict[str, str]:
-    """The kernels a library exports, each with what it says of itself."""
+def _kernels(library: Path, source: Path, device: str) -> dict[str, str]:
+    """What a library exports that hosts can call, each with what it says of itself."""
     from opbridge._core import load_kernel
     from opbridge.sources.elf import read_library
 
-    return {name: load_kernel(str(library), name).describe() for name in read_library(library).kernels}
+    names = read_library(library).kernels
+    if device in ASCEND_C:
+        names = tuple(name for name in names if not name.startswith("aclrtlaunch_") and not is_bare(source, name))
+    return {name: load_kernel(str(library), name).describe() for name in names}

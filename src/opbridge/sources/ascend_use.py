@@ -14,6 +14,9 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.toolchains import BuildRequest
 
+ASCEND_C = ("npu", "ascend-twin")
+"""The devices whose sources are Ascend C."""
+
 
 @dataclass(frozen=True)
 class Use:

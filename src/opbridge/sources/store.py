@@ -13,7 +13,7 @@ from opbridge._core import Kernel, load_kernel
 from opbridge.errors import KernelError, UnsupportedError
 from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.sources import elf
-from opbridge.sources.ascend_use import Use, is_bare, with_hosts
+from opbridge.sources.ascend_use import ASCEND_C, Use, is_bare, with_hosts
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def source_request(
 
 def has_host(source: Path, device: str, use: Use) -> bool:
     """Whether opbridge writes what starts the kernel."""
-    return (TWINS[device].of if device in TWINS else device) == "npu" and is_bare(source, use.symbol)
+    return device in ASCEND_C and is_bare(source, use.symbol)
 
 
 def defines_for(device: str) -> tuple[tuple[str, str], ...]:
