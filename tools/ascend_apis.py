@@ -23,6 +23,7 @@ GROUPS = {
     "functions": "functions",
     "cast": "types",
     "compare": "comparisons",
+    "select": "comparisons",
     "reduce": "reductions",
     "rows": "rows",
     "softmax": "softmax",

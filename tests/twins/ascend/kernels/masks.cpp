@@ -92,7 +92,7 @@ extern "C" void by_register(const void* x, const void* y, void* kept, void* z, u
     GetCmpMask(bits);
     SetCmpMask(bits);
     Select<float, SELMODE::VSEL_CMPMASK_SPR>(c, a, b, uint8_t(n / 64), {1, 1, 1, 8, 8, 8});
-    auto scalar = bench.empty<float>(8), all = bench.empty<float>(n);
+    auto scalar = bench.empty<float>(8);
     Duplicate(scalar, 7.0f, 8);
     SetCmpMask(scalar);
     auto smaller = bench.empty<uint8_t>(n / 8);

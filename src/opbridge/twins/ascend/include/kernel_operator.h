@@ -15,6 +15,7 @@
 #include "opbridge_ascend/refused.h"
 #include "opbridge_ascend/rows.h"
 #include "opbridge_ascend/scalar.h"
+#include "opbridge_ascend/select.h"
 #include "opbridge_ascend/shape.h"
 #include "opbridge_ascend/softmax.h"
 #include "opbridge_ascend/sort.h"

@@ -60,7 +60,8 @@ T element(const Strided<T>& tensor, uint32_t i) {
 }
 
 // The temporary buffer of a high-level function; how much of it is used is the business of the function.
-inline void temporary(Instruction& instruction, const LocalTensor<uint8_t>& buffer) {
+inline void temporary(const char* function, const LocalTensor<uint8_t>& buffer, Place at) {
+  Instruction instruction(function, PIPE_V, at);
   instruction.requires_that(buffer.GetSize() > 0, "the size of sharedTmpBuffer", buffer.GetSize(),
                             "as many bytes as the host's Get...MaxMinTmpSize says");
   scratch(instruction, buffer, buffer.GetSize());
@@ -87,8 +88,8 @@ void of_two(Instruction& instruction, uint32_t count, F f, const LocalTensor<T>&
   template <class T, bool isReuseSource = false>                                                                    \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,      \
             const uint32_t count, Place at = Place::here()) {                                                       \
+    detail::temporary(#Name, sharedTmpBuffer, at);                                                                  \
     Instruction instruction(#Name, PIPE_V, at);                                                                     \
-    detail::temporary(instruction, sharedTmpBuffer);                                                                \
     detail::Name##Function::run(instruction, dst, src, count);                                                      \
   }                                                                                                                 \
   template <class T, bool isReuseSource = false>                                                                    \
@@ -154,10 +155,7 @@ void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t co
 template <class T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
          const uint32_t count, Place at = Place::here()) {
-  {
-    Instruction instruction("Exp", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("Exp", sharedTmpBuffer, at);
   Exp(dst, src, static_cast<int32_t>(count), at);
 }
 
@@ -174,10 +172,7 @@ void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor
   template <class T, bool highPrecision = false, bool highPerformance = false>                                      \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,      \
             const uint32_t count, Place at = Place::here()) {                                                       \
-    {                                                                                                               \
-      Instruction instruction(#Name, PIPE_V, at);                                                                   \
-      detail::temporary(instruction, sharedTmpBuffer);                                                              \
-    }                                                                                                               \
+    detail::temporary(#Name, sharedTmpBuffer, at);                                                                  \
     Name(dst, src, count, at);                                                                                      \
   }
 OPBRIDGE_ASCEND_ACTIVATION(Gelu, detail::gelu(x))
@@ -211,10 +206,7 @@ void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t 
   template <class T, bool isReuseSource = false>                                                               \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer, \
             const detail::Exactly<T> scalar, const uint32_t count, Place at = Place::here()) {                 \
-    {                                                                                                          \
-      Instruction instruction(#Name, PIPE_V, at);                                                              \
-      detail::temporary(instruction, sharedTmpBuffer);                                                         \
-    }                                                                                                          \
+    detail::temporary(#Name, sharedTmpBuffer, at);                                                             \
     Name(dst, src, scalar, count, at);                                                                         \
   }
 OPBRIDGE_ASCEND_CLAMP(ClampMax, scalar < x ? scalar : x)
@@ -233,10 +225,7 @@ OPBRIDGE_ASCEND_CLAMP(ClampMin, x < scalar ? scalar : x)
   template <class T, bool isReuseSource = false>                                                                  \
   void Name(const LocalTensor<T>& dst, First src0, Second src1, const LocalTensor<uint8_t>& sharedTmpBuffer,      \
             const uint32_t count, Place at = Place::here()) {                                                     \
-    {                                                                                                             \
-      Instruction instruction(#Name, PIPE_V, at);                                                                 \
-      detail::temporary(instruction, sharedTmpBuffer);                                                            \
-    }                                                                                                             \
+    detail::temporary(#Name, sharedTmpBuffer, at);                                                                \
     Name(dst, src0, src1, count, at);                                                                             \
   }                                                                                                               \
   template <class T, bool isReuseSource = false>                                                                  \
@@ -279,10 +268,7 @@ void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTe
 template <class T, bool isReuseSource = false>
 void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& scalarValue,
             const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t count, Place at = Place::here()) {
-  {
-    Instruction instruction("SwiGLU", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("SwiGLU", sharedTmpBuffer, at);
   SwiGLU(dst, src0, src1, scalarValue, count, at);
 }
 template <class T, bool isReuseSource = false>

@@ -5,37 +5,16 @@
 #include <kernel_tiling/kernel_tiling.h>
 #include <math.h>
 
-#include "functions.h"
-#include "reduce.h"
+#include "rows.h"
 
 namespace AscendC {
 namespace detail {
 
-struct Matrix {
-  uint32_t rows, columns, step;
-
-  // [b, s, h], of whose h the first originalH count.
-  template <class Tiling>
-  static Matrix of(const Tiling& tiling) {
-    const uint32_t columns = tiling.originalHLength != 0 ? tiling.originalHLength : tiling.hLength;
-    return {tiling.bLength * tiling.sLength, columns, tiling.hLength};
-  }
-  void check(Instruction& instruction, size_t size) const {
-    instruction.requires_that(rows > 0 && columns > 0, "the tiling's shape", rows, "rows, as the host has told them");
-    instruction.requires_that(columns <= step, "originalHLength", columns, "at most hLength");
-    instruction.requires_that(step * size % kBlockBytes == 0, "hLength", step, "elements of whole blocks");
-  }
-};
-
-template <class T>
-void check_matrix(Instruction& instruction, const LocalTensor<T>& tensor, const Matrix& matrix, const char* name,
-                  bool writes) {
-  instruction.aligned(tensor.start(), name);
-  for (uint32_t r = 0; r < matrix.rows; ++r) {
-    const T* const row = tensor.data() + r * matrix.step;
-    if (writes) instruction.writes(tensor.memory(), row, matrix.columns * sizeof(T));
-    if (!writes) instruction.reads(tensor.memory(), row, matrix.columns * sizeof(T));
-  }
+// [b, s, h], of whose h the first originalH count.
+template <class T, class Tiling>
+Matrix matrix_of(Instruction& instruction, const Tiling& tiling) {
+  const uint32_t columns = tiling.originalHLength != 0 ? tiling.originalHLength : tiling.hLength;
+  return Matrix{tiling.bLength * tiling.sLength, columns, tiling.hLength}.template check<T>(instruction, "hLength");
 }
 
 // scale(mean, variance) is what is put down beside the mean: the variance itself, or one over its root.
@@ -44,11 +23,10 @@ void layer_norm(Instruction& instruction, const Matrix& matrix, const LocalTenso
                 const LocalTensor<S>& seconds, const LocalTensor<T>& src, const LocalTensor<U>& gamma,
                 const LocalTensor<U>& beta, float epsilon, Scale scale) {
   OPBRIDGE_ASCEND_TYPES("LayerNorm", T, half, float);
-  matrix.check(instruction, sizeof(T));
-  check_matrix(instruction, src, matrix, "inputX", false);
+  reads(instruction, matrix, src, "inputX");
   instruction.reads(gamma.memory(), gamma.data(), matrix.columns * sizeof(U));
   instruction.reads(beta.memory(), beta.data(), matrix.columns * sizeof(U));
-  check_matrix(instruction, dst, matrix, "output", true);
+  writes(instruction, matrix, dst, "output");
   const auto n = static_cast<float>(matrix.columns);
   for (uint32_t r = 0; r < matrix.rows; ++r) {
     const T* const from = src.data() + r * matrix.step;
@@ -84,18 +62,15 @@ void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, c
                const LocalTensor<T>& inputX, const LocalTensor<T>& gamma, const LocalTensor<T>& beta,
                const detail::Exactly<T> epsilon, const LayerNormTiling& tiling, Place at = Place::here()) {
   Instruction instruction("LayerNorm", PIPE_V, at);
-  detail::layer_norm(instruction, detail::Matrix::of(tiling), output, outputMean, outputVariance, inputX, gamma, beta,
-                     epsilon, [](float variance, float) { return variance; });
+  detail::layer_norm(instruction, detail::matrix_of<T>(instruction, tiling), output, outputMean, outputVariance, inputX,
+                     gamma, beta, epsilon, [](float variance, float) { return variance; });
 }
 template <class T, bool isReuseSource = false>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, const LocalTensor<T>& outputVariance,
                const LocalTensor<T>& inputX, const LocalTensor<T>& gamma, const LocalTensor<T>& beta,
                const LocalTensor<uint8_t>& sharedTmpBuffer, const detail::Exactly<T> epsilon,
                const LayerNormTiling& tiling, Place at = Place::here()) {
-  {
-    Instruction instruction("LayerNorm", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("LayerNorm", sharedTmpBuffer, at);
   LayerNorm(output, outputMean, outputVariance, inputX, gamma, beta, epsilon, tiling, at);
 }
 // With one over the standard deviation, of [a, r].
@@ -107,7 +82,8 @@ void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& outputMea
   static_assert(!config.isNoBeta && !config.isNoGamma && !config.isOnlyOutput,
                 "opbridge's Ascend twin has LayerNorm with gamma, beta, mean and rstd only: LNCFG_NORM");
   Instruction instruction("LayerNorm", PIPE_V, at);
-  detail::layer_norm(instruction, {para.aLength, para.rLength, para.rLengthWithPadding}, output, outputMean, outputRstd,
+  detail::Matrix matrix{para.aLength, para.rLength, para.rLengthWithPadding};
+  detail::layer_norm(instruction, matrix.check<T>(instruction, "rLengthWithPadding"), output, outputMean, outputRstd,
                      inputX, gamma, beta, epsilon, [](float, float rstd) { return rstd; });
 }
 template <class U, class T, bool isReuseSource = false, const LayerNormConfig& config = LNCFG_NORM>
@@ -115,10 +91,7 @@ void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& outputMea
                const LocalTensor<T>& inputX, const LocalTensor<U>& gamma, const LocalTensor<U>& beta,
                const LocalTensor<uint8_t>& sharedTmpBuffer, const float epsilon, const LayerNormPara& para,
                const LayerNormSeparateTiling& tiling, Place at = Place::here()) {
-  {
-    Instruction instruction("LayerNorm", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("LayerNorm", sharedTmpBuffer, at);
   LayerNorm<U, T, isReuseSource, config>(output, outputMean, outputRstd, inputX, gamma, beta, epsilon, para, tiling,
                                          at);
 }
@@ -129,11 +102,10 @@ void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTe
              const detail::Exactly<T> epsilon, const RmsNormTiling& tiling, Place at = Place::here()) {
   OPBRIDGE_ASCEND_TYPES("RmsNorm", T, half, float);
   Instruction instruction("RmsNorm", PIPE_V, at);
-  const auto matrix = detail::Matrix::of(tiling);
-  matrix.check(instruction, sizeof(T));
-  detail::check_matrix(instruction, src, matrix, "src", false);
+  const auto matrix = detail::matrix_of<T>(instruction, tiling);
+  detail::reads(instruction, matrix, src, "src");
   instruction.reads(gamma.memory(), gamma.data(), matrix.columns * sizeof(T));
-  detail::check_matrix(instruction, dst, matrix, "dst", true);
+  detail::writes(instruction, matrix, dst, "dst");
   for (uint32_t r = 0; r < matrix.rows; ++r) {
     const T* const from = src.data() + r * matrix.step;
     float squares = 0;
@@ -148,10 +120,7 @@ template <class T, bool isBasicBlock = false>
 void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
              const LocalTensor<uint8_t>& sharedTmpBuffer, const detail::Exactly<T> epsilon, const RmsNormTiling& tiling,
              Place at = Place::here()) {
-  {
-    Instruction instruction("RmsNorm", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("RmsNorm", sharedTmpBuffer, at);
   RmsNorm(dst, src, gamma, epsilon, tiling, at);
 }
 

@@ -24,6 +24,35 @@ struct RA;
 
 namespace detail {
 
+// Rows of so many elements that count, and the distance from one to the next.
+struct Matrix {
+  uint32_t rows, columns, step;
+
+  // Of T: rows start at blocks.
+  template <class T>
+  Matrix& check(Instruction& instruction, const char* length) {
+    instruction.requires_that(rows > 0 && columns > 0, length, step, "a shape, which the host's tiling tells");
+    instruction.requires_that(columns <= step, length, step, "at least the elements that count");
+    instruction.requires_that(step * sizeof(T) % kBlockBytes == 0, length, step, "elements of whole blocks");
+    return *this;
+  }
+};
+
+template <class T>
+void reads(Instruction& instruction, const Matrix& matrix, const LocalTensor<T>& tensor, const char* name) {
+  instruction.aligned(tensor.start(), name);
+  for (uint32_t r = 0; r < matrix.rows; ++r) {
+    instruction.reads(tensor.memory(), tensor.data() + r * matrix.step, matrix.columns * sizeof(T));
+  }
+}
+template <class T>
+void writes(Instruction& instruction, const Matrix& matrix, const LocalTensor<T>& tensor, const char* name) {
+  instruction.aligned(tensor.start(), name);
+  for (uint32_t r = 0; r < matrix.rows; ++r) {
+    instruction.writes(tensor.memory(), tensor.data() + r * matrix.step, matrix.columns * sizeof(T));
+  }
+}
+
 // As ReduceSum by count does it.
 template <class T>
 T sum_of_row(const T* row, uint32_t n) {
@@ -93,10 +122,7 @@ void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& 
 template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
 void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
          const SumParams& params, Place at = Place::here()) {
-  {
-    Instruction instruction("Sum", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("Sum", sharedTmpBuffer, at);
   Sum<T, reduceDim>(dst, src, params, at);
 }
 
@@ -114,10 +140,7 @@ void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams
 template <class T, class accType = T, bool isReuseSource = false, bool isBasicBlock = false, int32_t reduceDim = -1>
 void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
           const MeanParams& params, Place at = Place::here()) {
-  {
-    Instruction instruction("Mean", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("Mean", sharedTmpBuffer, at);
   Mean<T, accType, isReuseSource, isBasicBlock, reduceDim>(dst, src, params, at);
 }
 
@@ -156,10 +179,7 @@ void CumSum(const LocalTensor<T>& dst, const LocalTensor<T>& lastRow, const Loca
 template <class T, const CumSumConfig& config = defaultCumSumConfig>
 void CumSum(const LocalTensor<T>& dst, const LocalTensor<T>& lastRow, const LocalTensor<T>& src,
             const LocalTensor<uint8_t>& sharedTmpBuffer, const CumSumInfo& info, Place at = Place::here()) {
-  {
-    Instruction instruction("CumSum", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("CumSum", sharedTmpBuffer, at);
   CumSum<T, config>(dst, lastRow, src, info, at);
 }
 
@@ -176,10 +196,7 @@ void CumSum(const LocalTensor<T>& dst, const LocalTensor<T>& lastRow, const Loca
   template <class T, class pattern, bool isReuseSource = false>                                                \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer, \
             const uint32_t srcShape[], bool srcInnerPad, Place at = Place::here()) {                           \
-    {                                                                                                          \
-      Instruction instruction(#Name, PIPE_V, at);                                                              \
-      detail::temporary(instruction, sharedTmpBuffer);                                                         \
-    }                                                                                                          \
+    detail::temporary(#Name, sharedTmpBuffer, at);                                                             \
     Name<T, pattern>(dst, src, srcShape, srcInnerPad, at);                                                     \
   }
 OPBRIDGE_ASCEND_PATTERN(ReduceSum, detail::sum_of_row(line, n), float)

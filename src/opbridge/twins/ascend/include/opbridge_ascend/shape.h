@@ -79,8 +79,8 @@ void to_5hd(Instruction& instruction, const LocalTensor<T> (&dst)[kTile], const 
   template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>                                     \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[],                    \
             const uint32_t srcShape[], const LocalTensor<uint8_t>& sharedTmpBuffer, Place at = Place::here()) { \
+    detail::temporary(#Name, sharedTmpBuffer, at);                                                              \
     Instruction instruction(#Name, PIPE_V, at);                                                                 \
-    detail::temporary(instruction, sharedTmpBuffer);                                                            \
     detail::broadcast<T, dim, axis>(instruction, dst, src, dstShape, srcShape);                                 \
   }
 OPBRIDGE_ASCEND_BROADCAST(BroadCast)

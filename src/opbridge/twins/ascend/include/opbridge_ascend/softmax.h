@@ -5,7 +5,7 @@
 #include <kernel_tiling/kernel_tiling.h>
 #include <math.h>
 
-#include "functions.h"
+#include "rows.h"
 
 namespace AscendC {
 
@@ -22,30 +22,12 @@ constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG = {true, 0, 0};
 
 namespace detail {
 
-struct SoftMaxShape {
-  uint32_t rows, columns, step;
-
-  SoftMaxShape(Instruction& instruction, const SoftMaxTiling& tiling, const SoftMaxShapeInfo& info, size_t size) {
-    const bool told = info.srcM != 0 && info.srcK != 0;
-    step = told ? info.srcK : tiling.srcK;
-    rows = info.oriSrcM != 0 ? info.oriSrcM : told ? info.srcM : tiling.srcM;
-    columns = info.oriSrcK != 0 ? info.oriSrcK : step;
-    instruction.requires_that(rows > 0 && columns > 0, "srcK", step,
-                              "a shape, in softmaxShapeInfo or in the tiling that the host has worked out");
-    instruction.requires_that(columns <= step, "oriSrcK", columns, "at most srcK");
-    instruction.requires_that(step * size % kBlockBytes == 0, "srcK", step, "elements of whole blocks");
-  }
-};
-
 template <class T>
-void check_rows(Instruction& instruction, const LocalTensor<T>& tensor, const SoftMaxShape& shape, const char* name,
-                bool writes) {
-  instruction.aligned(tensor.start(), name);
-  for (uint32_t r = 0; r < shape.rows; ++r) {
-    const T* const row = tensor.data() + r * shape.step;
-    if (writes) instruction.writes(tensor.memory(), row, shape.columns * sizeof(T));
-    if (!writes) instruction.reads(tensor.memory(), row, shape.columns * sizeof(T));
-  }
+Matrix matrix_of(Instruction& instruction, const SoftMaxTiling& tiling, const SoftMaxShapeInfo& info) {
+  const bool told = info.srcM != 0 && info.srcK != 0;
+  const uint32_t step = told ? info.srcK : tiling.srcK;
+  const uint32_t rows = info.oriSrcM != 0 ? info.oriSrcM : told ? info.srcM : tiling.srcM;
+  return Matrix{rows, info.oriSrcK != 0 ? info.oriSrcK : step, step}.template check<T>(instruction, "srcK");
 }
 
 // A tensor of one number a row, spread over a block.
@@ -87,11 +69,11 @@ float exponentials(T* to, const T* from, uint32_t n, float most) {
 }
 
 template <class T, class Sums, class Maxima>
-void softmax(Instruction& instruction, const SoftMaxShape& shape, const LocalTensor<T>& dst, const LocalTensor<T>& src,
+void softmax(Instruction& instruction, const Matrix& shape, const LocalTensor<T>& dst, const LocalTensor<T>& src,
              const Sums& sums, const Maxima& maxima) {
   OPBRIDGE_ASCEND_TYPES("SoftMax", T, half, float);
-  check_rows(instruction, src, shape, "src", false);
-  check_rows(instruction, dst, shape, "dst", true);
+  reads(instruction, shape, src, "src");
+  writes(instruction, shape, dst, "dst");
   for (uint32_t r = 0; r < shape.rows; ++r) {
     const T* const from = src.data() + r * shape.step;
     T* const to = dst.data() + r * shape.step;
@@ -120,17 +102,14 @@ void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTe
   OPBRIDGE_ASCEND_ROWS_ONLY("SoftMax");
   OPBRIDGE_ASCEND_TYPES("SoftMax, for sum and max,", S, T, float);
   Instruction instruction("SoftMax", PIPE_V, at);
-  const detail::SoftMaxShape shape(instruction, tiling, softmaxShapeInfo, sizeof(T));
+  const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
   detail::softmax(instruction, shape, dst, src, detail::BlockOfRow<S>{&sum}, detail::BlockOfRow<S>{&max});
 }
 template <class T, OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS, class S>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<T>& src,
              const LocalTensor<uint8_t>& sharedTmpBuffer, const SoftMaxTiling& tiling,
              const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
-  {
-    Instruction instruction("SoftMax", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("SoftMax", sharedTmpBuffer, at);
   SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ>(dst, sum, max, src, tiling, softmaxShapeInfo, at);
 }
 template <class T, OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS>
@@ -138,16 +117,13 @@ void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SoftMax
              const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
   OPBRIDGE_ASCEND_ROWS_ONLY("SoftMax");
   Instruction instruction("SoftMax", PIPE_V, at);
-  const detail::SoftMaxShape shape(instruction, tiling, softmaxShapeInfo, sizeof(T));
+  const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
   detail::softmax(instruction, shape, dst, src, detail::NotWanted{}, detail::NotWanted{});
 }
 template <class T, OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
              const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
-  {
-    Instruction instruction("SoftMax", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("SoftMax", sharedTmpBuffer, at);
   SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ>(dst, src, tiling, softmaxShapeInfo, at);
 }
 
@@ -159,9 +135,9 @@ void SimpleSoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& inSum, const
   OPBRIDGE_ASCEND_ROWS_ONLY("SimpleSoftMax");
   OPBRIDGE_ASCEND_TYPES("SimpleSoftMax", T, half, float);
   Instruction instruction("SimpleSoftMax", PIPE_V, at);
-  const detail::SoftMaxShape shape(instruction, tiling, softmaxShapeInfo, sizeof(T));
-  detail::check_rows(instruction, src, shape, "src", false);
-  detail::check_rows(instruction, dst, shape, "dst", true);
+  const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
+  detail::reads(instruction, shape, src, "src");
+  detail::writes(instruction, shape, dst, "dst");
   for (uint32_t r = 0; r < shape.rows; ++r) {
     const float sum = detail::BlockOfRow<S>{&inSum}.get(instruction, r);
     const float most = detail::BlockOfRow<S>{&inMax}.get(instruction, r);
@@ -180,9 +156,9 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, con
   OPBRIDGE_ASCEND_ROWS_ONLY("SoftmaxFlashV2");
   OPBRIDGE_ASCEND_TYPES("SoftmaxFlashV2", T, half, float);
   Instruction instruction("SoftmaxFlashV2", PIPE_V, at);
-  const detail::SoftMaxShape shape(instruction, tiling, softmaxShapeInfo, sizeof(T));
-  detail::check_rows(instruction, src, shape, "src", false);
-  detail::check_rows(instruction, dst, shape, "dst", true);
+  const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
+  detail::reads(instruction, shape, src, "src");
+  detail::writes(instruction, shape, dst, "dst");
   for (uint32_t r = 0; r < shape.rows; ++r) {
     const T* const from = src.data() + r * shape.step;
     float most = detail::max_of_row(from, shape.columns);
@@ -205,10 +181,7 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, con
                     const LocalTensor<S>& inMax, const LocalTensor<uint8_t>& sharedTmpBuffer,
                     const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {},
                     Place at = Place::here()) {
-  {
-    Instruction instruction("SoftmaxFlashV2", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("SoftmaxFlashV2", sharedTmpBuffer, at);
   SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ>(dst, expSum, max, src, expMax, inExpSum,
                                                                            inMax, tiling, softmaxShapeInfo, at);
 }
@@ -232,10 +205,10 @@ void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const Lo
   OPBRIDGE_ASCEND_ROWS_ONLY("SoftmaxGrad");
   OPBRIDGE_ASCEND_TYPES("SoftmaxGrad", T, half, float);
   Instruction instruction("SoftmaxGrad", PIPE_V, at);
-  const detail::SoftMaxShape shape(instruction, tiling, softmaxShapeInfo, sizeof(T));
-  detail::check_rows(instruction, src, shape, "src", false);
-  detail::check_rows(instruction, grad, shape, "grad", false);
-  if (!isFront) detail::check_rows(instruction, dst, shape, "dst", true);
+  const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
+  detail::reads(instruction, shape, src, "src");
+  detail::reads(instruction, shape, grad, "grad");
+  if (!isFront) detail::writes(instruction, shape, dst, "dst");
   for (uint32_t r = 0; r < shape.rows; ++r) {
     const uint32_t begin = r * shape.step;
     const float sum = detail::sum_of_products(grad.data() + begin, src.data() + begin, shape.columns);
@@ -249,10 +222,7 @@ template <class T, bool isReuseSource = false, bool isDataFormatNZ = false>
 void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
                  const LocalTensor<uint8_t>& sharedTmpBuffer, const SoftMaxTiling& tiling, bool isFront = false,
                  const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
-  {
-    Instruction instruction("SoftmaxGrad", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("SoftmaxGrad", sharedTmpBuffer, at);
   SoftmaxGrad<T, isReuseSource, isDataFormatNZ>(dst, grad, src, tiling, isFront, softmaxShapeInfo, at);
 }
 template <class T, bool isBasicBlock = false, bool isDataFormatNZ = false>

@@ -253,10 +253,7 @@ void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, 
           const LocalTensor<int32_t>& srcIndex, const LocalTensor<bool>& finished,
           const LocalTensor<uint8_t>& sharedTmpBuffer, const int32_t k, const TopkTiling& tiling, const TopKInfo& info,
           const bool isLargest = true, Place at = Place::here()) {
-  {
-    Instruction instruction("TopK", PIPE_V, at);
-    detail::temporary(instruction, sharedTmpBuffer);
-  }
+  detail::temporary("TopK", sharedTmpBuffer, at);
   TopK<T, isInitIndex, isHasfinish, isReuseSrc, topkMode>(dstValue, dstIndex, src, srcIndex, finished, k, tiling, info,
                                                           isLargest, at);
 }
