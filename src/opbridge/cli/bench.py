@@ -14,6 +14,7 @@ from opbridge.bench.saving import check_name, folder_of, save, saved, to_json
 from opbridge.bench.tables import seconds, table
 from opbridge.cli.manifests import chosen, load_library
 from opbridge.cli.terminal import bold, green, red
+from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.manifest import DEVICES
@@ -70,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--threshold says how much slower than a saved run is too slow", hint="add --against NAME")
     for name in filter(None, (options.save, options.against)):
         check_name(name)
+    require_writable(options.json)
     sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)

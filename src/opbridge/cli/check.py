@@ -14,6 +14,7 @@ from opbridge.check import SANITIZERS, Row, Status, check
 from opbridge.check.reports import to_json, to_junit
 from opbridge.cli.manifests import chosen, load_library
 from opbridge.cli.terminal import bold, green, red
+from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.manifest import DEVICES
@@ -73,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
         from opbridge.check import plotting
 
         plotting.require(options.plot)
+    require_writable(options.json, options.junit, options.plot)
     sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
     operators = chosen(load_library(options.manifest, options.device), options.op)
     table = _Table(operators)

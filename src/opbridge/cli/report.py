@@ -16,6 +16,7 @@ from opbridge.bench.saving import folder_of, from_json, history
 from opbridge.check import Row, check
 from opbridge.cli.manifests import chosen, load_library
 from opbridge.cli.terminal import size
+from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.manifest import DEVICES
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _require_writable(options.output)
+    require_writable(options.output)
     sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)
@@ -65,17 +66,6 @@ def run(options: argparse.Namespace) -> int:
     failed = sum(row.failed for row in rows)
     print(f"{options.output}: {len(shown)} operators, {len(rows)} checks, {failed} failed, {size(len(written))}")
     return 1 if failed or (measured and measured.problems) else 0
-
-
-def _require_writable(path: Path) -> None:
-    """Before minutes of checks are lost for it."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; expected a file", hint=f"-o {path / _FILE.name}")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise InputError(f"there is no folder {folder} to write {path.name} to", hint=f"mkdir -p {folder}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InputError(f"{path} cannot be written", hint="name another file: -o FILE")
 
 
 def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:
