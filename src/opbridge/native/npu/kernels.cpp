@@ -6,6 +6,8 @@
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/alias_native.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_native.h>
 #include <c10/core/DeviceGuard.h>
@@ -113,6 +115,32 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
   return at::_local_scalar_dense(Lending(self.device()).lend(self));
 }
 
+// PyTorch asks backends of other makers for convolutions by these names alone, which its CPU does not answer to.
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                       at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                       at::IntArrayRef output_padding, int64_t groups) {
+  Lending lending(input.device());
+  const OnDevice memory(input.device().index());
+  const bool biased = bias && bias->defined();
+  return lending.give(at::convolution(lending.lend(input), lending.lend(weight),
+                                      biased ? std::optional(lending.lend(*bias)) : std::nullopt, stride, padding,
+                                      dilation, transposed, output_padding, groups));
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Tensor& grad, const at::Tensor& input,
+                                                                    const at::Tensor& weight, at::IntArrayRef stride,
+                                                                    at::IntArrayRef padding, at::IntArrayRef dilation,
+                                                                    bool transposed, at::IntArrayRef output_padding,
+                                                                    int64_t groups, std::array<bool, 3> wanted) {
+  Lending lending(input.device());
+  const OnDevice memory(input.device().index());
+  const int64_t channels = grad.size(1);
+  const auto [to_input, to_weight, to_bias] =
+      at::convolution_backward(lending.lend(grad), lending.lend(input), lending.lend(weight), channels, stride, padding,
+                               dilation, transposed, output_padding, groups, wanted);
+  return {lending.give(to_input), lending.give(to_weight), lending.give(to_bias)};
+}
+
 // Memory that a stream uses is in use no more when the call returns.
 void record_stream(at::Tensor&, at::Stream) {}
 
@@ -129,6 +157,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", copy_from);
   m.impl("_copy_from_and_resize", copy_from_and_resize);
   m.impl("_local_scalar_dense", local_scalar_dense);
+  m.impl("convolution_overrideable", convolution);
+  m.impl("convolution_backward_overrideable", convolution_backward);
   m.impl("record_stream", record_stream);
   m.impl("as_strided", at::native::as_strided_tensorimpl);
   m.impl("view", at::native::view);
