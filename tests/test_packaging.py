@@ -105,3 +105,11 @@ except opbridge.OpbridgeError as error:
 """
     stranger("opbridge", "new", "scaled_add")
     assert "pip install torch" in stranger("python", "-c", program).stdout
+
+
+def test_the_demo_works_with_numpy_alone(stranger: Run) -> None:
+    shown = stranger("opbridge", "demo")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert shown.stdout.count("needs PyTorch: pip install torch") == 2
+    assert "torch is not installed: pip install torch" in shown.stdout
+    assert "row_norm_kernel: read of 4 bytes of shared memory that this block has not written" in shown.stdout

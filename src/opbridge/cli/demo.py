@@ -1,277 +1,222 @@
-"""One C++ kernel becomes an operator of every framework here: built, checked and timed in front of the user."""
+"""Five sources become operators of every framework here: built, checked and timed in front of the user."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import datetime
+import importlib.util
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import opbridge as ob
+from opbridge._version import __version__
+from opbridge.bench import SMALL, Run, bench
+from opbridge.cache import Cache
+from opbridge.check import Row, Status, check
 from opbridge.cli.terminal import bold, green, red
-from opbridge.frameworks import FRAMEWORKS, Framework, installed
+from opbridge.errors import OpbridgeError
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.op import Op, OpLibrary
+from opbridge.report import Contents, operators_of, page
+from opbridge.report.dispatch import walks
+from opbridge.sources.store import source_request
+from opbridge.toolchains import build_many
 
 _LIBRARY = Path(__file__).parent / "demo_library"
+_REPORT = "opbridge-demo.html"
+_CELL = "demo::cell(Tensor x, Tensor state, Tensor weights) -> (Tensor new_state, Tensor keep, Tensor fresh)"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One thing that people bring."""
+
+    source: str
+    operator: str
+    file: str
+    device: str = "cpu"
+
+    @property
+    def is_built(self) -> bool:
+        return not self.file.startswith("aten::")
+
+
+_SCENARIOS = (
+    Scenario("a C++ kernel", "swiglu", "swiglu.cpp"),
+    Scenario("PyTorch's operator, by name", "softshrink", "aten::softshrink"),
+    Scenario("a CUDA kernel, on the CPU", "row_norm", "row_norm.cu", "cuda-twin"),
+    Scenario("an Ascend C kernel, on the CPU", "squared_relu", "squared_relu.cpp", "ascend-twin"),
+)
+_EXTENSION = Scenario("a PyTorch extension", "cell", "cell.cpp")
+_NO_TORCH = "needs PyTorch: pip install torch"
+_BARRIER = "  sums[threadIdx.x] = sum;\n  __syncthreads();\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--keep", metavar="DIR", help="leave the demo's files in this folder, to play with")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="leave the demo's files and its report in this folder, to play with"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     if options.keep:
-        folder = Path(options.keep)
+        shutil.copytree(_LIBRARY, options.keep, dirs_exist_ok=True)
+        return _show(options.keep.absolute(), options.keep / _REPORT)
+    with tempfile.TemporaryDirectory(prefix="opbridge-demo-") as folder:
         shutil.copytree(_LIBRARY, folder, dirs_exist_ok=True)
-        return _show(folder)
-    with tempfile.TemporaryDirectory(prefix="opbridge-demo-") as folder_name:
-        folder = Path(folder_name)
-        shutil.copytree(_LIBRARY, folder, dirs_exist_ok=True)
-        return _show(folder)
+        return _show(Path(folder), None)
 
 
-def _show(folder: Path) -> int:
-    source = folder / "swiglu.cpp"
+def _show(folder: Path, report: Path | None) -> int:
     # A comment that no run had before: what follows is a build and not a look into the cache.
-    _edit(source, f"// {time.time_ns()}")
-    print(bold("Your kernel") + "  swiglu.cpp")
-    print(_indented(_between(source.read_text(), "template", "OB_KERNEL")))
-    print(bold("Its operator") + "  ops.yaml")
-    print(_indented((folder / "ops.yaml").read_text().partition("ops:\n")[2]))
+    for name in ("swiglu.cpp", "row_norm.cu", "squared_relu.cpp", "cell.cpp"):
+        _edit(folder / name)
+    print(f"{bold(f'opbridge {__version__}')}: write a tensor operator once, call it from every framework\n")
+    frameworks = [name for name, framework in FRAMEWORKS.items() if installed(framework)]
+    scenarios = [one for one in _SCENARIOS if one.is_built or "torch" in frameworks]
+    built = _built(folder)
+    library: OpLibrary = ob.load(folder / "ops.yaml")
+    operators = [library[scenario.operator] for scenario in scenarios]
+    references = {one.operator: f"{folder / 'expected.py'}:{one.operator}" for one in scenarios}
+    rows = check(operators, frameworks=frameworks, checks=["values", "gradients"], reference=references)
+    peer = f"swiglu={folder / 'peers.py'}:swiglu"
+    measured = bench(library.swiglu, references=[peer], rounds=5, frameworks=frameworks)
 
-    import numpy  # noqa: F401 - the time it takes to import is not the build's
-
-    started = time.perf_counter()
-    lib = ob.load(folder / "ops.yaml")
-    _warm_numpy(lib.swiglu)
-    print(f"{bold('Built, loaded and called')} in {time.perf_counter() - started:.2f} s\n")
-
-    print(bold("Frameworks"))
-    failures = 0
+    width = max(len(scenario.source) for scenario in (*_SCENARIOS, _EXTENSION))
+    print(
+        bold(
+            f"  {'you bring':{width}}  {'operator':13} {'built in':9} " + " ".join(f"{name:10}" for name in frameworks)
+        )
+    )
+    for scenario in _SCENARIOS:
+        seconds = f"{built[scenario.operator]:.2f} s" if scenario.is_built else "nothing"
+        marks = " ".join(_mark(rows, scenario.operator, name) for name in frameworks)
+        shown = marks if scenario in scenarios else _NO_TORCH
+        print(f"  {scenario.source:{width}}  {scenario.operator:13} {seconds:9} {shown}")
+    extension_fails = _show_extension(folder, width, frameworks)
+    print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
     for framework in FRAMEWORKS.values():
-        rows = _check(framework, lib.swiglu)
-        failures += sum(not passed for _, passed in rows)
-        print(f"  {framework.name:10}{_state(framework, rows)}")
-
-    print(f"\n{bold('A call')} on 4 floats, beside the peers (median)")
-    for name, seconds in _timings(lib.swiglu):
-        print(f"  {name:46}{seconds * 1e6:7.2f} µs")
-
-    _edit(source, f"// {time.time_ns()}")
-    started = time.perf_counter()
-    _warm_numpy(ob.load(folder / "ops.yaml").swiglu)
-    print(f"\n{bold('Edit the kernel, run again')}: {time.perf_counter() - started:.2f} s\n")
-    print("Next:  opbridge new my_op      a library of your own, with a test")
-    print("       opbridge aten softplus  any operator of PyTorch's, in the other frameworks too")
-    print("       opbridge doctor         what is here, and what is missing")
-    print("       opbridge cache ls       what was built")
-    return 1 if failures else 0
+        if framework.name not in frameworks and framework.name != "paddle":
+            print(f"  {framework.name} is not installed: {framework.install}")
+    _show_calls(measured)
+    _show_bug(folder)
+    _show_edit(folder)
+    written = _report(operators, rows, measured, report)
+    print(f"\n{bold('The whole story')}, from rules to rooflines: {written}")
+    print(f"{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
+    print("      opbridge aten softplus        any operator of PyTorch's, in the other frameworks")
+    print("      opbridge check ops.yaml       what an operator promises, checked in every framework")
+    failed = [row for row in rows if row.failed]
+    for row in failed:
+        print(f"\n{red('failed')}  {row.operator} in {row.framework}, {row.check}: {row.message}")
+    return 1 if failed or extension_fails else 0
 
 
-def _warm_numpy(op: Any) -> None:
-    import numpy as np
-
-    op(np.ones(4, np.float32), np.ones(4, np.float32))
-
-
-def _edit(source: Path, comment: str) -> None:
-    source.write_text(source.read_text() + comment + "\n")
-
-
-def _between(text: str, first: str, last: str) -> str:
-    end = text.index("\n", text.index(last))
-    return text[text.index(first) : end]
+def _built(folder: Path) -> dict[str, float]:
+    """The seconds that the compiler takes for each source."""
+    built = {}
+    for one in _SCENARIOS:
+        if one.is_built:
+            (library,) = build_many([source_request(folder, one.file, one.device)])
+            built[one.operator] = library.seconds
+    return built
 
 
-def _indented(text: str) -> str:
-    return "".join(f"  {line}\n" for line in text.rstrip().split("\n"))
+def _mark(rows: list[Row], operator: str, framework: str) -> str:
+    of = {row.check: row for row in rows if (row.operator, row.framework) == (f"demo::{operator}", framework)}
+    shown = ""
+    for name, sign in (("values", "✓"), ("gradients", "∂")):
+        row = of.get(name)
+        if row is not None and row.status is not Status.SKIPPED:
+            shown += red("✗") if row.failed else green(sign)
+        else:
+            shown += " "
+    return shown + " " * 8
 
 
-def _state(framework: Framework, rows: list[tuple[str, bool]]) -> str:
-    if not installed(framework):
-        return f"not installed: {framework.install}"
-    marks = "  ".join(green(f"✓ {name}") if passed else red(f"✗ {name}") for name, passed in rows)
-    return f"{version(framework.distribution):12}{marks}"
-
-
-def _check(framework: Framework, op: Any) -> list[tuple[str, bool]]:
-    if not installed(framework):
-        return []
-    return [(name, _passes(check)) for name, check in _CHECKS[framework.name](op)]
-
-
-def _passes(check: Callable[[], bool]) -> bool:
-    try:
-        return check()
-    except Exception as error:  # whatever goes wrong here is a failed row, and said so
-        print(f"  {red('failed:')} {error}")
+def _show_extension(folder: Path, width: int, frameworks: list[str]) -> bool:
+    line = f"  {_EXTENSION.source:{width}}  {_EXTENSION.operator:13} "
+    if "torch" not in frameworks:
+        print(f"{line}{'':9} {_NO_TORCH}")
         return False
-
-
-def _numpy_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    x, gate = rng.standard_normal((2, 3, 1000))
-    expected = gate * x / (1 + np.exp(-x))
-    out = np.empty_like(x)
-    yield "value", lambda: np.allclose(op(x, gate), expected)
-    yield "out=", lambda: op.numpy(x, gate, out=out) is out and np.allclose(out, expected)
-
-
-def _torch_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
     import torch
 
-    torch.manual_seed(0)
-    x, gate = torch.randn(2, 3, 5, dtype=torch.float64).unbind()
-    x.requires_grad_()
-    gate.requires_grad_()
+    started = time.perf_counter()
+    functions = ob.extension("demo_cell", sources=[folder / _EXTENSION.file])
+    cell = ob.autograd(
+        forward=functions.forward,
+        backward=functions.backward,
+        outputs="new_state",
+        saved=("x", "state", "weights", "keep", "fresh"),
+        schema=_CELL,
+        out=["state", "state", "state"],
+    )
+    inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in ((2, 3), (2, 4), (8, 7))]
+    value = cell(*inputs)
+    seconds = time.perf_counter() - started
+    x, state, weights = inputs
+    keep, fresh = (torch.cat([x, state], 1) @ weights.T).chunk(2, 1)
+    right = torch.allclose(value, torch.sigmoid(keep) * state + (1 - torch.sigmoid(keep)) * torch.tanh(fresh))
+    with contextlib.suppress(RuntimeError):
+        right = right and torch.autograd.gradcheck(cell, inputs)
+    marks = " ".join(
+        (green("✓∂") if right else red("✗✗")) + " " * 8 if name == "torch" else " " * 10 for name in frameworks
+    )
+    print(f"{line}{f'{seconds:.2f} s':9} {marks}")
+    return not right
 
-    def reference(x: Any, gate: Any) -> Any:
-        return torch.nn.functional.silu(x) * gate
 
-    def compiled() -> bool:
-        function = torch.compile(lambda x, gate: op(x, gate).sin(), fullgraph=True, backend="aot_eager")
-        return bool(torch.allclose(function(x, gate), reference(x, gate).sin()))
-
-    def batched() -> bool:
-        return bool(torch.allclose(torch.func.vmap(op, in_dims=(0, None))(x, gate[0]), reference(x, gate[0])))
-
-    yield "value", lambda: torch.allclose(op(x, gate), reference(x, gate))
-    yield "gradient", lambda: torch.autograd.gradcheck(op, (x, gate), check_forward_ad=True)
-    yield "second order", lambda: torch.autograd.gradgradcheck(op, (x, gate))
-    yield "vmap", batched
-    yield "torch.compile", compiled
+def _show_calls(measured: Run) -> None:
+    print(f"\n{bold('A call')} of swiglu on a few floats, beside the framework's own silu(x) * gate")
+    for one in measured.measurements:
+        if one.extent == SMALL:
+            peer = f"{_microseconds(one.reference_time.median):>10}" if one.reference_time else ""
+            print(f"  {one.framework:10} {_microseconds(one.time.median):>10} {peer}")
 
 
-def _mindspore_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
-    import mindspore as ms
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:.2f} µs"
+
+
+def _show_bug(folder: Path) -> None:
+    """The CUDA kernel without its first barrier, which a GPU may run right for years."""
     import numpy as np
 
-    rng = np.random.default_rng(0)
-    x, gate = (ms.Tensor(array) for array in rng.standard_normal((2, 3, 5)))
-    swiglu = op.mindspore
-
-    def reference(x: Any, gate: Any) -> Any:
-        return ms.ops.silu(x) * gate
-
-    def close(made: Any, expected: Any) -> bool:
-        return all(np.allclose(*pair) for pair in zip(made, expected, strict=True))
-
-    def gradients(function: Any) -> Any:
-        return [gradient.asnumpy() for gradient in ms.grad(function, (0, 1))(x, gate)]
-
-    def second_order(function: Any) -> Any:
-        return gradients(lambda x, gate: ms.grad(function)(x, gate))
-
-    yield "value", lambda: np.allclose(op(x, gate).asnumpy(), reference(x, gate).asnumpy())
-    yield "gradient", lambda: close(gradients(swiglu), gradients(reference))
-    yield "second order", lambda: close(second_order(swiglu), second_order(reference))
-    yield "ms.jit", lambda: np.allclose(ms.jit(swiglu)(x, gate).asnumpy(), reference(x, gate).asnumpy())
+    source = folder / "racing.cu"
+    source.write_text((folder / "row_norm.cu").read_text().replace(_BARRIER, _BARRIER.partition("\n")[0] + "\n"))
+    schema = "demo::racing(Tensor x, *, float epsilon=0.001) -> Tensor"
+    racing = ob.load(f"{source}:row_norm", schema=schema, out="x", device="cuda-twin")
+    print(f"\n{bold('The twins find what hardware hides')}: the CUDA kernel without its first __syncthreads()")
+    try:
+        racing(np.ones((2, 300), np.float32))
+        print(red("  it was not found"))
+    except OpbridgeError as error:
+        print("".join(f"  {line}\n" for line in str(error).splitlines()), end="")
 
 
-def _jax_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
-    import jax
+def _show_edit(folder: Path) -> None:
     import numpy as np
 
-    rng = np.random.default_rng(0)
-    x, gate = (jax.numpy.asarray(array, "float32") for array in rng.standard_normal((2, 3, 5)))
-    swiglu = op.jax
-
-    def reference(x: Any, gate: Any) -> Any:
-        return jax.nn.silu(x) * gate
-
-    def same(transform: Callable[[Any], Any]) -> bool:
-        made, expected = transform(swiglu)(x, gate), transform(reference)(x, gate)
-        return bool(jax.numpy.allclose(made, expected, atol=1e-5))
-
-    def gradient(function: Any) -> Any:
-        return jax.grad(lambda x, gate: function(x, gate).sum())
-
-    def second_order(function: Any) -> Any:
-        return jax.grad(lambda x, gate: gradient(function)(x, gate).sum())
-
-    yield "value", lambda: bool(jax.numpy.allclose(op(x, gate), reference(x, gate), atol=1e-5))
-    yield "gradient", lambda: same(gradient)
-    yield "second order", lambda: same(second_order)
-    yield "vmap", lambda: same(jax.vmap)
-    yield "jax.jit", lambda: same(jax.jit)
+    _edit(folder / "swiglu.cpp")
+    started = time.perf_counter()
+    ob.load(folder / "ops.yaml").swiglu(np.ones(4, np.float32), np.ones(4, np.float32))
+    print(f"\n{bold('Edit the C++ kernel, run again')}: {time.perf_counter() - started:.2f} s")
 
 
-def _paddle_checks(op: Any) -> Iterable[tuple[str, Callable[[], bool]]]:
-    import numpy as np
-    import paddle
-
-    x, gate = (paddle.to_tensor(array) for array in np.random.default_rng(0).standard_normal((2, 3, 5)))
-    x.stop_gradient = gate.stop_gradient = False
-
-    def reference(x: Any, gate: Any) -> Any:
-        return paddle.nn.functional.silu(x) * gate
-
-    def gradients(function: Any, **how: bool) -> list[Any]:
-        return list(paddle.grad(function(x, gate).sum(), [x, gate], **how))
-
-    def second_order(function: Any) -> list[Any]:
-        return list(paddle.grad(sum(part.sum() for part in gradients(function, create_graph=True)), [x, gate]))
-
-    def same(of: Callable[[Any], list[Any]]) -> bool:
-        return all(bool(paddle.allclose(a, b)) for a, b in zip(of(op), of(reference), strict=True))
-
-    yield "value", lambda: bool(paddle.allclose(op(x, gate), reference(x, gate)))
-    yield "gradient", lambda: same(gradients)
-    yield "second order", lambda: same(second_order)
+def _report(operators: list[Op], rows: list[Row], measured: Run, path: Path | None) -> Path:
+    dispatch = walks(operators) if importlib.util.find_spec("torch") else {}
+    shown = operators_of(operators, rows, measured, dispatch)
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    text = page(Contents("demo", now, __version__, shown, measured))
+    if path is None:
+        return Cache().keep(_REPORT, text)
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
-_CHECKS: dict[str, Callable[[Any], Iterable[tuple[str, Callable[[], bool]]]]] = {
-    "numpy": _numpy_checks,
-    "torch": _torch_checks,
-    "mindspore": _mindspore_checks,
-    "jax": _jax_checks,
-    "paddle": _paddle_checks,
-}
-
-
-def _timings(op: Any) -> list[tuple[str, float]]:
-    """The median of short bursts, taken in turn so that a busy machine slows all alike."""
-    functions: dict[str, Callable[[], object]] = {}
-    _numpy_timings(op, functions)
-    if installed(FRAMEWORKS["torch"]):
-        _torch_timings(op, functions)
-    bursts: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(15):
-        for name, function in functions.items():
-            started = time.perf_counter()
-            for _ in range(300):
-                function()
-            bursts[name].append((time.perf_counter() - started) / 300)
-    return [(name, median(times)) for name, times in bursts.items()]
-
-
-def _numpy_timings(op: Any, functions: dict[str, Callable[[], object]]) -> None:
-    import numpy as np
-
-    x, gate, out = np.ones((3, 4), np.float32)
-    view = op.numpy
-    functions["numpy  opbridge, into out="] = lambda: view(x, gate, out=out)
-    functions["numpy  gate * x / (1 + np.exp(-x))"] = lambda: gate * x / (1 + np.exp(-x))
-
-
-def _torch_timings(op: Any, functions: dict[str, Callable[[], object]]) -> None:
-    import torch
-
-    x, gate = torch.ones(2, 4).unbind()
-
-    def eager(x: Any, gate: Any) -> Any:
-        return torch.nn.functional.silu(x) * gate
-
-    schema = "(Tensor x, Tensor gate) -> Tensor"
-    custom = torch.library.custom_op("demo_peer::swiglu", eager, mutates_args=(), schema=schema)
-    leaf = x.clone().requires_grad_()
-    functions["torch  opbridge"] = lambda: op(x, gate)
-    functions["torch  opbridge, recording a gradient"] = lambda: op(leaf, gate)
-    functions["torch  torch.nn.functional.silu(x) * gate"] = lambda: eager(x, gate)
-    functions["torch  torch.library.custom_op around the same"] = lambda: custom(x, gate)
+def _edit(source: Path) -> None:
+    source.write_text(f"{source.read_text()}// {time.time_ns()}\n")

@@ -1,0 +1,29 @@
+"""`opbridge demo`: one screen, on which every source works in every framework."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCES = ("a C++ kernel", "PyTorch's operator", "a CUDA kernel", "an Ascend C kernel", "a PyTorch extension")
+FRAMEWORKS = ("torch", "numpy", "mindspore", "jax")
+
+
+def test_five_sources_in_every_framework(tmp_path: Path) -> None:
+    # In the user's own cache, which has the adapters and PyTorch's headers.
+    command = [sys.executable, "-m", "opbridge", "demo", "--keep", str(tmp_path / "demo")]
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    lines = {source: line for line in shown.stdout.splitlines() for source in SOURCES if line.startswith(f"  {source}")}
+    marks = [re.findall("[✓∂✗]+", lines[source]) for source in SOURCES]
+    assert marks == [["✓∂", "✓", "✓∂", "✓∂"]] * 4 + [["✓∂"]]
+    assert "read of 4 bytes of shared memory that this block has not written" in shown.stdout
+    calls = shown.stdout.partition("A call of swiglu")[2].splitlines()[1:5]
+    assert [line.split()[0] for line in calls] == list(FRAMEWORKS)
+    assert all(line.count("µs") == 2 for line in calls)
+    assert max(map(len, shown.stdout.splitlines())) <= 170
+    report = (tmp_path / "demo" / "opbridge-demo.html").read_text()
+    assert "squared_relu" in report
+    assert len(shown.stdout.splitlines()) < 45
