@@ -31,6 +31,14 @@ def test_a_text_says_which_kind_it_is(text: str, kind: str) -> None:
     assert reference_of(text) == Reference(kind, text)
 
 
+def test_a_file_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text("def f(x):\n    return x\n")
+    monkeypatch.chdir(tmp_path)
+    found = reference_of("mine.py:f")
+    assert found == Reference("python", f"{tmp_path}/mine.py:f")
+    assert str(found) == "mine.py:f"
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -13,6 +13,7 @@ CURVE = Curve("float64", (1e-1, 1e-2), (math.inf, 1e-4))
 ROWS = [
     Row("m::f", "torch", "values", Status.PASSED, "as NumPy", seconds=0.5),
     Row("m::f", "torch", "gradients", Status.FAILED, "the formula is wrong: <x> \x1b[31m& y", curves=(CURVE,)),
+    Row("m::f", "torch", "dtypes", Status.PASSED, "float32", dtypes=(("float32", Status.PASSED),)),
     Row("m::g", "numpy", "values", Status.SKIPPED, "nothing to compare with", device="cuda"),
 ]
 
@@ -20,15 +21,15 @@ ROWS = [
 def test_json_gives_the_rows_back() -> None:
     document = json.loads(to_json(ROWS, seed=3), parse_constant=lambda name: 1 / 0)
     assert [Row.of(fields) for fields in document["rows"]] == ROWS
-    assert (document["passed"], document["failed"], document["skipped"], document["seed"]) == (1, 1, 1, 3)
+    assert (document["passed"], document["failed"], document["skipped"], document["seed"]) == (2, 1, 1, 3)
 
 
 def test_junit_has_a_suite_for_each_operator() -> None:
     root = ElementTree.fromstring(to_junit(ROWS))
-    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("3", "1", "1")
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("4", "1", "1")
     f, g = root.findall("testsuite")
-    assert (f.get("name"), f.get("tests"), g.get("tests")) == ("m::f", "2", "1")
-    passed, failed = f.findall("testcase")
+    assert (f.get("name"), f.get("tests"), g.get("tests")) == ("m::f", "3", "1")
+    passed, failed, _ = f.findall("testcase")
     assert (passed.get("classname"), passed.get("name"), passed.get("time")) == ("m::f.torch", "values", "0.500")
     failure = failed.find("failure")
     assert failure is not None

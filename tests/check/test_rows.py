@@ -14,6 +14,7 @@ from opbridge.check import CHECKS, Row, Status, check
 from opbridge.errors import InputError
 from opbridge.op import OpLibrary
 
+ROOT = Path(__file__).parents[2]
 RIGHT = ("softplus", "affine", "product", "product_in_parts", "root", "add_", "pick", "ramp", "sum_all")
 IN_NUMPY = ("dtypes", "shapes", "bounds", "strides", "aliasing", "determinism", "threads", "memory", "shard")
 IN_TORCH = ("values", "gradients", "vmap")
@@ -34,6 +35,8 @@ BROKEN = [
     ("coarse_square", "torch", "gradients", "the formula fits, the precision does not"),
     ("wrong_shard", "numpy", "shard", "divided along 'c' (dimension 1 of x) it gives"),
     ("wrong_reduction", "numpy", "shard", "divided along 'k' (dimension 1 of x) it gives"),
+    ("wrong_names", "numpy", "shard", "divided along 'j' (dimension 1 of x) it refuses a part: "),
+    ("gram", "numpy", "shard", "divided along 'b' (dimension 0 of x) it gives parts that do not fit together"),
     ("wrong_batch", "torch", "vmap", "correct `batch` of its declaration"),
 ]
 
@@ -74,6 +77,13 @@ def test_right_operators_pass_all_rows(operators: OpLibrary, framework: str) -> 
     assert passed <= set(CHECKS)
 
 
+@pytest.mark.parametrize("manifest", ["tests/frameworks/sharded/ops.yaml", "examples/transformer/ops.yaml"])
+def test_rules_for_all_kinds_of_arguments_are_true(manifest: str) -> None:
+    operators = [op for op in ob.load(ROOT / manifest) if op.spec.rules.shard is not None]
+    found = check(operators, frameworks=["numpy"], checks=["shard"])
+    assert [(row.operator, row.status) for row in found] == [(op.name, Status.PASSED) for op in operators]
+
+
 def test_an_operator_of_pytorchs_keeps_the_integers_of_its_samples(tmp_path: Path) -> None:
     (tmp_path / "ops.yaml").write_text(
         "namespace: checkedaten\nops:\n"
@@ -93,6 +103,7 @@ def test_an_operator_of_pytorchs_keeps_the_integers_of_its_samples(tmp_path: Pat
 def test_each_element_type_of_the_kernel_is_named(operators: OpLibrary) -> None:
     (row,) = check(operators.affine, frameworks=["numpy"], checks=["dtypes"])
     assert row.message == "float32, float64, float16, bfloat16"
+    assert row.dtypes == tuple((name, Status.PASSED) for name in row.message.split(", "))
 
 
 def test_a_refused_shape_is_told_and_no_failure(operators: OpLibrary) -> None:

@@ -46,7 +46,7 @@ def write_results(project: Path, operator: str = "mine::plus", status: Status = 
 
 
 def test_it_checks_and_measures_what_nobody_brought(opbridge: Opbridge, project: Path) -> None:
-    result = opbridge("report", "ops.yaml", "--framework", "numpy")
+    result = opbridge("report", "--framework", "numpy")
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("opbridge-report.html: 1 operators, ")
     html = (project / "opbridge-report.html").read_text()
@@ -66,6 +66,16 @@ def test_it_shows_what_was_brought_and_what_was_saved(opbridge: Opbridge, projec
     html = (project / "out.html").read_text()
     assert "as it was seen" in html
     assert "day-20" in html
+
+
+def test_results_of_several_devices_stand_side_by_side(opbridge: Opbridge, project: Path) -> None:
+    twin = [Row("mine::plus", "torch", "values", Status.PASSED, "seen in the twin", device="cuda-twin")]
+    (project / "twin.json").write_text(rows_to_json(twin, seed=0))
+    result = opbridge(*write_results(project), "--check", "twin.json", "-o", "out.html")
+    assert result.returncode == 0, result.stdout + result.stderr
+    html = (project / "out.html").read_text()
+    assert "as it was seen" in html
+    assert "torch on cuda-twin" in html
 
 
 def test_a_failed_row_makes_it_1(opbridge: Opbridge, project: Path) -> None:

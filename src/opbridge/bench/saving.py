@@ -35,7 +35,7 @@ def from_json(text: str, file: Path) -> Run:
             return Run.of({name: value for name, value in fields.items() if name != "format"})
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
-    hint = "measure again: opbridge bench ops.yaml --json FILE, or --save NAME"
+    hint = "remove it, or measure again: opbridge bench ops.yaml --json FILE, or --save NAME"
     raise InputError(f"{file} is no run of this version's `opbridge bench`", hint=hint)
 
 

@@ -28,11 +28,24 @@ _FILE = Path("opbridge-report.html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are shown")
+    parser.add_argument(
+        "manifest",
+        type=Path,
+        nargs="?",
+        default=Path("ops.yaml"),
+        metavar="ops.yaml",
+        help="whose operators are shown",
+    )
     parser.add_argument(
         "-o", "--output", type=Path, default=_FILE, metavar="FILE", help=f"where the report goes (default: {_FILE})"
     )
-    parser.add_argument("--check", type=Path, metavar="FILE", help="what `opbridge check --json FILE` wrote")
+    parser.add_argument(
+        "--check",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="what `opbridge check --json FILE` wrote; may be repeated, for several devices",
+    )
     parser.add_argument("--bench", type=Path, metavar="FILE", help="what `opbridge bench --json FILE` wrote")
     parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
     parser.add_argument(
@@ -59,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         __version__,
         shown,
         measured,
-        history(folder_of(options.manifest)),
+        {name: run for name, run in history(folder_of(options.manifest)).items() if run.machine == measured.machine},
     )
     written = page(contents)
     options.output.write_text(written, encoding="utf-8")
@@ -72,13 +85,15 @@ def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:
     if options.check is None:
         print("checking ...", file=sys.stderr)
         return check(operators, frameworks=options.framework, device=options.device)
+    return [row for file in options.check for row in _read_rows(file)]
+
+
+def _read_rows(file: Path) -> list[Row]:
     try:
-        return [Row.of(fields) for fields in json.loads(options.check.read_text(encoding="utf-8"))["rows"]]
+        return [Row.of(fields) for fields in json.loads(file.read_text(encoding="utf-8"))["rows"]]
     except (ValueError, TypeError, KeyError, AttributeError):
         hint = "check again: opbridge check ops.yaml --json FILE"
-        raise InputError(
-            f"{options.check} is not what this version's `opbridge check --json` writes", hint=hint
-        ) from None
+        raise InputError(f"{file} is not what this version's `opbridge check --json` writes", hint=hint) from None
 
 
 def _run(options: argparse.Namespace, operators: Sequence[Op]) -> Run:
