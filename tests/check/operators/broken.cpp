@@ -135,6 +135,16 @@ void rejects_nothing(ob::In<T> x, ob::Out<T> out) {
 OB_KERNEL(rejects_nothing, float, double)
 
 template <class T>
+void gram(ob::In<T> x, ob::Out<T> out) {
+  for (int64_t i = 0; i < x.size(0); ++i)
+    for (int64_t j = 0; j < x.size(0); ++j) {
+      out(i, j) = 0;
+      for (int64_t k = 0; k < x.size(1); ++k) out(i, j) += x(i, k) * x(j, k);
+    }
+}
+OB_KERNEL(gram, float, double)
+
+template <class T>
 void row_sum(ob::In<T> x, ob::Out<T> out) {
   T sum = 0;
   for (int64_t i = 0; i < x.numel(); ++i) sum += x[i];
