@@ -9,7 +9,7 @@ READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test fuzz lint format bench conformance torch-versions newest-jax paddle clean
+.PHONY: help setup demo test fuzz lint format bench conformance torch-versions newest-jax paddle docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
@@ -20,6 +20,7 @@ help:
 	@echo "make conformance     every operator of PyTorch's test samples in MindSpore and NumPy; stops and goes on"
 	@echo "make torch-versions  compile the PyTorch adapter against every supported version's headers"
 	@echo "make newest-jax      the tests of JAX with its newest version and NumPy 2, in an environment of its own"
+	@echo "make docs            the documentation as a site, in site/"
 	@echo "make paddle          the tests of Paddle, in an environment of its own"
 
 setup: $(READY)
@@ -70,7 +71,12 @@ newest-jax:
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(NEWEST)/bin/python -m pip install --quiet --upgrade "numpy>=2" --group newest-jax
 	$(NEWEST)/bin/python -m pip install --quiet --config-settings build-dir=$(NEWEST)/cmake --editable .
-	$(NEWEST)/bin/python -m pytest tests/frameworks/test_jax*.py
+	$(NEWEST)/bin/python -m pytest tests/frameworks/test_jax*.py tests/distributed/test_training.py::test_in_jax_over_eight_devices
+
+docs: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 # 200 MB that few of those who work on the rest need.
 paddle:
@@ -82,4 +88,4 @@ paddle:
 	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/test_paddle.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
