@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threshold",
         type=_part,
         metavar="PERCENT",
-        help=f"with --against: how much slower is too slow (default: {_THRESHOLD:.0%})",
+        help=f"with --against: how much slower is too slow (default: {_THRESHOLD:.0%}%)",
     )
 
 
