@@ -20,6 +20,8 @@ TORCH = Path(torch.__file__).parent / "include"
 JAX = Path(jaxlib.__file__).parent / "include"
 CUDA = tuple(sorted((SOURCE / "include" / "opbridge").glob("cuda*.h")))
 """For sources that are compiled as CUDA."""
+ASCEND = (SOURCE / "include" / "opbridge" / "launch.h",)
+"""For sources that are compiled as Ascend C."""
 COMMON = SOURCE / "twins" / "common" / "runtime"
 """What the libraries of the twins share."""
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-error=unknown-pragmas")
@@ -30,7 +32,7 @@ PYTHON = f"-isystem{sysconfig.get_path('include')}"
 def commands() -> dict[str, list[str]]:
     compiler = [*shlex.split(os.environ.get("CXX", "g++")), "-fsyntax-only", *WARNINGS, *OURS, PYTHON]
     core = sorted((SOURCE / "native" / "core").glob("*.cpp"))
-    headers = [path for path in sorted((SOURCE / "include" / "opbridge").glob("*.h")) if path not in CUDA]
+    headers = [path for path in sorted((SOURCE / "include" / "opbridge").glob("*.h")) if path not in CUDA + ASCEND]
     torch_headers = [f"-isystem{TORCH}", f"-isystem{TORCH / 'torch' / 'csrc' / 'api' / 'include'}"]
     adapter = sorted((SOURCE / "native" / "torch").glob("*.cpp"))
     found = {str(path): [*compiler, "-std=c++17", f"-isystem{numpy.get_include()}", str(path)] for path in core}
@@ -73,7 +75,7 @@ def ascend_twin(compiler: list[str]) -> dict[str, list[str]]:
     found = {
         str(path): [*flags, str(path)] for path in sorted((*(folder / "runtime").glob("*.cpp"), *COMMON.glob("*.cpp")))
     }
-    headers = sorted((folder / "include").rglob("*.h"))
+    headers = (*ASCEND, *sorted((folder / "include").rglob("*.h")))
     return found | {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
 
 
