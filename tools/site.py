@@ -24,7 +24,9 @@ AT_THE_ROOT = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
-_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+_LINK = re.compile(
+    r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
+)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -60,7 +62,13 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 def _command_reference() -> str:
     parts = ["# Command line\n", "What `--help` says, of every command.\n"]
     for name, command in COMMANDS.items():
-        parts += [f"## opbridge {name}\n", f"{_sentence(command.purpose)}\n", "```text", parser_of(name).format_help(), "```\n"]
+        parts += [
+            f"## opbridge {name}\n",
+            f"{_sentence(command.purpose)}\n",
+            "```text",
+            parser_of(name).format_help(),
+            "```\n",
+        ]
     return "\n".join(parts)
 
 
@@ -102,16 +110,17 @@ def _signature(name: str, item: Any) -> str:
         signature = inspect.signature(item)
     except (TypeError, ValueError):
         return name
-    flat = f"{name}{signature}"
+    flat = f"{name}{signature}".replace("'", "")
     if len(flat) < 100:
         return flat
-    end = "" if signature.return_annotation is inspect.Signature.empty else f" -> {signature.return_annotation}"
+    result = signature.return_annotation
+    end = "" if result is inspect.Signature.empty else f" -> {result}"
     lines, starred = [], False
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             starred = True
             lines.append("    *,")
-        lines.append(f"    {parameter},")
+        lines.append(f"    {parameter},".replace("'", ""))
     return "\n".join([f"{name}(", *lines, f"){end}"])
 
 

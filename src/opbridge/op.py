@@ -77,6 +77,7 @@ class Op:
 
     @property
     def mindspore(self) -> Any:
+        """A Cell, for PyNative and Graph mode."""
         return self._runtime.view(self._index, "mindspore")
 
     @property
