@@ -42,7 +42,9 @@ for blocks in BLOCKS:
             agree(lib.softmax(x, blocks=blocks), x.float().softmax(1))
             agree(lib.layer_norm(x, weight, bias, blocks=blocks), layer_norm(x.float(), (columns,), weight, bias))
             agree(lib.embedding(x, index, blocks=blocks), x[index])
-print(f"seven kernels agree with PyTorch, by {', '.join(map(str, BLOCKS))} blocks")
+            outwards, addend = torch.rand(columns, 24).to(dtype) / columns, torch.randn(24)
+            agree(lib.linear(x, outwards, addend, blocks=blocks), x.float() @ outwards.float() + addend)
+print(f"eight kernels agree with PyTorch, by {', '.join(map(str, BLOCKS))} blocks")
 
 x = torch.randn(40, 300, requires_grad=True)
 weight = torch.randn(40, 300)
