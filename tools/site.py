@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
 import opbridge
 import opbridge.bench
 import opbridge.check
 import opbridge.errors
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
 from opbridge.cli import COMMANDS, parser_of
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +42,7 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     """Links as the repository has them become the site's; what the site has not got is named instead of linked."""
     here = page.file.src_uri
     source = next((root for root, at in AT_THE_ROOT.items() if at == here), f"docs/{here}")
-    places = {**{root: at for root, at in AT_THE_ROOT.items()}}
+    places = dict(AT_THE_ROOT)
     places |= {f"docs/{file.src_uri}": file.src_uri for file in files if file.src_uri not in places.values()}
 
     def link(found: re.Match[str]) -> str:
@@ -62,13 +63,8 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 def _command_reference() -> str:
     parts = ["# Command line\n", "What `--help` says, of every command.\n"]
     for name, command in COMMANDS.items():
-        parts += [
-            f"## opbridge {name}\n",
-            f"{_sentence(command.purpose)}\n",
-            "```text",
-            parser_of(name).format_help(),
-            "```\n",
-        ]
+        parts += [f"## opbridge {name}\n", f"{command.purpose[0].upper()}{command.purpose[1:]}.\n"]
+        parts += ["```text", parser_of(name).format_help(), "```\n"]
     return "\n".join(parts)
 
 
@@ -122,7 +118,3 @@ def _signature(name: str, item: Any) -> str:
             lines.append("    *,")
         lines.append(f"    {parameter},".replace("'", ""))
     return "\n".join([f"{name}(", *lines, f"){end}"])
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
