@@ -45,6 +45,12 @@ def test_a_project_builds_and_runs(project: Path) -> None:
 
 
 @needs_cmake
+def test_a_kernel_runs_in_the_process_of_its_host(project: Path) -> None:
+    done = run(project.with_name("by_itself"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1024 of 1024 are right\n", "")
+
+
+@needs_cmake
 @pytest.mark.parametrize(
     ("mistake", "told"),
     [

@@ -1,0 +1,2 @@
+// Compiled by the project itself, and not as a library of kernels.
+#include "times.cpp"
