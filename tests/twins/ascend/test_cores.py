@@ -25,7 +25,7 @@ def test_flags_of_all_blocks_order_what_they_share(cores: Any, blocks: int) -> N
 
 
 def test_a_flag_that_one_block_never_sets(cores: Any) -> None:
-    with pytest.raises(AssertionError, match=r"waits for a flag that no block sets \[sync-all\]\n.*cores\.cpp:26"):
+    with pytest.raises(AssertionError, match=r"waits for a flag that no block sets \[sync-all\]\n.*cores\.cpp:28"):
         cores.run("not_all_set", None, blocks=3)
 
 
@@ -50,6 +50,12 @@ def test_bits_of_numbers(cores: Any) -> None:
         ones, zeros = bits[::-1].find("1"), bits[::-1].find("0")
         leading = len(bits) - len(bits.lstrip("0"))
         assert results == [bits.count("1"), bits.count("0"), leading, -1 if same == 63 else same, ones, zeros]
+
+
+def test_single_numbers_are_cast(cores: Any) -> None:
+    z = np.zeros(2, np.float32)
+    cores.run("odd_half", z)
+    assert list(z) == [2050, 1]  # between 2048, which is even as a half, and 2050
 
 
 def test_the_names_of_the_first_headers(cores: Any) -> None:

@@ -48,11 +48,12 @@ def test_division(unit: Any, dtype: str) -> None:
     np.testing.assert_array_equal(z, x / y)
 
 
+@pytest.mark.parametrize("dtype", [np.int16, np.int8])
 @pytest.mark.parametrize(("name", "reference"), [("And", np.bitwise_and), ("Or", np.bitwise_or)])
-def test_bits_of_two(unit: Any, name: str, reference: Any) -> None:
-    x, y = values(np.int16), values(np.int16, seed=1)
+def test_bits_of_two(unit: Any, name: str, reference: Any, dtype: Any) -> None:
+    x, y = values(dtype), values(dtype, seed=1)
     z = np.empty_like(x)
-    unit.call(f"{name}_int16_t", x, y, z, len(x), ctypes.c_uint64(0))
+    unit.call(f"{name}_{x.dtype}_t", x, y, z, len(x), ctypes.c_uint64(0))
     np.testing.assert_array_equal(z, reference(x, y))
 
 

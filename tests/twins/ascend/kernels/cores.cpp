@@ -1,5 +1,7 @@
 // Blocks that wait for each other by flags, and what else kernels ask of the machine.
 #include "bench.h"
+#include "kernel_tensor_impl.h"
+#include "kernel_type.h"
 
 // Each block writes its number, and reads its neighbour's behind a flag that all have set; that in several turns.
 extern "C" __global__ __aicore__ void passed_on(GM_ADDR x, GM_ADDR y) {
@@ -48,6 +50,16 @@ extern "C" __global__ __aicore__ void scalars(GM_ADDR x, GM_ADDR z, uint32_t n) 
     results.SetValue(i * 6 + 4, ScalarGetSFFValue<1>(uint64_t(value)));
     results.SetValue(i * 6 + 5, ScalarGetSFFValue<0>(uint64_t(value)));
   }
+}
+
+// A number that lies between two halves, to the odd one of them; and what is asked of the architecture.
+extern "C" __global__ __aicore__ void odd_half(GM_ADDR z) {
+  GlobalTensor<float> result;
+  result.SetGlobalBuffer((__gm__ float*)z, 2);
+  result.SetValue(0, Cast<float, half, RoundMode::CAST_ODD>(2048.5f));
+#if __CCE_AICORE__ >= 220
+  result.SetValue(1, ToFloat(ToBfloat16(1.0f)));
+#endif
 }
 
 // By the names of the first headers and the compiler's own.

@@ -8,7 +8,7 @@
     once(#Name, [=](Bench& bench) {                                                                       \
       auto a = bench.in<T>(x, n), b = bench.in<T>(y, n), c = bench.in<T>(z, n);                           \
       if (lanes == 0) Name(c, a, b, n);                                                                   \
-      if (lanes != 0) Name(c, a, b, lanes, uint8_t(n / kLanes<T>), BinaryRepeatParams{1, 1, 1, 8, 8, 8}); \
+      if (lanes != 0) Name(c, a, b, lanes, uint8_t(n / kLanes<T>), BinaryRepeatParams(1, 1, 1, 8, 8, 8)); \
       bench.out(z, c, n);                                                                                 \
     });                                                                                                   \
   }
@@ -39,6 +39,8 @@ BINARY(Div, half)
 BINARY(Div, float)
 BINARY(And, int16_t)
 BINARY(Or, int16_t)
+BINARY(And, int8_t)
+BINARY(Or, int8_t)
 UNARY(Abs, half)
 UNARY(Abs, float)
 UNARY(Exp, float)
@@ -110,8 +112,8 @@ extern "C" void select_one(const void* bits, const void* x, const void* y, void*
 extern "C" void reduce(const void* x, void* z, uint32_t n) {
   once("Reduce", [=](Bench& bench) {
     auto a = bench.in<float>(x, n), work = bench.empty<float>(24), c = bench.empty<float>(24);
-    ReduceSum(c, a, work, n);
-    ReduceMax(c[8], a, work, n, true);
+    ReduceSum<float, true>(c, a, work, n);
+    ReduceMax<float>(c[8], a, work, n, true);
     ReduceMin(c[16], a, work, n, true);
     bench.out(z, c, 1);
     bench.out((uint8_t*)z + 4, c[8], 2);
@@ -167,7 +169,7 @@ extern "C" void scatter(const void* x, const void* offsets, void* z, uint32_t n)
 extern "C" void gather_mask(const void* x, void* z, uint32_t n, int pattern, uint64_t* kept) {
   once("GatherMask", [=](Bench& bench) {
     auto a = bench.in<float>(x, n), c = bench.empty<float>(n);
-    GatherMask(c, a, uint8_t(pattern), true, n, {1, 1, 8, 0}, *kept);
+    GatherMask<float>(c, a, uint8_t(pattern), true, n, GatherMaskParams(1, 1, 8, 0), *kept);
     bench.out(z, c, uint32_t(*kept));
   });
 }
@@ -197,8 +199,8 @@ extern "C" void pad_rows(const void* x, void* z, uint32_t rows) {
     auto c = bench.empty<float>(rows * 16);
     GlobalTensor<float> from;
     from.SetGlobalBuffer((__gm__ float*)x, rows * 5);
-    DataCopyPad(c, from, DataCopyExtParams{uint16_t(rows), 20, 0, 0, 0},
-                DataCopyPadExtParams<float>{true, 1, 2, -1.0f});
+    DataCopyPad(c, from, DataCopyExtParams(uint16_t(rows), 20, 0, 0, 0),
+                DataCopyPadExtParams<float>(true, 1, 2, -1.0f));
     bench.out(z, c, rows * 8);
   });
 }
@@ -264,7 +266,7 @@ extern "C" void masks_from_outside(const void* x, void* counted, void* masked) {
 extern "C" void packed_blocks(const void* x, void* z) {
   once("Copy", [=](Bench& bench) {
     auto a = bench.in<half>(x, 256), c = bench.empty<half>(128);
-    Copy(c, a, 128, 1, {1, 2, 8, 8});
+    Copy(c, a, 128, 1, CopyRepeatParams(1, 2, DEFAULT_REPEAT_STRIDE, DEFAULT_REPEAT_STRIDE));
     bench.out(z, c, 128);
   });
 }

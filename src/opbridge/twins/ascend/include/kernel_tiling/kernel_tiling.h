@@ -55,6 +55,14 @@ struct LayerNormSeparateTiling {
 };
 struct TopkTiling {};
 
+namespace tiling {
+using AscendC::LayerNormSeparateTiling;
+using AscendC::LayerNormTiling;
+using AscendC::RmsNormTiling;
+using AscendC::SoftMaxTiling;
+using AscendC::TopkTiling;
+}  // namespace tiling
+
 }  // namespace AscendC
 
 using AscendC::LayerNormSeparateTiling;

@@ -10,24 +10,44 @@ namespace AscendC {
 
 // Lengths and gaps in blocks of 32 bytes; of DataCopyPad, lengths and gaps in global memory in bytes.
 struct DataCopyParams {
+  DataCopyParams() = default;
+  DataCopyParams(uint32_t count, uint32_t length, uint32_t src_gap = 0, uint32_t dst_gap = 0)
+      : blockCount(count), blockLen(length), srcStride(src_gap), dstStride(dst_gap) {}
+
   uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0;
 };
 struct DataCopyExtParams {
+  DataCopyExtParams() = default;
+  DataCopyExtParams(uint32_t count, uint32_t length, uint32_t src_gap = 0, uint32_t dst_gap = 0, uint32_t reserved = 0)
+      : blockCount(count), blockLen(length), srcStride(src_gap), dstStride(dst_gap), rsv(reserved) {}
+
   uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0, rsv = 0;
 };
 struct DataCopyPadParams {
+  DataCopyPadParams() = default;
+  DataCopyPadParams(bool pads, uint32_t left, uint32_t right, uint64_t value)
+      : isPad(pads), leftPadding(left), rightPadding(right), paddingValue(value) {}
+
   bool isPad = false;
   uint32_t leftPadding = 0, rightPadding = 0;
   uint64_t paddingValue = 0;
 };
 template <class T>
 struct DataCopyPadExtParams {
+  DataCopyPadExtParams() = default;
+  DataCopyPadExtParams(bool pads, uint32_t left, uint32_t right, T value)
+      : isPad(pads), leftPadding(left), rightPadding(right), paddingValue(value) {}
+
   bool isPad = false;
   uint32_t leftPadding = 0, rightPadding = 0;
   T paddingValue = T();
 };
 
 struct CopyRepeatParams {
+  CopyRepeatParams() = default;
+  CopyRepeatParams(uint32_t dst_stride, uint32_t src_stride, uint32_t dst_repeat, uint32_t src_repeat)
+      : dstStride(dst_stride), srcStride(src_stride), dstRepeatSize(dst_repeat), srcRepeatSize(src_repeat) {}
+
   uint32_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8;
 };
 

@@ -10,9 +10,19 @@
 namespace AscendC {
 
 struct GatherMaskParams {
+  GatherMaskParams() = default;
+  GatherMaskParams(uint32_t src0_block, uint32_t repeats, uint32_t src0_repeat, uint32_t src1_repeat)
+      : src0BlockStride(src0_block),
+        repeatTimes(repeats),
+        src0RepeatStride(src0_repeat),
+        src1RepeatStride(src1_repeat) {}
+
   uint32_t src0BlockStride = 1, repeatTimes = 1, src0RepeatStride = 8, src1RepeatStride = 8;
 };
 struct BrcbRepeatParams {
+  BrcbRepeatParams() = default;
+  BrcbRepeatParams(uint32_t dst_block, uint32_t dst_repeat) : dstBlkStride(dst_block), dstRepStride(dst_repeat) {}
+
   uint32_t dstBlkStride = 1, dstRepStride = 8;
 };
 

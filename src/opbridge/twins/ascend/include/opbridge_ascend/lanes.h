@@ -13,13 +13,32 @@ using opbridge_ascend::kBlockBytes;
 using opbridge_ascend::kMaxRepeats;
 using opbridge_ascend::kRepeatBytes;
 
+constexpr uint32_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8, DEFAULT_BLK_NUM = 8;
+constexpr uint32_t ONE_BLK_SIZE = kBlockBytes, ONE_REPEAT_BYTE_SIZE = kRepeatBytes;
+
 struct UnaryRepeatParams {
-  uint32_t dstBlkStride = 1, srcBlkStride = 1, dstRepStride = 8, srcRepStride = 8;
+  UnaryRepeatParams() = default;
+  UnaryRepeatParams(uint32_t dst_block, uint32_t src_block, uint32_t dst_repeat, uint32_t src_repeat)
+      : dstBlkStride(dst_block), srcBlkStride(src_block), dstRepStride(dst_repeat), srcRepStride(src_repeat) {}
+
+  uint32_t dstBlkStride = DEFAULT_BLK_STRIDE, srcBlkStride = DEFAULT_BLK_STRIDE;
+  uint32_t dstRepStride = DEFAULT_REPEAT_STRIDE, srcRepStride = DEFAULT_REPEAT_STRIDE;
 };
 
 struct BinaryRepeatParams {
-  uint32_t dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1;
-  uint32_t dstRepStride = 8, src0RepStride = 8, src1RepStride = 8;
+  BinaryRepeatParams() = default;
+  BinaryRepeatParams(uint32_t dst_block, uint32_t src0_block, uint32_t src1_block, uint32_t dst_repeat,
+                     uint32_t src0_repeat, uint32_t src1_repeat)
+      : dstBlkStride(dst_block),
+        src0BlkStride(src0_block),
+        src1BlkStride(src1_block),
+        dstRepStride(dst_repeat),
+        src0RepStride(src0_repeat),
+        src1RepStride(src1_repeat) {}
+
+  uint32_t dstBlkStride = DEFAULT_BLK_STRIDE, src0BlkStride = DEFAULT_BLK_STRIDE, src1BlkStride = DEFAULT_BLK_STRIDE;
+  uint32_t dstRepStride = DEFAULT_REPEAT_STRIDE, src0RepStride = DEFAULT_REPEAT_STRIDE;
+  uint32_t src1RepStride = DEFAULT_REPEAT_STRIDE;
 };
 
 enum class MaskMode : uint8_t { NORMAL, COUNTER };

@@ -5,6 +5,14 @@
 #include <opbridge/half.h>
 #include <stdint.h>
 
+// The architecture that kernels ask for: Atlas A2 and A3.
+#ifndef __CCE_AICORE__
+#define __CCE_AICORE__ 220
+#endif
+#ifndef __NPU_ARCH__
+#define __NPU_ARCH__ 2201
+#endif
+
 #define __aicore__
 #define __global__
 #define __gm__

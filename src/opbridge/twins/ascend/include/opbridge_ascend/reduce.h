@@ -202,7 +202,7 @@ void block_extremes(Instruction& instruction, const Lanes& lanes, bool is_max, c
 }  // namespace detail
 
 // By count: a tree in each repeat, and repeats one after the other.
-template <class T>
+template <class T, bool isSetMask = true>
 void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,
                const int32_t count, Place at = Place::here()) {
   OPBRIDGE_ASCEND_TYPES("ReduceSum", T, half, float);
@@ -245,7 +245,7 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
 }
 
 #define OPBRIDGE_ASCEND_EXTREME(Which, is_max)                                                                         \
-  template <class T>                                                                                                   \
+  template <class T, bool isSetMask = true>                                                                            \
   void Reduce##Which(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,      \
                      const int32_t count, bool with_index = false, Place at = Place::here()) {                         \
     OPBRIDGE_ASCEND_TYPES("Reduce" #Which, T, half, float);                                                            \

@@ -20,7 +20,7 @@ template <class T, class U, class Other>
 void select(Instruction& instruction, const Lanes& lanes, SELMODE mode, const Strided<T>& dst,
             const LocalTensor<U>& bits, const Strided<T>& src0, Other other) {
   OPBRIDGE_ASCEND_TYPES("Select", T, half, float);
-  OPBRIDGE_ASCEND_TYPES("The mask of Select", U, uint8_t, uint16_t, uint32_t, uint64_t);
+  OPBRIDGE_ASCEND_TYPES("The mask of Select", U, uint8_t, int8_t, uint16_t, uint32_t, uint64_t);
   const uint32_t per_repeat = static_cast<uint32_t>(kRepeatBytes / sizeof(T));
   const uint32_t all = bits_in(lanes);
   const bool same = mode == SELMODE::VSEL_CMPMASK_SPR;

@@ -7,6 +7,14 @@
 namespace AscendC {
 
 struct TransDataTo5HDParams {
+  TransDataTo5HDParams() = default;
+  TransDataTo5HDParams(bool dst_high, bool src_high, uint32_t repeats, uint32_t dst_repeat, uint32_t src_repeat)
+      : dstHighHalf(dst_high),
+        srcHighHalf(src_high),
+        repeatTimes(repeats),
+        dstRepStride(dst_repeat),
+        srcRepStride(src_repeat) {}
+
   bool dstHighHalf = false, srcHighHalf = false;
   uint32_t repeatTimes = 1, dstRepStride = 0, srcRepStride = 0;
 };

@@ -14,11 +14,13 @@ struct SoftMaxShapeInfo {
   uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
 };
 
+enum class SoftmaxMode : uint8_t { SOFTMAX_NORMAL, SOFTMAX_OUTPUT_WITHOUT_BRC };
 struct SoftmaxConfig {
   bool isCheckTiling = true;
   uint32_t oriSrcM = 0, oriSrcK = 0;
+  SoftmaxMode mode = SoftmaxMode::SOFTMAX_NORMAL;
 };
-constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG = {true, 0, 0};
+constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG = {true, 0, 0, SoftmaxMode::SOFTMAX_NORMAL};
 
 namespace detail {
 
@@ -96,10 +98,15 @@ void softmax(Instruction& instruction, const Matrix& shape, const LocalTensor<T>
                                  " of rows (ND) only, and not of the format NZ " \
                                  "yet")
 
+#define OPBRIDGE_ASCEND_BLOCKS_ONLY(Name)                   \
+  static_assert(config.mode == SoftmaxMode::SOFTMAX_NORMAL, \
+                "opbridge's Ascend twin has " Name " with sums and maxima in blocks only (SOFTMAX_NORMAL)")
+
 template <class T, OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS, class S>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<T>& src,
              const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
   OPBRIDGE_ASCEND_ROWS_ONLY("SoftMax");
+  OPBRIDGE_ASCEND_BLOCKS_ONLY("SoftMax");
   OPBRIDGE_ASCEND_TYPES("SoftMax, for sum and max,", S, T, float);
   Instruction instruction("SoftMax", PIPE_V, at);
   const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
@@ -110,12 +117,13 @@ void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTe
              const LocalTensor<uint8_t>& sharedTmpBuffer, const SoftMaxTiling& tiling,
              const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
   detail::temporary("SoftMax", sharedTmpBuffer, at);
-  SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ>(dst, sum, max, src, tiling, softmaxShapeInfo, at);
+  SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, sum, max, src, tiling, softmaxShapeInfo, at);
 }
 template <class T, OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SoftMaxTiling& tiling,
              const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
   OPBRIDGE_ASCEND_ROWS_ONLY("SoftMax");
+  OPBRIDGE_ASCEND_BLOCKS_ONLY("SoftMax");
   Instruction instruction("SoftMax", PIPE_V, at);
   const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
   detail::softmax(instruction, shape, dst, src, detail::NotWanted{}, detail::NotWanted{});
@@ -124,7 +132,7 @@ template <class T, OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
              const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
   detail::temporary("SoftMax", sharedTmpBuffer, at);
-  SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ>(dst, src, tiling, softmaxShapeInfo, at);
+  SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, src, tiling, softmaxShapeInfo, at);
 }
 
 // exp(src - max) / sum, with sums and maxima that are known.
@@ -154,6 +162,7 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, con
                     const LocalTensor<S>& inMax, const SoftMaxTiling& tiling,
                     const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
   OPBRIDGE_ASCEND_ROWS_ONLY("SoftmaxFlashV2");
+  OPBRIDGE_ASCEND_BLOCKS_ONLY("SoftmaxFlashV2");
   OPBRIDGE_ASCEND_TYPES("SoftmaxFlashV2", T, half, float);
   Instruction instruction("SoftmaxFlashV2", PIPE_V, at);
   const auto shape = detail::matrix_of<T>(instruction, tiling, softmaxShapeInfo);
@@ -182,8 +191,8 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, con
                     const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {},
                     Place at = Place::here()) {
   detail::temporary("SoftmaxFlashV2", sharedTmpBuffer, at);
-  SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ>(dst, expSum, max, src, expMax, inExpSum,
-                                                                           inMax, tiling, softmaxShapeInfo, at);
+  SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ, config>(
+      dst, expSum, max, src, expMax, inExpSum, inMax, tiling, softmaxShapeInfo, at);
 }
 
 namespace detail {
@@ -237,6 +246,7 @@ void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, con
                       const SoftMaxShapeInfo& softmaxShapeInfo = {}, Place at = Place::here()) {
   SoftmaxGrad<T, false, isDataFormatNZ>(dst, grad, src, sharedTmpBuffer, tiling, true, softmaxShapeInfo, at);
 }
+#undef OPBRIDGE_ASCEND_BLOCKS_ONLY
 #undef OPBRIDGE_ASCEND_ROWS_ONLY
 #undef OPBRIDGE_ASCEND_SOFTMAX_PARAMETERS
 

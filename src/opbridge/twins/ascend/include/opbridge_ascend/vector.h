@@ -93,8 +93,11 @@ OPBRIDGE_ASCEND_BINARY(Mul, a* b, half, int16_t, float, int32_t)
 OPBRIDGE_ASCEND_BINARY(Div, a / b, half, float)
 OPBRIDGE_ASCEND_BINARY(Max, a < b ? b : a, half, int16_t, float, int32_t)
 OPBRIDGE_ASCEND_BINARY(Min, b < a ? b : a, half, int16_t, float, int32_t)
-OPBRIDGE_ASCEND_BINARY(And, detail::on_bits([](auto x, auto y) { return x & y; }, a, b), int16_t, uint16_t)
-OPBRIDGE_ASCEND_BINARY(Or, detail::on_bits([](auto x, auto y) { return x | y; }, a, b), int16_t, uint16_t)
+// Of bytes too: the documents do not list them, but the compiler takes them and kernels use it.
+OPBRIDGE_ASCEND_BINARY(And, detail::on_bits([](auto x, auto y) { return x & y; }, a, b), int16_t, uint16_t, int8_t,
+                       uint8_t)
+OPBRIDGE_ASCEND_BINARY(Or, detail::on_bits([](auto x, auto y) { return x | y; }, a, b), int16_t, uint16_t, int8_t,
+                       uint8_t)
 OPBRIDGE_ASCEND_BINARY(AddRelu, T(a + b) < T(0) ? T(0) : T(a + b), half, int16_t, float)
 OPBRIDGE_ASCEND_BINARY(SubRelu, T(a - b) < T(0) ? T(0) : T(a - b), half, int16_t, float)
 #undef OPBRIDGE_ASCEND_BINARY
