@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from functools import cache
 from threading import Lock
 from types import ModuleType
 
+from opbridge.announcements import announce
 from opbridge.frameworks.extension import LINK_FLAGS, NATIVE, import_extension
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.ascend_twin import runtime
@@ -44,5 +44,5 @@ class _Announcement:
     def __call__(self, step: str) -> None:
         with self._lock:
             if not self._done:
-                print("opbridge: compiling the simulated npu, once (about 40 s) ...", file=sys.stderr, flush=True)
+                announce("compiling the simulated npu, once", 40)
             self._done = True

@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from opbridge.cache import Cache, Dependencies, KeyBuilder
-from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.torch_install import TorchInstall
 
 PACKAGE = "torch_npu"
 _SOURCES = Path(__file__).with_name("stand_in")
-_LIBRARY = f"lib{PACKAGE}.so"
 
 _TRY = "import torch, torch_npu, sys; sys.exit(0 if torch.npu.is_available() else 1)"
 
@@ -30,9 +28,9 @@ def real_one_works() -> bool:
 
 def folder() -> Path:
     """Stands on PYTHONPATH where torch_npu is stood for: the package, with `include` and `lib` as the real one has."""
-    library = _library()
     files = sorted(path for path in (_SOURCES / PACKAGE).rglob("*") if path.suffix in (".py", ".h"))
-    key = KeyBuilder("torch_npu's stand-in").add("library", library)
+    script = _linker_script(TorchInstall.found().lib)
+    key = KeyBuilder("torch_npu's stand-in").add("script", script)
     for path in files:
         key.add("file", str(path.relative_to(_SOURCES)), path)
 
@@ -42,28 +40,16 @@ def folder() -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         (to / PACKAGE / "lib").mkdir()
-        shutil.copyfile(library, to / PACKAGE / "lib" / _LIBRARY)
+        (to / PACKAGE / "lib" / f"lib{PACKAGE}.so").write_text(script, encoding="utf-8")
         return Dependencies()
 
     return Cache().fetch(key.key(), copy).path
 
 
-def _library() -> Path:
-    lib = TorchInstall.found().lib
-    brought = ("torch_python", "torch_cpu", "c10")
-    request = BuildRequest(
-        sources=(_SOURCES / f"{PACKAGE}.cpp",),
-        output=_LIBRARY,
-        link_flags=(
-            f"-Wl,-soname,{_LIBRARY}",
-            f"-L{lib}",
-            "-Wl,--no-as-needed",
-            *(f"-l{name}" for name in brought),
-            f"-Wl,-rpath,{lib}",
-        ),
-        portable=True,
-    )
-    return build(request).path
+def _linker_script(lib: Path) -> str:
+    """The library for those who link it: what it has is in the headers, so all it brings is PyTorch's own."""
+    libraries = " ".join(f'"{lib / name}"' for name in ("libtorch_python.so", "libtorch_cpu.so", "libc10.so"))
+    return f"/* A script that linkers read. */\nINPUT({libraries})\n"
 
 
 def environment(given: Mapping[str, str], cann: Path) -> dict[str, str]:

@@ -1,4 +1,5 @@
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
 #include <acl/acl.h>
 #include <torch/csrc/utils/pybind.h>
 

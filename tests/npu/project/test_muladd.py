@@ -1,3 +1,4 @@
+# ruff: noqa: PT009, PT027 - as such tests are written
 import os
 import sys
 

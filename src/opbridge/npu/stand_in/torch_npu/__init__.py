@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
-from pathlib import Path
 
 import torch
 
@@ -17,6 +15,3 @@ __all__ = ["npu", *EXPOSED]
 
 sys.modules[f"{__name__}.npu"] = npu
 globals().update({name: getattr(operators, name) for name in EXPOSED})
-
-# Extensions that are linked with it find it by its name.
-ctypes.CDLL(str(Path(__file__).parent / "lib" / "libtorch_npu.so"))
