@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbridge.bench.tables import amount, seconds
+from opbridge.bench.tables import amount, percent, seconds
 from opbridge.bench.timing import Spread, burst, race, ratios
 
 TIMES = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50)
@@ -48,4 +48,5 @@ def test_numbers_have_three_digits_and_a_unit() -> None:
         "12.3 s",
         "0.00 ns",
     ]
+    assert [percent(part) for part in (0.582, 0.0123, 0.0042)] == ["58%", "1%", "0.4%"]
     assert [amount(value, "B/s") for value in (12, 1.29e10, 2.15e12)] == ["12.0 B/s", "12.9 GB/s", "2.15 TB/s"]

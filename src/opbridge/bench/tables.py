@@ -24,6 +24,11 @@ def scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
     return f"{number:.{digits}f} {name}"
 
 
+def percent(part: float) -> str:
+    """In whole ones, where there are any."""
+    return f"{part:.0%}" if part >= 0.0095 else f"{part:.1%}"
+
+
 def spread(value: Spread) -> str:
     """Half of what lies between the quartiles, in parts of the median."""
     return f"± {(value.high - value.low) / 2 / value.median:.0%}"
@@ -56,7 +61,7 @@ def _row(item: Measurement) -> tuple[str, ...]:
     race = ("", "")
     if item.ratio:
         race = (f"{item.ratio.median:.2f}x {item.reference}", f"({item.ratio.low:.2f} to {item.ratio.high:.2f})")
-    limit = f"{item.reached.median:.0%} ({item.bound})" if item.reached else ""
+    limit = f"{percent(item.reached.median)} ({item.bound})" if item.reached else ""
     return (_short(item), where, item.input, seconds(item.time.median), spread(item.time), *race, limit)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opbridge.bench.model import LARGE, SMALL, Measurement, Run
-from opbridge.bench.tables import amount, seconds, spread
+from opbridge.bench.tables import amount, percent, seconds, spread
 from opbridge.check.model import Row, Status
 from opbridge.report import charts
 from opbridge.report.dispatch import Key, Level
@@ -126,7 +126,7 @@ def _reached(item: Measurement) -> Child:
     if item.reached is None:
         return None
     part = item.reached.median
-    said = f"{part:.0%} of {item.bound}'s"
+    said = f"{percent(part)} of {item.bound}'s"
     return [element("meter", min="0", max="1", value=f"{min(part, 1):.3f}", aria_label=said), f" {said}"]
 
 
