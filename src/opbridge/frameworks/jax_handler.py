@@ -6,13 +6,13 @@ the next, and a handler may only be used with the version it was compiled for.
 
 from __future__ import annotations
 
-import sys
 from threading import Lock
 from types import ModuleType
 
 import jax
 import jaxlib
 
+from opbridge.announcements import announce
 from opbridge.frameworks.extension import LINK_FLAGS, NATIVE, import_extension, python_headers
 from opbridge.frameworks.jax_lookup import resolve
 from opbridge.toolchains import BuildRequest, build
@@ -63,6 +63,5 @@ class _Announcement:
 
     def __call__(self, _: str) -> None:
         if not self._said:
-            line = f"opbridge: compiling the handler for jaxlib {jaxlib.__version__}, once (about 3 s) ..."
-            print(line, file=sys.stderr, flush=True)
+            announce(f"compiling the handler for jaxlib {jaxlib.__version__}, once", 3)
         self._said = True

@@ -5,7 +5,6 @@ What is built is kept in the cache.  A package of kernels can bring adapters rea
 
 from __future__ import annotations
 
-import sys
 import sysconfig
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from opbridge._version import __version__
+from opbridge.announcements import announce
 from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
 from opbridge.errors import ToolchainError
 from opbridge.frameworks.extension import LINK_FLAGS, NATIVE, import_extension, python_headers
@@ -87,8 +87,7 @@ def build_adapter(
         from opbridge.toolchains.compilation import compile_library
         from opbridge.toolchains.process import Compilers
 
-        line = f"opbridge: compiling the adapter for PyTorch {install.version}, once (about 15 s) ..."
-        print(line, file=sys.stderr, flush=True)
+        announce(f"compiling the adapter for PyTorch {install.version}, once", 15)
         compile_library(absolute(asked), toolchain_for(asked.language), folder, cache, lambda _: None, Compilers())
         return Dependencies()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from opbridge.announcements import announce
 from opbridge.cache import Dependencies, KeyBuilder
 from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.filesystem import remove
@@ -81,7 +81,7 @@ def _precompiled(request: BuildRequest, library: InstalledLibrary, umbrella: Umb
     def work(folder: Path) -> Dependencies:
         scratch = folder / "scratch"
         scratch.mkdir()
-        print(f"opbridge: {command.about}, once for all sources (about 20 s) ...", file=sys.stderr, flush=True)
+        announce(f"{command.about}, once for all sources", 20)
         outcome = shop.run(command, folder, scratch)
         if outcome.failed or not (folder / f"{name}.gch").is_file():
             raise ToolchainError(f"{command.about} failed:\n{outcome.stderr}")
