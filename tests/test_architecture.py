@@ -73,7 +73,7 @@ MAY_IMPORT_A_FRAMEWORK = {
     "npu/streams.py",
     "npu/testing.py",
     "npu/stand_in/torch_npu/__init__.py",
-    # What a user would write: these show the frameworks themselves.
+    # Shows the frameworks themselves.
     "cli/demo.py",
     # What holds the frameworks against each other, in processes of their own.
     "check/arrays.py",
@@ -98,7 +98,9 @@ MAY_IMPORT_A_FRAMEWORK = {
     "scan/running.py",
 }
 
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if "templates" not in path.parts)
+# What a user would write.
+_EXAMPLES = {"templates", "demo_library"}
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if not _EXAMPLES & {*path.parts})
 HEIGHT = {part: height for height, layer in enumerate(LAYERS) for part in layer}
 
 
