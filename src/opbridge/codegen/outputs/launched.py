@@ -104,6 +104,8 @@ def _headers(text: str) -> list[str]:
     found = ["<ATen/core/Reduction.h>", "<ATen/native/TypeProperties.h>"]
     if "at::native::resize_output" in text:
         found.append("<ATen/native/Resize.h>")
+    if "at::result_type" in text:
+        found.append("<ATen/ops/result_type.h>")
     if "at::empty" in text:
         found.append("<ATen/ops/empty.h>")
     return sorted(found)

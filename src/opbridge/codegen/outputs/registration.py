@@ -19,6 +19,7 @@ from opbridge.codegen.cpp import Signature, quoted, wrapped
 from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Kernel, Operator, Target
 from opbridge.codegen.outputs.common import HEADER, TENSOR_HEADERS, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS, derived_body, needs_meta_tensors
+from opbridge.schema import Argument
 
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")
 """Types that at::device_of takes."""
@@ -76,7 +77,7 @@ def _kernels_source(operators: tuple[Operator, ...], key: str, target: Target) -
         kernel = operator.kernel(key)
         if kernel is not None:
             namespace = operator.schema.namespace or ""
-            wrapper = f"{namespace}_{operator.identifier}"
+            wrapper = f"{namespace}_{operator.identifier}_{key}"
             wrappers.append(_wrapper(operator, kernel, wrapper, target))
             registered.setdefault(namespace, []).append(f"  m.impl({quoted(operator.name)}, TORCH_FN({wrapper}));\n")
     blocks = [
@@ -108,13 +109,19 @@ def _precautions(operator: Operator, kernel: Kernel, target: Target) -> Iterator
         return
     if operator.checks_devices and len(tensors) > 1:
         yield "::std::optional<at::Device> common_device;"
-        for argument in tensors:
-            text = f"common_device, {argument.name}, {quoted(operator.name)}, {quoted(argument.name)}"
-            yield f"c10::impl::check_and_update_common_device({text});"
+        yield from (_same_device(operator, argument) for argument in tensors)
     if operator.guards_device:
         guarded = _guarded(operator)
         if guarded:
             yield f"const c10::OptionalDeviceGuard device_guard({guarded});"
+
+
+def _same_device(operator: Operator, argument: Argument) -> str:
+    names = f"{quoted(operator.name)}, {quoted(argument.name)}"
+    if argument.type.is_optional and str(argument.type) != "Tensor?":  # PyTorch's function does not take this one.
+        checked = f"c10::impl::check_and_update_common_device(common_device, *{argument.name}, {names});"
+        return f"if ({argument.name}) {checked}"
+    return f"c10::impl::check_and_update_common_device(common_device, {argument.name}, {names});"
 
 
 def _guarded(operator: Operator) -> str:
