@@ -7,7 +7,7 @@ import sys
 from html import escape
 
 CELL, LINE, MARGIN = 8.43, 19, 22
-COLOURS = {"✓": "#3fb950", "✗": "#f85149", "$": "#8b949e"}
+COLOURS = {"✓": "#3fb950", "∂": "#3fb950", "✗": "#f85149", "$": "#8b949e"}
 
 
 def svg(command: str, screen: str) -> str:
@@ -18,7 +18,8 @@ def svg(command: str, screen: str) -> str:
     for number, line in enumerate(lines):
         colour = COLOURS["$"] if line.startswith("$") else "#e6edf3"
         text = "".join(
-            f'<tspan fill="{COLOURS[letter]}">{letter}</tspan>' if letter in "✓✗" else escape(letter) for letter in line
+            f'<tspan fill="{COLOURS[letter]}">{letter}</tspan>' if letter in "✓∂✗" else escape(letter)
+            for letter in line
         )
         y = MARGIN + LINE * (number + 0.8)
         rows.append(f'<text x="{MARGIN}" y="{y:.0f}" fill="{colour}" xml:space="preserve">{text}</text>')

@@ -8,6 +8,7 @@ import datetime
 import importlib.util
 import shutil
 import tempfile
+import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,7 @@ _SCENARIOS = (
 )
 _EXTENSION = Scenario("a PyTorch extension", "cell", "cell.cpp")
 _NO_TORCH = "needs PyTorch: pip install torch"
+_WIDTH = 110
 _BARRIER = "  sums[threadIdx.x] = sum;\n  __syncthreads();\n"
 
 
@@ -87,11 +89,8 @@ def _show(folder: Path, report: Path | None) -> int:
     measured = bench(library.swiglu, references=[peer], rounds=5, frameworks=frameworks)
 
     width = max(len(scenario.source) for scenario in (*_SCENARIOS, _EXTENSION))
-    print(
-        bold(
-            f"  {'you bring':{width}}  {'operator':13} {'built in':9} " + " ".join(f"{name:10}" for name in frameworks)
-        )
-    )
+    columns = " ".join(f"{name:10}" for name in frameworks)
+    print(bold(f"  {'you bring':{width}}  {'operator':13} {'built in':9} {columns}"))
     for scenario in _SCENARIOS:
         seconds = f"{built[scenario.operator]:.2f} s" if scenario.is_built else "nothing"
         marks = " ".join(_mark(rows, scenario.operator, name) for name in frameworks)
@@ -106,7 +105,7 @@ def _show(folder: Path, report: Path | None) -> int:
     _show_bug(folder)
     _show_edit(folder)
     written = _report(operators, rows, measured, report)
-    print(f"\n{bold('The whole story')}, from rules to rooflines: {written}")
+    print(f"\n{bold('The whole story')}, from rules to rooflines, as a page:\n  {written}")
     print(f"{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
     print("      opbridge aten softplus        any operator of PyTorch's, in the other frameworks")
     print("      opbridge check ops.yaml       what an operator promises, checked in every framework")
@@ -195,7 +194,8 @@ def _show_bug(folder: Path) -> None:
         racing(np.ones((2, 300), np.float32))
         print(red("  it was not found"))
     except OpbridgeError as error:
-        print("".join(f"  {line}\n" for line in str(error).splitlines()), end="")
+        for line in str(error).splitlines():
+            print(textwrap.fill(line, _WIDTH, initial_indent="  ", subsequent_indent="    "))
 
 
 def _show_edit(folder: Path) -> None:
