@@ -96,7 +96,7 @@ def _grown(subject: Subject) -> tuple[Case | None, int | None]:
 
 
 def _first_look(subject: Subject, case: Case) -> tuple[int, float]:
-    """The bytes a call moves and the seconds it takes, roughly: the least of some, because one may have had bad luck."""
+    """The bytes a call moves and the seconds it takes, roughly: the least of some, as one may have bad luck."""
     racer = operator(subject)
     given = subject.arguments(case)
     args, kwargs = racer.values(subject, given)

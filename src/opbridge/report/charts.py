@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from opbridge.bench.model import LARGE, Run
 from opbridge.bench.tables import amount, seconds
 from opbridge.check.gradients import RIGHT
 from opbridge.check.model import Curve, Row
+from opbridge.frameworks import FRAMEWORKS
 from opbridge.report.axes import Axes, Names, Point, Powers
 from opbridge.report.markup import Markup, element
 from opbridge.report.model import place_of
@@ -33,7 +34,7 @@ def gradient(name: str, row: Row) -> Markup | None:
     eps = [x for _, points in drawn for x, _ in points]
     errors = [y for _, points in drawn for _, y in points]
     axes = Axes(Powers.around(eps), Powers.around(errors), "eps", "relative error", descending=True)
-    parts, meanings = [], []
+    parts, meanings = [], {}
     for place, (curve, points) in enumerate(drawn):
         style = f"series-{place}"
         eps_of_least, least = curve.eps[curve.best], curve.errors[curve.best]
@@ -41,7 +42,7 @@ def gradient(name: str, row: Row) -> Markup | None:
         parts.append(_mark(axes, (eps_of_least, max(least, _FLOOR)), _SHAPES[place], style))
         wrong = curve.settled is not None and least > RIGHT[curve.dtype]
         said = f"stays at {curve.settled:.1g}" if wrong else f"{least:.1g} at eps {eps_of_least:.1g}"
-        meanings.append(f"{curve.dtype}: {said}")
+        meanings[f"{curve.dtype}: {said}"] = place
     title = f"Error of the numeric derivative of {row.operator} in {row.framework} against eps: {row.message}"
     return element("div", axes.chart(name, title, parts), legend(meanings))
 
@@ -65,16 +66,16 @@ def roofline(name: str, run: Run) -> Markup | None:
         across, Powers.around([*speeds, rate, across.low * bandwidth]), "operations a byte", "operations a second"
     )
     roof = [(across.low, across.low * bandwidth), (ridge, rate), (across.high, rate)]
-    frameworks = list(dict.fromkeys(item.framework for item in points))
+    frameworks = {item.framework: _series(item.framework) for item in points}
     parts = [
         axes.line(roof, "roof"),
         axes.label(f"copies {amount(bandwidth, 'B/s')}", roof[0], "small", right=16, down=12),
         axes.label(f"multiplies and adds {amount(rate, 'FLOP/s')}", roof[2], "small", down=-7),
     ]
     for item, x, y in zip(points, intensities, speeds, strict=True):
-        place = frameworks.index(item.framework)
+        place = frameworks[item.framework]
         tip = f"{item.operator} in {item.framework}: {amount(y, 'FLOP/s')} at {x:.3g} operations a byte"
-        mark = _mark(axes, (x, y), _SHAPES[place % len(_SHAPES)], f"series-{place}")
+        mark = _mark(axes, (x, y), _SHAPES[place], f"series-{place}")
         parts.append(element("g", element("title", tip), mark))
     seen: dict[str, Point] = {}
     for item, x, y in zip(points, intensities, speeds, strict=True):
@@ -98,18 +99,24 @@ def history(name: str, operator: str, runs: Mapping[str, Run], extent: str) -> M
     times = [seconds for points in drawn.values() for _, seconds in points]
     axes = Axes(Names(list(runs)), replace(Powers.around(times), name=_seconds), "runs, the oldest first", "")
     parts = []
-    for place, points in enumerate(drawn.values()):
+    for where, points in drawn.items():
+        place = _series(where)
         parts.append(axes.line(points, f"series-{place}"))
-        parts += [_mark(axes, point, _SHAPES[place % len(_SHAPES)], f"series-{place}") for point in points]
+        parts += [_mark(axes, point, _SHAPES[place], f"series-{place}") for point in points]
     title = f"Seconds a call of {operator}, {extent} input, in {len(runs)} runs; the table below has the numbers"
-    return element("div", axes.chart(name, title, parts), legend(list(drawn)))
+    return element("div", axes.chart(name, title, parts), legend({where: _series(where) for where in drawn}))
 
 
-def legend(names: Sequence[str]) -> Markup:
+def _series(where: str) -> int:
+    """The colour and the shape of a framework, which are the same in every chart."""
+    return [*FRAMEWORKS].index(where.partition(" ")[0]) % len(_SHAPES)
+
+
+def legend(series: Mapping[str, int]) -> Markup:
     """What the colours and shapes mean."""
     items = []
-    for place, name in enumerate(names):
-        shape = _shape(_SHAPES[place % len(_SHAPES)], 7, 7, f"series-{place}")
+    for name, place in series.items():
+        shape = _shape(_SHAPES[place], 7, 7, f"series-{place}")
         key = element("svg", shape, viewBox="0 0 14 14", class_="key", aria_hidden="true")
         items.append(element("li", key, " ", name))
     return element("ul", items, class_="legend")

@@ -165,7 +165,9 @@ def _below(operator: Operator, levels: tuple[Level, ...]) -> Markup | None:
         return None
     level = levels[0]
     keys = [element("li", element("code", key.name), f" {_meaning(operator, key)}") for key in level.keys]
-    return element("ul", element("li", level.what, element("ul", keys), _below(operator, levels[1:])))
+    return element(
+        "ul", element("li", element("strong", level.what), element("ul", keys), _below(operator, levels[1:]))
+    )
 
 
 def _meaning(operator: Operator, key: Key) -> str:
