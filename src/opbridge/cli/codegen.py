@@ -8,29 +8,42 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.cli.terminal import bold, green, red
-from opbridge.codegen.generating import generate
+from opbridge.codegen.explain import explain_generated, explain_installed
+from opbridge.codegen.generating import ejected, generate, sources
 from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.codegen.writing import changes, write
+from opbridge.errors import InputError
 
 _STALE = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", type=Path, nargs="+", metavar="FILE.yaml", help="declarations, of one or more dialects"
+        "files", type=Path, nargs="*", metavar="FILE.yaml", help="declarations, of one or more dialects"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="where the sources go")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the sources go")
     parser.add_argument("--namespace", metavar="NAME", help="of the backend's own operators, as in torch.ops.NAME")
-    parser.add_argument("--key", default="PrivateUse1", help="the backend's dispatch key (default: PrivateUse1)")
+    parser.add_argument("--key", help="the backend's dispatch key; without it an ops.yaml brings its own kernels along")
     parser.add_argument("--cpp-namespace", metavar="NAME", help="of the kernels (default: NAMESPACE::native)")
     parser.add_argument("--torch-version", metavar="VERSION", help="where entries are for ranges of versions")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if what is there is not up to date")
+    parser.add_argument(
+        "--explain",
+        metavar="OPERATOR",
+        help="say which kernels a call goes through and what was generated for it; without files, of what is installed",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.explain:
+        return _explain(options)
+    if not options.files or options.output is None:
+        raise InputError("expected FILE.yaml and -o DIR", hint="or --explain OPERATOR")
     started = time.perf_counter()
-    wish = Wish(options.key, options.namespace, options.cpp_namespace, options.torch_version)
-    files = generate(Inputs.read(options.files, wish), Cache())
+    wish = Wish(options.key or Wish.key, options.namespace, options.cpp_namespace, options.torch_version)
+    inputs = Inputs.read(options.files, wish)
+    is_ejected = options.key is None and inputs.is_manifest
+    files = sources(*ejected(inputs)) if is_ejected else generate(inputs, Cache())
     found = changes(options.output, files) if options.check else write(options.output, files)
     for name in found.written:
         print(f"{'stale' if options.check else 'wrote'}  {name}")
@@ -41,4 +54,16 @@ def run(options: argparse.Namespace) -> int:
         print(red(f"{options.output} is not what its declarations give; run the command without --check    {took}"))
         return _STALE
     print(green(f"{bold(str(options.output))}: {len(files)} files, {len(found.unchanged)} as they were    {took}"))
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    if not options.files:
+        found = explain_installed(options.explain, options.key or "CPU")
+    else:
+        wish = Wish(options.key or Wish.key, options.namespace, options.cpp_namespace, options.torch_version)
+        inputs = Inputs.read(options.files, wish)
+        backend, more = ejected(inputs) if options.key is None and inputs.is_manifest else (inputs.backend(), {})
+        found = explain_generated(backend, sources(backend, more), options.explain)
+    print("\n\n".join(map(str, found)))
     return 0

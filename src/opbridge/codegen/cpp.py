@@ -155,8 +155,8 @@ def _value_type(type_: Type, symint: bool) -> str:
         if isinstance(type_.elem, OptionalType):
             return f"c10::List<{_value_type(type_.elem, symint)}>"
         element = _element(type_, symint)
-        if element == "bool" and type_.size is not None:
-            return f"::std::array<bool, {type_.size}>"
+        if element == "bool":
+            return f"::std::array<bool, {type_.size}>" if type_.size is not None else "c10::List<bool>"
         return _ARRAYS.get(element) or f"at::ArrayRef<{_value_type(type_.elem, symint)}>"
     base = type_.base if symint or type_.base != "SymInt" else "int"
     if base not in _VALUES:
@@ -174,11 +174,19 @@ def _trailing_defaults(parameters: Sequence[Parameter]) -> dict[str, str]:
     """C++ allows defaults at the end only; one that has no spelling there ends them."""
     found: dict[str, str] = {}
     for parameter in reversed(parameters):
-        value = _default(parameter.argument.default) if parameter.argument.default else None
+        value = default_value(parameter.argument)
         if value is None:
             break
         found[parameter.name] = value
     return found
+
+
+def default_value(argument: Argument) -> str | None:
+    """An argument's default in C++, if it has one that C++ can spell."""
+    value = _default(argument.default) if argument.default else None
+    if str(argument.type) == "bool[]" and value is not None:
+        return "c10::List<bool>()" if value == "{}" else f"c10::List<bool>({value})"
+    return value
 
 
 def _default(default: Default) -> str | None:

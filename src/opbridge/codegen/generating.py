@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from opbridge.cache import Cache, KeyBuilder
 from opbridge.codegen.cpp import Signature
+from opbridge.codegen.eject.files import ejected_backend
 from opbridge.codegen.inputs import Inputs, installed_functions
 from opbridge.codegen.model import Backend, Operator
 from opbridge.codegen.outputs.aliasing import aliasing
@@ -29,8 +31,11 @@ Output = Callable[[Backend], dict[str, str]]
 _PACKAGE = Path(__file__).parent.parent
 
 
-def sources(backend: Backend) -> dict[str, str]:
-    """Every file for a backend, by its name below the output folder; or every error of all of its operators."""
+def sources(backend: Backend, more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Every file for a backend, by its name below the output folder; or every error of all of its operators.
+
+    `more` are files that come along; they stand in the place of generated ones of the same name.
+    """
     errors = [error for operator in backend.operators for error in _of_types(operator)]
     files: dict[str, str] = {}
     for output in _OUTPUTS if not errors else ():
@@ -39,7 +44,12 @@ def sources(backend: Backend) -> dict[str, str]:
         errors += refused
     if errors:
         raise ManifestErrors(", ".join(dict.fromkeys(error.where.file for error in errors if error.where)), errors)
-    return files
+    return {**files, **more}
+
+
+def ejected(inputs: Inputs) -> tuple[Backend, dict[str, str]]:
+    """The operators of an ops.yaml and the files that come with them, which then need nothing of opbridge."""
+    return ejected_backend(inputs.manifest(), inputs.wish.cpp_namespace)
 
 
 def _of_types(operator: Operator) -> list[InputError]:

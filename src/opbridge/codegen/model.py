@@ -51,11 +51,6 @@ class Target:
         return tuple(layer + self.key for layer in layers)
 
     @property
-    def autograd_key(self) -> str:
-        """Where gradients are recorded for the backend's tensors."""
-        return f"Autograd{self.key}"
-
-    @property
     def switches_devices(self) -> bool:
         """Whether a process may have several devices of this kind, so that a kernel needs the right one current."""
         return self.key not in _NEEDS_NO_GUARD
@@ -209,10 +204,17 @@ class Backend:
     target: Target
     operators: tuple[Operator, ...]
     """By namespace and name, each once."""
+    is_ejected: bool = False
+    """Its kernels and formulas come from an ops.yaml, and gradients go through tensors of every kind."""
 
     @classmethod
-    def of(cls, target: Target, operators: Iterable[Operator]) -> Backend:
-        return cls(target, tuple(sorted(operators, key=lambda operator: operator.schema.full_name)))
+    def of(cls, target: Target, operators: Iterable[Operator], *, is_ejected: bool = False) -> Backend:
+        return cls(target, tuple(sorted(operators, key=lambda operator: operator.schema.full_name)), is_ejected)
+
+    @property
+    def autograd_key(self) -> str:
+        """Where gradients are recorded for the backend's tensors."""
+        return "Autograd" if self.is_ejected else f"Autograd{self.target.key}"
 
     @property
     def custom(self) -> tuple[Operator, ...]:

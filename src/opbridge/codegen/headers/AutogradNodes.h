@@ -274,6 +274,33 @@ inline at::Tensor handle_r_to_c(const at::Tensor& tensor, at::Tensor gradient) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "the derivative for '", name, "' is not implemented. ", reason);
 }
 
+// The answer of an argument that has no formula.
+template <class T = at::Tensor>
+[[noreturn]] inline T no_derivative(const char* message) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, message);
+}
+
+// A bare number among tensors, which does not raise their dtype.
+inline at::Tensor number(const at::Scalar& value) {
+  auto made = at::scalar_tensor(value);
+  made.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return made;
+}
+
+// One of several results.
+template <size_t index>
+inline at::Tensor part(const at::Tensor& tensor) {
+  return tensor.select(0, index);
+}
+template <size_t index>
+inline at::Tensor part(const ::std::vector<at::Tensor>& tensors) {
+  return tensors.at(index);
+}
+template <size_t index, class... Parts>
+inline at::Tensor part(const ::std::tuple<Parts...>& parts) {
+  return ::std::get<index>(parts);
+}
+
 inline at::Tensor sum_to(const at::Tensor& tensor, c10::SymIntArrayRef sizes) { return at::sum_to(tensor, sizes); }
 
 }  // namespace

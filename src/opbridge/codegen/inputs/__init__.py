@@ -63,6 +63,16 @@ class Inputs:
         """All that the files declare; every error of all of them in one exception."""
         return _Reading(self).backend()
 
+    @property
+    def is_manifest(self) -> bool:
+        """Whether all there is is one ops.yaml, which brings its kernels along."""
+        return len(self.sources) == 1 and _dialect(self.sources[0]) == "ops.yaml"
+
+    def manifest(self) -> Manifest:
+        """That ops.yaml."""
+        source = self.sources[0]
+        return Manifest.decode(source.data, source.path)
+
 
 class _Reading:
     def __init__(self, inputs: Inputs) -> None:

@@ -31,12 +31,12 @@ def autograd(backend: Backend) -> dict[str, str]:
     groups = shards(differentiable)
     files = {"AutogradNodes.h": HEADER + _SHARED.read_text(encoding="utf-8")}
     for index, group in enumerate(groups):
-        source = _source(group, backend.target.autograd_key, bool(backend.custom))
+        source = _source(group, backend)
         files[shard_name("VariableType", index, len(groups))] = source
     return files
 
 
-def _source(operators: tuple[Operator, ...], key: str, has_custom: bool) -> str:
+def _source(operators: tuple[Operator, ...], backend: Backend) -> str:
     parts = []
     registered: dict[str, list[str]] = {}
     for operator in operators:
@@ -46,10 +46,18 @@ def _source(operators: tuple[Operator, ...], key: str, has_custom: bool) -> str:
             line = f"  m.impl({quoted(operator.name)}, TORCH_FN({_name(operator)}));\n"
             registered.setdefault(operator.schema.namespace or "", []).append(line)
     using = "".join(f"using namespace {space}::ops;\n" for space in sorted(registered) if space != ATEN)
-    blocks = [f"TORCH_LIBRARY_IMPL({space}, {key}, m) {{\n{''.join(lines)}}}\n" for space, lines in registered.items()]
-    own = HEADER + includes('"AutogradNodes.h"', *(['"CustomFunctions.h"'] if has_custom else []))
-    names = "// What formulas name.\nusing namespace at;\n" + using
-    return "\n".join([own, includes("<torch/library.h>"), in_namespace("", [names, *parts]), *blocks])
+    blocks = [
+        f"TORCH_LIBRARY_IMPL({space}, {backend.autograd_key}, m) {{\n{''.join(lines)}}}\n"
+        for space, lines in registered.items()
+    ]
+    own = ['"AutogradNodes.h"', *(['"CustomFunctions.h"'] if backend.custom else [])]
+    if backend.is_ejected:
+        # Its formulas name where everything is.
+        own, names = [*own, '"Sizes.h"'], []
+    else:
+        names = ["// What formulas name.\nusing namespace at;\n" + using]
+    includes_all = [HEADER + includes(*own), includes("<torch/library.h>")]
+    return "\n".join([*includes_all, in_namespace("", [*names, *parts]), *blocks])
 
 
 def _name(operator: Operator) -> str:
@@ -59,7 +67,7 @@ def _name(operator: Operator) -> str:
 def _function(operator: Operator, derivative: Derivative) -> str:
     signature = Signature.of(operator, symint=True)
     lines = indent("\n".join(_body(operator, derivative, signature)), "  ")
-    return f"{signature.head(_name(operator), 'c10::DispatchKeySet keys')} {{\n{lines}\n}}\n"
+    return f"// {operator.schema}\n{signature.head(_name(operator), 'c10::DispatchKeySet keys')} {{\n{lines}\n}}\n"
 
 
 def _body(operator: Operator, derivative: Derivative, signature: Signature) -> Iterator[str]:

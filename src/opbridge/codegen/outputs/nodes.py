@@ -26,7 +26,6 @@ _OWNED = {
     "c10::SymIntArrayRef": Owned("::std::vector<c10::SymInt>", "{0}.vec()"),
     "at::ArrayRef<double>": Owned("::std::vector<double>", "{0}.vec()"),
     "at::ArrayRef<at::Scalar>": Owned("::std::vector<at::Scalar>", "{0}.vec()"),
-    "at::ArrayRef<bool>": Owned("::std::vector<bool>", "::std::vector<bool>({0}.begin(), {0}.end())"),
     "at::DimnameList": Owned("::std::vector<at::Dimname>", "{0}.vec()"),
     "at::OptionalIntArrayRef": Owned("c10::OptionalArray<int64_t>", "c10::OptionalArray<int64_t>({0})"),
     "at::OptionalSymIntArrayRef": Owned("c10::OptionalArray<c10::SymInt>", "c10::OptionalArray<c10::SymInt>({0})"),
