@@ -27,6 +27,7 @@ from opbridge.toolchains.torch_sources import EXTENSION_NAME
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Texts = str | Iterable[str]
 
+_DEVICES = ("cpu", "cuda", "cuda-twin")
 _CUDA_SUFFIXES = (".cu",)
 
 
@@ -121,8 +122,8 @@ def request_for(
     """The build of an extension; without a device, for CUDA where one of its sources is CUDA."""
     if device is None:
         device = "cuda" if any(path.suffix in _CUDA_SUFFIXES for path in sources) else "cpu"
-    if device not in LANGUAGES:
-        raise CallError(f"unknown device {device!r}; devices of an extension: {', '.join(LANGUAGES)}")
+    if device not in _DEVICES:
+        raise CallError(f"unknown device {device!r}; devices of an extension: {', '.join(_DEVICES)}")
     checks: tuple[tuple[str, str], ...] = ()
     if device == "cuda-twin":
         # Not at the top: whoever has no use for the twin would wait for it.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opbridge.cache import Cache
     from opbridge.native.catalog import Catalog, CatalogEntry
 
-LANGUAGES = {device: device for device in TWINS} | {"cpu": "c++", "cuda": "cuda", "npu": "ascend"}
+LANGUAGES = {"cpu": "c++", "cuda": "cuda", "npu": "ascend"} | {twin: twin for twin in TWINS}
 """The language of a device's sources."""
 
 SIMULATED: dict[str, str] = {}

@@ -28,6 +28,7 @@ _DRIVER = "bin/opbridge-ascendc.py"
 _CMAKE = Path(ascend.__file__).with_name("cann")
 _HEADERS = {"include": ascend.INCLUDE, "include/opbridge": INCLUDE / "opbridge"}
 _KERNEL_CMAKE = ("compiler/tikcpp/ascendc_kernel_cmake", "tools/tikcpp/ascendc_kernel_cmake")
+_ASC_CMAKE = "cmake/ASC"
 _CPU_CMAKE = "tools/tikicpulib/lib/cmake/tikicpulib"
 _LIBRARIES = ("ascendcl", "runtime", "platform", "register", "tiling_api", "c_sec")
 """The names that hosts link; the twin's library has what it has of all of them."""
@@ -100,6 +101,7 @@ def _texts(home: Path) -> dict[str, str]:
     }
     for place in _KERNEL_CMAKE:
         texts |= {f"{place}/ascendc.cmake": library, f"{place}/opbridge.cmake": settings}
+    texts |= {f"{_ASC_CMAKE}/{file.name}": file.read_text(encoding="utf-8") for file in (_CMAKE / "asc").iterdir()}
     texts[f"{_CPU_CMAKE}/tikicpulib-config.cmake"] = (_CMAKE / "tikicpulib-config.cmake").read_text(encoding="utf-8")
     return texts
 
@@ -136,5 +138,7 @@ def _environment(home: Path) -> str:
         f'export ASCEND_HOME_PATH="{home}"\n'
         'export ASCEND_TOOLKIT_HOME="$ASCEND_HOME_PATH"\n'
         'export ASCEND_OPP_PATH="$ASCEND_HOME_PATH/opp"\n'
+        'export CMAKE_PREFIX_PATH="$ASCEND_HOME_PATH/cmake:$ASCEND_HOME_PATH/tools/tikicpulib/lib/cmake'
+        '${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"\n'
         'export LD_LIBRARY_PATH="$ASCEND_HOME_PATH/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n'
     )

@@ -6,15 +6,13 @@ host toolchain; every kernel is linked with it, so that in one process they shar
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.toolchains import host
+from opbridge.toolchains import host, rewriting
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
-from opbridge.twins import common, cuda
-from opbridge.twins.common.host_calls import INNER
+from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
 
 name = "CUDA twin"
@@ -24,13 +22,6 @@ suffixes = (".cu", *host.suffixes)
 CHECKS = "OPBRIDGE_TWIN_CHECKS"
 """The macro that a request defines to have its kernels checked as they run; where a user's environment says `0`, none
 asks for it."""
-
-_PACKAGES = Path(__file__).parents[2]
-# Isolated, because the user's folder is the current one and may hold modules named like Python's own.
-_DRIVER = (
-    "import sys; sys.path.append(sys.argv[1]); "
-    "from opbridge.twins.cuda.compiling import main; sys.exit(main(sys.argv[2:]))"
-)
 
 
 def find() -> tuple[str, ...]:
@@ -57,12 +48,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
             *request.link_flags,
         ),
     )
-    plain = host.commands(prepared, folder)
-    return replace(
-        plain,
-        compiles=tuple(map(_rewriting, request.sources, plain.compiles, plain.depfiles)),
-        texts=tuple((path, text.replace("local:", f"local: {INNER}*;")) for path, text in plain.texts),
-    )
+    return rewriting.commands("cuda", prepared, folder)
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
@@ -82,25 +68,8 @@ def _is_clang() -> bool:
     return any("clang" in Path(word).name for word in host.find())
 
 
-def _rewriting(source: Path, command: Command, depfile: Path) -> Command:
-    argv = list(command.argv)
-    at = argv.index("-c")
-    del argv[at : at + 2]
-    folder = depfile.with_suffix("").with_suffix(".rewritten")
-    driver = (sys.executable, "-I", "-c", _DRIVER, str(_PACKAGES))
-    return replace(command, argv=(*driver, str(source), str(folder), str(depfile), *argv))
-
-
 def runtime() -> Path:
     """The library, built where the cache of this process's environment has not got it."""
     from opbridge.toolchains.builder import build
 
-    request = BuildRequest(
-        sources=tuple(sorted((*cuda.RUNTIME.glob("*.cpp"), *common.RUNTIME.glob("*.cpp")))),
-        output=cuda.LIBRARY,
-        include_dirs=(cuda.RUNTIME, common.RUNTIME, cuda.INCLUDE),
-        flags=("-g1",),
-        link_flags=("-pthread", "-ldl", f"-Wl,-soname,{cuda.LIBRARY}"),
-        portable=True,
-    )
-    return build(request).path
+    return build(rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",))).path

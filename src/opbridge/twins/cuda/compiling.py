@@ -16,8 +16,9 @@ PRELUDE = "cuda_runtime.h"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """SOURCE FOLDER DEPFILE COMPILER...: the compiler's command lacks only its input."""
-    source, folder, depfile, *compiler = arguments
+    """SOURCE FOLDER DEPFILE OTHER-SOURCE... -- COMPILER...: the compiler's command lacks only its input."""
+    source, folder, depfile = arguments[:3]
+    compiler = arguments[arguments.index("--") + 1 :]
     include_dirs = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
     try:
         translation = translate(Path(source), Path(folder), include_dirs)
