@@ -58,6 +58,13 @@ def test_single_numbers_are_cast(cores: Any) -> None:
     assert list(z) == [2050, 1]  # between 2048, which is even as a half, and 2050
 
 
+def test_a_shift_that_rounds(cores: Any) -> None:
+    x, z = np.arange(-32, 32, dtype=np.int32), np.empty((2, 64), np.int32)
+    cores.run("shifted", x, z)
+    np.testing.assert_array_equal(z[0], (x >> 1) + (x & 1))
+    np.testing.assert_array_equal(z[1], x >> 1)
+
+
 def test_the_names_of_the_first_headers(cores: Any) -> None:
     x, z = np.arange(64, dtype=np.float32), np.full(64, 10, np.float32)
     cores.run("first_names", x, z, 64)

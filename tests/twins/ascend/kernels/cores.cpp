@@ -62,6 +62,17 @@ extern "C" __global__ __aicore__ void odd_half(GM_ADDR z) {
 #endif
 }
 
+// Half of each number, rounded up and not.
+extern "C" __global__ __aicore__ void shifted(GM_ADDR x, GM_ADDR z) {
+  Bench bench;
+  auto a = bench.in<int32_t>(x, 64), c = bench.empty<int32_t>(128);
+  LocalTensor<int32_t> second;
+  second.SetAddrWithOffset(c, 64);
+  ShiftRight(c, a, 1, 64, 1, {1, 1, 8, 8}, true);
+  ShiftRight(second, a, 1, 64, 1, {1, 1, 8, 8}, false);
+  if (c.GetPosition() == int32_t(TPosition::VECCALC)) bench.out(z, c, 128);
+}
+
 // By the names of the first headers and the compiler's own.
 extern "C" __global__ __aicore__ void first_names(GM_ADDR x, GM_ADDR z, uint32_t n) {
   Bench bench;

@@ -63,6 +63,11 @@ class GlobalTensor {
     other.data_ += offset;
     return other;
   }
+  // A reference may be read or written, and nobody sees which: it counts as written.
+  __gm__ T& operator()(uint64_t offset, Place at = Place::here()) const {
+    Instruction("operator()", PIPE_S, at).writes(memory_, data_ + offset, sizeof(T));
+    return data_[offset];
+  }
   const Global& memory() const { return memory_; }
   __gm__ T* data() const { return data_; }
 
@@ -101,6 +106,12 @@ class LocalTensor {
   uint32_t GetSize() const { return size_; }
   uint32_t GetLength() const { return size_ * sizeof(T) / detail::kInByte<T>; }
   void SetSize(uint32_t size) { size_ = size; }
+  int32_t GetPosition() const { return static_cast<int32_t>(opbridge_ascend::position_of(memory_)); }
+  // Becomes what stands behind so many elements of another tensor.
+  template <class U>
+  void SetAddrWithOffset(LocalTensor<U>& other, uint32_t offset) {
+    *this = other[offset].template ReinterpretCast<T>();
+  }
 
   T GetValue(uint32_t index, Place at = Place::here()) const {
     Instruction("GetValue", PIPE_S, at).reads(memory_, data_ + index, sizeof(T));

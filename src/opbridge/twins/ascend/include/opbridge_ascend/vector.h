@@ -131,6 +131,18 @@ OPBRIDGE_ASCEND_SCALAR(LeakyRelu, a < T(0) ? T(a * b) : a, half, float)
 OPBRIDGE_ASCEND_SCALAR(ShiftLeft, static_cast<std::make_unsigned_t<T>>(a) << b, uint16_t, uint32_t, int16_t, int32_t)
 // Keeps the sign of signed types.
 OPBRIDGE_ASCEND_SCALAR(ShiftRight, a >> b, uint16_t, uint32_t, int16_t, int32_t)
+// Adds the last bit that falls off, where it is asked to round.
+template <class T, bool isSetMask = true>
+void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> b, detail::Mask mask,
+                int32_t repeats, const UnaryRepeatParams& p, bool roundEn, Place at = Place::here()) {
+  if (!roundEn) return ShiftRight<T, isSetMask>(dst, src, b, mask, repeats, p, at);
+  OPBRIDGE_ASCEND_TYPES("ShiftRight that rounds", T, int16_t, int32_t);
+  Instruction instruction("ShiftRight", PIPE_V, at);
+  detail::unary(
+      instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),
+      [b](T a) { return b == 0 ? a : T((a >> b) + (a >> (b - 1) & 1)); },
+      detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride}, detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});
+}
 #undef OPBRIDGE_ASCEND_SCALAR
 
 #define OPBRIDGE_ASCEND_UNARY(Name, result, ...)                                                                       \
