@@ -63,9 +63,9 @@ class GlobalTensor {
     other.data_ += offset;
     return other;
   }
-  // A reference may be read or written, and nobody sees which: it counts as written.
+  // A reference may be read or written, and nobody sees which: it counts as read, as all blocks may do that at once.
   __gm__ T& operator()(uint64_t offset, Place at = Place::here()) const {
-    Instruction("operator()", PIPE_S, at).writes(memory_, data_ + offset, sizeof(T));
+    Instruction("operator()", PIPE_S, at).reads(memory_, data_ + offset, sizeof(T));
     return data_[offset];
   }
   const Global& memory() const { return memory_; }
