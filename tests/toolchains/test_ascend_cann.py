@@ -24,14 +24,17 @@ def cann(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("cann") / "of its own")
 
 
+def built(project: Path, cann: Path, folder: Path) -> Path:
+    """The folder of what its author would build in a shell that has the environment of CANN."""
+    commands = f"source '{cann}/set_env.sh' && cmake -S '{project}' -B . && cmake --build ."
+    done = subprocess.run(["bash", "-ec", commands], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
 @pytest.fixture(scope="module")
 def project(cann: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project's program, built as its author would, in a shell that has the environment of CANN."""
-    folder = tmp_path_factory.mktemp("build")
-    commands = f"source '{cann}/set_env.sh' && cmake -S '{PROJECT}' -B . && cmake --build ."
-    built = subprocess.run(["bash", "-ec", commands], cwd=folder, capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout + built.stderr
-    return folder / "times"
+    return built(PROJECT, cann, tmp_path_factory.mktemp("build")) / "times"
 
 
 def run(program: Path, mistake: str = "") -> subprocess.CompletedProcess[str]:
@@ -48,6 +51,13 @@ def test_a_project_builds_and_runs(project: Path) -> None:
 def test_a_kernel_runs_in_the_process_of_its_host(project: Path) -> None:
     done = run(project.with_name("by_itself"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "1024 of 1024 are right\n", "")
+
+
+@needs_cmake
+def test_a_project_of_the_language_asc_builds_and_runs(cann: Path, tmp_path: Path) -> None:
+    program = built(PROJECT.with_name("ascend_language"), cann, tmp_path) / "fill"
+    done = run(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "32 of 32 are right\n", "")
 
 
 @needs_cmake

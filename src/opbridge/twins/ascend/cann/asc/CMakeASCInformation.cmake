@@ -1,5 +1,5 @@
 include(${CMAKE_CURRENT_LIST_DIR}/../../compiler/tikcpp/ascendc_kernel_cmake/opbridge.cmake)
-list(JOIN OPBRIDGE_ASCEND_COMPILE " " opbridge_ascend_compile)
+list(JOIN OPBRIDGE_ASCEND_COMPILE "\" \"" opbridge_ascend_compile)
 
 set(CMAKE_INCLUDE_FLAG_ASC "-I")
 set(CMAKE_INCLUDE_SYSTEM_FLAG_ASC "-isystem ")
@@ -10,12 +10,12 @@ set(CMAKE_SHARED_LIBRARY_CREATE_ASC_FLAGS "-shared")
 set(CMAKE_DEPFILE_FLAGS_ASC "-MD -MT <DEP_TARGET> -MF <DEP_FILE>")
 set(CMAKE_ASC_DEPFILE_FORMAT gcc)
 set(CMAKE_ASC_DEPENDS_USE_COMPILER TRUE)
-set(CMAKE_ASC_FLAGS_INIT "-std=c++17 -isystem ${OPBRIDGE_ASCEND_HOME}/include")
+set(CMAKE_ASC_FLAGS_INIT "-std=c++17 -isystem \"${OPBRIDGE_ASCEND_HOME}/include\"")
 cmake_initialize_per_config_variable(CMAKE_ASC_FLAGS "Flags used by the ASC compiler")
 
-set(opbridge_ascend_libraries "${OPBRIDGE_ASCEND_LIBRARY} -Wl,-rpath,${OPBRIDGE_ASCEND_HOME}/lib64")
+set(opbridge_ascend_libraries "\"${OPBRIDGE_ASCEND_LIBRARY}\" \"-Wl,-rpath,${OPBRIDGE_ASCEND_HOME}/lib64\"")
 set(CMAKE_ASC_COMPILE_OBJECT
-  "${opbridge_ascend_compile} <CMAKE_ASC_COMPILER> <DEFINES> <INCLUDES> <FLAGS> -o <OBJECT> -c <SOURCE>")
+  "\"${opbridge_ascend_compile}\" <CMAKE_ASC_COMPILER> <DEFINES> <INCLUDES> <FLAGS> -o <OBJECT> -c <SOURCE>")
 set(CMAKE_ASC_CREATE_SHARED_LIBRARY
   "<CMAKE_ASC_COMPILER> <CMAKE_SHARED_LIBRARY_ASC_FLAGS> <LINK_FLAGS> <CMAKE_SHARED_LIBRARY_CREATE_ASC_FLAGS> -o <TARGET> <OBJECTS> <LINK_LIBRARIES> ${opbridge_ascend_libraries}")
 set(CMAKE_ASC_CREATE_SHARED_MODULE ${CMAKE_ASC_CREATE_SHARED_LIBRARY})
