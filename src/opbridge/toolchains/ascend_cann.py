@@ -40,9 +40,10 @@ def write(folder: Path) -> Path:
     It is put in place as a whole: another process may be writing the same one, or reading it.
     """
     home = Path(os.path.abspath(folder))
+    before = _stamp_of(home)
     texts, library = _texts(home), ascend_twin.runtime()
     stamp = _stamp(texts, library)
-    if _stamp_of(home) == stamp:
+    if before == stamp:
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}-") as beside:
