@@ -16,7 +16,7 @@ def test_other_code_stays_as_it_is() -> None:
 def test_a_launch_becomes_a_call_on_the_same_lines() -> None:
     code = rewrite("void f() {\n  ns::k<int><<<n,\n nullptr, s>>>(x, 1);\n  g();\n}\n", "f.cpp").code
     assert (
-        '::opbridge_ascend::configured<OPBRIDGE_ASCEND_MIXED>("ns::k<int>", [&](auto... opbridge_arguments) '
+        '::opbridge_ascend::configured<OPBRIDGE_ASCEND_CORES>("ns::k<int>", [&](auto... opbridge_arguments) '
         "{ ns::k<int>(opbridge_arguments...); }, n,\n nullptr, s)(x, 1);" in code
     )
     assert code.count("\n") == 5
@@ -36,18 +36,18 @@ def test_a_kernel_gets_a_function_for_hosts_behind_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "mixed"),
+    ("body", "cores"),
     [
-        ("", "OPBRIDGE_ASCEND_MIXED"),
-        ("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);", "1"),
-        ("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", "0"),
+        ("", "OPBRIDGE_ASCEND_CORES"),
+        ("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);", "::opbridge_ascend::cores_of(KERNEL_TYPE_MIX_AIC_1_2)"),
+        ("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);", "::opbridge_ascend::cores_of(KERNEL_TYPE_AIC_ONLY)"),
     ],
 )
-def test_a_launch_says_which_cores_a_block_has(body: str, mixed: str) -> None:
+def test_a_launch_says_which_cores_a_block_has(body: str, cores: str) -> None:
     source = f"__global__ void k(GM_ADDR x) {{ {body} }}\nvoid f() {{ k<<<1, nullptr, s>>>(x); }}\n"
     rewritten = rewrite(source, "k.cpp")
-    assert f"k((GM_ADDR)ob_ascend_window(x)); }}, {mixed});" in rewritten.code
-    assert f'::opbridge_ascend::configured<{mixed}>("k",' in rewritten.code
+    assert f"k((GM_ADDR)ob_ascend_window(x)); }}, {cores});" in rewritten.code
+    assert f'::opbridge_ascend::configured<{cores}>("k",' in rewritten.code
 
 
 @pytest.mark.parametrize(

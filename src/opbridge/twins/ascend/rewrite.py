@@ -29,7 +29,7 @@ class Parameter:
         return "*" in self.type or "GM_ADDR" in self.type.split()
 
 
-UNKNOWN = "OPBRIDGE_ASCEND_MIXED"
+UNKNOWN = "OPBRIDGE_ASCEND_CORES"
 """The macro for kernels that do not say of which type they are."""
 
 
@@ -37,8 +37,8 @@ UNKNOWN = "OPBRIDGE_ASCEND_MIXED"
 class Kernel:
     name: str
     parameters: tuple[Parameter, ...]
-    mixed: str = UNKNOWN
-    """Whether a block is a core with a matrix unit and two with vector units: 0, 1, or what the headers say."""
+    cores: str = UNKNOWN
+    """The kind of cores that it runs on."""
 
     @property
     def _signature(self) -> str:
@@ -56,8 +56,10 @@ class Kernel:
             f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in self.parameters
         )
         call = f"{self.name}({', '.join(passed)});"
-        launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }}, {self.mixed})'
-        return f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ (void)stream; return {launch}; }}'
+        launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }}, {self.cores})'
+        return (
+            f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ (void)stream; return {launch}; }}'
+        )
 
 
 @dataclass(frozen=True)
@@ -129,15 +131,15 @@ class _Rewriter(Reader):
         if name is None or body is None or self.tokens[body].text != "{":
             return
         parameters = tuple(map(_parameter, self._arguments(opened, closed)))
-        kernel = Kernel(self.tokens[name].text, parameters, self._mixed(body))
+        kernel = Kernel(self.tokens[name].text, parameters, self._cores(body))
         self.kernels.append(kernel)
         self.texts[self.match(body)] += f" {kernel.definition}"
 
-    def _mixed(self, body: int) -> str:
+    def _cores(self, body: int) -> str:
         words = [token.text for token in self.body(body) if not token.blank]
         if "KERNEL_TASK_TYPE_DEFAULT" not in words:
             return UNKNOWN
-        return "1" if words[words.index("KERNEL_TASK_TYPE_DEFAULT") + 2] == "KERNEL_TYPE_MIX_AIC_1_2" else "0"
+        return f"::opbridge_ascend::cores_of({words[words.index('KERNEL_TASK_TYPE_DEFAULT') + 2]})"
 
     def _is_template(self, index: int) -> bool:
         for i in range(index, -1, -1):
@@ -165,8 +167,8 @@ class _Rewriter(Reader):
         kernel = "".join(self.texts[start:index]).strip()
         named = kernel.replace("\\", "\\\\").replace('"', '\\"')
         call = f"[&](auto... opbridge_arguments) {{ {kernel}(opbridge_arguments...); }}"
-        mixed = next((known.mixed for known in self.kernels if known.name == kernel), UNKNOWN)
-        self.texts[start] = f'::opbridge_ascend::configured<{mixed}>("{named}", {call}, '
+        cores = next((known.cores for known in self.kernels if known.name == kernel), UNKNOWN)
+        self.texts[start] = f'::opbridge_ascend::configured<{cores}>("{named}", {call}, '
         for i in range(start + 1, index + 1):
             self.texts[i] = "\n" * self.texts[i].count("\n")
         for i in range(end, end + 3):

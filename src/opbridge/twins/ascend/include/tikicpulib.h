@@ -17,7 +17,7 @@ inline void GmFree(void* memory) { ob_ascend_free(memory); }
 
 #define ICPU_SET_TILING_KEY(key) ob_ascend_set_tiling_key(key)
 #define ICPU_RUN_KF(kernel, blocks, ...)                \
-  ::opbridge_ascend::configured<OPBRIDGE_ASCEND_MIXED>( \
+  ::opbridge_ascend::configured<OPBRIDGE_ASCEND_CORES>( \
       #kernel, [&](auto... arguments) { kernel(arguments...); }, static_cast<uint32_t>(blocks), 0, 0)(__VA_ARGS__)
 
 #endif

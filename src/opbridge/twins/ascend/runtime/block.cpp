@@ -141,6 +141,10 @@ uint16_t Block::number_of(const Site& site) {
 
 void Block::instruction(const char* name, pipe_t pipe, Place at) {
   site_ = number_of({name, at, pipe});
+  if (pipe == PIPE_V && launch->kind() == Cores::cube && chosen_soc()->vector_cores > 1) {
+    fail(Kind::bad_parameter, "a vector instruction on a core with a matrix unit alone", where(),
+         {{"expected", "a kernel that is not KERNEL_TYPE_AIC_ONLY"}});
+  }
   Clock& own = clocks_[pipe];
   // The scalar pipe hands out all instructions, so what it has waited for is over for each of them.  What it has
   // itself written is not: its stores take a way of their own.

@@ -178,13 +178,14 @@ uint64_t tiling_key() { return current_tiling_key.load(std::memory_order_relaxed
 
 }  // namespace opbridge_ascend
 
-uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int is_mixed, void (*body)(void*), void* state) {
+uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int cores, void (*body)(void*), void* state) {
   using namespace opbridge_ascend;
   if (const std::string why = objection(blocks); !why.empty()) {
     deliver(kernel, {{Kind::bad_launch, why, {}, {}, {}}});
     return 1;
   }
-  const Work work{body, state, is_mixed != 0 ? chosen_soc()->vector_cores : 1};
+  const auto kind = static_cast<Cores>(cores);
+  const Work work{body, state, kind == Cores::mixed ? chosen_soc()->vector_cores : 1, kind};
   std::vector<Report> reports =
       checks_are("blocks") ? run_on_several(work, blocks) : Launch(work, blocks, !checks_are("0")).run();
   if (reports.empty()) return 0;

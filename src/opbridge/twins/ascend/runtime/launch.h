@@ -2,6 +2,8 @@
 #ifndef OPBRIDGE_ASCEND_RUNTIME_LAUNCH_H
 #define OPBRIDGE_ASCEND_RUNTIME_LAUNCH_H
 
+#include <opbridge_ascend/launch.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -23,6 +25,7 @@ struct Work {
   void (*body)(void*);
   void* state;
   uint32_t cores_per_block;
+  Cores cores;
 };
 
 class Launch {
@@ -40,6 +43,7 @@ class Launch {
 
   uint32_t cores() const { return cores_; }
   uint32_t cores_per_block() const { return work_.cores_per_block; }
+  Cores kind() const { return work_.cores; }
   bool checked() const { return checked_; }
   Writes* log() const { return log_; }
   // Whether the kernel has asked how many blocks there are.

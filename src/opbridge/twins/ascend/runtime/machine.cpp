@@ -84,6 +84,15 @@ uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition posit
   return Block::current().allocate(count, bytes, position, at);
 }
 
+bool is_cube_core(Place at) {
+  Block& block = Block::current();
+  const Cores kind = block.launch->kind();
+  if (kind == Cores::vector || kind == Cores::cube) return kind == Cores::cube;
+  block.fail(Kind::bad_parameter, "the kernel asks on which of a block's cores it runs",
+             text_of(at) + ", ASCEND_IS_AIC or ASCEND_IS_AIV",
+             {{"expected", "KERNEL_TYPE_AIV_ONLY or KERNEL_TYPE_AIC_ONLY: the twin has no kernels in two parts"}});
+}
+
 AscendC::TPosition position_of(const Local& local) {
   return local.data == nullptr ? AscendC::TPosition::MAX : Block::current().buffer(local.buffer).position;
 }

@@ -7,8 +7,8 @@
 
 // A core with a matrix unit has two with vector units, and a kernel that multiplies runs on each of these.
 #ifndef ASCENDC_CUBE_ONLY
-#undef OPBRIDGE_ASCEND_MIXED
-#define OPBRIDGE_ASCEND_MIXED true
+#undef OPBRIDGE_ASCEND_CORES
+#define OPBRIDGE_ASCEND_CORES ::opbridge_ascend::Cores::mixed
 #endif
 
 #endif

@@ -9,10 +9,10 @@
 #include <type_traits>
 
 extern "C" {
-// Runs body(state) on each core of each block, on all processors; 0, or an error that has been reported.  A mixed
-// kernel has two cores a block with a vector unit each, where the chip has them apart from the one with the matrix
-// unit.
-uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int is_mixed, void (*body)(void* state), void* state);
+// Runs body(state) on each core of each block, on all processors; 0, or an error that has been reported.  `cores` is a
+// Cores: a mixed kernel has two cores a block with a vector unit each, where the chip has them apart from the one with
+// the matrix unit.
+uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int cores, void (*body)(void* state), void* state);
 
 // Memory of the host's that kernels may use, and whose bounds are watched.
 void ob_ascend_adopt(const void* begin, uint64_t bytes, const char* name);
@@ -35,9 +35,13 @@ const char* ob_ascend_take_reports();
 
 namespace opbridge_ascend {
 
+// What a kernel runs on.
+enum class Cores { unsaid, vector, cube, mixed };
+
 template <class Call>
-uint32_t launch(const char* kernel, uint32_t blocks, Call call, bool is_mixed = false) {
-  return ob_ascend_launch(kernel, blocks, is_mixed, [](void* state) { (*static_cast<Call*>(state))(); }, &call);
+uint32_t launch(const char* kernel, uint32_t blocks, Call call, Cores cores = Cores::unsaid) {
+  const auto body = [](void* state) { (*static_cast<Call*>(state))(); };
+  return ob_ascend_launch(kernel, blocks, static_cast<int>(cores), body, &call);
 }
 
 // A kernel's argument as the kernel meets it: of the memory of a device, what the window shows.
@@ -51,14 +55,14 @@ Argument on_device(Argument argument) {
 }
 
 // What `k<<<blocks, l2control, stream>>>` becomes: called with the kernel's arguments, it launches.
-template <bool is_mixed, class Kernel>
+template <Cores cores, class Kernel>
 class Configured {
  public:
   Configured(const char* name, uint32_t blocks, Kernel kernel) : name_(name), blocks_(blocks), kernel_(kernel) {}
 
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
-    launch(name_, blocks_, [&] { kernel_(on_device(arguments)...); }, is_mixed);
+    launch(name_, blocks_, [&] { kernel_(on_device(arguments)...); }, cores);
   }
 
  private:
@@ -67,16 +71,16 @@ class Configured {
   Kernel kernel_;
 };
 
-template <bool is_mixed, class Stream, class Control, class Kernel>
-Configured<is_mixed, Kernel> configured(const char* name, Kernel kernel, uint32_t blocks, Control, Stream) {
+template <Cores cores, class Stream, class Control, class Kernel>
+Configured<cores, Kernel> configured(const char* name, Kernel kernel, uint32_t blocks, Control, Stream) {
   return {name, blocks, kernel};
 }
 
 }  // namespace opbridge_ascend
 
 // Of kernels that do not say of which type they are; those that include lib/matmul_intf.h are mixed.
-#ifndef OPBRIDGE_ASCEND_MIXED
-#define OPBRIDGE_ASCEND_MIXED false
+#ifndef OPBRIDGE_ASCEND_CORES
+#define OPBRIDGE_ASCEND_CORES ::opbridge_ascend::Cores::unsaid
 #endif
 
 #define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel

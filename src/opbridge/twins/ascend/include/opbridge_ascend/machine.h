@@ -53,6 +53,9 @@ struct Registers {
   float deq_scale = 1;
 };
 
+// Whether the core that this thread runs as is one with a matrix unit, for kernels that ask.
+bool is_cube_core(Place at) OPBRIDGE_ASCEND_LIBRARY(is_cube_core);
+
 // Of the block that this thread runs.
 Registers& registers() OPBRIDGE_ASCEND_LIBRARY(registers);
 

@@ -29,6 +29,9 @@ inline constexpr struct {
 inline int64_t get_subblockdim() { return opbridge_ascend::registers().per_block; }
 inline int64_t get_subblockid() { return get_block_idx() % get_subblockdim(); }
 
+#define ASCEND_IS_AIC (::opbridge_ascend::is_cube_core(::opbridge_ascend::Place::here()))
+#define ASCEND_IS_AIV (!ASCEND_IS_AIC)
+
 namespace AscendC {
 
 inline int64_t GetBlockIdx() { return get_block_idx(); }

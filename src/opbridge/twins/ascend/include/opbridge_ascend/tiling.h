@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "launch.h"
 #include "machine.h"
 
 namespace opbridge_ascend {
@@ -35,6 +36,26 @@ enum KernelTaskType {
   KERNEL_TYPE_MIX_AIC_1_1,
   KERNEL_TYPE_MIX_AIC_1_2,
 };
+namespace opbridge_ascend {
+
+constexpr Cores cores_of(KernelTaskType type) {
+  switch (type) {
+    case KERNEL_TYPE_AIV_ONLY:
+    case KERNEL_TYPE_MIX_AIV_1_0:
+      return Cores::vector;
+    case KERNEL_TYPE_AIC_ONLY:
+    case KERNEL_TYPE_MIX_AIC_1_0:
+      return Cores::cube;
+    case KERNEL_TYPE_MIX_AIC_1_2:
+      return Cores::mixed;
+    default:
+      // One core of either kind, which the twin runs as one.
+      return Cores::unsaid;
+  }
+}
+
+}  // namespace opbridge_ascend
+
 // How many cores a block has follows from it, which is read from the kernel's text before it runs.
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert((type) <= KERNEL_TYPE_MIX_AIC_1_2, "a type of kernels")
 #define KERNEL_TASK_TYPE(key, type) KERNEL_TASK_TYPE_DEFAULT(type)
