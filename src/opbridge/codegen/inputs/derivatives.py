@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from opbridge.codegen.expressions import functions_called, is_constant, names_used, unknown_names
 from opbridge.codegen.inputs.native import Lookup
 from opbridge.codegen.inputs.reading import Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
@@ -41,19 +41,9 @@ _WITH_VERSIONS = Record(
 
 _NOT_FORMULAS = ("name", "output_differentiability", "version")
 _NOT_DIFFERENTIABLE = "non_differentiable"
-_NAME = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\b(?!\s*(?:\(|::|<))")
-_CALLED = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\s*\(")
-_NO_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
-"""Texts and comments."""
-_CONSTANT = re.compile(r"k?[A-Z]")
-"""Begins a type or a constant."""
-_ALWAYS_KNOWN = frozenset(
-    {"grad", "grads", "grad_input_mask", "result", "retain_variables", "true", "false", "nullptr", "not", "int64_t"}
-    | {*ONLY_IN_PYTORCH}
-)
+_ALWAYS_KNOWN = frozenset({"grad", "grads", "grad_input_mask", "result", "retain_variables"} | {*ONLY_IN_PYTORCH})
 _OFFERED = frozenset({"handle_r_to_c", "not_implemented", "sum_to", "scalar_tensor"})
 """Functions that formulas call and that are no operators: those of AutogradNodes.h, and of at:: itself."""
-_NO_CALLS = frozenset({"if", "return", "sizeof", "not", "int64_t", "double", "bool", "float", "int"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +131,10 @@ def _tangent(schema: Schema, results: tuple[int, ...], text: str, where: Locatio
     return Tangent(results, text, _used(text, known, where))
 
 
-def _used(text: str, known: Iterable[str], where: Location) -> frozenset[str]:
-    used = [match["name"] for match in _NAME.finditer(_NO_NAMES.sub('""', text))]
-    for name in [] if _has_variables(text) else used:
-        if name not in known and not _CONSTANT.match(name):
-            raise ManifestError(f"the formula names '{name}', which is not known", where, did_you_mean(name, known))
-    return frozenset(used)
+def _used(text: str, known: Collection[str], where: Location) -> frozenset[str]:
+    for name in unknown_names(text, known):
+        raise ManifestError(f"the formula names '{name}', which is not known", where, did_you_mean(name, known))
+    return frozenset(names_used(text))
 
 
 def _results(schema: Schema) -> dict[str, int]:
@@ -197,8 +185,8 @@ def _check_calls(operator: Operator, derivative: Derivative, declared: Iterable[
     for text in [*(each.text for each in derivative.formulas), *(each.text for each in derivative.tangents)]:
         if _has_variables(text):
             continue
-        called = {match["name"] for match in _CALLED.finditer(_NO_NAMES.sub('""', text))}
-        unknown = sorted(name for name in called - own - _OFFERED - _NO_CALLS if not _CONSTANT.match(name))
+        called = functions_called(text) - own - _OFFERED
+        unknown = sorted(name for name in called if not is_constant(name))
         offered = {full_name.partition("::")[2].partition(".")[0] for full_name in aten()} if unknown else set()
         missing = [name for name in unknown if name.removesuffix("_symint") not in offered]
         if missing:

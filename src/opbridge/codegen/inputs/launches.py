@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from opbridge.codegen.inputs.expressions import items, names_used
+from opbridge.codegen.expressions import items, unknown_names
 from opbridge.codegen.inputs.reading import Path_, Source, names_in, texts
 from opbridge.codegen.model import Launch, Output
 from opbridge.errors import Location, ManifestError, did_you_mean
@@ -175,11 +175,11 @@ def _check_names(source: Source, schema: Schema, launch: Launch, said: Descripti
             source.refuse(message, said.places.get(name, said.where), "give the variable another name")
     new = {output.name for output in launch.outputs} - arguments
     for name, text in _expressions(launch):
-        for used in names_used(text):
-            if used not in known or (used == name and used in new):
-                place = said.places.get(name, said.where)
-                hint = did_you_mean(used, known) or f"names: {', '.join(sorted(known))}"
-                source.refuse(f"{schema.full_name} has nothing named '{used}'", place, hint)
+        there = known - {name} if name in new else known
+        for unknown in unknown_names(text, there):
+            place = said.places.get(name, said.where)
+            hint = did_you_mean(unknown, there) or f"names: {', '.join(sorted(there))}"
+            source.refuse(f"{schema.full_name} has nothing named '{unknown}'", place, hint)
 
 
 def _expressions(launch: Launch) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from itertools import groupby
 from textwrap import indent
 
 from opbridge.codegen.cpp import Signature, quoted, wrapped
-from opbridge.codegen.inputs.expressions import names_used
+from opbridge.codegen.expressions import names_used
 from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Kernel, Launch, Operator, Output
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS

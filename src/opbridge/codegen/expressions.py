@@ -1,0 +1,64 @@
+"""C++ expressions that declarations hold: which names they use, and lists of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_NAME = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\b(?!\s*(?:\(|::|<))")
+_CALLED = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\s*\(")
+_NO_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
+"""Texts and comments."""
+_CONSTANT = re.compile(r"k?[A-Z]")
+"""Begins a type or a constant."""
+_KEYWORDS = frozenset(
+    {"auto", "bool", "char", "const", "double", "false", "float", "if", "int", "long", "not", "nullptr", "return"}
+    | {"sizeof", "true"}
+)
+_NUMBER = re.compile(r"(u?int\d+|size)_t")
+"""A type that is no keyword; a tangent may be called `x_t`."""
+_OPENING, _CLOSING = "([{<", ")]}>"
+
+
+def names_used(text: str) -> list[str]:
+    """The names that are not functions, members or namespaces."""
+    return _found(_NAME, text)
+
+
+def functions_called(text: str) -> set[str]:
+    return set(_found(_CALLED, text))
+
+
+def unknown_names(text: str, known: Collection[str]) -> list[str]:
+    """Those that nothing explains: types and constants may be anybody's, and a lambda has variables of its own."""
+    if ";" in text:
+        return []
+    return [name for name in names_used(text) if name not in known and not is_constant(name)]
+
+
+def is_constant(name: str) -> bool:
+    """Whether it is spelled as a type or a constant is."""
+    return _CONSTANT.match(name) is not None
+
+
+def _found(pattern: re.Pattern[str], text: str) -> list[str]:
+    names = (match["name"] for match in pattern.finditer(_NO_NAMES.sub('""', text)))
+    return [name for name in names if name not in _KEYWORDS and not _NUMBER.fullmatch(name)]
+
+
+def items(text: str) -> tuple[str, ...]:
+    """The parts between commas, those within brackets and texts left alone."""
+    parts, start, depth, in_text = [], 0, 0, False
+    for index, letter in enumerate(text):
+        if letter == '"':
+            in_text = not in_text
+        elif in_text:
+            continue
+        elif letter in _OPENING:
+            depth += 1
+        elif letter in _CLOSING:
+            depth -= 1
+        elif letter == "," and depth <= 0:
+            parts.append(text[start:index])
+            start = index + 1
+    return tuple(part.strip() for part in (*parts, text[start:]) if part.strip())
