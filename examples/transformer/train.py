@@ -12,7 +12,7 @@ import checkpoints
 import torch
 import torch.distributed as dist
 from model import OPERATORS, SMALL, Sizes, Transformer, batch_of
-from parallel import WAYS, Divided
+from parallel import WAYS, Divided, join
 from torch.distributed.tensor.debug import CommDebugMode
 
 
@@ -46,10 +46,10 @@ def main() -> None:
     parser.add_argument("--operators", choices=OPERATORS, default="opbridge", help="whose norm and activation")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--checkpoints", type=Path, help="a folder: save there every fifth step, go on from the last")
-    parser.add_argument("--kill-at", type=int, metavar="STEP", help="kill a process after this step, the first time")
+    parser.add_argument("--kill-at", type=int, metavar="STEP", help="the last process dies after this step, once")
     options = parser.parse_args()
     if options.parallel != "none":
-        dist.init_process_group("gloo")
+        join()
     leads = not dist.is_initialized() or dist.get_rank() == 0
 
     training = Training(options.parallel, options.operators)
@@ -68,8 +68,10 @@ def main() -> None:
             print(f"step {number:3}  loss {mean:.6f}", flush=True)
         if options.checkpoints and number % 5 == 4:
             checkpoints.save(options.checkpoints, number, training.divided.model, training.optimizer)
-        if number == options.kill_at and not leads and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
-            os.kill(os.getpid(), signal.SIGKILL)
+        if number == options.kill_at and dist.is_initialized() and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+            dist.barrier()
+            if dist.get_rank() == dist.get_world_size() - 1:
+                os.kill(os.getpid(), signal.SIGKILL)
     if dist.is_initialized():
         dist.destroy_process_group()
 

@@ -15,7 +15,7 @@ import torch.distributed as dist
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "transformer"))
 
 import checkpoints
-from parallel import WAYS
+from parallel import WAYS, join
 from train import Training
 
 FOLDER = Path(os.environ["TRAINED"])
@@ -25,7 +25,7 @@ DIVIDED = [way for way in WAYS if way != "none"]
 
 @pytest.fixture(scope="session", autouse=True)
 def _group() -> Iterator[None]:
-    dist.init_process_group("gloo")
+    join()
     yield
     dist.destroy_process_group()
 

@@ -59,7 +59,6 @@ def test_a_killed_process_costs_the_steps_since_the_checkpoint(trained: Path) ->
     told = torchrun(
         *(2, "--max-restarts", "1", TRAIN),
         *("--parallel", "tensor", "--checkpoints", trained, "--steps", "14", "--kill-at", "11"),
-        TORCH_DISABLE_SHARE_RDZV_TCP_STORE="1",
     )
     steps = [(int(step), float(loss)) for step, loss in re.findall(r"^step +(\d+)  loss ([\d.]+)$", told, re.MULTILINE)]
     assert [step for step, _ in steps] == [*range(5, 12), *range(10, 14)]
