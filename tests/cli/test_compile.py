@@ -225,3 +225,28 @@ def test_a_cuda_source_for_plain_mindspore_on_a_cpu(opbridge: Opbridge, tmp_path
     command = [sys.executable, tmp_path / "run.py", mode]
     run = subprocess.run(command, cwd=tmp_path / "out", env=environment, capture_output=True, text=True)
     assert run.stdout == "[4. 4. 4.] [3. 2. 1.] [1. 2. 3.]\n", run.stderr
+
+
+ASCEND_KERNELS = Path(__file__).parents[1] / "sources" / "ascend_kernels.cpp"
+
+
+def test_ascend_c_for_a_cpu_offers_what_starts_kernels_and_not_the_kernels(opbridge: Opbridge, tmp_path: Path) -> None:
+    cache = {"OPBRIDGE_CACHE_DIR": str(Cache().root)}
+    result = opbridge("compile", "--device", "ascend-twin", ASCEND_KERNELS, "out/kernels.so", **cache)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[1:] == ["  twice  (In<float32>, Out<float32>)"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["kernels.so", "libopbridge_ascend_twin.so"]
+    twice = ob.aot(tmp_path / "out" / "kernels.so:twice", schema="compiled_on_npu::twice(Tensor x) -> Tensor", out="x")
+    assert twice(np.ones(3, np.float32)).tolist() == [2, 2, 2]
+
+
+def test_ascend_c_with_nothing_that_starts_its_kernel(opbridge: Opbridge, tmp_path: Path) -> None:
+    (tmp_path / "kernel.cpp").write_text(
+        '#include "kernel_operator.h"\nextern "C" __global__ __aicore__ void kernel(GM_ADDR x) {}\n'
+    )
+    cache = {"OPBRIDGE_CACHE_DIR": str(Cache().root)}
+    result = opbridge("compile", "--device", "ascend-twin", "kernel.cpp", "kernel.so", **cache)
+    assert result.returncode == 2
+    assert "exports no kernel\n  add a function on kernel.h, or with the plain C call, that starts the kernel" in (
+        result.stderr
+    )
