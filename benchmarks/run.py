@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import ascend_twin
 import aten
 import calls
 import cuda_twin
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "aten-large": processes.aten_large,
     "aten-load": aten.loading,
     "cuda-twin": cuda_twin.kernels,
+    "ascend-twin": ascend_twin.kernels,
     "lltm": lltm.cell,
     "library": processes.many_operators,
     "import": processes.importing,
