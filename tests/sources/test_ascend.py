@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError, OpbridgeError, RuleError
+from opbridge.errors import BuildError, CallError, KernelError, OpbridgeError, RuleError
 from opbridge.manifest import Manifest
 from opbridge.rules.launch import Launch
 
@@ -192,3 +192,8 @@ def test_the_text_of_a_kernel() -> None:
     schema = "inline_on_npu::add(Tensor x, Tensor y) -> Tensor"
     add = ob.inline(text, schema=schema, out="x", launch={"total": "x.numel"}, device="ascend-twin")
     assert add(np.ones(3, np.float32), np.ones(3, np.float32)).tolist() == [2, 2, 2]
+
+
+def test_a_kernel_taken_for_the_cpus_is_told_whose_it_is() -> None:
+    with pytest.raises(BuildError, match='hint: this is Ascend C: load it with device="ascend-twin"'):
+        load("add(Tensor x, Tensor y) -> Tensor", device="cpu")

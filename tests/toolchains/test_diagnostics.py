@@ -95,7 +95,7 @@ class TestHints:
             ("#include <Python.h>", "python3-dev"),
             ("#include <torch/no_such.h>", "by a plain #include line"),
             ("#include <c10/cuda/CUDAGuard.h>", "torch_stream_guard"),
-            ('#include "kernel_operator.h"', "Ascend C kernels are not available"),
+            ('#include "kernel_operator.h"', 'this is Ascend C: load it with device="ascend-twin"'),
             ("#include <cuda_runtime.h>", "opbridge compile NAME.cu NAME.so"),
             ("#include <no/such.h>", "CXXFLAGS=-I/the/folder"),
         ],

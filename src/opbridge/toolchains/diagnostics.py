@@ -42,8 +42,11 @@ _HINTS = (
         "by a plain #include line",
     ),
     (re.compile(r"fatal error: .?Python\.h"), "Python's headers are missing: sudo apt install python3-dev"),
-    (re.compile(r"fatal error: .?kernel_operator\.h"), "Ascend C kernels are not available in this version"),
     (re.compile(r"fatal error: .?(cuda|cuda_runtime)\.h"), "nvcc has this header: opbridge compile NAME.cu NAME.so"),
+    (
+        re.compile(r"fatal error: .?(kernel_operator|tikicpulib|acl/acl)\.h"),
+        'this is Ascend C: load it with device="ascend-twin", which runs it on the CPU, or name it for `npu`',
+    ),
     (re.compile(r"fatal error: .?opbridge/"), "what kernels include is <opbridge/kernel.h>"),
     (
         re.compile(r"fatal error: "),
