@@ -1,0 +1,191 @@
+"""The table "what works today" of both READMEs: every "tested" in it names the tests that say so.
+
+`python tools/support_table.py` writes it; tests/test_support_table.py holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+READMES = {"en": ROOT / "README.md", "zh": ROOT / "README.zh.md"}
+COLUMNS = ("NumPy", "PyTorch", "MindSpore", "JAX", "Paddle")
+_BLOCK = re.compile(r"(?<=<!-- support: begin -->\n).*?(?=<!-- support: end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Cell:
+    en: str
+    zh: str
+    tests: str = ""
+    """Where it is tested, below tests/; empty: it is not."""
+
+
+@dataclass(frozen=True)
+class Row:
+    en: str
+    zh: str
+    cells: tuple[Cell, ...]
+
+
+NONE = Cell("", "")
+
+
+def held(tests: str, en: str = "", zh: str = "") -> Cell:
+    return Cell(f"tested ({en})" if en else "tested", f"已测试({zh})" if zh else "已测试", tests)
+
+
+def not_run(en: str, zh: str, tests: str) -> Cell:
+    """The tests hold what is made for hardware that no test has had."""
+    return Cell(f"{en}; **not yet run on hardware**", f"{zh};**尚未在硬件上运行**", tests)
+
+
+WITHOUT = ("also without opbridge", "运行时可不依赖 opbridge")
+NVCC = ("compiles with nvcc for sm_80, 90, 100", "可用 nvcc 编译(sm_80、90、100)")
+
+ROWS = (
+    Row(
+        "C++ kernels on the CPU",
+        "CPU 上的 C++ 核函数",
+        (
+            held("frameworks/test_numpy.py"),
+            held("frameworks/test_torch_values.py", "2.13; 2.10 to 2.15 compile", "2.13;2.10 至 2.15 可编译"),
+            held("frameworks/test_mindspore.py", "2.10, CPU", "2.10,CPU"),
+            held("frameworks/test_jax.py", "0.6 and newest", "0.6 与最新版"),
+            held("frameworks/test_paddle.py", "3.3", "3.3"),
+        ),
+    ),
+    Row(
+        "libraries with the aot entry point, MindSpore's attribute block too",
+        "带 aot 入口的动态库,含 MindSpore 属性块(AotExtra)",
+        (
+            held("native/test_aot_block.py"),
+            held("native/test_aot_block.py"),
+            held("frameworks/test_mindspore_aot.py"),
+            Cell("those with the plain call", "仅普通 aot 入口"),
+            NONE,
+        ),
+    ),
+    Row(
+        "PyTorch's operators: `ob.aten(name)`, `kernels: {cpu: aten::name}`",
+        "PyTorch 算子:`ob.aten(name)`、`kernels: {cpu: aten::name}`",
+        (
+            held("frameworks/test_aten_numpy.py"),
+            held("frameworks/test_aten_manifest.py"),
+            held("frameworks/test_aten_mindspore.py"),
+            held("frameworks/test_jax_aten.py"),
+            NONE,
+        ),
+    ),
+    Row(
+        "C++ files that include `torch/extension.h`",
+        "包含 `torch/extension.h` 的 C++ 文件",
+        (
+            held("toolchains/test_torch_sources.py"),
+            held("toolchains/test_torch_sources.py"),
+            held("include/test_ms_ext.py", *WITHOUT),
+            Cell("as any kernel", "同其他核函数"),
+            NONE,
+        ),
+    ),
+    Row(
+        "PyTorch extensions as Python modules; the CUDA ones by the twin",
+        "PyTorch 扩展作为 Python 模块;CUDA 扩展由孪生运行",
+        (NONE, held("test_extensions.py"), NONE, NONE, NONE),
+    ),
+    Row(
+        "CUDA kernels on the CPU, by the twin",
+        "CPU 上的 CUDA 核函数(孪生)",
+        (
+            held("frameworks/test_cuda_twin.py"),
+            held("frameworks/test_cuda_twin.py"),
+            held("cli/test_compile.py", *WITHOUT),
+            held("frameworks/test_cuda_twin.py"),
+            Cell("as any kernel", "同其他核函数"),
+        ),
+    ),
+    Row(
+        "CUDA kernels on a GPU",
+        "GPU 上的 CUDA 核函数",
+        (NONE, not_run(*NVCC, "toolchains/test_nvcc.py"), not_run(*NVCC, "toolchains/test_nvcc.py"), NONE, NONE),
+    ),
+    Row(
+        "Ascend C kernels on the CPU, by the twin",
+        "CPU 上的 Ascend C 核函数(孪生)",
+        (
+            held("sources/test_ascend.py"),
+            held("sources/test_ascend.py"),
+            held("sources/test_ascend.py", *WITHOUT),
+            held("sources/test_ascend.py"),
+            Cell("as any kernel", "同其他核函数"),
+        ),
+    ),
+    Row(
+        "Ascend C kernels on an NPU",
+        "NPU 上的 Ascend C 核函数",
+        (
+            NONE,
+            not_run("CANN's command lines are built", "CANN 命令行已核对", "toolchains/test_bisheng.py"),
+            NONE,
+            NONE,
+            NONE,
+        ),
+    ),
+    Row(
+        "a simulated `npu`, and programs written for torch_npu",
+        "模拟的 `npu` 设备,以及为 torch_npu 编写的程序",
+        (NONE, held("npu/test_npu.py"), NONE, NONE, NONE),
+    ),
+    Row(
+        "libraries of tvm-ffi",
+        "tvm-ffi 的动态库",
+        (
+            held("sources/test_tvm_ffi.py"),
+            held("sources/test_tvm_ffi.py"),
+            held("sources/test_tvm_ffi.py"),
+            held("sources/test_tvm_ffi.py"),
+            NONE,
+        ),
+    ),
+    Row(
+        "sources for a backend, generated from its YAML or an `ops.yaml`",
+        "由 YAML 或 `ops.yaml` 生成的后端源码",
+        (
+            NONE,
+            held("codegen"),
+            held("codegen", "CPU, PyNative", "CPU,PyNative 模式"),
+            held("codegen", "CPU, by callback", "CPU,以回调方式"),
+            NONE,
+        ),
+    ),
+    Row(
+        "many devices: DTensor, DDP, FSDP2, tensor parallel; `NamedSharding`, `shard_map`",
+        "多设备:DTensor、DDP、FSDP2、张量并行;`NamedSharding`、`shard_map`",
+        (
+            NONE,
+            held("distributed/test_training.py", "gloo on CPUs", "CPU 上的 gloo"),
+            NONE,
+            held("distributed/test_training.py", "8 CPU devices", "8 个 CPU 设备"),
+            NONE,
+        ),
+    ),
+)
+
+
+def table(language: str) -> str:
+    lines = [f"| | {' | '.join(COLUMNS)} |", f"|---|{'---|' * len(COLUMNS)}"]
+    for row in ROWS:
+        cells = " | ".join(getattr(cell, language) for cell in row.cells)
+        lines.append(f"| {getattr(row, language)} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def renewed(readme: str, language: str) -> str:
+    return _BLOCK.sub(lambda _: table(language), readme)
+
+
+if __name__ == "__main__":
+    for language, path in READMES.items():
+        path.write_text(renewed(path.read_text(encoding="utf-8"), language), encoding="utf-8")
