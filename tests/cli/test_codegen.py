@@ -24,7 +24,7 @@ def test_sources_are_written_once(opbridge: Opbridge, declared: Path, tmp_path: 
     first = opbridge("codegen", declared, "-o", "out", "--key", "CPU")
     assert first.returncode == 0, first.stderr
     assert "wrote  RegisterCPU.cpp" in first.stdout
-    assert 'm.impl("double", TORCH_FN(mylib_double));' in (tmp_path / "out" / "RegisterCPU.cpp").read_text()
+    assert 'm.impl("double", TORCH_FN(mylib_double_CPU));' in (tmp_path / "out" / "RegisterCPU.cpp").read_text()
     again = opbridge("codegen", declared, "-o", "out", "--key", "CPU")
     assert "wrote" not in again.stdout
 

@@ -170,6 +170,6 @@ _README = """\
     pip install . --no-build-isolation
     python -c "import {namespace}_ops"
 
-Nothing of opbridge is needed.  Take the first line of a file away when you change it: generating again then stops there,
-and does not overwrite your work.
+Nothing of opbridge is needed.  Take the first line of a file away when you change it: generating again then stops
+there, and does not overwrite your work.
 """

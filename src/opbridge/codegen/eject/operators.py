@@ -119,7 +119,7 @@ def _rules(each: Ejected) -> Iterator[str]:
             yield (
                 f"// {each.schema}\n// out: {_spelled(rule)}\n"
                 f"inline Like {_rule_name(each, index)}({parameters}) {{\n"
-                f"  return named({whose}, [&] {{ return like({_described(each, rule)}); }});\n}}\n"
+                f"  return named({whose}, [&] {{ return like({{{_described(each, rule)}}}); }});\n}}\n"
             )
 
 

@@ -49,12 +49,13 @@ inline ::std::string text(const Sizes& sizes) {
   return out.str();
 }
 
-inline Like like(Sizes sizes, at::ScalarType type) {
-  for (const auto& size : sizes) {
-    TORCH_CHECK_VALUE(size.maybe_as_int().value_or(0) >= 0, "the shape is ", text(sizes),
+// In braces, sizes are found before the type, whose errors come second.
+inline Like like(Like described) {
+  for (const auto& size : described.sizes) {
+    TORCH_CHECK_VALUE(size.maybe_as_int().value_or(0) >= 0, "the shape is ", text(described.sizes),
                       ", and no size can be negative");
   }
-  return {::std::move(sizes), type};
+  return described;
 }
 
 template <class List>
