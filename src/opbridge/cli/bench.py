@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from pathlib import Path
 
@@ -12,12 +11,10 @@ from opbridge.bench import ROUNDS, Measurement, Problem, Run, bench
 from opbridge.bench.against import Change, changes, require_comparable
 from opbridge.bench.saving import check_name, folder_of, save, saved, to_json
 from opbridge.bench.tables import seconds, table
-from opbridge.cli.manifests import chosen, load_library
+from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import bold, green, red
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
-from opbridge.frameworks import FRAMEWORKS
-from opbridge.manifest import DEVICES
 from opbridge.op import Op, OpLibrary
 
 _THRESHOLD = 0.1
@@ -27,14 +24,7 @@ _AGAIN = 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are measured")
-    parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
-    parser.add_argument(
-        "--framework",
-        action="append",
-        choices=tuple(FRAMEWORKS),
-        help="only this one; all that are installed by default",
-    )
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="whose kernels are measured (default: cpu)")
+    add_selection(parser, "measured")
     parser.add_argument(
         "--reference",
         action="append",
@@ -72,7 +62,6 @@ def run(options: argparse.Namespace) -> int:
     for name in filter(None, (options.save, options.against)):
         check_name(name)
     require_writable(options.json)
-    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)
     folder = folder_of(options.manifest)

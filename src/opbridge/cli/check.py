@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -12,12 +10,10 @@ from pathlib import Path
 
 from opbridge.check import SANITIZERS, Row, Status, check
 from opbridge.check.reports import to_json, to_junit
-from opbridge.cli.manifests import chosen, load_library
+from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import bold, green, red
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
-from opbridge.frameworks import FRAMEWORKS
-from opbridge.manifest import DEVICES
 from opbridge.op import Op
 
 _MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
@@ -29,14 +25,7 @@ _MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are checked")
-    parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
-    parser.add_argument(
-        "--framework",
-        action="append",
-        choices=tuple(FRAMEWORKS),
-        help="only this one; all that are installed by default",
-    )
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="whose kernels are checked (default: cpu)")
+    add_selection(parser, "checked")
     parser.add_argument(
         "--reference",
         action="append",
@@ -75,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
 
         plotting.require(options.plot)
     require_writable(options.json, options.junit, options.plot)
-    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
     operators = chosen(load_library(options.manifest, options.device), options.op)
     table = _Table(operators)
     rows = check(

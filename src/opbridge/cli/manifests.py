@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import opbridge as ob
 from opbridge.errors import InputError
+from opbridge.frameworks import FRAMEWORKS
 from opbridge.loading import MANIFEST_SUFFIXES
-from opbridge.manifest.kernels import TWINS
+from opbridge.manifest.kernels import DEVICES, TWINS
 from opbridge.op import Op, OpLibrary
+
+
+def add_selection(parser: argparse.ArgumentParser, done: str) -> None:
+    """The options that choose operators, frameworks and a device; `done` is what is done to them."""
+    parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
+    parser.add_argument(
+        "--framework",
+        action="append",
+        choices=tuple(FRAMEWORKS),
+        help="only this one; all that are installed by default",
+    )
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help=f"whose kernels are {done} (default: cpu)")
 
 
 def load_library(manifest: Path, device: str) -> OpLibrary:
@@ -17,6 +33,7 @@ def load_library(manifest: Path, device: str) -> OpLibrary:
     if manifest.suffix not in MANIFEST_SUFFIXES:
         hint = "a kernel alone goes through Python: opbridge.check.check(ob.load(...)), opbridge.bench.bench(...)"
         raise InputError(f"{manifest} is no manifest; expected a name such as ops.yaml", hint=hint)
+    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
     library: OpLibrary = ob.load(manifest, device=device if device in TWINS else "cpu")
     if not len(library):
         raise InputError(f"{manifest} declares no operators")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +13,11 @@ from opbridge._version import __version__
 from opbridge.bench import Run, bench
 from opbridge.bench.saving import folder_of, from_json, history
 from opbridge.check import Row, check
-from opbridge.cli.manifests import chosen, load_library
+from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import size
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.manifest import DEVICES
 from opbridge.op import Op
 from opbridge.report import Contents, operators_of, page
 from opbridge.report.dispatch import walks
@@ -47,19 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what `opbridge check --json FILE` wrote; may be repeated, for several devices",
     )
     parser.add_argument("--bench", type=Path, metavar="FILE", help="what `opbridge bench --json FILE` wrote")
-    parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
-    parser.add_argument(
-        "--framework",
-        action="append",
-        choices=tuple(FRAMEWORKS),
-        help="only this one; all that are installed by default",
-    )
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="whose kernels are shown (default: cpu)")
+    add_selection(parser, "shown")
 
 
 def run(options: argparse.Namespace) -> int:
     require_writable(options.output)
-    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)
     rows = _rows(options, operators)
