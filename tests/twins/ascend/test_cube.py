@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 SEED = 5
 BFLOAT16 = "bfloat16"
@@ -59,16 +61,16 @@ TYPES = {
 }
 
 
-def product(cube: Any, name: str, shape: tuple[int, int, int], **given: Any) -> tuple[Any, Any]:
+def product(cube: Any, name: str, shape: tuple[int, int, int], **options: Any) -> tuple[Any, Any]:
     """What the kernel has computed, and what it should have."""
     m, n, k = shape
     kind, out = TYPES[name]
     a, b = matrix(kind, m, k), matrix(kind, k, n, SEED + 1)
-    bias, times, scale, relu = (given.get(key) for key in ("bias", "times", "scale", "relu"))
+    bias, times, scale, relu = (options.get(key) for key in ("bias", "times", "scale", "relu"))
     c = np.zeros((m, n), out)
     passed = np.ascontiguousarray(b.T) if "transposed" in name else b
     scale = 1.0 if scale is None else scale
-    arguments = (a, passed, None if bias is None else bias, c, m, n, k, times or 1, ctypes.c_float(scale), bool(relu))
+    arguments = (a, passed, bias, c, m, n, k, times or 1, ctypes.c_float(scale), bool(relu))
     cube.call(f"run_{name}", *arguments)
     expected = (times or 1) * (value(a) @ value(b))
     if bias is not None:
@@ -87,11 +89,20 @@ def test_a_product_of_fractals(cube: Any, name: str, shape: tuple[int, int, int]
     np.testing.assert_allclose(got, expected, rtol=rounded.get(name, 0))
 
 
+@given(
+    name=st.sampled_from(["half_float", "half_float_transposed", "float_float_transposed", "int8_int32"]),
+    shape=st.tuples(st.integers(2, 70), st.integers(1, 70), st.integers(1, 70)),
+)
+def test_a_product_of_any_shape(cube: Any, name: str, shape: tuple[int, int, int]) -> None:
+    got, expected = product(cube, name, shape)
+    np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("name", ["half_float", "int8_int32"])
 def test_sums_start_at_a_bias_or_at_what_is_there(cube: Any, name: str) -> None:
     bias = matrix(np.dtype(TYPES[name][1]).name, 1, 64)[0]
-    for given in ({"bias": bias}, {"times": 3}, {"relu": True}):
-        got, expected = product(cube, name, (20, 40, 50), **given)
+    for options in ({"bias": bias}, {"times": 3}, {"relu": True}):
+        got, expected = product(cube, name, (20, 40, 50), **options)
         np.testing.assert_array_equal(got, expected)
 
 

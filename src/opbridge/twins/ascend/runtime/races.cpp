@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "memory.h"
 #include "names.h"
@@ -144,7 +145,7 @@ void Touches::merge() {
 std::vector<Touch> Touches::take() {
   merge();
   merge_at_ = kFew;
-  return std::move(all_);
+  return std::exchange(all_, {});
 }
 
 std::vector<Report> find_races(const std::vector<TouchedBy>& blocks) {
