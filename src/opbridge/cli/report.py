@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from opbridge._version import __version__
+from opbridge.announcements import announce
 from opbridge.bench import Run, bench
 from opbridge.bench.saving import folder_of, from_json, history
 from opbridge.check import Row, check
@@ -23,6 +23,8 @@ from opbridge.report import Contents, operators_of, page
 from opbridge.report.dispatch import walks
 
 _FILE = Path("opbridge-report.html")
+_CHECK_SECONDS, _BENCH_SECONDS = 5, 20
+"""For an operator in four frameworks, roughly."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:
     if options.check is None:
-        print("checking ...", file=sys.stderr)
+        announce("checking the operators", _CHECK_SECONDS * len(operators))
         return check(operators, frameworks=options.framework, device=options.device)
     return [row for file in options.check for row in _read_rows(file)]
 
@@ -88,6 +90,6 @@ def _read_rows(file: Path) -> list[Row]:
 
 def _run(options: argparse.Namespace, operators: Sequence[Op]) -> Run:
     if options.bench is None:
-        print("measuring ...", file=sys.stderr)
+        announce("measuring the operators", _BENCH_SECONDS * len(operators))
         return bench(operators, frameworks=options.framework, device=options.device)
     return from_json(options.bench.read_text(encoding="utf-8"), options.bench)
