@@ -64,10 +64,14 @@ def test_a_meta_kernel_takes_symbols_where_its_expressions_can(tmp_path: Path) -
         tmp_path,
         entry("f(Tensor x, SymInt n) -> Tensor", "y: {size: '{n, x.size(0)}', dtype: x}, exec: deviceF"),
         entry("g(Tensor x, SymInt n) -> Tensor", "y: {size: 'rows_of(x, n)', dtype: x}, exec: deviceG"),
+        entry("h(Tensor x, int[] n) -> Tensor", "y: {size: n, dtype: x}, exec: deviceH"),
+        entry("k(Tensor x, int[] n) -> Tensor", "y: {size: 'n.empty() ? x.sizes() : n', dtype: x}, exec: deviceK"),
     )["MetaKernels.cpp"]
     assert "mine_f_meta(const at::Tensor& x, c10::SymInt n)" in text
     assert "at::empty_symint({n, x.sym_size(0)}" in text
     assert "mine_g_meta(const at::Tensor& x, int64_t n)" in text
+    assert "at::empty_symint(c10::fromIntArrayRefSlow(n), " in text
+    assert "at::empty(n.empty() ? x.sizes() : n, " in text
 
 
 FORMS = {

@@ -19,7 +19,7 @@ from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Kernel, Launch, Oper
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS
 from opbridge.codegen.outputs.launcher import launcher_header
-from opbridge.schema import Argument
+from opbridge.schema import Argument, OptionalType
 
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")
 _ONE_OF_LIST = re.compile(r"(?P<name>\w+)\[\d+\]")
@@ -187,6 +187,8 @@ def _size(text: str, arguments: dict[str, Argument], *, symbolic: bool) -> str:
     argument = arguments.get(text)
     if argument is not None and argument.is_tensor:
         return f"{text}->{sizes}" if argument.type.is_optional else f"{text}.{sizes}"
+    if argument is not None and symbolic and argument.type.base == "int" and _is_list(argument):
+        return f"c10::fromIntArrayRefSlow({'*' if argument.type.is_optional else ''}{text})"
     if argument is not None and argument.type.is_optional:
         return f"*{text}"
     if argument is not None and not argument.type.is_list:
@@ -251,7 +253,10 @@ def _meta_name(operator: Operator) -> str:
 def _is_symbolic(launched: _Launched) -> bool:
     """Whether its outputs' sizes can be told where only symbols stand for sizes."""
     variables = {name for name, _ in launched.launch.variables}
+    numbers = [each.name for each in launched.operator.schema.attributes if each.type.base == "int" and _is_list(each)]
     for output in launched.launch.outputs:
+        if any(re.search(rf"\b{name}\b(?!\s*[.\[])", output.size or "") for name in numbers if name != output.size):
+            return False
         for text in filter(None, (output.size, output.dtype)):
             if not variables.isdisjoint(names_used(text)):
                 return False
@@ -259,6 +264,10 @@ def _is_symbolic(launched: _Launched) -> bool:
         if not called <= _TAKES_SYMBOLS | {"at::IntArrayRef"}:
             return False
     return True
+
+
+def _is_list(argument: Argument) -> bool:
+    return argument.type.is_list or (isinstance(argument.type, OptionalType) and argument.type.elem.is_list)
 
 
 def _meta_kernel(launched: _Launched, *, symbolic: bool) -> str:
