@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from opbridge.check.model import Curve
+from opbridge.check.model import RIGHT, Curve
 
 EPS = {
     "float64": tuple(10 ** (-half / 2) for half in range(1, 24)),
     "float32": tuple(10 ** (-half / 2) for half in range(1, 15)),
 }
 """Two to a power of ten."""
-
-RIGHT = {"float64": 1e-6, "float32": 2e-2}
-"""The error at the best eps that a right formula stays below."""
 
 _USUAL = {"float64": 1e-5, "float32": 1e-2}
 """The eps at which a smooth function is measured best."""

@@ -39,6 +39,10 @@ class Status(str, Enum):
     SKIPPED = "skipped"
 
 
+RIGHT = {"float64": 1e-6, "float32": 2e-2}
+"""The error at the best eps that a right formula stays below."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """The error of the numeric derivative against eps, in one precision."""

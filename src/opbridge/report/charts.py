@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from opbridge.bench.model import LARGE, Run
 from opbridge.bench.tables import amount, seconds
-from opbridge.check.gradients import RIGHT
-from opbridge.check.model import Curve, Row
+from opbridge.check.model import RIGHT, Curve, Row
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.report.axes import Axes, Names, Point, Powers
 from opbridge.report.markup import Markup, element
