@@ -1,0 +1,158 @@
+"""An ejected ops.yaml does what it did under opbridge: the same results, gradients and errors, from one build."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.cli import main
+from opbridge.codegen.generating import ejected, sources
+from opbridge.codegen.inputs import Inputs, Wish
+from opbridge.errors import ManifestError
+from opbridge.toolchains.torch_install import TorchInstall
+
+ROOT = Path(__file__).parents[2]
+CALLS = Path(__file__).parent / "data" / "eject" / "calls.py"
+
+
+def names() -> list[str]:
+    """Of all calls, as calls.py lists them."""
+    text = CALLS.read_text()
+    tables = {
+        table: re.findall(r'^    "([^"]+)":', text.split(f"\n{table}: ", 1)[1].split("\n}", 1)[0], re.MULTILINE)
+        for table in ("RESULTS", "ERRORS", "DERIVATIVES")
+    }
+    twice, not_linear = (
+        re.findall(r'"([^"]+)"', text.split(f"\n{table} = (", 1)[1].split(")\n", 1)[0])
+        for table in ("TWICE", "NOT_LINEAR")
+    )
+    return [
+        *(f"result: {name}" for name in tables["RESULTS"]),
+        *(f"error: {name}" for name in tables["ERRORS"]),
+        *(f"gradient: {name}" for name in tables["DERIVATIVES"]),
+        *(f"tangent: {name}" for name in tables["DERIVATIVES"] if name not in not_linear),
+        *(f"second derivative: {name}" for name in twice),
+    ]
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The operators of tests/kernels and of the examples in one file, for one build."""
+    folder = tmp_path_factory.mktemp("ops")
+    sources = [ROOT / "tests" / "kernels", ROOT / "examples" / "rms_norm", ROOT / "examples" / "lltm"]
+    text = (CALLS.parent / "formulas.yaml").read_text()
+    (folder / "two_numbers.cpp").write_text((CALLS.parent / "two_numbers.cpp").read_text())
+    for source in sources:
+        for kernel in [*source.glob("*.cpp"), *source.glob("*.h")]:
+            (folder / kernel.name).write_text(kernel.read_text())
+        operators = (source / "ops.yaml").read_text().split("ops:\n", 1)[1]
+        text += operators.replace("examples::", "obtest::")
+    (folder / "ops.yaml").write_text(f"namespace: obtest\nops:\n{text}")
+    return folder / "ops.yaml"
+
+
+def eject(path: Path) -> Mapping[str, str]:
+    return sources(*ejected(Inputs.read([path], Wish())))
+
+
+@pytest.fixture(scope="module")
+def package(manifest: Path) -> Mapping[str, str]:
+    return eject(manifest)
+
+
+@pytest.fixture(scope="module")
+def library(package: Mapping[str, str]) -> Path:
+    """Built as setup.py would, but for one unit instead of several, which is quicker without many cores."""
+    torch_install = TorchInstall.found()
+    files = {name: text for name, text in package.items() if name.endswith((".cpp", ".h"))}
+
+    def compile_into(folder: Path) -> Dependencies:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        units = "".join(f'#include "{name}"\n' for name in files if "/" not in name and name.endswith(".cpp"))
+        (folder / "all.cc").write_text(units)
+        shared = ["g++", "-shared", "-fPIC", "-Iinclude"]
+        strict = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
+        includes = [option for path in torch_install.include_dirs for option in ("-isystem", str(path))]
+        linked = [f"-L{torch_install.lib}", "-ltorch", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_install.lib}"]
+        commands = [[*shared, *strict, "-std=c++20", "-O0", "-I.", *includes, "all.cc", *linked, "-o", "_obtest.so"]]
+        for name, source in re.findall(r'^    "(\w+)": "(kernels/.+)",$', package["setup.py"], re.MULTILINE):
+            commands.append([*shared, "-std=c++17", "-O1", source, "-o", f"{name}.so"])
+        for command in commands:
+            subprocess.run(command, cwd=folder, check=True)
+        return Dependencies()
+
+    key = KeyBuilder("ejected").add("torch", torch_install.version).add("recipe", Path(__file__))
+    for name, text in files.items():
+        key.add(name, text)
+    return Cache().fetch(key.key(), compile_into).path / "_obtest.so"
+
+
+def run(kind: str, what: Path, folder: Path) -> dict[str, Any]:
+    result = folder / f"{kind}.pt"
+    subprocess.run([sys.executable, CALLS, kind, what, result], check=True)
+    loaded: dict[str, Any] = torch.load(result)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def by_opbridge(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run("opbridge", manifest, tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def by_itself(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run("ejected", library, tmp_path_factory.mktemp("run"))
+
+
+@pytest.mark.parametrize("name", names())
+def test_ejected_operators_do_the_same(name: str, by_opbridge: dict[str, Any], by_itself: dict[str, Any]) -> None:
+    if name.startswith("error"):
+        assert by_itself[name] == by_opbridge[name] != "no error"
+    else:
+        torch.testing.assert_close(by_itself[name], by_opbridge[name], equal_nan=True)
+
+
+def test_nothing_of_opbridge_is_needed_but_what_is_copied(package: Mapping[str, str]) -> None:
+    included = {name for text in package.values() for name in re.findall(r"#include <(opbridge/[^>]+)>", text)}
+    assert {f"include/{name}" for name in included} <= package.keys()
+    assert "Apache License" in package["include/opbridge/LICENSE"]
+    assert not any("import opbridge" in text for text in package.values())
+
+
+def test_a_kernel_brings_along_what_it_includes(package: Mapping[str, str]) -> None:
+    assert "kernels/lanes.h" in package
+
+
+REFUSED = {
+    "cuda: f.cu": "mine::f has no kernel for the CPU, and others are not taken over",
+    "cpu: aten::relu": "mine::f is PyTorch's own aten::relu, which is not taken over",
+    "cpu: libf.so:f": "mine::f is the library libf.so, which is built already, which is not taken over",
+}
+
+
+@pytest.mark.parametrize("kernel", REFUSED)
+def test_what_is_not_taken_over_is_refused(kernel: str, tmp_path: Path) -> None:
+    out = "" if "aten" in kernel else "    out: x\n"
+    path = tmp_path / "ops.yaml"
+    path.write_text(f"namespace: mine\nops:\n  - func: f(Tensor x) -> Tensor\n{out}    kernels: {{{kernel}}}\n")
+    with pytest.raises(ManifestError) as caught:
+        eject(path)
+    assert REFUSED[kernel] in str(caught.value)
+
+
+def test_the_command_ejects_an_ops_yaml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT / "examples" / "rms_norm" / "ops.yaml"
+    assert main(["codegen", str(path), "-o", str(tmp_path)]) == 0
+    assert "wrote  Kernels.cpp" in capsys.readouterr().out
+    assert (tmp_path / "kernels" / "rms_norm.cpp").exists()
+    assert main(["codegen", str(path), "-o", str(tmp_path), "--check"]) == 0
