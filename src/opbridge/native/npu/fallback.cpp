@@ -1,4 +1,6 @@
-// Every operator of ATen's without a kernel of its own: PyTorch's kernel for the CPU, on the device's memory.
+// Operators without a kernel of the device's own: PyTorch's for the CPU, on the device's memory.
+#include "fallback.h"
+
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -7,7 +9,9 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "device.h"
 #include "lending.h"
@@ -48,7 +52,7 @@ void map_tensors(IValue& value, Map&& map) {
   }
 }
 
-// Operators that take positions or lengths on the host, as they do on any accelerator.
+// Whether it takes positions or lengths on the host, as it does on any accelerator.
 bool takes_host_tensors(const c10::OperatorHandle& op) {
   constexpr std::string_view names[] = {"aten::index",         "aten::index_put",
                                         "aten::index_put_",    "aten::_index_put_impl_",
@@ -56,13 +60,34 @@ bool takes_host_tensors(const c10::OperatorHandle& op) {
   return std::find(std::begin(names), std::end(names), op.operator_name().name) != std::end(names);
 }
 
+// What the schema of an operator says of all calls.
+struct Traits {
+  explicit Traits(const c10::OperatorHandle& op)
+      : draws(op.hasTag(at::Tag::nondeterministic_seeded)), takes_host_tensors(npu::takes_host_tensors(op)) {
+    const auto& arguments = op.schema().arguments();
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const bool optional = arguments[i].type()->kind() == c10::OptionalType::Kind;
+      if (optional && arguments[i].name() == "generator") generator = static_cast<int64_t>(i);
+      writes |= arguments[i].alias_info() != nullptr && arguments[i].alias_info()->isWrite();
+      has_tensors.push_back(arguments[i].type()->str().find("Tensor") != std::string::npos);
+    }
+  }
+
+  bool draws;  // random numbers
+  bool takes_host_tensors;
+  bool writes = false;            // to an argument
+  std::vector<char> has_tensors;  // of each argument: lists of numbers need not be looked through
+  int64_t generator = -1;         // which argument it is
+};
+
 // The device that a call is for; what lies elsewhere is refused as it would be by hardware.
-c10::Device device_of(const c10::OperatorHandle& op, const IValue* values, size_t count) {
+c10::Device device_of(const c10::OperatorHandle& op, const Traits& traits, const IValue* values, size_t count) {
   std::optional<c10::Device> device;
   bool on_host = false;
   const auto& arguments = op.schema().arguments();
   for (size_t i = 0; i < count; ++i) {
     if (values[i].isDevice() && values[i].toDevice().type() == kNpu && !device) device = values[i].toDevice();
+    if (!traits.has_tensors[i]) continue;
     each_tensor(values[i], [&](const at::Tensor& tensor) {
       if (tensor.device().type() == kNpu) {
         TORCH_CHECK(!device || !device->has_index() || *device == tensor.device(),
@@ -75,7 +100,7 @@ c10::Device device_of(const c10::OperatorHandle& op, const IValue* values, size_
     });
   }
   if (!device || !device->has_index()) device = c10::Device(kNpu, current_device());
-  TORCH_CHECK(!on_host || takes_host_tensors(op),
+  TORCH_CHECK(!on_host || traits.takes_host_tensors,
               "Expected all tensors to be on the same device, but got at least two devices, ", *device, " and cpu, in ",
               op.operator_name(), "; move the others by .npu() or .to(\"", *device, "\")");
   return *device;
@@ -103,31 +128,23 @@ class DrawsOf {
   at::Tensor before_;
 };
 
-bool is_optional_generator(const c10::Argument& argument) {
-  return argument.name() == "generator" && argument.type()->kind() == c10::OptionalType::Kind;
-}
-
-void on_the_cpu(const c10::OperatorHandle& op, Stack* stack) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name(),
-      " cannot run on the simulated npu, which takes PyTorch's kernel for the CPU: there is none");
-  const auto& arguments = op.schema().arguments();
-  const size_t first = stack->size() - arguments.size();
-  const c10::Device device = device_of(op, stack->data() + first, arguments.size());
+void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stack) {
+  const size_t count = op.schema().arguments().size();
+  const size_t first = stack->size() - count;
+  const c10::Device device = device_of(op, traits, stack->data() + first, count);
   Lending lending(device);
   bool has_generator = false;
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     IValue& value = (*stack)[first + i];
     if (value.isGenerator()) {
       has_generator = true;
       if (value.toGenerator().device().type() == kNpu) value = numbers_of(value.toGenerator());
     } else if (value.isDevice()) {
       value = c10::Device(c10::DeviceType::CPU);
-    } else if (value.isNone()) {
-      if (!is_optional_generator(arguments[i])) continue;
+    } else if (static_cast<int64_t>(i) == traits.generator) {
       has_generator = true;
       value = numbers_of(default_generator(device.index()));
-    } else {
+    } else if (traits.has_tensors[i]) {
       map_tensors(value, [&](const at::Tensor& tensor) {
         return tensor.device().type() == kNpu ? lending.lend(tensor) : tensor;
       });
@@ -138,16 +155,46 @@ void on_the_cpu(const c10::OperatorHandle& op, Stack* stack) {
     // What the kernel calls itself is at work on the device already: nothing above it is asked again.
     const c10::impl::ExcludeDispatchKeyGuard below(c10::autocast_dispatch_keyset);
     std::optional<DrawsOf> draws;
-    if (!has_generator && op.hasTag(at::Tag::nondeterministic_seeded)) draws.emplace(device.index());
+    if (traits.draws && !has_generator) draws.emplace(device.index());
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
-  lending.settle();
+  if (traits.writes) lending.settle();
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i)
     map_tensors((*stack)[i], [&](const at::Tensor& tensor) { return lending.give(tensor); });
 }
 
+// Of one operator, whose traits are known.
+struct OnTheCpu final : c10::OperatorKernel {
+  explicit OnTheCpu(const c10::OperatorHandle& op) : traits(op) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) { on_the_cpu(traits, op, stack); }
+
+  const Traits traits;
+};
+
+void on_the_cpu_if_there(const c10::OperatorHandle& op, Stack* stack) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name(),
+      " cannot run on the simulated npu, which takes PyTorch's kernel for the CPU: there is none");
+  on_the_cpu(Traits(op), op, stack);
+}
+
 }  // namespace
 
-TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu>()); }
+void take_kernels_of_cpu() {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  // Never given back, as the device is never taken down.
+  auto& taken = *new std::vector<c10::RegistrationHandleRAII>;
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    const auto op = dispatcher.findOp(name);
+    if (!op || !op->hasSchema() || name.name.rfind("aten::", 0) != 0) continue;
+    if (!op->hasKernelForDispatchKey(c10::DispatchKey::CPU)) continue;
+    if (op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
+    taken.push_back(dispatcher.registerImpl(name, c10::DispatchKey::PrivateUse1,
+                                            c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<OnTheCpu>(*op)),
+                                            std::nullopt, nullptr, "opbridge.npu"));
+  }
+}
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu_if_there>()); }
 
 }  // namespace opbridge::npu

@@ -45,6 +45,12 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::opti
       at::detail::empty_strided_generic(size, stride, &device_memory(), kKeys, c10::dtype_or_default(dtype)));
 }
 
+// What stands for zeros without having memory on the CPU has memory here.
+at::Tensor zeros(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                 std::optional<at::Device> device, std::optional<bool> pinned) {
+  return empty(size, dtype, layout, device, pinned, std::nullopt).zero_();
+}
+
 void reserve(const at::Tensor& tensor) {
   const size_t needed = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
                                                          static_cast<size_t>(tensor.storage_offset()));
@@ -149,6 +155,7 @@ void record_stream(at::Tensor&, at::Stream) {}
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("empty.memory_format", empty);
   m.impl("empty_strided", empty_strided);
+  m.impl("_efficientzerotensor", zeros);
   m.impl("resize_", resize_);
   m.impl("set_.source_Storage", set_storage);
   m.impl("set_.source_Storage_storage_offset", set_view);

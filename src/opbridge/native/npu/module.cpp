@@ -2,6 +2,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "device.h"
+#include "fallback.h"
 #include "memory.h"
 
 namespace opbridge::npu {
@@ -11,6 +12,7 @@ PYBIND11_MODULE(opbridge_npu, m) {
     const auto count = static_cast<c10::DeviceIndex>(devices);
     set_up_memory(count);
     set_up_devices(count);
+    take_kernels_of_cpu();
   });
   m.def("default_generator", [](int device) { return default_generator(static_cast<c10::DeviceIndex>(device)); });
   m.def("limit_memory",
