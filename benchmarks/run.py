@@ -22,6 +22,7 @@ import jax_calls
 import lltm
 import machine
 import mindspore_calls
+import npu
 import processes
 import sharding
 import training
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "aten-load": aten.loading,
     "cuda-twin": cuda_twin.kernels,
     "ascend-twin": ascend_twin.kernels,
+    "npu": npu.small_calls,
     "lltm": lltm.cell,
     "library": processes.many_operators,
     "import": processes.importing,
