@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opbridge.check.gradients import RIGHT
-from opbridge.check.model import Curve, Row
+from opbridge.check.model import RIGHT, Curve, Row
 from opbridge.errors import InputError, ToolchainError
 
 SUFFIXES = (".png", ".svg")
