@@ -22,7 +22,7 @@ import jax_calls
 import lltm
 import machine
 import mindspore_calls
-import npu
+import npu_calls
 import processes
 import sharding
 import training
@@ -53,7 +53,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "aten-load": aten.loading,
     "cuda-twin": cuda_twin.kernels,
     "ascend-twin": ascend_twin.kernels,
-    "npu": npu.small_calls,
+    "npu": npu_calls.small_calls,
     "lltm": lltm.cell,
     "library": processes.many_operators,
     "import": processes.importing,
