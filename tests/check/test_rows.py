@@ -33,6 +33,7 @@ BROKEN = [
     ("wrong_formula", "torch", "gradients", "the formula is wrong: by x["),
     ("inexact_formula", "torch", "gradients", "too inexact for float32: the gradient by x is off by"),
     ("coarse_square", "torch", "gradients", "the formula fits, the precision does not"),
+    ("not_elementwise", "numpy", "shard", "correct `shard` of its declaration: it is not elementwise"),
     ("wrong_shard", "numpy", "shard", "divided along 'c' (dimension 1 of x) it gives"),
     ("wrong_reduction", "numpy", "shard", "divided along 'k' (dimension 1 of x) it gives"),
     ("wrong_names", "numpy", "shard", "divided along 'j' (dimension 1 of x) it refuses a part: "),
@@ -43,10 +44,11 @@ BROKEN = [
 
 @pytest.fixture(scope="module")
 def rows(operators: OpLibrary) -> dict[tuple[str, str, str], Row]:
-    """The broken operators' rows, all from one process a framework."""
+    """The broken operators' rows, from one process a framework, and one that nothing else's memory is in."""
     names = {framework: [name for name, where, *_ in BROKEN if where == framework] for framework in ("numpy", "torch")}
     checked = [
-        *check([operators[name] for name in names["numpy"]], frameworks=["numpy"], checks=IN_NUMPY),
+        *check(operators.one_too_many, frameworks=["numpy"], checks=["bounds"]),
+        *check([operators[name] for name in names["numpy"][1:]], frameworks=["numpy"], checks=IN_NUMPY),
         *check([operators[name] for name in names["torch"]], frameworks=["torch"], checks=IN_TORCH),
     ]
     return {(row.operator.removeprefix("checked::"), row.framework, row.check): row for row in checked}

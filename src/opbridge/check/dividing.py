@@ -12,7 +12,7 @@ from opbridge.check.comparing import ordinary
 from opbridge.check.inputs import Case
 from opbridge.check.subject import Failure, Skip, Subject, counted, first_line
 from opbridge.errors import OpbridgeError
-from opbridge.rules.sharding import Layout, Names, Tensor, base_name, lay_out
+from opbridge.rules.sharding import Layout, Names, Sharding, Tensor, base_name, lay_out
 
 _PARTS = 2
 _REDUCTIONS: Mapping[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -26,7 +26,7 @@ def shard(subject: Subject) -> str:
         whole = subject.run(given)
         tensors = list(_tensors(subject, given))
         layout = _layout(subject, tensors, whole)
-        for name in (name for name, size in layout.sizes.items() if size >= _PARTS):
+        for name in _divisible(layout):
             _check_along(name, subject, case, tensors, layout, whole)
             seen[base_name(name)] = None
         cases += 1
@@ -46,7 +46,7 @@ def _check_along(
     place = next(place for place, names in enumerate(layout.inputs) if name in names)
     argument = subject.schema.arguments[tensors[place].argument].name
     where = f"divided along '{base_name(name)}' (dimension {layout.inputs[place].index(name)} of {argument})"
-    advice = f"correct `shard` of its declaration: ': whole {base_name(name)}' says that it is never divided"
+    advice = f"correct `shard` of its declaration: {_correction(subject, name)}"
     cuts = {(tensor.argument, tensor.item): names for tensor, names in zip(tensors, layout.inputs, strict=True)}
     made = []
     for part in range(_PARTS):
@@ -65,6 +65,17 @@ def _check_along(
     wrong = mismatch(joined, whole)
     if wrong:
         raise Failure(f"{where} it {wrong}, for {case}; {advice}")
+
+
+def _divisible(layout: Layout) -> list[str]:
+    given = {name for names in layout.inputs for name in names}
+    return [name for name, size in layout.sizes.items() if size >= _PARTS and name in given]
+
+
+def _correction(subject: Subject, name: str) -> str:
+    if isinstance(subject.spec.rules.shard, Sharding):
+        return f"': whole {base_name(name)}' says that it is never divided"
+    return "it is not elementwise; a pattern such as 'b _ -> b _' says which dimensions may be divided"
 
 
 def _tensors(subject: Subject, given: Mapping[str, Argument]) -> Iterator[Tensor]:
