@@ -5,6 +5,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 #include <dlfcn.h>
 #include <opbridge/abi.h>
 
@@ -326,7 +327,7 @@ inline at::Tensor on_meta(const Like& like) {
 
 // Where an operator writes without returning what it wrote, no gradient can follow.
 inline void refuse_gradient(const char* op, const char* name, const at::Tensor& tensor) {
-  TORCH_CHECK_NOT_IMPLEMENTED(!at::GradMode::is_enabled() || !tensor.requires_grad(), op, " writes to '", name,
+  TORCH_CHECK_NOT_IMPLEMENTED(!c10::GradMode::is_enabled() || !tensor.requires_grad(), op, " writes to '", name,
                               "' without returning it, so no gradient can follow; call it under torch.no_grad()");
 }
 

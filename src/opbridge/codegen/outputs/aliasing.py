@@ -20,7 +20,7 @@ _COUNTED = "torch::autograd::autogradNotImplementedInplaceOrViewFallback"
 _NAMED = "using torch::autograd::as_view;\nusing torch::autograd::CreationMeta;\n"
 _MADE_BY = """\
   const auto made_by = c10::InferenceMode::is_enabled() ? CreationMeta::INFERENCE_MODE
-                       : at::GradMode::is_enabled()     ? CreationMeta::DEFAULT
+                       : c10::GradMode::is_enabled()     ? CreationMeta::DEFAULT
                                                         : CreationMeta::NO_GRAD_MODE;
 """
 _ENTER = "at::functionalization::impl::from_functional_tensor"
