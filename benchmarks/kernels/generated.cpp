@@ -2,6 +2,7 @@
 #include "Kernels.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/ops/empty_like.h>
 
 namespace bench_generated::native {
