@@ -31,6 +31,17 @@ class Transformer(nn.Module):
         return self.head(self.layer(self.embed(x.reshape(len(x), 8, 8))).mean(1))
 
 
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(8, 12, batch_first=True)
+        self.gru = nn.GRU(12, 10, bidirectional=True, batch_first=True)
+        self.head = nn.Linear(20, 3)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.head(self.gru(self.lstm(x.reshape(len(x), 8, 8))[0])[0][:, -1])
+
+
 def losses(kind: type[nn.Module], device: str, optimizer: type[torch.optim.Optimizer], **options: Any) -> list[float]:
     torch.manual_seed(0)
     model = kind().to(device)
@@ -48,7 +59,7 @@ def losses(kind: type[nn.Module], device: str, optimizer: type[torch.optim.Optim
     return found
 
 
-@pytest.mark.parametrize("kind", [Convolutional, Transformer])
+@pytest.mark.parametrize("kind", [Convolutional, Transformer, Recurrent])
 @pytest.mark.parametrize(
     ("optimizer", "options"), [(torch.optim.SGD, {"momentum": 0.9}), (torch.optim.AdamW, {}), (torch.optim.Adam, {})]
 )
@@ -100,6 +111,13 @@ def test_gradients_of_gradients_and_checkpoints() -> None:
     saved = torch.utils.checkpoint.checkpoint(lambda t: (t * t).sin(), x, use_reentrant=False)
     saved.sum().backward()
     torch.testing.assert_close(x.grad.cpu(), (2 * x * (x * x).cos()).detach().cpu())
+
+
+def test_forward_mode_and_batches() -> None:
+    x = torch.rand(4, device="npu")
+    _, tangent = torch.func.jvp(lambda t: (t * t).sin(), (x,), (torch.ones_like(x),))
+    torch.testing.assert_close(tangent, 2 * x * (x * x).cos())
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(lambda t: t**2))(x), 2 * x)
 
 
 def test_compiled_programs() -> None:
