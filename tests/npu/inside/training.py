@@ -113,6 +113,7 @@ def test_gradients_of_gradients_and_checkpoints() -> None:
     torch.testing.assert_close(x.grad.cpu(), (2 * x * (x * x).cos()).detach().cpu())
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
 def test_forward_mode_and_batches() -> None:
     x = torch.rand(4, device="npu")
     _, tangent = torch.func.jvp(lambda t: (t * t).sin(), (x,), (torch.ones_like(x),))
