@@ -8,6 +8,7 @@
 #include "checks_shadow.h"
 #include "checks_state.h"
 #include "checks_surroundings.h"
+#include "checks_watch.h"
 
 namespace opbridge_twin::checks {
 
@@ -208,6 +209,7 @@ void host_code_access(uintptr_t address, size_t bytes, Access access, const void
 }  // namespace
 
 void slow_access(uintptr_t address, size_t bytes, Access access, const void* at) {
+  end_if_late(at);
   const Worker& self = worker;
   if (self.block == nullptr) return host_code_access(address, bytes, access, at);
   if (is_out_of_scope(address)) return;

@@ -62,8 +62,9 @@ class Launch {
   // Kept until the launch ends, so that what is said does not depend on which block came first.
   void found(Report report);
   bool has_failed_before(uint64_t block) const {
-    return failed_block_.load(std::memory_order_relaxed) < block || cancelled_.load(std::memory_order_relaxed);
+    return failed_block_.load(std::memory_order_relaxed) < block || is_cancelled();
   }
+  bool is_cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   // No block begins any more.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   // Sends what was found to the user; the CUDA error it amounts to.

@@ -2,7 +2,8 @@
 //
 // A kernel's thread cannot be stopped just anywhere: it may hold a lock of the runtime's or of malloc's.  So it is
 // interrupted by a signal until that finds it in the user's own code, which holds none, and goes on from there in
-// `end_here`.  The signal is SIGURG: nobody waits for it, and where no handler is installed it does nothing.
+// `end_here`; where the signal finds it in the checks, it makes them take the slow way, on which its next access ends
+// it. The signal is SIGURG: nobody waits for it, and where no handler is installed it does nothing.
 #include "checks_watch.h"
 
 #include <link.h>
@@ -106,26 +107,36 @@ Range code_around(const void* address) {
 
 Range interruptible;  // written before signals are sent
 
-[[noreturn]] void end_here(const char* at) {
-  // Places are return addresses, which lie behind what they stand for.
-  Report report = report_here(Kind::endless, at + 1, "the launch has run for longer than it may");
+[[noreturn]] void end_behind(const void* return_address) {
+  Report report = report_here(Kind::endless, return_address, "the launch has run for longer than it may");
   report.same_as.clear();
   found(std::move(report));
   ob_twin_abandon(cuda_error(Kind::endless));
 }
+
+// Places are return addresses, which lie behind what they stand for.
+[[noreturn]] void end_here(const char* at) { end_behind(at + 1); }
 
 void interrupt(int, siginfo_t*, void* state) {
   mcontext_t& machine = static_cast<ucontext_t*>(state)->uc_mcontext;
 #if defined(__x86_64__)
   constexpr greg_t kRedZone = 128;
   const auto at = static_cast<uintptr_t>(machine.gregs[REG_RIP]);
-  if (worker.block == nullptr || !interruptible.holds(at)) return;
+  if (worker.block == nullptr) return;
+  if (!interruptible.holds(at)) {
+    worker.chunks = no_directory;
+    return;
+  }
   machine.gregs[REG_RDI] = static_cast<greg_t>(at);
   machine.gregs[REG_RSP] = ((machine.gregs[REG_RSP] - kRedZone) & -16) - 8;  // as a call leaves it
   machine.gregs[REG_RIP] = reinterpret_cast<greg_t>(end_here);
 #elif defined(__aarch64__)
   const auto at = static_cast<uintptr_t>(machine.pc);
-  if (worker.block == nullptr || !interruptible.holds(at)) return;
+  if (worker.block == nullptr) return;
+  if (!interruptible.holds(at)) {
+    worker.chunks = no_directory;
+    return;
+  }
   machine.regs[0] = at;
   machine.sp &= ~uint64_t{15};
   machine.pc = reinterpret_cast<uintptr_t>(end_here);
@@ -189,6 +200,10 @@ void stop_watching(Launch* launch) {
   state.launches.erase(std::remove_if(state.launches.begin(), state.launches.end(),
                                       [launch](const Watched& watched) { return watched.launch == launch; }),
                        state.launches.end());
+}
+
+void end_if_late(const void* at) {
+  if (worker.block != nullptr && worker.block->launch().is_cancelled()) end_behind(at);
 }
 
 void run_is_watched(Launch* launch, bool runs) {

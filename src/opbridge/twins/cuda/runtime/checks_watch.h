@@ -9,6 +9,9 @@ class Launch;
 void watch(Launch* launch);
 void stop_watching(Launch* launch);
 
+// Ends the calling thread's launch, if its time is over: for the checks, where they hold no lock.
+void end_if_late(const void* at);
+
 // The calling thread begins or ends to run a block of the launch's.
 void run_is_watched(Launch* launch, bool runs);
 
