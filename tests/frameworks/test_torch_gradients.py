@@ -288,3 +288,9 @@ def test_parameters_train(lib: OpLibrary) -> None:
         (model(x) - x * target).square().mean().backward()
         optimizer.step()
     torch.testing.assert_close(model.weight.detach(), target, atol=0.05, rtol=0)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+def test_forward_mode_takes_a_list_with_holes(lib: OpLibrary) -> None:
+    x, other = (torch.randn(3, dtype=torch.float64) for _ in range(2))
+    assert gradcheck(lambda x: lib.sum_present(x, [other, None]), x.requires_grad_(), check_forward_ad=True)

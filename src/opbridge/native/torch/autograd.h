@@ -204,9 +204,8 @@ inline std::vector<at::Tensor> tangents_of(const Definition& definition, const s
   std::vector<char> covered(plan.args.size());
   const auto tangent_at = [&](int64_t argument, size_t item) -> at::Tensor {
     const c10::IValue& value = arguments[argument];
-    const at::Tensor t = value.isTensor() ? value.toTensor()
-                         : value.isNone() ? at::Tensor()
-                                          : value.toListRef()[item].toTensor();
+    const c10::IValue& one = value.isList() ? value.toListRef()[item] : value;
+    const at::Tensor t = one.isNone() ? at::Tensor() : one.toTensor();
     return t.defined() ? t._fw_grad(0) : at::Tensor();
   };
   const auto moves = [&](int64_t argument) {

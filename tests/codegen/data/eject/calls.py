@@ -125,7 +125,6 @@ NOT_LINEAR = (
     "functions of two arrays",
     "reductions",
     "functions of shapes",
-    "a list with holes",
 )
 TWICE = ("formulas", "complex formulas", "a backward operator", "gradients by name", "a kept result", "transposes")
 
