@@ -234,8 +234,9 @@ void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Da
                  Place at = Place::here()) {
   Instruction instruction("DataCopyPad", PIPE_MTE3, at);
   const size_t row = detail::to_blocks(p.blockLen);
-  detail::store_rows(instruction, dst, src,
-                     {p.blockCount, p.blockLen, row + p.srcStride * kBlockBytes, size_t{p.blockLen} + p.dstStride});
+  detail::store_rows(
+      instruction, dst, src,
+      {p.blockCount, p.blockLen, row + p.srcStride * detail::kBlockBytes, size_t{p.blockLen} + p.dstStride});
 }
 template <class T>
 void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,

@@ -85,9 +85,10 @@ void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const Fixpip
       for (uint32_t column = 0; column < p.nSize; column += kWidth) {
         const uint32_t count = p.nSize - column < kWidth ? p.nSize - column : kWidth;
         const U* const from = first + (size_t{column / kWidth} * p.srcStride + row) * kWidth;
-        T* const to = dst.data() + (by_rows ? size_t{matrix} * p.dstNdStride + size_t{row} * p.dstStride + column
-                                            : size_t{column / kWidth} * p.dstStride * (kBlockBytes / sizeof(T)) +
-                                                  size_t{row} * kWidth);
+        T* const to =
+            dst.data() + (by_rows ? size_t{matrix} * p.dstNdStride + size_t{row} * p.dstStride + column
+                                  : size_t{column / kWidth} * p.dstStride * (detail::kBlockBytes / sizeof(T)) +
+                                        size_t{row} * kWidth);
         instruction.reads(src.memory(), from, count * sizeof(U));
         instruction.writes(dst.memory(), to, count * sizeof(T));
         T stored[kWidth];

@@ -78,7 +78,7 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2Nz
       for (uint32_t column = 0; column < p.dValue; column += kWidth) {
         const uint32_t fractal_row = column / kWidth * p.dstNzC0Stride + row * p.dstNzNStride;
         T* const to = dst.data() + size_t{i} * p.dstNzMatrixStride + size_t{fractal_row} * kWidth;
-        instruction.writes(dst.memory(), to, kBlockBytes);
+        instruction.writes(dst.memory(), to, detail::kBlockBytes);
         // Behind the last column a fractal's row is filled up with zeros.
         for (uint32_t j = 0; j < kWidth; ++j) to[j] = column + j < p.dValue ? from[column + j] : T(0);
       }

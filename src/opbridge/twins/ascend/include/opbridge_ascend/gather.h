@@ -104,16 +104,16 @@ void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalT
   instruction.aligned(dst.start(), "dst");
   instruction.aligned(src0.start(), "src0");
   instruction.aligned(offset.start(), "offset");
-  constexpr uint32_t kBlocks = kRepeatBytes / kBlockBytes, kPerBlock = kBlockBytes / sizeof(T);
+  constexpr uint32_t kBlocks = detail::kRepeatBytes / detail::kBlockBytes, kPerBlock = detail::kBlockBytes / sizeof(T);
   for (uint32_t i = 0; i < repeatTime * kBlocks; ++i) {
     instruction.reads(offset.memory(), offset.data() + i, sizeof(uint32_t));
     const uint32_t bytes = offset.data()[i];
-    instruction.requires_that(bytes % kBlockBytes == 0, "an offset", bytes, "a multiple of 32, in bytes");
+    instruction.requires_that(bytes % detail::kBlockBytes == 0, "an offset", bytes, "a multiple of 32, in bytes");
     const T* const from = src0.data() + bytes / sizeof(T);
     T* const to = dst.data() + (i / kBlocks * p.dstRepStride + i % kBlocks * p.dstBlkStride) * kPerBlock;
-    instruction.reads(src0.memory(), from, kBlockBytes);
-    instruction.writes(dst.memory(), to, kBlockBytes);
-    memmove(static_cast<void*>(to), from, kBlockBytes);
+    instruction.reads(src0.memory(), from, detail::kBlockBytes);
+    instruction.writes(dst.memory(), to, detail::kBlockBytes);
+    memmove(static_cast<void*>(to), from, detail::kBlockBytes);
   }
 }
 
@@ -175,7 +175,8 @@ void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const Loc
       "the pattern of GatherMask is a tensor of uint16_t for elements of 2 bytes, and of uint32_t for those of 4");
   Instruction instruction("GatherMask", PIPE_V, at);
   detail::gather_mask(instruction, dst, src0, reduceMode, mask, p, rsvdCnt, [&](uint32_t r, uint32_t i) {
-    const auto* const bits = reinterpret_cast<const uint8_t*>(pattern.data()) + r * p.src1RepeatStride * kBlockBytes;
+    const auto* const bits =
+        reinterpret_cast<const uint8_t*>(pattern.data()) + r * p.src1RepeatStride * detail::kBlockBytes;
     instruction.reads(pattern.memory(), bits + i / 8, 1);
     return detail::bit(bits, i);
   });
@@ -191,13 +192,13 @@ void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t re
                             "at most 255, as the hardware counts in 8 bits");
   instruction.aligned(dst.start(), "dst");
   instruction.aligned(src.start(), "src0");
-  constexpr uint32_t kElements = 8, kPerBlock = kBlockBytes / sizeof(T);
+  constexpr uint32_t kElements = 8, kPerBlock = detail::kBlockBytes / sizeof(T);
   for (uint32_t r = 0; r < static_cast<uint32_t>(repeats); ++r) {
     const T* const from = src.data() + r * kElements;
     instruction.reads(src.memory(), from, kElements * sizeof(T));
     for (uint32_t b = 0; b < kElements; ++b) {
       T* const to = dst.data() + (r * p.dstRepStride + b * p.dstBlkStride) * kPerBlock;
-      instruction.writes(dst.memory(), to, kBlockBytes);
+      instruction.writes(dst.memory(), to, detail::kBlockBytes);
       for (uint32_t i = 0; i < kPerBlock; ++i) to[i] = from[b];
     }
   }

@@ -9,12 +9,15 @@
 
 namespace AscendC {
 
+namespace detail {
+// Not beside the documents' names, where a kernel's own constants would meet them.
 using opbridge_ascend::kBlockBytes;
 using opbridge_ascend::kMaxRepeats;
 using opbridge_ascend::kRepeatBytes;
+}  // namespace detail
 
 constexpr uint32_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8, DEFAULT_BLK_NUM = 8;
-constexpr uint32_t ONE_BLK_SIZE = kBlockBytes, ONE_REPEAT_BYTE_SIZE = kRepeatBytes;
+constexpr uint32_t ONE_BLK_SIZE = detail::kBlockBytes, ONE_REPEAT_BYTE_SIZE = detail::kRepeatBytes;
 
 struct UnaryRepeatParams {
   UnaryRepeatParams() = default;

@@ -143,7 +143,7 @@ template <class T>
 void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& src1,
             const int32_t repeatTime, Place at = Place::here()) {
   Instruction instruction("Sort32", PIPE_V, at);
-  instruction.requires_that(repeatTime >= 0 && repeatTime <= static_cast<int32_t>(kMaxRepeats), "repeatTime",
+  instruction.requires_that(repeatTime >= 0 && repeatTime <= static_cast<int32_t>(detail::kMaxRepeats), "repeatTime",
                             repeatTime, "at most 255, as the hardware counts in 8 bits");
   detail::sort_groups(instruction, dst, src0, src1, static_cast<uint32_t>(repeatTime), detail::kSortedAtOnce);
 }
