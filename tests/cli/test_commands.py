@@ -56,7 +56,7 @@ def test_build_builds_each_file_once_and_remembers(project: Path, opbridge: Opbr
     first = lines(opbridge("build", "ops.yaml"))
     assert first["src/twice.cpp"].startswith("built ")
     assert first["other.cpp"].startswith("built ")
-    assert first["src/twice_npu.cpp"] == "left out: this version does not build for npu"
+    assert first["src/twice_npu.cpp"].startswith("left out: no compiler for Ascend C")
     second = opbridge("build", "ops.yaml")
     assert lines(second)["src/twice.cpp"] == lines(second)["other.cpp"] == "cached"
     assert "2 of 3 kernel files ready" in second.stdout
@@ -96,11 +96,17 @@ def test_build_reports_all_that_fails_with_3(project: Path, opbridge: Opbridge) 
     assert "other.cpp:4:" in result.stderr
 
 
+def test_build_says_which_compiler_a_device_needs(project: Path, opbridge: Opbridge) -> None:
+    result = opbridge("build", "ops.yaml", "--device", "npu", PATH="", ASCEND_HOME_PATH="")
+    assert result.returncode == 3
+    assert "no compiler for Ascend C: expected bisheng of CANN below ASCEND_HOME_PATH" in result.stderr
+    assert 'device="ascend-twin"' in result.stderr
+
+
 @pytest.mark.parametrize(
     ("old", "new", "arguments", "words"),
     [
         ("other.cpp", "othr.cpp", [], "did you mean 'other.cpp'?"),
-        ("", "", ["--device", "npu"], "this version does not build for npu"),
         ("", "", ["--device", "cuda"], "no kernel files for cuda"),
         ("other.cpp", "src/twice.cc", ["-o", "lib"], "would both become src/twice_cpu.so"),
     ],
