@@ -18,8 +18,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-import report
 from worker import tasks
+
+import report
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "build" / "conformance" / "results.jsonl"

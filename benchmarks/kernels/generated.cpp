@@ -1,9 +1,9 @@
 // The kernels of peers.cpp, for the sources that `opbridge codegen` makes.
-#include "Kernels.h"
-
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/ops/empty_like.h>
+
+#include "Kernels.h"
 
 namespace bench_generated::native {
 namespace {

@@ -7,24 +7,24 @@ namespace {
 constexpr uint32_t kScratch = 1024;
 
 // The four forms of a function of one tensor.
-#define OF_ONE(Name)                                    \
-  if (name == #Name) {                                  \
-    if (form == 0) return Name(c, a);                   \
-    if (form == 1) return Name(c, a, n);                \
-    if (form == 2) return Name(c, a, scratch);          \
-    return Name(c, a, scratch, n);                      \
+#define OF_ONE(Name)                           \
+  if (name == #Name) {                         \
+    if (form == 0) return Name(c, a);          \
+    if (form == 1) return Name(c, a, n);       \
+    if (form == 2) return Name(c, a, scratch); \
+    return Name(c, a, scratch, n);             \
   }
-#define WITH_COUNT(Name)                                \
-  if (name == #Name) {                                  \
-    if (form % 2 == 0) return Name(c, a, n);            \
-    return Name(c, a, scratch, n);                      \
+#define WITH_COUNT(Name)                     \
+  if (name == #Name) {                       \
+    if (form % 2 == 0) return Name(c, a, n); \
+    return Name(c, a, scratch, n);           \
   }
-#define OF_TWO(Name)                                    \
-  if (name == #Name) {                                  \
-    if (form == 0) return Name(c, a, b);                \
-    if (form == 1) return Name(c, a, b, n);             \
-    if (form == 2) return Name(c, a, b, scratch);       \
-    return Name(c, a, b, scratch, n);                   \
+#define OF_TWO(Name)                              \
+  if (name == #Name) {                            \
+    if (form == 0) return Name(c, a, b);          \
+    if (form == 1) return Name(c, a, b, n);       \
+    if (form == 2) return Name(c, a, b, scratch); \
+    return Name(c, a, b, scratch, n);             \
   }
 
 struct Name {
@@ -34,20 +34,23 @@ struct Name {
 
 template <class T>
 void of_one(Name name, uint32_t form, LocalTensor<T> c, LocalTensor<T> a, LocalTensor<uint8_t> scratch, uint32_t n) {
-  OF_ONE(Sin) OF_ONE(Cos) OF_ONE(Tan) OF_ONE(Asin) OF_ONE(Acos) OF_ONE(Atan)
-  OF_ONE(Sinh) OF_ONE(Cosh) OF_ONE(Tanh) OF_ONE(Asinh) OF_ONE(Acosh) OF_ONE(Atanh)
-  OF_ONE(Erf) OF_ONE(Erfc) OF_ONE(Lgamma) OF_ONE(Log) OF_ONE(Log2) OF_ONE(Log10)
-  OF_ONE(Floor) OF_ONE(Ceil) OF_ONE(Trunc) OF_ONE(Round) OF_ONE(Frac) OF_ONE(Sign) OF_ONE(Sigmoid)
-  WITH_COUNT(Gelu) WITH_COUNT(FasterGelu) WITH_COUNT(FasterGeluV2) WITH_COUNT(Silu)
-  if (name == "Exp") return form % 2 == 0 ? Exp<T, 10>(c, a, n) : Exp<T, 10>(c, a, scratch, n);
+  OF_ONE(Sin) OF_ONE(Cos) OF_ONE(Tan) OF_ONE(Asin) OF_ONE(Acos) OF_ONE(Atan) OF_ONE(Sinh) OF_ONE(Cosh) OF_ONE(Tanh)
+                  OF_ONE(Asinh) OF_ONE(Acosh) OF_ONE(Atanh) OF_ONE(Erf) OF_ONE(Erfc) OF_ONE(Lgamma) OF_ONE(Log)
+                      OF_ONE(Log2) OF_ONE(Log10) OF_ONE(Floor) OF_ONE(Ceil) OF_ONE(Trunc) OF_ONE(Round) OF_ONE(Frac)
+                          OF_ONE(Sign) OF_ONE(Sigmoid) WITH_COUNT(Gelu) WITH_COUNT(FasterGelu) WITH_COUNT(FasterGeluV2)
+                              WITH_COUNT(Silu) if (name == "Exp") return form %
+              2 ==
+          0
+      ? Exp<T, 10>(c, a, n)
+      : Exp<T, 10>(c, a, scratch, n);
   if (name == "Swish") return Swish(c, a, n, T(2));
   if (name == "ClampMax") return form % 2 == 0 ? ClampMax(c, a, T(1), n) : ClampMax(c, a, scratch, T(1), n);
   if (name == "ClampMin") return form % 2 == 0 ? ClampMin(c, a, T(1), n) : ClampMin(c, a, scratch, T(1), n);
 }
 
 template <class T>
-void of_two(Name name, uint32_t form, LocalTensor<T> c, LocalTensor<T> a, LocalTensor<T> b, LocalTensor<uint8_t> scratch,
-            uint32_t n) {
+void of_two(Name name, uint32_t form, LocalTensor<T> c, LocalTensor<T> a, LocalTensor<T> b,
+            LocalTensor<uint8_t> scratch, uint32_t n) {
   if constexpr (std::is_same<T, int16_t>::value) {
     OF_TWO(Xor)
   } else {
@@ -55,8 +58,7 @@ void of_two(Name name, uint32_t form, LocalTensor<T> c, LocalTensor<T> a, LocalT
     if (name == "PowerOfScalar") return Power(c, T(2), b, scratch, n);
     if (name == "PowerToScalar") return Power(c, a, T(2), n);
     if constexpr (!std::is_same<T, int32_t>::value) {
-      OF_TWO(Fmod) OF_TWO(GeGLU) OF_TWO(ReGlu)
-      if (name == "SwiGLU") {
+      OF_TWO(Fmod) OF_TWO(GeGLU) OF_TWO(ReGlu) if (name == "SwiGLU") {
         if (form == 0) return SwiGLU(c, a, b, 2.0f);
         if (form == 1) return SwiGLU(c, a, b, 2.0f, n);
         if (form == 2) return SwiGLU(c, a, b, 2.0f, scratch);
@@ -68,23 +70,23 @@ void of_two(Name name, uint32_t form, LocalTensor<T> c, LocalTensor<T> a, LocalT
 
 }  // namespace
 
-#define FUNCTIONS(T)                                                                                             \
-  extern "C" void one_##T(const char* name, uint32_t form, const void* x, void* z, uint32_t n) {                 \
-    once(name, [=](Bench& bench) {                                                                               \
-      auto a = bench.in<T>(x, n), c = bench.empty<T>(n);                                                         \
-      of_one<T>({name}, form, c, a, bench.empty<uint8_t>(kScratch), n);                                          \
-      bench.out(z, c, n);                                                                                        \
-    });                                                                                                          \
+#define FUNCTIONS(T)                                                                             \
+  extern "C" void one_##T(const char* name, uint32_t form, const void* x, void* z, uint32_t n) { \
+    once(name, [=](Bench& bench) {                                                               \
+      auto a = bench.in<T>(x, n), c = bench.empty<T>(n);                                         \
+      of_one<T>({name}, form, c, a, bench.empty<uint8_t>(kScratch), n);                          \
+      bench.out(z, c, n);                                                                        \
+    });                                                                                          \
   }
 FUNCTIONS(half)
 FUNCTIONS(float)
-#define FUNCTIONS_OF_TWO(T)                                                                                       \
+#define FUNCTIONS_OF_TWO(T)                                                                                     \
   extern "C" void two_##T(const char* name, uint32_t form, const void* x, const void* y, void* z, uint32_t n) { \
-    once(name, [=](Bench& bench) {                                                                                \
-      auto a = bench.in<T>(x, n), b = bench.in<T>(y, n), c = bench.empty<T>(n);                                   \
-      of_two<T>({name}, form, c, a, b, bench.empty<uint8_t>(kScratch), n);                                        \
-      bench.out(z, c, n);                                                                                         \
-    });                                                                                                           \
+    once(name, [=](Bench& bench) {                                                                              \
+      auto a = bench.in<T>(x, n), b = bench.in<T>(y, n), c = bench.empty<T>(n);                                 \
+      of_two<T>({name}, form, c, a, b, bench.empty<uint8_t>(kScratch), n);                                      \
+      bench.out(z, c, n);                                                                                       \
+    });                                                                                                         \
   }
 FUNCTIONS_OF_TWO(half)
 FUNCTIONS_OF_TWO(float)
@@ -106,13 +108,20 @@ template <class pattern>
 void by_pattern(Bench& bench, uint32_t which, LocalTensor<float> c, LocalTensor<float> a, const uint32_t shape[]) {
   auto scratch = bench.empty<uint8_t>(kScratch);
   switch (which) {
-    case 0: return ReduceSum<float, pattern>(c, a, scratch, shape, true);
-    case 1: return ReduceMean<float, pattern>(c, a, scratch, shape, true);
-    case 2: return ReduceProd<float, pattern>(c, a, shape, true);
-    case 3: return ReduceMax<float, pattern>(c, a, scratch, shape, true);
-    case 4: return ReduceMin<float, pattern>(c, a, shape, true);
-    case 5: return ReduceAny<float, pattern>(c, a, shape, true);
-    default: return ReduceAll<float, pattern>(c, a, shape, true);
+    case 0:
+      return ReduceSum<float, pattern>(c, a, scratch, shape, true);
+    case 1:
+      return ReduceMean<float, pattern>(c, a, scratch, shape, true);
+    case 2:
+      return ReduceProd<float, pattern>(c, a, shape, true);
+    case 3:
+      return ReduceMax<float, pattern>(c, a, scratch, shape, true);
+    case 4:
+      return ReduceMin<float, pattern>(c, a, shape, true);
+    case 5:
+      return ReduceAny<float, pattern>(c, a, shape, true);
+    default:
+      return ReduceAll<float, pattern>(c, a, shape, true);
   }
 }
 extern "C" void patterns(uint32_t which, uint32_t of_rows, const void* x, uint32_t count, uint32_t columns, void* z) {

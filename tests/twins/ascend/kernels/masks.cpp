@@ -21,27 +21,68 @@ void by_mask(Bench& bench, const Arguments& p, const void* x, const void* y, voi
   const UnaryRepeatParams one{p.dst_block, p.src0_block, p.dst_repeat, p.src0_repeat};
   const auto step = int32_t(p.src0_repeat);
   switch (p.op) {
-    case 0: Add(c, a, b, mask, repeats, two); break;
-    case 1: Axpy(c, a, T(2), mask, repeats, one); break;
-    case 2: MulAddDst(c, a, b, mask, repeats, two); break;
-    case 3: FusedMulAdd(c, a, b, mask, repeats, two); break;
-    case 4: Select(c, bits, a, a, SELMODE(p.mode), mask, repeats, two); break;
-    case 5: Select(c, bits, a, T(7), SELMODE::VSEL_TENSOR_SCALAR_MODE, mask, repeats, two); break;
-    case 6: Compare(c.template ReinterpretCast<uint8_t>(), a, b, CMPMODE(p.mode), mask, repeats, two); break;
-    case 7: CompareScalar(c.template ReinterpretCast<uint8_t>(), a, T(7), CMPMODE(p.mode), mask, repeats, one); break;
-    case 8: ReduceSum(c, a, work, mask, p.repeats, step); break;
-    case 9: ReduceMax(c, a, work, mask, p.repeats, step, true); break;
-    case 10: ReduceMin(c, a, work, mask, p.repeats, step, true); break;
-    case 11: WholeReduceSum(c, a, mask, p.repeats, p.dst_repeat, p.src0_block, step); break;
-    case 12: WholeReduceMax(c, a, mask, p.repeats, p.dst_repeat, p.src0_block, step, ReduceOrder(p.mode)); break;
-    case 13: BlockReduceMin(c, a, p.repeats, mask, p.dst_repeat, p.src0_block, step); break;
-    case 14: PairReduceSum(c, a, p.repeats, mask, p.dst_repeat, p.src0_block, step); break;
-    case 15: CreateVecIndex(c, T(3), mask, repeats, p.dst_block, p.dst_repeat); break;
-    case 16: Gather(c, a, bench.in<uint32_t>(y, p.n), 0, mask, repeats, p.dst_repeat); break;
-    case 17: Scatter(c, a, bench.in<uint32_t>(y, p.n), 0, mask, repeats, p.src0_repeat); break;
-    case 18: LeakyRelu(c, a, T(0.5f), mask, repeats, one); break;
-    case 19: Duplicate(c, T(7), mask, repeats, p.dst_block, p.dst_repeat); break;
-    default: break;
+    case 0:
+      Add(c, a, b, mask, repeats, two);
+      break;
+    case 1:
+      Axpy(c, a, T(2), mask, repeats, one);
+      break;
+    case 2:
+      MulAddDst(c, a, b, mask, repeats, two);
+      break;
+    case 3:
+      FusedMulAdd(c, a, b, mask, repeats, two);
+      break;
+    case 4:
+      Select(c, bits, a, a, SELMODE(p.mode), mask, repeats, two);
+      break;
+    case 5:
+      Select(c, bits, a, T(7), SELMODE::VSEL_TENSOR_SCALAR_MODE, mask, repeats, two);
+      break;
+    case 6:
+      Compare(c.template ReinterpretCast<uint8_t>(), a, b, CMPMODE(p.mode), mask, repeats, two);
+      break;
+    case 7:
+      CompareScalar(c.template ReinterpretCast<uint8_t>(), a, T(7), CMPMODE(p.mode), mask, repeats, one);
+      break;
+    case 8:
+      ReduceSum(c, a, work, mask, p.repeats, step);
+      break;
+    case 9:
+      ReduceMax(c, a, work, mask, p.repeats, step, true);
+      break;
+    case 10:
+      ReduceMin(c, a, work, mask, p.repeats, step, true);
+      break;
+    case 11:
+      WholeReduceSum(c, a, mask, p.repeats, p.dst_repeat, p.src0_block, step);
+      break;
+    case 12:
+      WholeReduceMax(c, a, mask, p.repeats, p.dst_repeat, p.src0_block, step, ReduceOrder(p.mode));
+      break;
+    case 13:
+      BlockReduceMin(c, a, p.repeats, mask, p.dst_repeat, p.src0_block, step);
+      break;
+    case 14:
+      PairReduceSum(c, a, p.repeats, mask, p.dst_repeat, p.src0_block, step);
+      break;
+    case 15:
+      CreateVecIndex(c, T(3), mask, repeats, p.dst_block, p.dst_repeat);
+      break;
+    case 16:
+      Gather(c, a, bench.in<uint32_t>(y, p.n), 0, mask, repeats, p.dst_repeat);
+      break;
+    case 17:
+      Scatter(c, a, bench.in<uint32_t>(y, p.n), 0, mask, repeats, p.src0_repeat);
+      break;
+    case 18:
+      LeakyRelu(c, a, T(0.5f), mask, repeats, one);
+      break;
+    case 19:
+      Duplicate(c, T(7), mask, repeats, p.dst_block, p.dst_repeat);
+      break;
+    default:
+      break;
   }
   bench.out(z, c, p.n);
 }
@@ -104,8 +145,8 @@ extern "C" void by_register(const void* x, const void* y, void* kept, void* z, u
   });
 }
 
-#define COMPARISON(mark, at)  \
-  bits = a mark b;            \
+#define COMPARISON(mark, at) \
+  bits = a mark b;           \
   bench.out((uint8_t*)z + at * n / 8, bits, n / 8)
 
 extern "C" void compared_by_operators(const void* x, const void* y, void* z, uint32_t n) {

@@ -158,7 +158,8 @@ void CumSum(const LocalTensor<T>& dst, const LocalTensor<T>& lastRow, const Loca
             Place at = Place::here()) {
   OPBRIDGE_ASCEND_TYPES("CumSum", T, half, float);
   Instruction instruction("CumSum", PIPE_V, at);
-  instruction.requires_that(info.inner * sizeof(T) % detail::kBlockBytes == 0, "inner", info.inner, "elements of whole blocks");
+  instruction.requires_that(info.inner * sizeof(T) % detail::kBlockBytes == 0, "inner", info.inner,
+                            "elements of whole blocks");
   const auto lanes = detail::Lanes::first(instruction, int64_t{info.outter} * info.inner);
   detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
   detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
