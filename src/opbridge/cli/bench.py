@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from pathlib import Path
 
 from opbridge.bench import ROUNDS, Measurement, Problem, Run, bench
@@ -12,7 +11,7 @@ from opbridge.bench.against import Change, changes, require_comparable
 from opbridge.bench.saving import check_name, folder_of, save, saved, to_json
 from opbridge.bench.tables import seconds, table
 from opbridge.cli.manifests import add_selection, chosen, load_library
-from opbridge.cli.terminal import bold, green, red
+from opbridge.cli.terminal import bold, green, red, working
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.op import Op, OpLibrary
@@ -110,8 +109,7 @@ def _measured(options: argparse.Namespace, operators: list[Op], library: OpLibra
 
 
 def _progress(result: Measurement | Problem) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{result.operator} in {result.framework}", end="\r", file=sys.stderr, flush=True)
+    working(f"{result.operator} in {result.framework}")
 
 
 def _confirmed(

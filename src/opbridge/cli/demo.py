@@ -18,7 +18,7 @@ from opbridge._version import __version__
 from opbridge.bench import SMALL, Run, bench
 from opbridge.cache import Cache
 from opbridge.check import Row, Status, check
-from opbridge.cli.terminal import bold, green, red
+from opbridge.cli.terminal import bold, green, red, working
 from opbridge.errors import OpbridgeError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.op import Op, OpLibrary
@@ -80,14 +80,18 @@ def _show(folder: Path, report: Path | None) -> int:
     print(f"{bold(f'opbridge {__version__}')}: write a tensor operator once, call it from every framework\n")
     frameworks = [name for name, framework in FRAMEWORKS.items() if installed(framework)]
     scenarios = [one for one in _SCENARIOS if one.is_built or "torch" in frameworks]
+    working("compiling four sources ...")
     built = _built(folder)
     library: OpLibrary = ob.load(folder / "ops.yaml")
     operators = [library[scenario.operator] for scenario in scenarios]
     references = {one.operator: f"{folder / 'expected.py'}:{one.operator}" for one in scenarios}
+    working(f"checking values and gradients in {', '.join(frameworks)} ...")
     rows = check(operators, frameworks=frameworks, checks=["values", "gradients"], reference=references)
     peer = f"swiglu={folder / 'peers.py'}:swiglu"
+    working("timing calls ...")
     measured = bench(library.swiglu, references=[peer], rounds=5, frameworks=frameworks)
 
+    working()
     width = max(len(scenario.source) for scenario in (*_SCENARIOS, _EXTENSION))
     columns = " ".join(f"{name:10}" for name in frameworks)
     print(bold(f"  {'you bring':{width}}  {'operator':13} {'built in':9} {columns}"))
