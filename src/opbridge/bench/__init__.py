@@ -29,12 +29,13 @@ def bench(
     references: Sequence[str] = (),
     device: str = "cpu",
     rounds: int = ROUNDS,
+    extents: tuple[str, ...] = (SMALL, LARGE),
     seed: int = 0,
     sizes: Mapping[tuple[str, str], int] | None = None,
     others: Iterable[Op] = (),
     on_result: Callable[[Measurement | Problem], None] = lambda result: None,
 ) -> Run:
-    """Measures an operator, or all of a library: a small call and a large one in each framework.
+    """Measures an operator, or all of a library: a small call and a large one in each framework, or one of the two.
 
     `references` are raced against: "aten::name", an operator's name (of `op` or of `others`), a device with a kernel,
     "module:function" or "file.py:function", which are given the framework's own tensors.  Of several, each framework
@@ -58,7 +59,7 @@ def bench(
         for reference in found
         if reference.kind == "operator"
     }
-    settings = Settings(references_of, device, rounds, seed, sizes or {})
+    settings = Settings(references_of, device, rounds, seed, extents, sizes or {})
     results: list[Measurement | Problem] = []
 
     def told(result: Measurement | Problem) -> None:

@@ -39,7 +39,7 @@ def measurements(job: Job, subject: Subject) -> Iterator[Measurement]:
     small = subject.case
     racer, note = _checked_opponent(job, subject, small)
     yield _measured(job, subject, small, SMALL, None, racer, note)
-    found = _large(job, subject, small)
+    found = _large(job, subject, small) if LARGE in job.settings.extents else None
     if found is not None:
         yield _measured(job, subject, *found, racer, note)
 

@@ -23,6 +23,7 @@ class Settings:
     device: str = "cpu"
     rounds: int = ROUNDS
     seed: int = 0
+    extents: tuple[str, ...] = (SMALL, LARGE)
     sizes: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The size of the large input by operator and framework, where it is to be that of another run."""
 

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(folder: Path, report: Path | None) -> int:
     # A comment that no run had before: what follows is a build and not a look into the cache.
-    for name in ("swiglu.cpp", "row_norm.cu", "squared_relu.cpp", "cell.cpp"):
+    for name in ("swiglu.cpp", "row_norm.cu", "squared_relu.cpp"):
         _edit(folder / name)
     print(f"{bold(f'opbridge {__version__}')}: write a tensor operator once, call it from every framework\n")
     frameworks = [name for name, framework in FRAMEWORKS.items() if installed(framework)]
@@ -89,7 +89,7 @@ def _show(folder: Path, report: Path | None) -> int:
     rows = check(operators, frameworks=frameworks, checks=["values", "gradients"], reference=references)
     peer = f"swiglu={folder / 'peers.py'}:swiglu"
     working("timing calls ...")
-    measured = bench(library.swiglu, references=[peer], rounds=5, frameworks=frameworks)
+    measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
 
     working()
     width = max(len(scenario.source) for scenario in (*_SCENARIOS, _EXTENSION))
@@ -109,7 +109,7 @@ def _show(folder: Path, report: Path | None) -> int:
     _show_bug(folder)
     _show_edit(folder)
     written = _report(operators, rows, measured, report)
-    print(f"\n{bold('The whole story')}, from rules to rooflines, as a page:\n  {written}")
+    print(f"\n{bold('The whole story')}, with each operator's rules, errors and dispatch, as a page:\n  {written}")
     print(f"{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
     print("      opbridge aten softplus        any operator of PyTorch's, in the other frameworks")
     print("      opbridge check ops.yaml       what an operator promises, checked in every framework")
