@@ -1,7 +1,9 @@
-"""What tests of several folders share: the operators of tests/kernels."""
+"""What tests of several folders share: the operators of tests/kernels, and opbridge as a stranger installs it."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 import opbridge as ob
+from opbridge.cache import Cache, Dependencies, KeyBuilder
 from opbridge.op import OpLibrary
 
 # A change fails for what it changed: the same examples in every run. `make fuzz` draws new ones.
@@ -16,6 +19,7 @@ settings.register_profile("same examples", derandomize=True)
 settings.register_profile("new examples", derandomize=False, print_blob=True)
 settings.load_profile("same examples")
 
+ROOT = Path(__file__).parents[1]
 KERNELS = Path(__file__).parent / "kernels"
 # Modules that tests of several folders share, by their bare names.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
@@ -31,3 +35,33 @@ def kernels() -> Path:
 def lib() -> OpLibrary:
     library: OpLibrary = ob.load(KERNELS / "ops.yaml")
     return library
+
+
+@pytest.fixture(scope="session")
+def distributions() -> Path:
+    """A folder with opbridge's source distribution and the wheel that pip makes of it, built once for its sources."""
+    parts = ("src", "pyproject.toml", "CMakeLists.txt", "README.md")
+    files = [file for part in parts for file in ((ROOT / part).rglob("*") if part == "src" else [ROOT / part])]
+    key = KeyBuilder("opbridge's distributions").add("python", sys.version)
+    for file in sorted(files):
+        if file.is_file() and "__pycache__" not in file.parts:
+            key.add("file", str(file.relative_to(ROOT)), file)
+
+    def build(folder: Path) -> Dependencies:
+        make = "from scikit_build_core.build import build_sdist; import sys; build_sdist(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", make, str(folder)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        (sdist,) = folder.glob("*.tar.gz")
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", str(sdist)]
+        settings = ["--config-settings", f"build-dir={folder}/cmake", "-w", str(folder)]
+        subprocess.run([*command, *settings], check=True)
+        shutil.rmtree(folder / "cmake")
+        return Dependencies()
+
+    return Cache().fetch(key.key(), build).path
+
+
+@pytest.fixture(scope="session")
+def opbridge_wheel(distributions: Path) -> Path:
+    """opbridge itself as pip installs it."""
+    (wheel,) = distributions.glob("*.whl")
+    return wheel

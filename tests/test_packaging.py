@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import sysconfig
 import tarfile
 import venv
@@ -16,38 +15,27 @@ import pytest
 
 import opbridge
 
-ROOT = Path(__file__).parents[1]
 NEEDED = ("numpy", "numpy.libs", "yaml", "_yaml")
-SDIST = "from scikit_build_core.build import build_sdist; import sys; print(build_sdist(sys.argv[1]))"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sdist")
-    subprocess.run([sys.executable, "-c", SDIST, str(folder)], cwd=ROOT, check=True, capture_output=True)
-    (made,) = folder.iterdir()
+def sdist(distributions: Path) -> Path:
+    (made,) = distributions.glob("*.tar.gz")
     return made
 
 
 @pytest.fixture(scope="module")
-def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", str(sdist)]
-    subprocess.run([*command, "--config-settings", f"build-dir={folder}/cmake", "-w", str(folder)], check=True)
-    (made,) = folder.glob("*.whl")
-    return made
-
-
-@pytest.fixture(scope="module")
-def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def stranger(opbridge_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs a program of an environment that holds opbridge, NumPy and PyYAML."""
     folder = tmp_path_factory.mktemp("stranger")
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", str(opbridge_wheel)], check=True
+    )
     installed = Path(sysconfig.get_path("purelib"))
     (site,) = environment.glob("lib/python3*/site-packages")
     for name in NEEDED:
@@ -73,10 +61,10 @@ def test_the_sources_are_those_of_the_repository(sdist: Path) -> None:
     ]
 
 
-def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
+def test_the_wheel_holds_what_runs_and_nothing_else(opbridge_wheel: Path) -> None:
+    with zipfile.ZipFile(opbridge_wheel) as archive:
         names = archive.namelist()
-    assert f"opbridge-{opbridge.__version__}" in wheel.name
+    assert f"opbridge-{opbridge.__version__}" in opbridge_wheel.name
     for name in ("py.typed", "include/opbridge/kernel.h", "native/torch/module.cpp", "cli/templates/cpp/ops.yaml.in"):
         assert f"opbridge/{name}" in names
     assert {name.partition("/")[0] for name in names} == {"opbridge", f"opbridge-{opbridge.__version__}.dist-info"}

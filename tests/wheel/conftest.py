@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.cache import Cache
 from opbridge.wheel.making import Made, Order, make_wheel
 
 ROOT = Path(__file__).parents[2]
@@ -36,27 +35,6 @@ def _sources_in(folder: Path, namespace: str = "mylib", **replaced: str) -> Path
 @pytest.fixture(scope="session")
 def sources_in() -> SourcesIn:
     return _sources_in
-
-
-@pytest.fixture(scope="session")
-def opbridge_wheel() -> Path:
-    """opbridge itself as pip installs it, built once for a state of its sources."""
-    parts = (ROOT / "src", ROOT / "pyproject.toml", ROOT / "CMakeLists.txt")
-    files = [file for part in parts for file in ([part] if part.is_file() else sorted(part.rglob("*")))]
-    key = KeyBuilder("opbridge's wheel").add("python", sys.version)
-    for file in files:
-        if file.is_file() and "__pycache__" not in file.parts:
-            key.add("file", str(file.relative_to(ROOT)), file)
-
-    def build(folder: Path) -> Dependencies:
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", str(ROOT)]
-        settings = ["--config-settings", f"build-dir={folder}/cmake", "-w", str(folder)]
-        subprocess.run([*command, *settings], check=True)
-        shutil.rmtree(folder / "cmake")
-        return Dependencies()
-
-    (wheel,) = Cache().fetch(key.key(), build).path.glob("*.whl")
-    return wheel
 
 
 @pytest.fixture(scope="session")
