@@ -51,19 +51,17 @@ class KernelStore:
     def build(self, device: str) -> list[BuiltLibrary]:
         """Builds all kernels of a device, in parallel; what is cached costs a look."""
         with self._lock:
-            refs = {
-                ref.path: ref
-                for entry in self._catalog.entries
-                if (ref := self._ref(entry, device)) is not None
-                and ref.path is not None
-                and (ref.device, ref.path) not in self._libraries
-            }
+            refs: dict[str, KernelRef] = {}
+            uses: dict[str, list[Use]] = {}
+            for entry in self._catalog.entries:
+                ref = self._ref(entry, device)
+                if ref is not None and ref.path is not None and (ref.device, ref.path) not in self._libraries:
+                    refs[ref.path] = ref
+                    uses.setdefault(ref.path, []).append(_use(entry, ref))
             for ref in refs.values():
                 self._check_place(ref)
             sources = [(ref.device, path) for path, ref in refs.items() if not ref.is_library]
-            built = self._build(
-                [source_request(self._root, path, of, uses=self._uses(path, device)) for of, path in sources]
-            )
+            built = self._build([source_request(self._root, path, of, uses=uses[path]) for of, path in sources])
             for place, library in zip(sources, built, strict=True):
                 self._libraries[place] = library.path
             for path, ref in refs.items():
@@ -113,11 +111,6 @@ class KernelStore:
         wanted = (by_device.get(twin) or _twinned(entry, twin) for twin in self._twins)
         offered = (by_device.get(name) for name in ("cpu", *TWINS))
         return next((ref for ref in (*wanted, *offered) if ref is not None), None)
-
-    def _uses(self, path: str, device: str) -> list[Use]:
-        """What the operators have of one source."""
-        pairs = ((entry, self._ref(entry, device)) for entry in self._catalog.entries)
-        return [_use(entry, ref) for entry, ref in pairs if ref is not None and ref.path == path]
 
     def _build(self, requests: list[BuildRequest]) -> list[BuiltLibrary]:
         begun, self._begun = self._begun, None
