@@ -57,11 +57,12 @@ class KernelStore:
                 ref = self._ref(entry, device)
                 if ref is not None and ref.path is not None and (ref.device, ref.path) not in self._libraries:
                     refs[ref.path] = ref
-                    uses.setdefault(ref.path, []).append(_use(entry, ref))
+                    if ref.device in ASCEND_C:
+                        uses.setdefault(ref.path, []).append(_use(entry, ref))
             for ref in refs.values():
                 self._check_place(ref)
             sources = [(ref.device, path) for path, ref in refs.items() if not ref.is_library]
-            built = self._build([source_request(self._root, path, of, uses=uses[path]) for of, path in sources])
+            built = self._build([source_request(self._root, path, of, uses=uses.get(path, ())) for of, path in sources])
             for place, library in zip(sources, built, strict=True):
                 self._libraries[place] = library.path
             for path, ref in refs.items():
@@ -102,6 +103,8 @@ class KernelStore:
         return KernelStore(self._catalog, self._root, self._cache, self._allow_outside, twin=device)
 
     def _ref(self, entry: CatalogEntry, device: str) -> KernelRef | None:
+        if device == "cpu" and len(entry.kernels) == 1 and entry.kernels[0].device == "cpu":
+            return entry.kernels[0]  # most operators of large libraries, which load in milliseconds
         by_device = {ref.device: ref for ref in entry.kernels}
         if twin := SIMULATED.get(device):
             # As PyTorch's own operators do there, one without a kernel for the device takes that for the CPU.
