@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES, ArrayFunction
+from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES
 
 Array = Any
 """An array, a tracer or a Python number: formulas mix them, and JAX takes them all."""
@@ -51,19 +51,9 @@ _RENAMED: Mapping[str, Callable[..., Array]] = {
 """Where jax.numpy has another spelling, or more parameters; parameters in the array API's order."""
 
 
-def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) -> Callable[..., Array]:
-    """The function by the array API's parameter names, which not all of jax.numpy's have."""
-
-    def call(*args: Any, **kwargs: Any) -> Array:
-        rest = declared.parameters[len(args) :]
-        return function(*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest))
-
-    return call
-
-
 FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
-        name: _with_parameters(declared, _RENAMED.get(name) or getattr(jnp, name))
+        name: declared.with_parameters(_RENAMED.get(name) or getattr(jnp, name))
         for name, declared in ARRAY_FUNCTIONS.items()
     }
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opbridge._core import NumpyOp
-from opbridge.rules import ARRAY_FUNCTIONS, ArrayFunction
+from opbridge.rules import ARRAY_FUNCTIONS
 
 if TYPE_CHECKING:
     from opbridge.frameworks.runtime import LibraryRuntime
@@ -91,19 +91,9 @@ _RENAMED: Mapping[str, Callable[..., Array]] = {
 """Where NumPy spells a function of the array API differently, or has none; parameters in the array API's order."""
 
 
-def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) -> Callable[..., Array]:
-    """The function by the array API's parameter names, which NumPy's own functions do not all have."""
-
-    def call(*args: Any, **kwargs: Any) -> Array:
-        rest = declared.parameters[len(args) :]
-        return function(*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest))
-
-    return call
-
-
 FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
-        name: _with_parameters(declared, _RENAMED.get(name) or getattr(np, name))
+        name: declared.with_parameters(_RENAMED.get(name) or getattr(np, name))
         for name, declared in ARRAY_FUNCTIONS.items()
     }
 )

@@ -92,12 +92,10 @@ _NAMED: Mapping[str, Callable[..., Array]] = {
 
 def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) -> Callable[..., Array]:
     """The function by the array API's parameter names, of tensors alone: Paddle's take no numbers for them."""
-    parameters = declared.parameters
-    arrays = [place for place, parameter in enumerate(parameters) if Kind.TENSOR in parameter.accepts]
+    arrays = [place for place, parameter in enumerate(declared.parameters) if Kind.TENSOR in parameter.accepts]
 
     def call(*args: Any, **kwargs: Any) -> Array:
-        rest = parameters[len(args) :]
-        values = [*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest)]
+        values = declared.values(args, kwargs)
         tensors = [values[place] for place in arrays if isinstance(values[place], paddle.Tensor)]
         # The last one, for the first may be a condition.
         beside = tensors[-1].dtype if tensors else None

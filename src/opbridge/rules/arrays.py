@@ -6,9 +6,10 @@ operator's tensors.  `sum_to` undoes a broadcast: it sums an array down to a sha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from opbridge.rules.kinds import Kind
 
@@ -38,6 +39,15 @@ class Parameter:
 class ArrayFunction:
     name: str
     parameters: tuple[Parameter, ...]
+
+    def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """What a call gives the parameters, in their order."""
+        rest = self.parameters[len(args) :]
+        return [*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest)]
+
+    def with_parameters(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A framework's function by these parameters' names, which its own may not have."""
+        return lambda *args, **kwargs: function(*self.values(args, kwargs))
 
     def __str__(self) -> str:
         spelled = (item.name if item.required else f"{item.name}={item.default}" for item in self.parameters)
