@@ -18,6 +18,7 @@ enum AotBlockFlag : unsigned { kTakesBlock = 1, kDualAbi = 2, kOldStrings = 4 };
 // As long-lived as its library, and called from any thread.
 class AotKernel {
  public:
+  // What the library says of one output, in the schema's order.
   struct Output {
     std::vector<int64_t> shape;
     int32_t dtype;  // a code of abi.h

@@ -12,6 +12,7 @@ namespace opbridge {
   for (;;) pause();
 }
 
+// Python's lock is free while this lives; at the interpreter's end its return would end the thread amid C++ frames.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}

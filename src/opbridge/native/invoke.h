@@ -102,6 +102,7 @@ inline constexpr size_t kLongestMessage = 8192;
 inline constexpr const char* kPairsElements =
     "; this operator pairs its inputs element by element and does not broadcast";
 
+// One C call while it is put together; filled in the schema's order, inputs before outputs, and used once.
 class Invocation {
  public:
   Small<ob_arg, 8> args;

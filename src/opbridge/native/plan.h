@@ -17,8 +17,10 @@ namespace opbridge {
 constexpr int64_t kPlanMagic = 0x314e414c50424f;  // "OBPLAN1" in memory order
 constexpr int64_t kPlanVersion = 1;
 
+// What an argument is to the C++ adapters; `Other` is passed along and never looked into.
 enum class Kind : int64_t { Tensor, Bool, Int, Float, String, DType, Scalar, Other };
 
+// What the schema says of an argument beside its kind; the bits are those of opbridge.native.plan.
 enum ArgFlag : int64_t {
   kList = 1,
   kOptional = 2,
@@ -39,6 +41,7 @@ struct Constant {
   std::vector<Constant> items;
 };
 
+// One argument of the schema.
 struct ArgPlan {
   std::string name;
   Kind kind = Kind::Other;
@@ -50,6 +53,7 @@ struct ArgPlan {
   bool is_tensor() const { return kind == Kind::Tensor; }
 };
 
+// One output: exactly one of an alias, a likeness, a program, or none of them, when the kernel says it.
 struct OutPlan {
   std::string name;
   int64_t alias_arg = -1;  // the argument this return is, for in-place operators
@@ -60,6 +64,7 @@ struct OutPlan {
   bool from_kernel() const { return alias_arg < 0 && like_arg < 0 && program.empty(); }
 };
 
+// How an operator meets an extra dimension: a call for each slice, or one call over all.
 enum class Batch : int64_t { Loop, Elementwise, Leading };
 
 // What computes the gradients of some arguments: instructions for an adapter's formula machine.
@@ -69,6 +74,7 @@ struct FormulaPlan {
   std::vector<std::string> strings;  // that `code` refers to by index
 };
 
+// An operator as C++ knows it: complete, and never changed once read. A new definition is a new plan.
 struct OpPlan {
   std::string ns, name, overload, schema;
   std::vector<ArgPlan> args;
@@ -90,6 +96,7 @@ struct OpPlan {
   std::string full_name() const { return overload.empty() ? qualified_name() : qualified_name() + "." + overload; }
 };
 
+// Reads plans from a block that may be damaged: each length is held against the block before it is believed.
 class PlanReader {
  public:
   PlanReader(const char* bytes, size_t size) : bytes_(bytes), size_(size) {

@@ -33,12 +33,15 @@ namespace opbridge {
   X(DTYPE) X(PROMOTE) X(IF_PRESENT) X(EACH) X(IS_NONE) X(NOT) X(AND) X(OR) X(COMPARE)
 // clang-format on
 
+// The numbers are positions in the list above, which a test holds against those of Python.
 enum class RuleOp : int64_t {
 #define OB_RULE_OP(name) name,
   OB_FOR_EACH_RULE_OP(OB_RULE_OP)
 #undef OB_RULE_OP
 };
 
+// Evaluates while it reads: the code is a tree in prefix order, so what a branch does not take is skipped by its
+// length.
 template <class Int, class Env>
 class RuleReader {
  public:
@@ -199,6 +202,7 @@ class RuleReader {
  private:
   using N = RuleNumbers<Int>;
   using Shape = SmallShape<Int>;
+  // A tensor in an expression: an argument, and where that is a list, which of its items.
   struct Tensor {
     int arg, item;
   };

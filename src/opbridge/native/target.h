@@ -22,6 +22,7 @@ constexpr const char* kTargetCapsule = "opbridge.target";
 // threads of its own, several at a time and without Python's lock; the last owner may let go after Python has ended.
 class Target {
  public:
+  // One output of a call, in the order of the schema.
   struct Output {
     std::vector<int64_t> shape;
     int32_t dtype;  // a code of abi.h

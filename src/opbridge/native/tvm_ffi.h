@@ -31,13 +31,16 @@ enum TypeIndex : int32_t {
   kList = 75,
 };
 
+// DLPack's codes, of those that kernels here can meet.
 enum DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kExtension = 12 };
 
+// DLPack's DLDevice, field by field.
 struct Device {
   int32_t type;
   int32_t index;
 };
 
+// DLPack's DLDataType, field by field.
 struct DataType {
   uint8_t code;
   uint8_t bits;
@@ -48,6 +51,7 @@ inline bool operator==(const DataType& a, const DataType& b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
+// DLPack's DLTensor, field by field: the caller's, and only lent.
 struct Tensor {
   void* data;
   Device device;
@@ -58,6 +62,7 @@ struct Tensor {
   uint64_t byte_offset;
 };
 
+// The header of everything that is counted; strong and weak count share one word.
 struct Object {
   uint64_t counts;
   int32_t type;
@@ -65,6 +70,7 @@ struct Object {
   void (*deleter)(void* self, int flags);
 };
 
+// A value and its type in 16 bytes; what it points to belongs to whoever the call's rules say.
 struct Any {
   int32_t type;
   uint32_t small_length;  // of a small string; zero for all else
@@ -78,6 +84,7 @@ struct Any {
   } v;
 };
 
+// Text or bytes behind an Object, with a zero behind them that `size` does not count.
 struct Bytes {
   const char* data;
   size_t size;
@@ -94,6 +101,7 @@ struct Items {
   int64_t size;
 };
 
+// A Shape's numbers behind its Object.
 struct Numbers {
   const int64_t* data;
   size_t size;

@@ -23,6 +23,7 @@ inline bool all_known(const std::vector<std::vector<int64_t>>& shapes) {
 // different, or 1; so there are several, and those that it refuses say nothing.
 enum class Substitution { Ones, SameEverywhere, SameByDimension, AllDifferent };
 
+// One way carried out: the same unknown always gets the same number.
 class Substituted {
  public:
   Substituted(Substitution how, size_t unknown_rank) : how_(how), unknown_rank_(unknown_rank) {}

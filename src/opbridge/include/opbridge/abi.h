@@ -71,6 +71,7 @@ enum {
   OB_ARG_FLOAT_ROWS = 12
 };
 
+/* One argument as a kernel reads it: `kind` says which member of `v` holds it, and `count` how many it stands for. */
 typedef struct ob_arg {
   int32_t kind;
   int32_t count;
@@ -114,6 +115,7 @@ enum { OB_PARAM_IN = 0, OB_PARAM_OUT = 1, OB_PARAM_INOUT = 2, OB_PARAM_ATTR = 3 
 enum { OB_PARAM_OPTIONAL = 1, OB_PARAM_LIST = 2, OB_PARAM_STRIDED = 4 };
 enum { OB_DTYPE_ANY = -1, OB_DTYPE_TEMPLATE = -2 }; /* -2: the kernel's T, one of `dtypes` */
 
+/* One C++ parameter as a kernel declares it, for hosts to hold against the schema before any call. */
 typedef struct ob_param {
   int32_t role;  /* OB_PARAM_IN ... */
   int32_t flags; /* OB_PARAM_OPTIONAL | ... */
@@ -121,6 +123,7 @@ typedef struct ob_param {
                     OB_ARG_NONE where any scalar is accepted */
 } ob_param;
 
+/* A constant of the library that exports it: a host may keep pointers into it for as long as the library is open. */
 typedef struct ob_signature {
   uint32_t version; /* OB_ABI_VERSION of the kernel */
   int32_t n_params;

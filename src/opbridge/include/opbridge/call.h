@@ -14,6 +14,7 @@ using Stream = cudaStream_t;
 using Stream = void*;
 #endif
 
+// Where the tensors of a call are; all of them are on the same device.
 struct Device {
   int32_t type;  // OB_DEVICE_CPU, OB_DEVICE_CUDA or OB_DEVICE_NPU
   int32_t index;
@@ -23,6 +24,7 @@ namespace [[gnu::visibility("hidden")]] detail {
 
 constexpr size_t kAlignment = 64;
 
+// The header in front of memory that the call took for itself; its blocks form a list that the Frame frees.
 struct ScratchBlock {
   ScratchBlock* next;
   void* on_device;  // what the block is there to remember; null where it is memory itself

@@ -93,6 +93,7 @@ class Part {
   }
 
  private:
+  // Which member of the union is alive.
   enum Kind { kText, kSigned, kUnsigned, kDouble, kFloat, kInts, kDoubles, kBytes };
 
   Part(Kind kind, const void* data, int64_t size) : kind_(kind), data_(data), size_(size) {}

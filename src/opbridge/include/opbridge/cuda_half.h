@@ -10,6 +10,7 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
+// CUDA's type for the same bits; types that the two share stand for themselves.
 template <class T>
 struct CudaType {
   using type = T;

@@ -47,6 +47,7 @@ struct DType {
 
 namespace [[gnu::visibility("hidden")]] detail {
 
+// The code of a C++ type: the one place that says which types tensors may hold.
 template <class T>
 struct DTypeCode {
   static_assert(

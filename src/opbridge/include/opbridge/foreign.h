@@ -8,6 +8,7 @@
 
 extern "C" {
 
+// What MindSpore's block said, read once when its operator was made; it outlives every call.
 struct ob_foreign_call {
   const ob_arg* attributes;  // in the order of the C++ parameters
   int32_t n_attributes;

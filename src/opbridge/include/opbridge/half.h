@@ -89,6 +89,8 @@ OB_HOST_DEVICE inline uint16_t float_to_bfloat16(float value) {
 
 }  // namespace detail
 
+// IEEE's binary16. Arithmetic rounds after each operation, as a processor with such registers does; sums belong in
+// opmath<half>.
 struct half {
   uint16_t bits;
 
@@ -101,6 +103,7 @@ struct half {
   OB_HOST_DEVICE constexpr half(uint16_t raw, int) : bits(raw) {}
 };
 
+// The upper half of a float: its range, with 8 bits of precision; otherwise as half.
 struct bfloat16 {
   uint16_t bits;
 

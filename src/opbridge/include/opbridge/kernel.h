@@ -71,9 +71,11 @@ struct Function<R (*)(A...)> {
   }
 };
 
+// Since C++17 noexcept is part of a function's type; a kernel may say it.
 template <class R, class... A>
 struct Function<R (*)(A...) noexcept> : Function<R (*)(A...)> {};
 
+// An array that may be empty, which C++ arrays may not.
 template <class T, int32_t n>
 struct Table {
   T items[n > 0 ? n : 1];

@@ -30,6 +30,8 @@ namespace [[gnu::visibility("hidden")]] detail {
 
 using Body = void (*)(void* state, int64_t begin, int64_t end);
 
+// One parallel loop, alive on its caller's stack until the last piece is done; `failure` belongs to the piece that set
+// `failed`.
 struct Loop {
   Body body;
   void* state;

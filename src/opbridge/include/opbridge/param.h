@@ -10,6 +10,7 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
+// The primary template refuses: what may be a parameter is one of the specialisations below.
 template <class T, class Enable = void>
 struct Param {
   static_assert(
@@ -19,6 +20,7 @@ struct Param {
       "be ob::Optional, and tensors ob::List");
 };
 
+// A dense layout asks for no strides, and the host makes a copy of what has gaps; a strided one takes what comes.
 template <class Tensor, class T, class Layout, int32_t role>
 struct TensorParam {
   static constexpr bool is_strided = std::is_same<Layout, strided>::value;
@@ -38,6 +40,7 @@ struct Param<Out<T, Layout>> : TensorParam<Out<T, Layout>, T, Layout, OB_PARAM_O
 template <class T, class Layout>
 struct Param<InOut<T, Layout>> : TensorParam<InOut<T, Layout>, T, Layout, OB_PARAM_INOUT> {};
 
+// The host says that an argument was left out by a slot of none.
 template <class T>
 struct Param<Optional<T>> {
   static constexpr ob_param inner = Param<T>::spec;
@@ -48,6 +51,7 @@ struct Param<Optional<T>> {
   }
 };
 
+// The views of a list's tensors lie in the call's own memory, for as long as the call.
 template <class T>
 struct Param<List<T>> {
   static constexpr ob_param inner = Param<T>::spec;
@@ -64,6 +68,7 @@ struct Param<List<T>> {
   }
 };
 
+// What attributes share: one slot, and the kind that the schema must have.
 template <int32_t kind>
 struct Attribute {
   static constexpr ob_param spec = {OB_PARAM_ATTR, 0, kind};

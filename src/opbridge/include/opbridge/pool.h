@@ -22,6 +22,7 @@ namespace ob {
 // The number is part of the name of the one instance: libraries built against another layout get another pool.
 inline namespace pool_v1 {
 
+// Runs one job at a time; `busy_` is that job's, and whoever finds it set runs his own loop alone.
 class Pool {
  public:
   using Body = void (*)(void* state, int64_t begin, int64_t end);
@@ -57,6 +58,8 @@ class Pool {
   void resize(int size) { __atomic_store_n(&size_, size < 1 ? 1 : size, __ATOMIC_RELAXED); }
 
  private:
+  // On the stack of the thread that asks: it stays until `helpers` is 0, so a worker holds no pointer to a job that is
+  // gone.
   struct Job {
     Job(int64_t n_, int64_t grain, int limit_, Body body_, void* state_)
         : n(n_), piece(piece_size(n_, grain, limit_)), limit(limit_), body(body_), state(state_) {}

@@ -60,6 +60,7 @@ class TensorView {
   DType dtype_;
 };
 
+// A view that knows its elements' type: T is const where the kernel may not write, and `any` where it has to look.
 template <class T, class Layout>
 class Tensor : public TensorView {
   static constexpr bool is_const = std::is_const<T>::value;
@@ -97,16 +98,19 @@ class Tensor : public TensorView {
   }
 };
 
+// A tensor of the schema that the kernel reads. It may share memory with other inputs, never with an Out.
 template <class T, class Layout = contiguous>
 struct In : Tensor<const T, Layout> {
   using Tensor<const T, Layout>::Tensor;
 };
 
+// A tensor that the host has allocated for a result, by the `out` rule; its elements are not initialised.
 template <class T, class Layout = contiguous>
 struct Out : Tensor<T, Layout> {
   using Tensor<T, Layout>::Tensor;
 };
 
+// A tensor that the schema marks as written to, `Tensor(a!)`: the caller's own memory.
 template <class T, class Layout = contiguous>
 struct InOut : Tensor<T, Layout> {
   using Tensor<T, Layout>::Tensor;

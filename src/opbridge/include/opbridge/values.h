@@ -8,6 +8,7 @@
 
 namespace ob {
 
+// A run of values in the caller's memory; cheap to copy.
 template <class T>
 class Array {
  public:
@@ -55,6 +56,7 @@ class List : public Array<Item> {
   using Array<Item>::Array;
 };
 
+// Text in the caller's memory, with a zero behind it that `size` does not count.
 class String {
  public:
   constexpr String() = default;

@@ -19,6 +19,8 @@ class AotData {
   virtual ~AotData() = default;
 };
 
+// The object that a library written to MindSpore's block gets as `extra`; made for one state, it serves one call at a
+// time.
 class AotBlock {
  public:
   // Deletes the kernel's data, which is why it must not outlive the library.

@@ -17,6 +17,7 @@ struct BlockState {
   AotData* kernel_data = nullptr;
 };
 
+// MindSpore's virtual functions in MindSpore's order: the order is the contract. For libraries with one kind of string.
 class PlainExtra {
  public:
   virtual ~PlainExtra() = default;
@@ -35,6 +36,7 @@ class PlainExtra {
 
 using Chars = std::vector<char>;
 
+// The same for libraries built while MindSpore passed names as characters, so that either kind of string may call it.
 class DualExtra {
  public:
   virtual ~DualExtra() = default;
@@ -174,6 +176,7 @@ class Block : public AotBlock, public Extra {
   Attributes attributes_;
 };
 
+// Answers a PlainExtra's questions from the attributes of the call.
 class PlainBlock final : public Block<PlainExtra> {
   bool HasAttr(std::string name) override { return attributes_.has(name); }
   bool GetAttrBool(std::string name) override { return attributes_.boolean(name); }
@@ -188,6 +191,7 @@ class PlainBlock final : public Block<PlainExtra> {
   std::vector<std::vector<float>> GetAttrFloat2DVec(std::string name) override { return attributes_.real_rows(name); }
 };
 
+// Answers a DualExtra's questions from the attributes of the call.
 class DualBlock final : public Block<DualExtra> {
   static std::string text(const Chars& name) { return {name.begin(), name.end()}; }
 

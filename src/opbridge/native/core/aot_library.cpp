@@ -104,6 +104,7 @@ class Key {
   std::string bytes_;
 };
 
+// A function of a library with the state that its Init made for each key; a state is in use by one thread at a time.
 class LoadedKernel final : public AotKernel {
  public:
   LoadedKernel(std::string symbol, const AotFunctions& functions, unsigned flags)

@@ -8,8 +8,10 @@
 
 namespace opbridge {
 
+// Puts a Python call's arguments at their places, and says what Python says of one that does not fit.
 class ArgumentNames {
  public:
+  // One that is not required may stay null.
   struct Argument {
     std::string name;
     bool required;

@@ -8,11 +8,13 @@ namespace {
 // More types than any process should have; the oldest makes room, so that types made in a loop are not kept for ever.
 constexpr size_t kMostTypes = 32;
 
+// The type of a first tensor, and what calls with it are forwarded to.
 struct Route {
   Ref type;
   Ref target;
 };
 
+// What `op(...)` is to Python: it forwards, and asks `resolve` once for each new type.
 struct Dispatcher {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* resolve;

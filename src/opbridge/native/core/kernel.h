@@ -15,6 +15,7 @@ struct KernelEntry {
   AotKernel* aot;                 // null unless it takes attributes in another way than abi.h has them
 };
 
+// A function of an open library, to Python; whoever runs it keeps this alive, and it keeps the library open.
 struct Kernel {
   PyObject_HEAD KernelEntry entry;
   PyObject* path;

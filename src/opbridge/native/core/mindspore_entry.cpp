@@ -21,6 +21,7 @@ class AotKernelData {
   virtual ~AotKernelData() = default;
 };
 
+// MindSpore's class as far as it is called: virtual functions in its order, then its data.
 class AotExtra {
  public:
   virtual ~AotExtra() = default;

@@ -47,6 +47,7 @@ class KeptObjects {
   Small<PyObject*, 8> objects_;
 };
 
+// One call on arrays, on the stack: it owns what it converts or allocates until the result is handed over.
 class NumpyCall {
  public:
   NumpyCall(const NumpyPlan& plan, const Binding& kernel)
@@ -68,6 +69,7 @@ class NumpyCall {
     size_t input;
     PyArrayObject* given;
   };
+  // What an output has to be like before it is allocated or taken from `out=`.
   struct Layout {
     int ndim;
     const npy_intp* shape;

@@ -11,6 +11,7 @@
 namespace opbridge {
 namespace {
 
+// An operator with its kernel, which is found at the first call and then kept with everything that was bound to it.
 class Operator {
  public:
   Operator(OpPlan plan, PyObject* find_kernel)
@@ -61,6 +62,7 @@ class Operator {
   const Binding* current_ = nullptr;
 };
 
+// What `op.numpy` is to Python; it owns the Operator.
 struct NumpyOp {
   PyObject_HEAD vectorcallfunc vectorcall;
   Operator* impl;

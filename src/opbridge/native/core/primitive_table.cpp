@@ -16,6 +16,7 @@
 namespace opbridge {
 namespace {
 
+// Primitives by the bytes of a call's attributes and element types; the least used goes when it is full.
 class Table {
  public:
   Table(ArgumentNames names, std::vector<char> is_tensor, PyObject* tensor_type, PyObject* find)
@@ -58,10 +59,12 @@ class Table {
   // 30 KB for each.
   static constexpr size_t kMostEntries = 128;
 
+  // Lies in the list by use; the map's keys are views into these keys, so that neither moves without the other.
   struct Entry {
     std::string key;
     Ref primitive;
   };
+  // MindSpore's object for an element type, compared by identity.
   struct DType {
     Ref object;
     char code;
@@ -192,6 +195,7 @@ class Table {
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };
 
+// The Table to Python, callable; it owns it.
 struct PrimitiveTable {
   PyObject_HEAD vectorcallfunc vectorcall;
   Table* impl;

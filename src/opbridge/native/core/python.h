@@ -19,6 +19,7 @@ namespace opbridge {
 // Thrown where a Python exception is already set.
 struct PythonError {};
 
+// Owns one reference or none; made, copied and destroyed under Python's lock.
 class Ref {
  public:
   Ref() = default;

@@ -15,6 +15,7 @@
 namespace opbridge {
 namespace {
 
+// An operator to Python, as a maker of Targets, which share its plan and may outlive it.
 struct RuleOperator {
   PyObject_HEAD std::shared_ptr<const NumpyPlan> plan;
 };

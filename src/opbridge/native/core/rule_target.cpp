@@ -14,6 +14,7 @@ namespace {
 
 using Shape = RuleTarget::Shape;
 
+// Tensors of which only shapes are known, as the rules ask for them.
 struct ShapedTensors {
   const std::vector<TensorSlot>& slots;
   const std::vector<Shape>& shapes;

@@ -25,6 +25,7 @@ struct FixedArguments {
   std::vector<TensorSlot> slots;
 };
 
+// A Target whose outputs its `out` rules tell, with a kernel of ours behind it; nothing in it changes after it is made.
 class RuleTarget final : public Target {
  public:
   using Shape = std::vector<int64_t>;

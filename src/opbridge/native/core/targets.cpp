@@ -9,6 +9,7 @@
 namespace opbridge {
 namespace {
 
+// Targets by the number that a primitive carries; a number is never used twice.
 struct Registry {
   std::mutex mutex;
   std::unordered_map<int64_t, std::shared_ptr<Target>> targets;

@@ -137,6 +137,7 @@ class OnStream {
   void* old_ = nullptr;
 };
 
+// A function of tvm-ffi's call, to which the schema's arguments are passed as values and its outputs last.
 class TvmFfiKernel final : public AotKernel {
  public:
   // Keeps the function, and the module it stands in, for as long as the process lives.

@@ -24,6 +24,7 @@ class Owned {
   const Runtime* runtime_;
 };
 
+// The functions of libtvm_ffi that are called, found once; the library stays open for as long as the process lives.
 class Runtime {
  public:
   // The one of this process; throws a std::runtime_error where the library at `path` does not load or is no such one.

@@ -73,6 +73,7 @@ class Targets {
   }
 
  private:
+  // The Target of one text; valid while its owner's version is the one that it was asked of.
   struct Remembered {
     const Targets* owner = nullptr;
     uint64_t version = 0;

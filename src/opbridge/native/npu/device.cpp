@@ -28,6 +28,7 @@ struct Moment {
   std::chrono::steady_clock::time_point time;
 };
 
+// PyTorch's way to the current device and stream; it keeps nothing itself, so that any copy of it will do.
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return kNpu; }
   c10::Device exchangeDevice(c10::Device device) const override {
@@ -121,6 +122,7 @@ std::vector<at::Generator>& generators() {
   return all;
 }
 
+// What PyTorch asks of a device that lives outside of it.
 struct Hooks final : at::PrivateUse1HooksInterface {
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return true; }

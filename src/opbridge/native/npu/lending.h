@@ -8,6 +8,7 @@
 
 namespace opbridge::npu {
 
+// Tensors of the device as tensors of the CPU over the same bytes, for one call of a CPU kernel.
 class Lending {
  public:
   explicit Lending(c10::Device device) : device_(device) {}
@@ -19,9 +20,11 @@ class Lending {
   void settle();
 
  private:
+  // Both tensors are kept: the kernel may resize the one, and the other then follows.
   struct Lent {
     at::Tensor own, lent;
   };
+  // One for each storage, so that tensors that share memory still do when they are lent.
   struct LentStorage {
     c10::Storage own, lent;
   };

@@ -186,6 +186,7 @@ void give_back(void* memory) {
   pool(static_cast<c10::DeviceIndex>(given->device)).give_back(given);
 }
 
+// Allocates memory that the CPU cannot touch outside a kernel, as a device's would be.
 struct DeviceMemory final : c10::DeviceAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     const c10::Device device = c10::impl::getDeviceGuardImpl(kNpu)->getDevice();
@@ -235,6 +236,7 @@ class HostMemory final : public c10::Allocator {
   const c10::Device at_cpu_{c10::DeviceType::CPU};
 };
 
+// Ranges by their beginning, so that an address inside of one is found; under the mutex.
 struct Pinned {
   std::mutex mutex;
   std::map<const char*, size_t> bytes_by_begin;
@@ -252,6 +254,7 @@ void free_pinned(void* memory) {
   free(memory);
 }
 
+// Ordinary memory that is known as pinned, so that `is_pinned` is answered truly.
 struct PinnedMemory final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, c10::Device(c10::DeviceType::CPU)};

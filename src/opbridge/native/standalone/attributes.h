@@ -19,6 +19,7 @@
 
 namespace opbridge::standalone {
 
+// An attribute of the schema, in the order of the kernel's C++ parameters.
 struct Attribute {
   const char* name;
   bool has_default = false;

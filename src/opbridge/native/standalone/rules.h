@@ -26,6 +26,7 @@ struct KnownShapes {
   }
 };
 
+// Tensors of which only the types are known, as the rules ask for them.
 struct KnownTypes {
   const std::vector<int>& types;
 

@@ -45,6 +45,7 @@ F host_function(const char* name) {
   return function;
 }
 
+// A kernel with its plan, called by tvm-ffi's hosts: it checks what Python would have checked. Never changed once made.
 class TvmFfiOperator {
  public:
   TvmFfiOperator(const void* plan, size_t size, ob_kernel function, const ob_signature* signature, const char* symbol,
@@ -296,6 +297,7 @@ class TvmFfiOperator {
                 tvm_ffi::dtype_of(tensor->dtype));
   }
 
+  // What the rule wants of an output that the caller has allocated.
   struct Expected {
     std::vector<int64_t> shape;
     int32_t dtype;

@@ -10,6 +10,7 @@
 
 namespace opbridge {
 
+// Sizes that may be symbols: a comparison puts a guard on them, so that rules compare as seldom as they can.
 template <>
 struct RuleNumbers<c10::SymInt> {
   using Int = c10::SymInt;
@@ -63,6 +64,7 @@ struct ValueEnvironment {
   std::string_view string_value(int arg) const { return values[arg].toStringRef(); }
 };
 
+// Sizes as numbers: a symbol among them is guarded.
 struct ConcreteEnvironment : ValueEnvironment {
   int64_t dim(int arg, int item, int64_t k) const { return tensor(arg, item).size(k); }
   int64_t int_value(int arg) const {
@@ -74,6 +76,7 @@ struct ConcreteEnvironment : ValueEnvironment {
   }
 };
 
+// Sizes as they are, so that a traced graph serves every size.
 struct SymbolicEnvironment : ValueEnvironment {
   c10::SymInt dim(int arg, int item, int64_t k) const { return tensor(arg, item).sym_size(k); }
   c10::SymInt int_value(int arg) const { return values[arg].toSymInt(); }

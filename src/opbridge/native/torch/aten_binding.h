@@ -57,6 +57,7 @@ struct PythonSide {
   }
 };
 
+// One of an operator's schemas, with its names interned: they are compared by identity.
 struct Overload {
   c10::OperatorHandle handle;
   std::string name;  // with namespace and overload

@@ -17,6 +17,7 @@ struct Remembered {
   const Overload* overload = nullptr;
 };
 
+// What `ob.aten(...)` calls for tensors of PyTorch's; under Python's lock.
 struct FunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::vector<Overload>* overloads;
@@ -37,6 +38,7 @@ inline c10::SmallVector<const void*, 8> types_of(const PythonCall& call) {
   return types;
 }
 
+// One call: its overload is known, remembered from a call with the same types, or found by trying each.
 class FunctionCall {
  public:
   FunctionCall(FunctionObject* self, const PythonCall& call) : self_(self), call_(call) {}

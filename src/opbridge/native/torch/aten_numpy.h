@@ -20,6 +20,8 @@ struct Given {
   bool is(const at::Tensor& t) const { return t.is_same(tensor) && t.sizes() == sizes && t.strides() == strides; }
 };
 
+// Arrays bound to an overload's arguments; it remembers which tensor was whose array, so that results can be arrays
+// again.
 class ArrayArguments {
  public:
   ArrayArguments(const Overload& overload, bool numbers_too) : overload_(overload), numbers_too_(numbers_too) {}

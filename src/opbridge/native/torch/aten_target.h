@@ -14,6 +14,7 @@
 
 namespace opbridge::torch_adapter {
 
+// A TensorFunction as a Target; its shapes come from meta tensors, and it holds no tensor between calls.
 class FunctionTarget final : public Target {
  public:
   using Shape = std::vector<int64_t>;

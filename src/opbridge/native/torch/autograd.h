@@ -37,6 +37,7 @@ inline std::string no_derivative(const Definition& definition, const std::string
          "'; add one under `derivatives:` (or a `backward:`), or pass a tensor that does not require grad";
 }
 
+// Saves the tensors that the formulas read, and no others; other arguments are kept as they came.
 struct FormulaNode final : torch::autograd::Node {
   FormulaNode(const Definition& definition, const std::vector<c10::IValue>& arguments)
       : definition_(definition), arguments_(arguments), slots_(definition.plan, arguments) {
@@ -154,6 +155,7 @@ struct FormulaNode final : torch::autograd::Node {
   std::mutex mutex_;
 };
 
+// What a call's tensors ask for beside the value, found in one pass over them.
 struct Demand {
   bool gradient = false, tangent = false;
 

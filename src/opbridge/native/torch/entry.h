@@ -52,6 +52,7 @@ inline PyObject* raise_translated(PyObject* translate) {
   return nullptr;
 }
 
+// Those for which an operator may have a kernel: indices into Definition::kernels.
 enum Device { kCpu, kCuda, kNpu, kDeviceCount };
 
 inline const char* const device_names[kDeviceCount] = {"cpu", "cuda", "npu"};
@@ -64,6 +65,7 @@ struct Forward {
   static constexpr int64_t kDefault = -1;
 };
 
+// A kernel as an operator uses it on one device; never freed, as its Definition is not.
 struct DeviceBinding : Binding {
   bool by_window = false;  // for the CPU, and given the memory of a simulated device
 };
@@ -83,6 +85,7 @@ struct Definition {
   std::vector<char> saved_arg, saved_out;  // which tensors the formulas read
 };
 
+// An operator for as long as the process lives: calls in any thread read `definition`, the rest is under Python's lock.
 struct Entry {
   std::atomic<const Definition*> definition{nullptr};
   std::unique_ptr<c10::OperatorHandle> handle;

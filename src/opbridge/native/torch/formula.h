@@ -47,6 +47,7 @@ struct FormulaInputs {
   const std::vector<at::Tensor>& results;
 };
 
+// One run of a formula on a stack of values; the code is our own compiler's, whose stack is balanced, and is believed.
 class FormulaMachine {
  public:
   FormulaMachine(const Definition& definition, const FormulaPlan& formula, const FormulaInputs& inputs)

@@ -20,6 +20,7 @@ inline void* in_window(void* address) {
   return window ? window(address) : address;
 }
 
+// What a kernel may ask for during one call; a device's scratch is tensors, which their allocator ties to the stream.
 struct KernelHost {
   ScratchArena cpu;
   std::vector<at::Tensor> device_blocks;
@@ -105,6 +106,7 @@ struct WriteBack {
   at::Tensor destination, copy;
 };
 
+// One call of a kernel: it copies what a kernel cannot take as it lies, and copies back what the kernel wrote to.
 class KernelCall {
  public:
   KernelCall(const Definition& definition, const DeviceBinding& kernel, at::Device device)

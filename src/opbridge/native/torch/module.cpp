@@ -15,6 +15,7 @@
 namespace opbridge::torch_adapter {
 namespace {
 
+// What the dispatcher calls for a key; it looks the definition up anew, since that may have been replaced.
 template <class Run>
 struct Functor final : c10::OperatorKernel {
   Functor(Entry* entry, Run run) : entry_(entry), run_(run) {}

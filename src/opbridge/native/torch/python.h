@@ -15,6 +15,7 @@
 
 namespace opbridge::torch_adapter {
 
+// What `op.torch` calls without the dispatcher; it falls back to `general` for whatever is not plain.
 struct CallableObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   Entry* entry;
@@ -25,6 +26,7 @@ struct CallableObject {
   PyObject* weakrefs;
 };
 
+// Unusual: not wrong, but for PyTorch's own binding to read.
 enum class Parsed { Yes, Unusual };
 
 inline Parsed parse_list(const ArgPlan& arg, PyObject* object, c10::IValue& out) {

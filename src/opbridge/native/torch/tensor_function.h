@@ -15,6 +15,7 @@ namespace opbridge::torch_adapter {
 
 using Tensors = std::vector<at::Tensor>;
 
+// A function of tensors alone, pure as its callers see it; any thread may run it, several at a time.
 class TensorFunction {
  public:
   TensorFunction(std::string name, std::vector<at::ScalarType> inputs)
@@ -51,6 +52,7 @@ class TensorFunction {
 
 // Where an argument of an operator comes from.
 struct Source {
+  // Which of the members below is meant.
   enum class Kind { Fixed, Tensor, List };
   Kind kind = Kind::Fixed;
   c10::IValue fixed;
@@ -98,6 +100,7 @@ class Operator final : public TensorFunction {
   // Some variants want to resize what they are given, for something in between: they warn, then they fail.  Wrong
   // inputs fail once more without the variant, which warns and says why.
   bool written_by_variant(const Tensors& inputs, const Tensors& outputs) const {
+    // Swallows the warnings of an attempt, and remembers that there were any.
     struct Heard final : c10::WarningHandler {
       void process(const c10::Warning&) override { any = true; }
       bool any = false;

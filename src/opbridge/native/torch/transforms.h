@@ -19,6 +19,7 @@ struct Batched {
   int64_t rank() const { return value.dim() - (dim ? 1 : 0); }
 };
 
+// One call under vmap, with its arguments still on the stack; it takes them off when it has its results.
 class BatchRule {
  public:
   BatchRule(const Definition& definition, const c10::OperatorHandle& op, Stack* stack)
