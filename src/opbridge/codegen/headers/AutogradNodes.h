@@ -154,6 +154,7 @@ inline void connect_written(const at::Tensor& result, const NodePtr<T>& node) {
 
 inline at::Tensor tangent(const at::Tensor& tensor) { return tensor.defined() ? tensor._fw_grad(0) : at::Tensor(); }
 
+// Whether any tensor among arguments of every form carries a tangent.
 struct FindTangent : torch::IterArgs<FindTangent> {
   bool found = false;
   using torch::IterArgs<FindTangent>::operator();

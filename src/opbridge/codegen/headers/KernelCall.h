@@ -88,6 +88,7 @@ class Kernel {
   ::std::vector<int32_t> strided;
 };
 
+// One call of a kernel; its scratch memory goes when it does, which is after the kernel has returned.
 class KernelCall {
  public:
   explicit KernelCall(const Kernel& kernel) : kernel_(kernel) {}

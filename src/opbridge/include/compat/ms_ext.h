@@ -23,6 +23,7 @@
 
 namespace ms_ext {
 
+// A name of MindSpore's and the element type it means.
 struct Dtype {
   const char* name;
   at::ScalarType type;

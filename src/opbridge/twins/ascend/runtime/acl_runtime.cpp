@@ -26,6 +26,7 @@ struct Stream {
   int32_t device;
 };
 
+// Recorded at a time of the host's clock: work on a stream is done when the call returns.
 struct Event {
   bool recorded = false;
   Clock::time_point at;

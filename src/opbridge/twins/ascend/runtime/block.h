@@ -23,8 +23,10 @@ constexpr int kPipes = PIPE_ALL;
 // How many instructions of each pipe are known to be finished.
 using Clock = std::array<uint32_t, kPipes>;
 
+// What a queue has done with a buffer last.
 enum class State : uint8_t { idle, allocated, queued, dequeued };
 
+// A piece of local memory; its generation grows each time it is handed out, which tells a stale tensor from a live one.
 struct Buffer {
   uint32_t begin, bytes;  // in the memory of all spaces
   AscendC::TPosition position;
@@ -34,12 +36,15 @@ struct Buffer {
   Place place;   // of the last call for it
 };
 
+// One event between two pipes: set and waited for in turn.
 struct Flag {
   bool is_set = false;
   Clock clock{};
   Place place{};
 };
 
+// One core: its local memory, its pipes' clocks and its findings. It belongs to one thread, which runs cores one after
+// the other.
 class Block {
  public:
   // This thread's, made when it is first asked for.
@@ -118,6 +123,7 @@ class Block {
   std::unique_ptr<uint8_t, Freed> memory_;
   std::vector<uint8_t> initialised_;
   std::vector<Touched> touched_;
+  // How much of one space is taken.
   struct Used {
     uint32_t now = 0;   // bytes that buffers have
     uint32_t most = 0;  // since the last reset of what is known of them

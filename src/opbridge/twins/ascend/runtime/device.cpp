@@ -72,6 +72,7 @@ ob_ascend_memory* Devices::find(const char* address) {
   return address < static_cast<char*>(memory->address) + memory->capacity ? memory : nullptr;
 }
 
+// What the instruction that faulted was about to do.
 struct Access {
   const void* code = nullptr;
   const char* verb = "touches";

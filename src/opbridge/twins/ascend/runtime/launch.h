@@ -28,6 +28,7 @@ struct Work {
   Cores cores;
 };
 
+// One kernel on all its cores; alive until the last of them has ended.
 class Launch {
  public:
   // `log` is null where nobody wants to know what was written.

@@ -12,6 +12,7 @@
 namespace opbridge_ascend {
 namespace {
 
+// Pieces that do not overlap, by where they begin.
 struct Allocations {
   std::shared_mutex mutex;
   std::map<const uint8_t*, Allocation> by_begin;

@@ -7,6 +7,7 @@
 
 namespace opbridge_ascend {
 
+// A piece of global memory, and what reports call it.
 struct Allocation {
   const uint8_t* begin = nullptr;
   uint64_t bytes = 0;

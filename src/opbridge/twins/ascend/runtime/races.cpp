@@ -17,6 +17,7 @@ constexpr size_t kNone = ~size_t{0};
 // More pairs of instructions than this are one mistake.
 constexpr size_t kMostRaces = 20;
 
+// A touch and the block it is of.
 struct Mine {
   const TouchedBy* by;
   const Touch* touch;
@@ -48,6 +49,7 @@ Report report_of(const Mine& one, const Mine& other) {
            {"memory", described_memory(begin, static_cast<size_t>(end - begin))}}};
 }
 
+// Goes through touches by address and keeps those that may still overlap with what comes.
 class Sweep {
  public:
   // By address.

@@ -15,12 +15,14 @@
 
 namespace opbridge_ascend {
 
+// An instruction of the kernel's text.
 struct Site {
   const char* name;
   Place place;
   pipe_t pipe;
 };
 
+// Two uses of one place are a race unless both read or both are atomic.
 enum class Use : uint8_t { read, write, atomic };
 
 // What of other blocks comes before and after: how often the block has waited for all of them, and how often it has
@@ -57,6 +59,7 @@ class Touches {
   size_t merge_at_ = kFew;
 };
 
+// All that one block did to global memory; touches name their site by its index.
 struct TouchedBy {
   uint32_t block;
   std::vector<Touch> touches;

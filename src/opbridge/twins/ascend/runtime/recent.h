@@ -8,8 +8,10 @@
 
 namespace opbridge_ascend {
 
+// The last accesses of a pipe to local memory, against which those of the others are held.
 class Recent {
  public:
+  // [begin, end), half open.
   struct Access {
     const uint8_t* begin = nullptr;
     const uint8_t* end = nullptr;

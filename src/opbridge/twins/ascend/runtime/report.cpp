@@ -10,6 +10,7 @@
 namespace opbridge_ascend {
 namespace {
 
+// A kind by name, and what an author does about it.
 struct Meaning {
   const char* name;
   const char* advice;

@@ -12,6 +12,7 @@
 
 namespace opbridge_ascend {
 
+// Every kind of finding; each has a name and a piece of advice in report.cpp.
 enum class Kind : uint8_t {
   out_of_bounds,
   use_after_free,
@@ -36,6 +37,7 @@ enum class Kind : uint8_t {
   bad_launch,
 };
 
+// One finding, complete: whoever prints it asks nothing more.
 struct Report {
   Kind kind;
   std::string what;               // one sentence

@@ -52,6 +52,7 @@ class Writes {
   Difference first_difference(const Writes& other) const;
 
  private:
+  // Memory that the first run changed, so that a second run starts from what the first one did.
   struct Piece {
     uint8_t* at;
     std::vector<uint8_t> before, after;

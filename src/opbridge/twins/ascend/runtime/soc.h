@@ -10,6 +10,7 @@ namespace opbridge_ascend {
 enum class Space : uint8_t { unified_buffer, l1, l0a, l0b, l0c, bias_table };
 constexpr int kSpaces = 6;
 
+// A chip as far as kernels can tell chips apart.
 struct Soc {
   const char* name;
   uint32_t vector_cores;  // for each core with a matrix unit; 1 where that one has a vector unit itself

@@ -12,6 +12,7 @@
 namespace opbridge_ascend {
 namespace {
 
+// Tiling data that hosts have filled, by address.
 struct Written {
   std::mutex mutex;
   std::map<const void*, std::vector<uint8_t>> by_begin;

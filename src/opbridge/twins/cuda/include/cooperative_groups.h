@@ -105,6 +105,7 @@ class Lanes {
 
 }  // namespace details
 
+// Stands for the caller's own block and holds nothing.
 class thread_block {
  public:
   OB_TWIN_INLINE static void sync() { __syncthreads(); }
@@ -118,6 +119,7 @@ class thread_block {
 };
 OB_TWIN_INLINE thread_block this_thread_block() { return {}; }
 
+// Stands for the launch; its barrier is there for cooperative launches alone.
 class grid_group {
  public:
   OB_TWIN_INLINE bool is_valid() const { return ob_twin_is_cooperative() != 0; }
@@ -141,6 +143,7 @@ class grid_group {
 };
 OB_TWIN_INLINE grid_group this_grid() { return {}; }
 
+// The lanes that ran together when it was made; a lane of them may not be left out later.
 class coalesced_group : public details::Lanes {
  public:
   OB_TWIN_INLINE explicit coalesced_group(unsigned mask, unsigned rank = 0, unsigned groups = 1)

@@ -24,6 +24,7 @@ inline unsigned warp_of(unsigned thread) { return thread / kWarpSize; }
 inline unsigned lane_of(unsigned thread) { return thread % kWarpSize; }
 inline unsigned bit_of(unsigned thread) { return 1u << lane_of(thread); }
 
+// What a thread of the block does or waits for.
 enum class State : unsigned char { unstarted, runs, at_barrier, meets, converges, at_grid_barrier, ended };
 
 // What a thread that waits has left behind.
@@ -59,6 +60,7 @@ class Queue {
   unsigned short threads_[kMostThreads];
 };
 
+// One block while it runs. A worker has one, and uses it for block after block of a launch.
 class Block {
  public:
   void begin(const Launch& launch, uint64_t linear_index);

@@ -21,6 +21,7 @@ extern "C" void ob_twin_yield(void);
 
 namespace checks {
 
+// Who may touch a piece of memory.
 enum class Space : uint8_t {
   device,    // cudaMalloc and its kin: for device code only
   managed,   // for both
@@ -29,6 +30,7 @@ enum class Space : uint8_t {
   adopted,   // a framework's tensor that stands for device memory during a call
 };
 
+// Sizes of a grid or a block, none of them 0.
 struct Dim {
   uint32_t x, y, z;
   uint64_t count() const { return static_cast<uint64_t>(x) * y * z; }
@@ -55,6 +57,7 @@ void unseen_launch();
 // Execution
 // ------------------------------------------------------------------------------------------------------------
 
+// A launch as the host asked for it; it stays as it is until the launch has ended.
 struct LaunchInfo {
   const char* kernel;  // as the user wrote it
   Dim grid;
@@ -67,6 +70,7 @@ struct LaunchInfo {
 class Launch;
 class Block;
 
+// A thread of a block that cannot go on.
 struct Waiting {
   uint32_t linear_thread;
   const void* at;  // a return address where it waits; null where the thread has ended
@@ -102,6 +106,7 @@ void fence();                                         // __threadfence and its k
 
 // What the execution layer finds itself -------------------------------------------------------------------------------
 
+// Why a block cannot go on.
 enum class Failure : uint8_t {
   divergent_barrier,  // some threads wait at one barrier, others at another or nowhere
   lane_not_in_mask,   // a _sync function whose mask lacks the calling lane

@@ -39,6 +39,7 @@ std::string sentence(Failure failure, const char* detail) {
   }
 }
 
+// Threads that wait at the same place.
 struct Group {
   std::string where;  // empty for threads that have ended
   std::vector<uint32_t> threads;

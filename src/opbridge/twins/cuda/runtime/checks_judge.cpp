@@ -14,6 +14,7 @@ namespace opbridge_twin::checks {
 
 namespace {
 
+// One access of one thread, with what a report about it would say.
 struct Touch {
   uintptr_t address;  // of the whole access, for reports
   size_t bytes;
@@ -126,6 +127,7 @@ void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_bl
   found(std::move(report));
 }
 
+// With whom: a cell tells of the last access, and only roughly of those before it.
 enum class Race : uint8_t { none, with_last, with_another };
 
 // Whether this access and those the cell tells of are ordered, or harmless in any order.

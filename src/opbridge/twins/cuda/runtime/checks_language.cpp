@@ -13,6 +13,7 @@ struct SourceLocation {
   uint32_t column;
 };
 
+// The layouts below are those that compilers emit for -fsanitize=undefined.
 struct TypeDescriptor {
   uint16_t kind;
   uint16_t info;

@@ -38,6 +38,8 @@ struct Publication {
   uint64_t time;       // how many publications of the launch came before
 };
 
+// One launch that is checked: its blocks run on several threads, each of which has its own part of what is written
+// here.
 class Launch {
  public:
   explicit Launch(const LaunchInfo& info);

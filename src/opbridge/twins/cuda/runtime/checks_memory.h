@@ -17,6 +17,7 @@
 
 namespace opbridge_twin::checks {
 
+// A piece of memory that a host asked for; freed ones are remembered for a while, so that their use has a name.
 struct Allocation {
   uintptr_t begin = 0;
   size_t bytes = 0;
@@ -34,8 +35,10 @@ struct Allocation {
   std::string position_of(uintptr_t address) const;
 };
 
+// Everything allocated, by address; pieces do not overlap.
 class Memory {
  public:
+  // What became of a free.
   enum class Free { done, unknown, not_the_start, twice };
 
   void set_device_region(uintptr_t begin, size_t bytes);
@@ -72,6 +75,7 @@ class Memory {
 
  private:
   using Interval = std::pair<uintptr_t, uintptr_t>;
+  // An allocation with what is known of its contents.
   struct Entry : Allocation {
     std::vector<Interval> initialised;  // sorted, apart from one another
     bool unset_read = false;

@@ -109,6 +109,7 @@ inline void run_thread(uint32_t thread) {
 Cell site_of(const void* return_address);
 const void* site_address(Cell site);
 
+// Atomics both read and write.
 struct Access {
   bool reads;
   bool writes;

@@ -12,6 +12,7 @@
 
 namespace opbridge_twin::checks {
 
+// [begin, begin + bytes).
 struct Range {
   uintptr_t begin = 0;
   size_t bytes = 0;
@@ -33,6 +34,7 @@ class SharedArena {
   std::string position_of(uintptr_t address) const;
 
  private:
+  // A variable of the module that device code may use.
   struct Variable {
     Range range;
     const char* name;

@@ -50,6 +50,7 @@ struct Runner {
   ~Runner();
 };
 
+// A launch that may run for too long.
 struct Watched {
   Launch* launch;
   Clock::time_point begun;

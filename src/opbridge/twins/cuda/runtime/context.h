@@ -13,6 +13,7 @@ namespace opbridge_twin {
 // environment belongs to the OS thread and is not switched.
 extern "C" void ob_twin_switch(void** from, void* to);
 
+// A thread's stack and where it was left; it goes on in whichever order the block likes, on one OS thread.
 class Fiber {
  public:
   static constexpr size_t kStackBytes = size_t{256} << 10;

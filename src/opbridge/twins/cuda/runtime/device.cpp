@@ -21,6 +21,7 @@ constexpr int kRegistersOfThread = 32;  // what a kernel of no particular size t
 constexpr int kClockKilohertz = 1000000;
 constexpr size_t kStackBytes = 1024;
 
+// What hosts have set for functions and for the device.
 struct Functions {
   std::mutex guard;
   std::map<const ob_twin_kernel*, size_t> dynamic_shared;

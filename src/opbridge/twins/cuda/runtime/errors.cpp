@@ -9,6 +9,7 @@ namespace {
 
 std::atomic<int> device_error{cudaSuccess};
 
+// What cudaGetLastError will say to this thread.
 struct LastError {
   cudaError_t error = cudaSuccess;
   // The launch it is from, as long as nobody has asked.

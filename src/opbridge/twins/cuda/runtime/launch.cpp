@@ -14,6 +14,7 @@ namespace opbridge_twin {
 
 namespace {
 
+// What `<<<...>>>` said, kept from there to the call of the kernel behind it.
 struct Configuration {
   ob_twin_dim grid;
   ob_twin_dim block;

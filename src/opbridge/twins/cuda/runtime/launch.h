@@ -11,6 +11,7 @@
 
 namespace opbridge_twin {
 
+// A launch that is valid: its sizes are checked, and its arguments live until it ends.
 struct Launch {
   const ob_twin_kernel* kernel;
   const void* arguments;

@@ -31,6 +31,7 @@ size_t page_bytes() {
   return bytes;
 }
 
+// Pages of its own, so that the bytes before and behind it can be refused.
 struct Allocation {
   size_t bytes;
   Space space;

@@ -11,6 +11,7 @@ namespace opbridge_twin {
 
 namespace {
 
+// A kind by name, what CUDA's functions return for it, and what an author does about it.
 struct Meaning {
   const char* name;
   int error;  // cudaError_t

@@ -11,6 +11,7 @@
 
 namespace opbridge_twin {
 
+// Every kind of finding; each has a row in report.cpp.
 enum class Kind : uint8_t {
   out_of_bounds,
   use_after_free,
@@ -36,6 +37,7 @@ enum class Kind : uint8_t {
   leak,
 };
 
+// One finding, complete: whoever prints it asks nothing more.
 struct Report {
   Kind kind;
   std::string subject;  // the kernel, or the host function

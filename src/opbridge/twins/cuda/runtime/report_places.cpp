@@ -24,6 +24,7 @@ namespace {
 constexpr char kOpen = '\x01';
 constexpr char kClose = '\x02';
 
+// An address as the tools that read debug information want it.
 struct Spot {
   std::string image;  // the file of the library or program
   uintptr_t offset = 0;

@@ -12,6 +12,7 @@ namespace opbridge_twin {
 constexpr size_t kStaticSharedBytes = size_t{48} << 10;  // of all declarations of a kernel
 constexpr size_t kMostSharedBytes = size_t{163} << 10;   // with what the launch adds, for kernels that opt in
 
+// A worker's memory for `__shared__` variables, given anew to each block that it runs.
 class SharedMemory {
  public:
   SharedMemory() = default;

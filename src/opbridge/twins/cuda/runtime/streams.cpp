@@ -22,6 +22,7 @@ namespace opbridge_twin {
 
 namespace {
 
+// Objects that hosts know by address; an address that is not here was never given, or was destroyed.
 template <class T>
 class Handles {
  public:

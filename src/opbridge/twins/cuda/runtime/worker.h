@@ -11,6 +11,7 @@
 
 namespace opbridge_twin {
 
+// An OS thread that runs blocks, and the fibers for their threads.
 class Worker {
  public:
   Worker() : fibers_(fiber_main) {}

@@ -39,6 +39,7 @@ struct TilingData {
 // What the high-level functions are told of their shapes.  On hardware these carry more, on how local memory is used.
 namespace AscendC {
 
+// Of rows of srcK elements; what the twin needs of the tiling that the host computes.
 struct SoftMaxTiling {
   uint32_t srcM = 0, srcK = 0, srcSize = 0;
 };

@@ -12,6 +12,7 @@
 
 namespace AscendC {
 
+// What becomes of what the narrower type cannot hold.
 enum class RoundMode : uint8_t {
   CAST_NONE = 0,  // CAST_RINT where something is lost
   CAST_RINT,      // half to even

@@ -16,6 +16,7 @@ struct DataCopyParams {
 
   uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0;
 };
+// Copies of blockLen bytes each; the gaps count bytes in global memory, and units of 32 bytes in local memory.
 struct DataCopyExtParams {
   DataCopyExtParams() = default;
   DataCopyExtParams(uint32_t count, uint32_t length, uint32_t src_gap = 0, uint32_t dst_gap = 0, uint32_t reserved = 0)
@@ -23,6 +24,7 @@ struct DataCopyExtParams {
 
   uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0, rsv = 0;
 };
+// What fills the rest of a 32-byte unit; without isPad its contents are undefined.
 struct DataCopyPadParams {
   DataCopyPadParams() = default;
   DataCopyPadParams(bool pads, uint32_t left, uint32_t right, uint64_t value)
@@ -43,6 +45,7 @@ struct DataCopyPadExtParams {
   T paddingValue = T();
 };
 
+// Strides count units of 32 bytes: inside a repeat, and from one repeat to the next.
 struct CopyRepeatParams {
   CopyRepeatParams() = default;
   CopyRepeatParams(uint32_t dst_stride, uint32_t src_stride, uint32_t dst_repeat, uint32_t src_repeat)

@@ -47,6 +47,7 @@ struct LoadData2dTransposeParams {
         addrMode(backwards) {}
 };
 
+// The sizes that the product uses, of fragments that may hold more.
 struct MmadParams {
   uint16_t m = 0, n = 0, k = 0;
   bool isBias = false;

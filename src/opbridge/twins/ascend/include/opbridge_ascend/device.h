@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 extern "C" {
+// A piece of device memory; `bytes` never exceeds `capacity`, and what lies between the two is out of bounds.
 typedef struct ob_ascend_memory {
   void* address;  // on the device: whatever reads it on the host ends the process with a report
   uint64_t capacity;

@@ -40,6 +40,7 @@ template <class T>
 Strided<T> operand(const LocalTensor<T>& tensor) {
   return {tensor};
 }
+// A number in the place of a tensor: the same for each element.
 template <class T>
 struct Constant {
   T value;

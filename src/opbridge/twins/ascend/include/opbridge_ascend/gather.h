@@ -9,6 +9,7 @@
 
 namespace AscendC {
 
+// Strides count units of 32 bytes; those of src1 are of the mask.
 struct GatherMaskParams {
   GatherMaskParams() = default;
   GatherMaskParams(uint32_t src0_block, uint32_t repeats, uint32_t src0_repeat, uint32_t src1_repeat)
@@ -19,6 +20,7 @@ struct GatherMaskParams {
 
   uint32_t src0BlockStride = 1, repeatTimes = 1, src0RepeatStride = 8, src1RepeatStride = 8;
 };
+// Strides of what is written; what is read is always eight elements a repeat.
 struct BrcbRepeatParams {
   BrcbRepeatParams() = default;
   BrcbRepeatParams(uint32_t dst_block, uint32_t dst_repeat) : dstBlkStride(dst_block), dstRepStride(dst_repeat) {}

@@ -19,6 +19,7 @@ using opbridge_ascend::kRepeatBytes;
 constexpr uint32_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8, DEFAULT_BLK_NUM = 8;
 constexpr uint32_t ONE_BLK_SIZE = detail::kBlockBytes, ONE_REPEAT_BYTE_SIZE = detail::kRepeatBytes;
 
+// Strides count units of 32 bytes: between the eight of a repeat, and from one repeat to the next.
 struct UnaryRepeatParams {
   UnaryRepeatParams() = default;
   UnaryRepeatParams(uint32_t dst_block, uint32_t src_block, uint32_t dst_repeat, uint32_t src_repeat)
@@ -28,6 +29,7 @@ struct UnaryRepeatParams {
   uint32_t dstRepStride = DEFAULT_REPEAT_STRIDE, srcRepStride = DEFAULT_REPEAT_STRIDE;
 };
 
+// The same for an instruction with two sources.
 struct BinaryRepeatParams {
   BinaryRepeatParams() = default;
   BinaryRepeatParams(uint32_t dst_block, uint32_t src0_block, uint32_t src1_block, uint32_t dst_repeat,
@@ -44,6 +46,7 @@ struct BinaryRepeatParams {
   uint32_t src1RepStride = DEFAULT_REPEAT_STRIDE;
 };
 
+// Whether a mask names lanes of each repeat, or counts elements over all repeats.
 enum class MaskMode : uint8_t { NORMAL, COUNTER };
 
 constexpr uint64_t MASK_PLACEHOLDER = 0;
@@ -99,6 +102,7 @@ inline void ResetMask() { SetVectorMask<uint8_t>(~uint64_t{0}, ~uint64_t{0}); }
 
 namespace detail {
 
+// Which elements one instruction touches, whatever form its parameters came in.
 struct Lanes {
   uint64_t mask[4] = {0, 0, 0, 0};
   uint32_t repeats = 0;
@@ -170,6 +174,7 @@ Lanes repeated(Instruction& instruction, const Mask& mask, int64_t repeats, uint
   return lanes;
 }
 
+// A tensor as an instruction with repeats walks it; it checks nothing, which whoever makes it has done.
 template <class T>
 struct Strided {
   static constexpr uint32_t kPerBlock = kBlockBytes / sizeof(T);

@@ -37,6 +37,7 @@ struct Global {
   uint64_t bytes = 0;
 };
 
+// What copies to global memory do with what is there, until it is set otherwise.
 enum class Atomic : uint8_t { none, add, max, min };
 
 // What an instruction finds set when it starts; plain data, so that looking costs nothing.
@@ -177,6 +178,7 @@ void wait_cross_core_flag(uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(wait_cr
 // Held while memory is changed that other blocks may change by atomics too.
 void lock_atomics() OPBRIDGE_ASCEND_LIBRARY(lock_atomics);
 void unlock_atomics() OPBRIDGE_ASCEND_LIBRARY(unlock_atomics);
+// One copy to global memory at a time, where copies add up.
 class AtomicScope {
  public:
   AtomicScope() { lock_atomics(); }

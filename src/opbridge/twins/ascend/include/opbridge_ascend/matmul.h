@@ -14,6 +14,7 @@
 
 enum class CubeFormat { ND = 0, NZ };
 
+// How the hardware would cut the product; it changes nothing of the result.
 struct MatmulConfig {
   bool doNorm = false, doMultiDataLoad = false;
 };
@@ -26,6 +27,7 @@ using ::CFG_MDL;
 using ::CFG_NORM;
 using ::CubeFormat;
 
+// A matrix of the product as its type says it; a template argument only, never an object.
 template <TPosition position, CubeFormat matrix_format, class Type, bool transposed = false>
 struct MatmulType {
   static constexpr TPosition pos = position;

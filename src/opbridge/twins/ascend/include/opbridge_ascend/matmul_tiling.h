@@ -17,6 +17,7 @@ enum class CubeFormat { ND, NZ };
 enum class DataType { DT_FLOAT, DT_FLOAT16, DT_INT8, DT_INT32, DT_BFLOAT16, DT_BF16 = DT_BFLOAT16 };
 enum class MatrixTraverse { NOSET, FIRSTM, FIRSTN };
 
+// The host's side: it checks what the kernel will need, and writes sizes; there is nothing to tune on a CPU.
 class MatmulApiTiling {
  public:
   MatmulApiTiling() = default;

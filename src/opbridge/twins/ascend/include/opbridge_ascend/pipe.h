@@ -20,6 +20,7 @@ using opbridge_ascend::Queue;
   X(FIX, S) X(S, FIX) X(FIX, V) X(V, FIX)
 // clang-format on
 
+// Which pipe tells which that it is done.
 enum class HardEvent : uint8_t {
 #define OPBRIDGE_ASCEND_EVENT(from, to) from##_##to,
   OPBRIDGE_ASCEND_EVENTS(OPBRIDGE_ASCEND_EVENT)
@@ -29,6 +30,7 @@ enum class HardEvent : uint8_t {
 
 namespace detail {
 
+// The two ends of an event.
 struct Pipes {
   pipe_t from, to;
 };
@@ -136,6 +138,7 @@ class TQueBind : public Queue {
 template <TPosition position, int32_t depth, auto mask = 0>
 class TQue : public TQueBind<position, position, depth, mask> {};
 
+// A buffer that is its owner's until the pipe is reset: no queue, so that nothing is ordered by it.
 template <TPosition position = TPosition::LCM>
 class TBuf {
   OPBRIDGE_ASCEND_LOCAL_ONLY(position);
@@ -159,6 +162,8 @@ class TBuf {
   Local memory_;
 };
 
+// Hands out local memory in the order it is asked for. One for a kernel: a second one would start at the same
+// addresses.
 class TPipe {
  public:
   void Init() {}

@@ -4,6 +4,7 @@
 
 namespace opbridge_ascend {
 
+// A line of the kernel's author, for reports.
 struct Place {
   const char* file;
   int line;

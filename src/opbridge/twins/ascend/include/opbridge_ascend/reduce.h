@@ -41,6 +41,7 @@ T tree_sum(T* values, uint32_t n) {
   return values[0];
 }
 
+// Adds in the order that the hardware is documented to add in, since halves round after each step.
 template <class T>
 struct Sum {
   static constexpr uint32_t kMost = kRepeatBytes / sizeof(T);
@@ -56,6 +57,7 @@ struct Sum {
   T result() { return tree_sum(values, n); }
 };
 
+// The largest or smallest so far, and where it stands.
 template <class T>
 struct Extreme {
   T value = T(0);

@@ -144,6 +144,7 @@ void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTenso
   Mean<T, accType, isReuseSource, isBasicBlock, reduceDim>(dst, src, params, at);
 }
 
+// Rows and their length, in elements.
 struct CumSumInfo {
   uint32_t outter = 0, inner = 0;
 };

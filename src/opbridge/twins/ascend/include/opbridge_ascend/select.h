@@ -50,6 +50,7 @@ struct FromTensor {
   T operator()(uint32_t i) const { return src.tensor.data()[i]; }
   T operator()(uint32_t r, uint32_t i) const { return *src.at(r, i); }
 };
+// A number in the place of the second tensor.
 template <class T>
 struct FromScalar {
   T value;

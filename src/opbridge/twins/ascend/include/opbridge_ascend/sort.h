@@ -19,6 +19,7 @@ struct MrgSortSrcList {
   LocalTensor<T> src1, src2, src3, src4;
 };
 
+// How long each of four lists is, and whether merging ends with the first that is used up.
 struct MrgSort4Info {
   MrgSort4Info() = default;
   MrgSort4Info(const uint16_t lengths[4], bool suspends, uint16_t valid, uint16_t times)
@@ -33,6 +34,7 @@ struct MrgSort4Info {
 };
 
 enum class TopKMode : uint8_t { TOPK_NORMAL, TOPK_NSMALL };
+// `outter` rows of `inner` elements, of which the first `n` count.
 struct TopKInfo {
   int32_t outter = 1, inner = 0, n = 0;
 };
@@ -45,6 +47,7 @@ constexpr uint32_t kSorted = 8 / sizeof(T);
 constexpr uint32_t kSortedAtOnce = 32;
 constexpr uint32_t kMostInList = 4095;
 
+// A value with its index, as sorting keeps them; where it lies in memory depends on the type.
 template <class T>
 struct Scored {
   T value;

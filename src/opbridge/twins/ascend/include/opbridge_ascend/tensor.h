@@ -29,6 +29,7 @@ inline constexpr uint32_t kInByte<int4b_t> = 2;
 
 }  // namespace detail
 
+// A view of global memory, cheap to copy; each access says where it is, and is checked when checks are on.
 template <class T>
 class GlobalTensor {
   static_assert(!std::is_same<T, int4b_t>::value,
@@ -81,6 +82,7 @@ struct Expression;
 template <class T>
 struct Comparison;
 
+// A view of a buffer of this core's; it knows the generation of its buffer, so that use after a free is seen.
 template <class T>
 class LocalTensor {
  public:

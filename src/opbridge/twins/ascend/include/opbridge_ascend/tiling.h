@@ -27,6 +27,7 @@ Tiling tiling_from(const void* memory, Place at = Place::here()) {
   const auto name = ::opbridge_ascend::tiling_from<Tiling>(address)
 #define TILING_KEY_IS(key) (::opbridge_ascend::tiling_key() == static_cast<uint64_t>(key))
 
+// Which cores a kernel runs on, and how many vector cores go with a cube core.
 enum KernelTaskType {
   KERNEL_TYPE_AIV_ONLY,
   KERNEL_TYPE_AICORE,

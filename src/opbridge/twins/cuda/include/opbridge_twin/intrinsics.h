@@ -120,6 +120,7 @@ OB_TWIN_INLINE int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16,
 
 namespace opbridge_twin {
 
+// The directions that CUDA's _rn, _rz, _ru and _rd name.
 enum class Round { nearest, to_zero, up, down };
 
 // The neighbour of a rounded result in the chosen direction, given on which side of it the exact value lies: error is
@@ -135,6 +136,7 @@ OB_TWIN_INLINE T directed(T rounded, Error error) {
   return beyond ? nextafter(rounded, T(0)) : rounded;
 }
 
+// A result and its rounding error, which together are exact.
 struct Exact {
   double value;
   double rest;  // what the rounded value lacks

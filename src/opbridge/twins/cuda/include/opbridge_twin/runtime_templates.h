@@ -88,6 +88,7 @@ cudaError_t cudaGetSymbolSize(size_t* bytes, const T&) {
 
 namespace opbridge_twin {
 
+// A value of a type that may have no constructor to call.
 template <class T>
 struct Anything {
   alignas(T) unsigned char bytes[sizeof(T)];

@@ -14,6 +14,7 @@
 
 namespace opbridge_twin {
 
+// How the bits of a half become a float's and back.
 struct HalfFormat {
   static constexpr unsigned short kInfinity = 0x7c00, kNan = 0x7fff, kOne = 0x3c00;
   OB_TWIN_INLINE static float widen(unsigned short bits) { return ob::detail::half_to_float(bits); }
@@ -23,6 +24,7 @@ struct HalfFormat {
   }
 };
 
+// The same of a bfloat16.
 struct BfloatFormat {
   static constexpr unsigned short kInfinity = 0x7f80, kNan = 0x7fff, kOne = 0x3f80;
   OB_TWIN_INLINE static float widen(unsigned short bits) { return ob::detail::bfloat16_to_float(bits); }
@@ -65,6 +67,7 @@ unsigned short narrow_directed(double value) {
   return static_cast<unsigned short>(away ? nearest + 1 : nearest - 1);
 }
 
+// Bases that say what a type is, so that functions can be restricted to all such types.
 struct IsShortFloat {};
 struct IsPair {};
 

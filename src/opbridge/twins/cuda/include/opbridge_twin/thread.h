@@ -54,6 +54,7 @@ namespace opbridge_twin {
 OB_TWIN_INLINE unsigned this_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 
 #ifdef OPBRIDGE_TWIN_CHECKS
+// Who waits: a thread that comes back from waiting may find another one's number in the worker.
 struct Pause {
   const unsigned thread = this_thread();
 };

@@ -21,6 +21,7 @@ OB_TWIN_INLINE void meet(unsigned mask, const char* what, Part& part, ob_twin_re
 
 OB_TWIN_INLINE int this_lane() { return static_cast<int>(this_thread() % 32); }
 
+// What a lane brings to a shuffle, and what it takes away.
 template <class T>
 struct Shuffle {
   T value;
@@ -85,6 +86,7 @@ OB_TWIN_INLINE T reduce(unsigned mask, const char* what, T value) {
   return value;
 }
 
+// What a lane brings to a comparison with all others, and what it takes away.
 template <class T>
 struct Match {
   T value;

@@ -22,6 +22,7 @@ void ob_twin_clear_errors(void);
 
 namespace opbridge_twin {
 
+// A tensor that reports may name; it does not keep the tensor alive.
 struct RememberedTensor {
   c10::weak_intrusive_ptr<c10::StorageImpl> storage;
   std::string name;

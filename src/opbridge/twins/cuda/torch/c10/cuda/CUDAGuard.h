@@ -8,6 +8,7 @@
 
 namespace c10::cuda {
 
+// There is one device, so that there is nothing to set or to restore.
 class CUDAGuard {
  public:
   explicit CUDAGuard(DeviceIndex) {}
@@ -37,6 +38,7 @@ class OptionalCUDAGuard {
   void reset() {}
 };
 
+// The current stream for as long as it lives.
 class CUDAStreamGuard {
  public:
   explicit CUDAStreamGuard(CUDAStream stream) : original_(getCurrentCUDAStream()) { setCurrentCUDAStream(stream); }

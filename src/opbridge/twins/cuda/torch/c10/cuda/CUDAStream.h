@@ -9,6 +9,7 @@
 
 namespace c10::cuda {
 
+// A stream of the twin's by the name that extensions know; null is the default one.
 class CUDAStream {
  public:
   explicit CUDAStream(cudaStream_t stream = nullptr) : stream_(stream) {}

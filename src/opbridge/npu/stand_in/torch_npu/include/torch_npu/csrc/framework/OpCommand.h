@@ -11,6 +11,7 @@
 
 namespace at_npu::native {
 
+// A call put together step by step; only `Run` does anything.
 class OpCommand {
  public:
   OpCommand& Name(const std::string& name) {

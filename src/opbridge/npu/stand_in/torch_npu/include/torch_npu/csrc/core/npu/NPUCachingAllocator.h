@@ -12,6 +12,7 @@ namespace c10_npu::NPUCachingAllocator {
 inline c10::DeviceAllocator* get() { return c10::getDeviceAllocator(c10::DeviceType::PrivateUse1); }
 
 namespace opbridge_detail {
+// Memory handed out as bare addresses, kept by them until they are given back.
 struct Raw {
   std::mutex mutex;
   std::unordered_map<void*, c10::DataPtr> blocks;

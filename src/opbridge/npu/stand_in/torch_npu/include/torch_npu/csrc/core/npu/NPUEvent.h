@@ -6,6 +6,7 @@
 
 namespace c10_npu {
 
+// PyTorch's own event for PrivateUse1, by the name that extensions know; created when it is first recorded.
 class NPUEvent {
  public:
   explicit NPUEvent(unsigned = 0) : event_(c10::DeviceType::PrivateUse1, c10::EventFlag::BACKEND_DEFAULT) {}

@@ -9,6 +9,7 @@
 
 namespace c10_npu {
 
+// The current device for as long as it lives, and the one before it afterwards.
 class NPUGuard {
  public:
   explicit NPUGuard(c10::DeviceIndex index) : guard_(opbridge_detail::device(index)) {}
@@ -26,6 +27,7 @@ class NPUGuard {
   c10::DeviceGuard guard_;
 };
 
+// An NPUGuard where a device is given, else nothing.
 class OptionalNPUGuard {
  public:
   OptionalNPUGuard() {}
@@ -42,6 +44,7 @@ class OptionalNPUGuard {
   c10::OptionalDeviceGuard guard_;
 };
 
+// The current stream, and its device, for as long as it lives.
 class NPUStreamGuard {
  public:
   explicit NPUStreamGuard(c10::Stream stream) : guard_(stream) {}

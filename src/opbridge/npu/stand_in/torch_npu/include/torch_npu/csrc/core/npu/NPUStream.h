@@ -20,6 +20,7 @@ inline c10::Device device(c10::DeviceIndex index) {
 }
 }  // namespace opbridge_detail
 
+// A stream that is known to be an npu's, but where its maker says UNCHECKED.
 class NPUStream {
  public:
   enum Unchecked { UNCHECKED };
