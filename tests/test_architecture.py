@@ -18,7 +18,7 @@ LAYERS = (
     ("rules",),
     ("manifest",),
     ("op", "signatures", "links"),
-    ("announcements", "filesystem", "dependency_sets", "shared_cache", "cache", "twins"),
+    ("announcements", "filesystem", "dependency_sets", "shared_cache", "cache", "floating_point", "twins"),
     ("toolchains",),
     ("_core", "native", "sources"),
     ("frameworks",),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from opbridge import floating_point
 from opbridge.cache import Cache, Dependencies, KeyBuilder
 from opbridge.cli import main
 from opbridge.codegen.generating import ejected, sources
@@ -127,6 +128,12 @@ def test_nothing_of_opbridge_is_needed_but_what_is_copied(package: Mapping[str, 
     assert {f"include/{name}" for name in included} <= package.keys()
     assert "Apache License" in package["include/opbridge/LICENSE"]
     assert not any("import opbridge" in text for text in package.values())
+
+
+def test_kernels_are_compiled_as_they_were(package: Mapping[str, str]) -> None:
+    for flag in floating_point.FLAGS:
+        assert flag in package["setup.py"]
+        assert flag in package["CMakeLists.txt"]
 
 
 def test_a_kernel_brings_along_what_it_includes(package: Mapping[str, str]) -> None:

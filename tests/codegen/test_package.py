@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from opbridge import floating_point
 from opbridge.cli import main
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish
@@ -28,6 +29,13 @@ def test_a_python_package_for_each_namespace(tmp_path: Path) -> None:
     assert 'packages=["mine_ops", "other_ops"]' in files["setup.py"]
     for name in ("mine", "other"):
         assert "_mine.so" in files[f"python/{name}_ops/__init__.py"]
+
+
+def test_it_is_compiled_as_all_kernels_are(tmp_path: Path) -> None:
+    files = made(tmp_path)
+    for flag in floating_point.FLAGS:
+        assert flag in files["setup.py"]
+        assert flag in files["CMakeLists.txt"]
 
 
 def test_the_readme_says_what_is_left_to_write(sample_sources: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,10 @@ from opbridge.errors import BuildError, ToolchainError
 from opbridge.toolchains import BuildRequest, Toolchain, build, host, identity
 
 MakeRequest = Callable[..., BuildRequest]
+
+
+def is_clang() -> bool:
+    return "clang" in Path(host.find()[0]).name
 
 
 def test_the_module_is_a_toolchain() -> None:
@@ -101,6 +106,27 @@ class TestFlags:
         argv = self.argv(request_for("", flags=("-O1",)))
         assert argv.index("-O2") < argv.index("-O3") < argv.index("-O1")
         assert "-DEXTRA=a b" in argv
+
+    def test_a_branch_that_multiplies_is_vector_code_on_every_processor(
+        self, cache: Cache, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if os.uname().machine == "x86_64":
+            # AVX-512 can mask a product by its lanes; AVX2 has to be free to compute it in all of them.
+            monkeypatch.setenv("OPBRIDGE_MARCH", "x86-64-v3")
+        report = "-Rpass=loop-vectorize" if is_clang() else "-fopt-info-vec"
+        text = """extern "C" void leaky(const float* __restrict x, float* __restrict out, long n, float slope) {
+          for (long i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] : x[i] * slope;
+        }"""
+        assert "vectorized" in build(request_for(text, flags=(report,)), cache).log
+
+    def test_values_stay_what_the_standard_says(self, cache: Cache, request_for: MakeRequest) -> None:
+        text = """extern "C" double kept(double zero, double tiny, double big) {
+          const double nan = zero / zero, sum = (big + tiny) - big;
+          return (nan != nan) + 10 * (1 / -zero < 0) + 100 * (big * big > big) + 1000 * (sum == 0) + 10000 * (tiny > 0);
+        }"""
+        function = ctypes.CDLL(str(build(request_for(text), cache).path)).kept
+        function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * 3
+        assert function(0.0, 5e-324, 1e300) == 11111
 
     def test_ldflags(self, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LDFLAGS", "-L/somewhere")

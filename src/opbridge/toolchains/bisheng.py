@@ -10,6 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
+from opbridge import floating_point
 from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
 from opbridge.toolchains import host
@@ -57,6 +58,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     shared = (
         *("-x", "asc", f"--npu-arch={_architecture()}"),
         *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden", "-Wno-c++11-narrowing"),
+        *floating_point.FLAGS,
         "-fdiagnostics-color=never",
         *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
         *(f"-I{path}" for path in (*request.include_dirs, home / "include")),

@@ -17,6 +17,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+from opbridge import floating_point
 from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
 from opbridge.toolchains.identity import compiler, environment, processor
@@ -116,6 +117,7 @@ def _code_generation(request: BuildRequest) -> tuple[str, ...]:
         *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
         # As these functions are never replaced from outside, they may be inlined and called directly.
         "-fno-semantic-interposition",
+        *floating_point.FLAGS,
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
         *_processor_flag(request),
     )

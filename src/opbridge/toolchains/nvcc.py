@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from opbridge import floating_point
 from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
 from opbridge.toolchains import host
@@ -74,6 +75,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         *_for_host(
             "-fPIC",
             "-fvisibility-inlines-hidden",
+            *floating_point.FLAGS,
             "-fdiagnostics-color=never",
             *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
         ),

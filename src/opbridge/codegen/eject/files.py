@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
+from opbridge import floating_point
 from opbridge.codegen.eject.operators import Ejected, ejected, kernels_source, library_name
 from opbridge.codegen.model import Backend
 from opbridge.codegen.outputs.common import HEADER
@@ -17,6 +19,7 @@ from opbridge.manifest import Manifest
 _HEADERS = Path(__file__).parent.parent / "headers"
 _INCLUDE = Path(__file__).parent.parent.parent / "include"
 _INCLUDED = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+_KERNEL_FLAGS = ("-O3", "-g0", *floating_point.FLAGS)
 _NOTE = HEADER.removeprefix("// ").rstrip()
 
 
@@ -76,10 +79,11 @@ def _build(namespace: str, operators: tuple[Ejected, ...]) -> dict[str, str]:
     libraries = {each.source: library_name(namespace, each.source) for each in operators}
     pairs = "".join(f'    "{name}": "kernels/{source}",\n' for source, name in sorted(libraries.items()))
     modules = "".join(
-        _MODULE.format(name=name, source=f"kernels/{source}") for source, name in sorted(libraries.items())
+        _MODULE.format(name=name, source=f"kernels/{source}", flags=" ".join(_KERNEL_FLAGS))
+        for source, name in sorted(libraries.items())
     )
     return {
-        "setup.py": _SETUP.format(note=_NOTE, namespace=namespace, libraries=pairs),
+        "setup.py": _SETUP.format(note=_NOTE, namespace=namespace, libraries=pairs, flags=json.dumps(_KERNEL_FLAGS)),
         "CMakeLists.txt": _CMAKE.format(note=_NOTE, namespace=namespace, modules=modules),
         "README.md": _README.format(note=_NOTE, namespace=namespace),
     }
@@ -98,6 +102,7 @@ HERE = Path(__file__).parent
 KERNELS = {{
 {libraries}}}
 """A library for each source of kernels, so that two may each have a function of one name."""
+FLAGS = {flags}
 
 setup(
     name="{namespace}-ops",
@@ -114,7 +119,7 @@ setup(
             libraries=["dl"],
         ),
         *(
-            Extension(name, [source], include_dirs=[str(HERE / "include")], extra_compile_args=["-O3", "-g0"])
+            Extension(name, [source], include_dirs=[str(HERE / "include")], extra_compile_args=FLAGS)
             for name, source in KERNELS.items()
         ),
     ],
@@ -148,7 +153,7 @@ set_target_properties(_{namespace} PROPERTIES PREFIX "" CXX_STANDARD 20
 _MODULE = """\
 add_library({name} MODULE {source})
 target_include_directories({name} PRIVATE include)
-target_compile_options({name} PRIVATE -O3)
+target_compile_options({name} PRIVATE {flags})
 set_target_properties({name} PROPERTIES PREFIX "" CXX_STANDARD 17
                       LIBRARY_OUTPUT_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}}/python)
 """

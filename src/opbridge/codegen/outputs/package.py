@@ -7,6 +7,9 @@ README.md                    what is whose, and what is left to write
 
 from __future__ import annotations
 
+import json
+
+from opbridge import floating_point
 from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Kernel, Operator
 from opbridge.codegen.outputs.common import HEADER, python_packages
 
@@ -17,8 +20,13 @@ def package(backend: Backend) -> dict[str, str]:
     namespace = backend.target.namespace
     packages = python_packages(backend)
     return {
-        "setup.py": _SETUP.format(note=_NOTE, namespace=namespace, packages=repr(list(packages)).replace("'", '"')),
-        "CMakeLists.txt": _CMAKE.format(note=_NOTE, namespace=namespace),
+        "setup.py": _SETUP.format(
+            note=_NOTE,
+            namespace=namespace,
+            packages=json.dumps(packages),
+            flags=json.dumps(("-O2", "-g0", *floating_point.FLAGS)),
+        ),
+        "CMakeLists.txt": _CMAKE.format(note=_NOTE, namespace=namespace, flags=" ".join(floating_point.FLAGS)),
         "tests/test_operators.py": _tests(backend, packages[0]),
         "README.md": _readme(backend, packages),
     }
@@ -90,7 +98,7 @@ setup(
             "_{namespace}",
             SOURCES,
             include_dirs=[str(HERE)],
-            extra_compile_args=["-O2", "-g0"],
+            extra_compile_args={flags},
             extra_link_args=REFUSE_UNDEFINED,
         )
     ],
@@ -114,6 +122,7 @@ find_package(Torch REQUIRED)
 file(GLOB sources CONFIGURE_DEPENDS ${{CMAKE_CURRENT_SOURCE_DIR}}/*.cpp ${{CMAKE_CURRENT_SOURCE_DIR}}/kernels/*.cpp)
 add_library(_{namespace} MODULE ${{sources}})
 target_include_directories(_{namespace} PRIVATE ${{CMAKE_CURRENT_SOURCE_DIR}})
+target_compile_options(_{namespace} PRIVATE {flags})
 target_link_libraries(_{namespace} PRIVATE ${{TORCH_LIBRARIES}} ${{CMAKE_DL_LIBS}})
 set_target_properties(_{namespace} PROPERTIES PREFIX "" CXX_STANDARD 20
                       LIBRARY_OUTPUT_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}}/python)

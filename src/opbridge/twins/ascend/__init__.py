@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from opbridge import floating_point
+
 __all__ = ["INCLUDE", "LANGUAGE", "LIBRARY", "RUNTIME", "flags", "link_flags"]
 
 INCLUDE = Path(__file__).parent / "include"
@@ -14,9 +16,8 @@ RUNTIME = Path(__file__).parent / "runtime"
 
 LIBRARY = "libopbridge_ascend_twin.so"
 
-# An NPU has no floating-point traps and no errno, rounds after each operation, and its integers wrap; one local memory
-# is read as many types.
-_MODEL = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
+# An NPU rounds after each operation, and its integers wrap; one local memory is read as many types.
+_MODEL = (*floating_point.FLAGS, "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
 _WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-narrowing")
 
 LANGUAGE = (*_MODEL, *_WARNINGS)

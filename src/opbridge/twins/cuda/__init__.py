@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from opbridge import floating_point
 from opbridge.twins.cuda.sources import Translation, translate
 
 __all__ = ["INCLUDE", "RUNTIME", "Translation", "flags", "link_flags", "translate"]
@@ -16,8 +17,8 @@ RUNTIME = Path(__file__).parent / "runtime"
 
 LIBRARY = "libopbridge_cuda_twin.so"
 
-# A GPU has no floating-point traps and no errno, contracts as nvcc does, and its code reads memory as other types.
-_MODEL = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-strict-aliasing")
+# As nvcc does, and its code reads memory as other types.
+_MODEL = (*floating_point.FLAGS, "-ffp-contract=fast", "-fno-strict-aliasing")
 _WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-value")
 _INSTRUMENTATION = (
     "-DOPBRIDGE_TWIN_CHECKS=1",
