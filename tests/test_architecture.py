@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 
 LAYERS = (
-    ("errors", "_version"),
+    ("errors", "tracebacks", "_version"),
     ("schema", "_schema_parser"),
     ("rules",),
     ("manifest",),

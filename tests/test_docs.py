@@ -89,6 +89,16 @@ def test_its_make_targets_exist(page: Path) -> None:
         assert (target[0] or target[1]) in targets
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_its_commands_are_copied_as_they_stand(page: Path) -> None:
+    for language, _, body in blocks(page):
+        if language in ("sh", "console"):
+            placeholder = re.search(
+                r"<[a-z]+( [a-z]+)+>|<(your|repository|url|path)[\w-]*>|/path/to|example\.com", body
+            )
+            assert placeholder is None, f"{page.name} leaves it to the reader what {placeholder} is"
+
+
 def test_commands_settings_and_errors_are_all_listed() -> None:
     page = (ROOT / "docs" / "commands.md").read_text()
     read = {

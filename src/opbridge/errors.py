@@ -9,11 +9,21 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from opbridge.tracebacks import hide_from_pytest, rendered
+
 
 class OpbridgeError(Exception):
     """The base of every error opbridge raises."""
 
     exit_code = 2
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        hide_from_pytest(OpbridgeError)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython asks an exception for before it shows one."""
+        return rendered(self)
 
 
 @dataclass(frozen=True)

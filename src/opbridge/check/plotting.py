@@ -25,7 +25,7 @@ def require(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         raise InputError(f"--plot {path}: expected a name that ends in {' or '.join(SUFFIXES)}")
     if importlib.util.find_spec("matplotlib") is None:
-        raise ToolchainError("--plot needs matplotlib, which is not installed\n  pip install opbridge[check]")
+        raise ToolchainError("--plot needs matplotlib, which is not installed\n  pip install matplotlib")
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:

@@ -128,7 +128,7 @@ def _opbridge() -> Iterator[Finding]:
     yield _found(
         "native core",
         lambda: str(importlib.import_module("opbridge._core").__file__),
-        "pip install --force-reinstall opbridge",
+        "install opbridge again, as it was installed: pip install --force-reinstall and a wheel of it, or . in a clone",
     )
     yield _found("cache", _cache)
     if _version("torch") is not None:

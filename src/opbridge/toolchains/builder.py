@@ -38,7 +38,13 @@ def begin(request: BuildRequest, cache: Cache) -> Callable[[], BuiltLibrary]:
     thread = ThreadPoolExecutor(1)
     running = thread.submit(_built, job, cache, _log_progress, None)
     thread.shutdown(wait=False)
-    return running.result
+
+    def wait() -> BuiltLibrary:
+        if error := running.exception():
+            raise error.with_traceback(None)  # the other thread's way is none of the caller's
+        return running.result()
+
+    return wait
 
 
 def build_many(

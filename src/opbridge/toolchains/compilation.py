@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +90,9 @@ def _failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> Op
     theirs = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
     project = Project(request.project, request.sources, theirs)
     texts = [explain(outcome, project) for outcome in outcomes if outcome.failed]
+    if request.project.is_relative_to(cache.root):
+        # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
+        texts = [text.replace(f"{request.project}{os.sep}", "") for text in texts]
     return BuildError("\n\n".join((*texts, f"the whole output: {log}")))
 
 
