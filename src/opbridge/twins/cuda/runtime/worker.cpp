@@ -79,7 +79,6 @@ void Worker::enter() {
 void Worker::begin_loop() {
   block_->begin_loop();
   thread_ = kLoop;
-  fresh_loop_ = true;
 }
 
 void Worker::fiber_main() {
@@ -88,6 +87,8 @@ void Worker::fiber_main() {
 
 // Returns where this fiber has more to run.
 void Worker::run_threads() {
+  // Before the loop's first instruction, which may be a copy of the kernel's arguments to this stack.
+  if (launch_->checked != nullptr) show_thread(block_->view.next);
   launch_->kernel->body(launch_->arguments, &block_->view);
   if (thread_ == kLoop) {
     block_->end_loop();
@@ -136,11 +137,6 @@ void Worker::show_thread(unsigned thread) {
   const ob_twin_dim block = block_->view.block;
   ob_twin_thread_index = {thread % block.x, thread / block.x % block.y, thread / block.x / block.y};
   checks::thread_current(thread, fiber_->stack(), Fiber::kStackBytes);
-}
-
-void Worker::show_stack() {
-  fresh_loop_ = false;
-  checks::thread_current(looped_, fiber_->stack(), Fiber::kStackBytes);
 }
 
 void Worker::show_block(const Block& block) {

@@ -45,7 +45,6 @@ class Worker {
     const ob_twin_dim block = block_->view.block;
     ob_twin_thread_index = {x, y, z};
     looped_ = x + block.x * (y + block.y * z);
-    if (fresh_loop_) show_stack();
     checks::run_thread(looped_);
     return true;
   }
@@ -74,7 +73,6 @@ class Worker {
   void begin_loop();
   void show_thread(unsigned thread);
   void show_block(const Block& block);
-  void show_stack();
 
   static __thread Worker* running_ OB_TWIN_NEAR;
 
@@ -82,8 +80,7 @@ class Worker {
   Block* block_ = nullptr;
   Fiber* fiber_ = nullptr;
   unsigned thread_ = kLoop;
-  unsigned looped_ = 0;      // the loop's thread, in checked kernels
-  bool fresh_loop_ = false;  // the loop has a stack that the checks do not know yet
+  unsigned looped_ = 0;  // the loop's thread, in checked kernels
   void* host_ = nullptr;
   bool abandoned_ = false;
   uint64_t blocks_left_ = 0;  // behind the running one
