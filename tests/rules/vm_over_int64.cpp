@@ -58,11 +58,6 @@ extern "C" int64_t run_rule(const int64_t* words, size_t n, const Argument* argu
 
 extern "C" int promoted(int a, int b) { return opbridge::promoted(a, b); }
 
-extern "C" const char* rule_ops() {
-#define OB_RULE_OP_TEXT(name) #name " "
-  return OB_FOR_EACH_RULE_OP(OB_RULE_OP_TEXT);
-}
-
 extern "C" const char* dtypes() {
 #define OB_DTYPE_TEXT(code, name, bytes) #name " "
   return OB_FOR_EACH_DTYPE(OB_DTYPE_TEXT);

@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, auto
 
 from opbridge.errors import UnsupportedError
 from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES, Derivative
 from opbridge.rules.formulas import meanings
+from opbridge.rules.lowering import RELATIONS
 from opbridge.rules.syntax import (
     Attribute,
     Binary,
@@ -34,36 +35,43 @@ from opbridge.schema import Schema
 
 
 class Code(IntEnum):
-    """The opcodes of formula.h, in its order."""
+    """The operations of formula.h."""
 
     ARGUMENT = 0
-    GRAD = 1
-    RESULT = 2
-    INTEGER = 3
-    REAL = 4
-    BOOLEAN = 5
-    NONE = 6
-    TEXT = 7
-    DTYPE = 8
-    LIST = 9
-    CALL = 10
-    ARITHMETIC = 11
-    COMPARE = 12
-    NEGATE = 13
-    NOT = 14
-    SHAPE = 15
-    DTYPE_OF = 16
-    RANK = 17
-    NUMEL = 18
-    INDEX = 19
-    JUMP_IF_FALSE = 20
-    JUMP = 21
-    IS_NONE = 22
+    GRAD = auto()
+    RESULT = auto()
+    INTEGER = auto()
+    REAL = auto()
+    BOOLEAN = auto()
+    NONE = auto()
+    TEXT = auto()
+    DTYPE = auto()
+    LIST = auto()
+    CALL = auto()
+    ARITHMETIC = auto()
+    COMPARE = auto()
+    NEGATE = auto()
+    NOT = auto()
+    SHAPE = auto()
+    DTYPE_OF = auto()
+    RANK = auto()
+    NUMEL = auto()
+    INDEX = auto()
+    JUMP_IF_FALSE = auto()
+    JUMP = auto()
+    IS_NONE = auto()
+
+
+class Subscript(IntEnum):
+    """What stands between the brackets of an INDEX."""
+
+    INTEGER = 0
+    SLICE = auto()
+    NEW_AXIS = auto()
+    ELLIPSIS = auto()
 
 
 _SIGNS = {"+": "+", "-": "-", "*": "*", "/": "/", "@": "@", "%": "%", "//": "f", "**": "^"}
-_COMPARISONS = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
-_SUBSCRIPT_INTEGER, _SUBSCRIPT_SLICE, _SUBSCRIPT_NEW_AXIS, _SUBSCRIPT_ELLIPSIS = range(4)
 
 _RENAMED = {
     "negative": "neg",
@@ -216,14 +224,14 @@ class _Compiler:
                 case Slice(start, stop, step):
                     for part in (start, stop, step):
                         self.lower(part or NoneLiteral())
-                    kinds.append(_SUBSCRIPT_SLICE)
+                    kinds.append(Subscript.SLICE)
                 case NoneLiteral():
-                    kinds.append(_SUBSCRIPT_NEW_AXIS)
+                    kinds.append(Subscript.NEW_AXIS)
                 case Dots():
-                    kinds.append(_SUBSCRIPT_ELLIPSIS)
+                    kinds.append(Subscript.ELLIPSIS)
                 case _:
                     self.lower(item)
-                    kinds.append(_SUBSCRIPT_INTEGER)
+                    kinds.append(Subscript.INTEGER)
         self.emit(Code.INDEX, len(kinds), *kinds)
 
     def compare(self, op: str, left: Expr, right: Expr) -> None:
@@ -234,7 +242,7 @@ class _Compiler:
                 self.emit(Code.NOT)
             return
         self.lower(right)
-        self.emit(Code.COMPARE, _COMPARISONS[op])
+        self.emit(Code.COMPARE, RELATIONS[op])
 
     def choose(self, condition: Expr, body: Expr, orelse: Expr) -> None:
         self.lower(condition)

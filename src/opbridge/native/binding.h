@@ -64,7 +64,7 @@ inline bool attribute_fits(const ArgPlan& arg, int32_t wanted) {
     case OB_ARG_BOOLS:
       return list && arg.kind == Kind::Bool;
     case OB_ARG_DTYPE:
-      return !list && arg.kind == Kind::DType;
+      return !list && arg.kind == Kind::Dtype;
     default:
       return false;
   }

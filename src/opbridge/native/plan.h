@@ -1,7 +1,7 @@
 // An operator as the native adapters see it, read from the words that plan.py writes.
 //
 // A plan is a block of little-endian int64 words followed by a pool of string bytes.  plan.py and this file are the two
-// sides of one format; both name its version.
+// sides of one format, whose numbers stand in contracts.h.
 #pragma once
 
 #include <opbridge/abi.h>
@@ -12,29 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "contracts.h"
+
 namespace opbridge {
-
-constexpr int64_t kPlanMagic = 0x314e414c50424f;  // "OBPLAN1" in memory order
-constexpr int64_t kPlanVersion = 1;
-
-// What an argument is to the C++ adapters; `Other` is passed along and never looked into.
-enum class Kind : int64_t { Tensor, Bool, Int, Float, String, DType, Scalar, Other };
-
-// What the schema says of an argument beside its kind; the bits are those of opbridge.native.plan.
-enum ArgFlag : int64_t {
-  kList = 1,
-  kOptional = 2,
-  kElementOptional = 4,
-  kKeywordOnly = 8,
-  kMutable = 16,
-  kHasDefault = 32,
-  kRows = 64,  // a list of lists
-};
 
 // The default of an argument, and a constant in a formula.
 struct Constant {
-  enum class Tag : int64_t { None, Bool, Int, Float, String, DType, List };
-  Tag tag = Tag::None;
+  ConstantTag tag = ConstantTag::None;
   int64_t integer = 0;
   double real = 0;
   std::string text;
@@ -63,9 +47,6 @@ struct OutPlan {
   // Neither: the kernel is asked in each call.
   bool from_kernel() const { return alias_arg < 0 && like_arg < 0 && program.empty(); }
 };
-
-// How an operator meets an extra dimension: a call for each slice, or one call over all.
-enum class Batch : int64_t { Loop, Elementwise, Leading };
 
 // What computes the gradients of some arguments: instructions for an adapter's formula machine.
 struct FormulaPlan {
@@ -202,24 +183,24 @@ class PlanReader {
 
   Constant constant() {
     Constant value;
-    value.tag = static_cast<Constant::Tag>(next());
+    value.tag = static_cast<ConstantTag>(next());
     switch (value.tag) {
-      case Constant::Tag::None:
+      case ConstantTag::None:
         break;
-      case Constant::Tag::Bool:
-      case Constant::Tag::Int:
-      case Constant::Tag::DType:
+      case ConstantTag::Bool:
+      case ConstantTag::Int:
+      case ConstantTag::Dtype:
         value.integer = next();
         break;
-      case Constant::Tag::Float: {
+      case ConstantTag::Float: {
         const int64_t bits = next();
         std::memcpy(&value.real, &bits, sizeof bits);
         break;
       }
-      case Constant::Tag::String:
+      case ConstantTag::String:
         value.text = text();
         break;
-      case Constant::Tag::List:
+      case ConstantTag::List:
         value.items.resize(length());
         for (Constant& item : value.items) item = constant();
         break;

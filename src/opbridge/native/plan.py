@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Sequence
+from enum import IntEnum, IntFlag, auto
 
 from opbridge.errors import UnsupportedError
 from opbridge.manifest import OpSpec
@@ -13,17 +14,68 @@ from opbridge.rules import DTYPE_CODES, FromKernel, Like, compile_out
 from opbridge.rules.dimensions import DOTS, Batch
 from opbridge.schema import Argument, BaseType, EnumName, ListType, OptionalType, Schema, Type
 
-_MAGIC = int.from_bytes(b"OBPLAN1\0", "little")
-_VERSION = 1
+PLAN_MAGIC = int.from_bytes(b"OBPLAN1\0", "little")
+PLAN_VERSION = 1
 
-_KINDS = {"Tensor": 0, "bool": 1, "int": 2, "SymInt": 2, "float": 3, "str": 4, "ScalarType": 5, "Scalar": 6}
-_OTHER_KIND = 7
+
+class ArgumentKind(IntEnum):
+    """What an argument is to the C++ adapters; OTHER is passed along and never looked into."""
+
+    TENSOR = 0
+    BOOL = auto()
+    INT = auto()
+    FLOAT = auto()
+    STRING = auto()
+    DTYPE = auto()
+    SCALAR = auto()
+    OTHER = auto()
+
+
+class ArgumentFlag(IntFlag):
+    """What the schema says of an argument beside its kind."""
+
+    LIST = auto()
+    OPTIONAL = auto()
+    ELEMENT_OPTIONAL = auto()
+    KEYWORD_ONLY = auto()
+    MUTABLE = auto()
+    HAS_DEFAULT = auto()
+    ROWS = auto()
+    """A list of lists."""
+
+
+class ConstantTag(IntEnum):
+    """What a default is."""
+
+    NONE = 0
+    BOOL = auto()
+    INT = auto()
+    FLOAT = auto()
+    STRING = auto()
+    DTYPE = auto()
+    LIST = auto()
+
+
+class BatchMode(IntEnum):
+    """How an operator meets an extra dimension: a call for each slice, or one call over all."""
+
+    LOOP = 0
+    ELEMENTWISE = auto()
+    LEADING = auto()
+
+
+_KINDS = {
+    "Tensor": ArgumentKind.TENSOR,
+    "bool": ArgumentKind.BOOL,
+    "int": ArgumentKind.INT,
+    "SymInt": ArgumentKind.INT,
+    "float": ArgumentKind.FLOAT,
+    "str": ArgumentKind.STRING,
+    "ScalarType": ArgumentKind.DTYPE,
+    "Scalar": ArgumentKind.SCALAR,
+}
 _ROW_TYPES = (BaseType("int"), BaseType("float"))
 """What lists of lists may hold: MindSpore's attributes have these."""
-_LIST, _OPTIONAL, _ELEMENT_OPTIONAL, _KEYWORD_ONLY, _MUTABLE, _HAS_DEFAULT, _ROWS = (1 << bit for bit in range(7))
-_NONE, _BOOL, _INT, _FLOAT, _STRING, _DTYPE, _LIST_VALUE = range(7)
-_LOOP, _ELEMENTWISE, _LEADING = range(3)
-
 _TORCH_DTYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32"} | {
     "short": "int16",
     "char": "int8",
@@ -38,7 +90,7 @@ def encode(specs: Sequence[OpSpec]) -> bytes:
     for spec in specs:
         starts.append(4 + len(specs) + len(writer.words))
         writer.operator(spec)
-    head = array("q", [_MAGIC, _VERSION, len(specs), 4 + len(specs) + len(writer.words), *starts])
+    head = array("q", [PLAN_MAGIC, PLAN_VERSION, len(specs), 4 + len(specs) + len(writer.words), *starts])
     return (head + writer.words).tobytes() + bytes(writer.pool)
 
 
@@ -88,38 +140,38 @@ class _Writer:
         type_, flags = _unwrapped(argument.type)
         size = -1
         if isinstance(type_, ListType):
-            flags |= _LIST
+            flags |= ArgumentFlag.LIST
             size = -1 if type_.size is None else type_.size
             type_, inner = _unwrapped(type_.elem)
-            flags |= _ELEMENT_OPTIONAL if inner else 0
+            flags |= ArgumentFlag.ELEMENT_OPTIONAL if inner else 0
             if isinstance(type_, ListType) and type_.elem in _ROW_TYPES and not inner:
-                flags |= _ROWS
+                flags |= ArgumentFlag.ROWS
                 type_ = type_.elem
-        kind = _KINDS.get(type_.name, _OTHER_KIND) if isinstance(type_, BaseType) else _OTHER_KIND
-        flags |= _KEYWORD_ONLY if argument.kwarg_only else 0
-        flags |= _MUTABLE if argument.mutable else 0
-        flags |= _HAS_DEFAULT if argument.default is not None else 0
+        kind = _KINDS.get(type_.name, ArgumentKind.OTHER) if isinstance(type_, BaseType) else ArgumentKind.OTHER
+        flags |= ArgumentFlag.KEYWORD_ONLY if argument.kwarg_only else 0
+        flags |= ArgumentFlag.MUTABLE if argument.mutable else 0
+        flags |= ArgumentFlag.HAS_DEFAULT if argument.default is not None else 0
         self.put(kind, flags, size)
         if argument.default is not None:
-            self.constant(argument.default.value, kind == _KINDS["ScalarType"])
+            self.constant(argument.default.value, kind == ArgumentKind.DTYPE)
 
     def constant(self, value: object, is_dtype: bool) -> None:
         match value:
             case None:
-                self.put(_NONE)
+                self.put(ConstantTag.NONE)
             case bool():
-                self.put(_BOOL, value)
+                self.put(ConstantTag.BOOL, value)
             case int():
-                self.put(_INT, value)
+                self.put(ConstantTag.INT, value)
             case float():
-                self.put(_FLOAT, *struct.unpack("<q", struct.pack("<d", value)))
+                self.put(ConstantTag.FLOAT, *struct.unpack("<q", struct.pack("<d", value)))
             case EnumName() if is_dtype and _TORCH_DTYPES.get(value, value) in DTYPE_CODES:
-                self.put(_DTYPE, DTYPE_CODES[_TORCH_DTYPES.get(value, value)])
+                self.put(ConstantTag.DTYPE, DTYPE_CODES[_TORCH_DTYPES.get(value, value)])
             case str():
-                self.put(_STRING)
+                self.put(ConstantTag.STRING)
                 self.text(value)
             case tuple():
-                self.put(_LIST_VALUE, len(value))
+                self.put(ConstantTag.LIST, len(value))
                 for item in value:
                     self.constant(item, is_dtype)
             case _:
@@ -144,9 +196,9 @@ class _Writer:
     def batch(self, batch: Batch | None, schema: Schema) -> None:
         leading: list[int] = []
         if batch is None or isinstance(batch, str):
-            mode = _ELEMENTWISE if batch == "elementwise" else _LOOP
+            mode = BatchMode.ELEMENTWISE if batch == "elementwise" else BatchMode.LOOP
         else:
-            mode = _LEADING
+            mode = BatchMode.LEADING
             places = [place for place, argument in enumerate(schema.arguments) if argument.is_tensor]
             leading = [place for place, group in zip(places, batch.inputs, strict=True) if DOTS in group]
         self.put(mode, batch is not None)
@@ -154,4 +206,4 @@ class _Writer:
 
 
 def _unwrapped(type_: Type) -> tuple[Type, int]:
-    return (type_.elem, _OPTIONAL) if isinstance(type_, OptionalType) else (type_, 0)
+    return (type_.elem, ArgumentFlag.OPTIONAL) if isinstance(type_, OptionalType) else (type_, 0)

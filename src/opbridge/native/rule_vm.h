@@ -21,24 +21,10 @@
 #include <string_view>
 #include <type_traits>
 
+#include "contracts.h"
 #include "rule_values.h"
 
 namespace opbridge {
-
-// clang-format off
-#define OB_FOR_EACH_RULE_OP(X)                                                                                 \
-  X(CONSTANT) X(ARGUMENT) X(ITEM) X(IF) X(ADD) X(SUBTRACT) X(MULTIPLY) X(DIVIDE) X(FLOOR_DIVIDE)               \
-  X(CEIL_DIVIDE) X(MODULO) X(POWER) X(NEGATE) X(ABSOLUTE) X(MINIMUM) X(MAXIMUM) X(TRUNCATE) X(WIDEN) X(RANK)   \
-  X(DIM) X(LENGTH) X(SIZE) X(ELEMENT) X(SUM) X(PRODUCT) X(LIST) X(SHAPE) X(CONCATENATE) X(SLICE) X(BROADCAST)  \
-  X(DTYPE) X(PROMOTE) X(IF_PRESENT) X(EACH) X(IS_NONE) X(NOT) X(AND) X(OR) X(COMPARE)
-// clang-format on
-
-// The numbers are positions in the list above, which a test holds against those of Python.
-enum class RuleOp : int64_t {
-#define OB_RULE_OP(name) name,
-  OB_FOR_EACH_RULE_OP(OB_RULE_OP)
-#undef OB_RULE_OP
-};
 
 // Evaluates while it reads: the code is a tree in prefix order, so what a branch does not take is skipped by its
 // length.
@@ -49,47 +35,47 @@ class RuleReader {
 
   Int integer() {
     switch (const RuleOp op = operation()) {
-      case RuleOp::CONSTANT:
+      case RuleOp::Constant:
         return Int(word());
-      case RuleOp::ARGUMENT:
+      case RuleOp::Argument:
         return env_.int_value(argument());
-      case RuleOp::ITEM: {
+      case RuleOp::Item: {
         const int arg = argument();
         return env_.list_item(arg, index(env_.length(arg)));
       }
-      case RuleOp::IF:
+      case RuleOp::If:
         return choose([this] { return integer(); });
-      case RuleOp::RANK: {
+      case RuleOp::Rank: {
         const Tensor tensor = this->tensor();
         return Int(env_.rank(tensor.arg, tensor.item));
       }
-      case RuleOp::DIM: {
+      case RuleOp::Dim: {
         const Tensor tensor = this->tensor();
         return env_.dim(tensor.arg, tensor.item, index(env_.rank(tensor.arg, tensor.item)));
       }
-      case RuleOp::LENGTH:
+      case RuleOp::Length:
         return Int(env_.length(argument()));
-      case RuleOp::SIZE:
+      case RuleOp::Size:
         return Int(static_cast<int64_t>(list().size()));
-      case RuleOp::ELEMENT: {
+      case RuleOp::Element: {
         const Shape sizes = list();
         return sizes[static_cast<size_t>(index(static_cast<int64_t>(sizes.size())))];
       }
-      case RuleOp::SUM: {
+      case RuleOp::Sum: {
         Int total(0);
         for (const Int& size : list()) total = N::add(total, size);
         return total;
       }
-      case RuleOp::PRODUCT: {
+      case RuleOp::Product: {
         Int total(1);
         for (const Int& size : list()) total = N::multiply(total, size);
         return total;
       }
-      case RuleOp::TRUNCATE:
+      case RuleOp::Truncate:
         return truncated(real());
-      case RuleOp::NEGATE:
+      case RuleOp::Negate:
         return N::subtract(Int(0), integer());
-      case RuleOp::ABSOLUTE: {
+      case RuleOp::Absolute: {
         const Int value = integer();
         return N::less(value, Int(0)) ? N::subtract(Int(0), value) : value;
       }
@@ -100,24 +86,24 @@ class RuleReader {
 
   double real() {
     switch (const RuleOp op = operation()) {
-      case RuleOp::CONSTANT: {
+      case RuleOp::Constant: {
         double value;
         std::memcpy(&value, next_++, sizeof value);
         return value;
       }
-      case RuleOp::ARGUMENT:
+      case RuleOp::Argument:
         return env_.float_value(argument());
-      case RuleOp::ITEM: {
+      case RuleOp::Item: {
         const int arg = argument();
         return env_.float_item(arg, index(env_.length(arg)));
       }
-      case RuleOp::IF:
+      case RuleOp::If:
         return choose([this] { return real(); });
-      case RuleOp::WIDEN:
+      case RuleOp::Widen:
         return N::real(integer());
-      case RuleOp::NEGATE:
+      case RuleOp::Negate:
         return -real();
-      case RuleOp::ABSOLUTE:
+      case RuleOp::Absolute:
         return std::fabs(real());
       default:
         return combined_real(op);
@@ -126,25 +112,25 @@ class RuleReader {
 
   bool truth() {
     switch (operation()) {
-      case RuleOp::CONSTANT:
+      case RuleOp::Constant:
         return word() != 0;
-      case RuleOp::ARGUMENT:
+      case RuleOp::Argument:
         return env_.bool_value(argument());
-      case RuleOp::ITEM: {
+      case RuleOp::Item: {
         const int arg = argument();
         return env_.bool_item(arg, index(env_.length(arg)));
       }
-      case RuleOp::IF:
+      case RuleOp::If:
         return choose([this] { return truth(); });
-      case RuleOp::IS_NONE:
+      case RuleOp::IsNone:
         return env_.is_none(static_cast<int>(word()));
-      case RuleOp::NOT:
+      case RuleOp::Not:
         return !truth();
-      case RuleOp::AND:
+      case RuleOp::And:
         return truth() ? (word(), truth()) : (skip(), false);
-      case RuleOp::OR:
+      case RuleOp::Or:
         return truth() ? (skip(), true) : (word(), truth());
-      case RuleOp::COMPARE:
+      case RuleOp::Compare:
         return compared();
       default:
         damaged();
@@ -153,17 +139,17 @@ class RuleReader {
 
   int dtype() {
     switch (operation()) {
-      case RuleOp::CONSTANT:
+      case RuleOp::Constant:
         return static_cast<int>(word());
-      case RuleOp::ARGUMENT:
+      case RuleOp::Argument:
         return env_.dtype_value(argument());
-      case RuleOp::IF:
+      case RuleOp::If:
         return choose([this] { return dtype(); });
-      case RuleOp::DTYPE: {
+      case RuleOp::Dtype: {
         const Tensor tensor = this->tensor();
         return env_.dtype(tensor.arg, tensor.item);
       }
-      case RuleOp::PROMOTE:
+      case RuleOp::Promote:
         return promotion();
       default:
         damaged();
@@ -173,26 +159,26 @@ class RuleReader {
   /* Appends to `out`. */
   void shape(SmallShape<Int>& out) {
     switch (operation()) {
-      case RuleOp::ARGUMENT: {
+      case RuleOp::Argument: {
         const int arg = argument();
         for (int64_t k = 0, n = env_.length(arg); k < n; ++k) out.push(env_.list_item(arg, k));
         return;
       }
-      case RuleOp::IF:
+      case RuleOp::If:
         return choose([&] { shape(out); });
-      case RuleOp::LIST:
+      case RuleOp::List:
         for (int64_t n = word(); n > 0; --n) out.push(integer());
         return;
-      case RuleOp::SHAPE: {
+      case RuleOp::Shape: {
         const Tensor tensor = this->tensor();
         return append(tensor.arg, tensor.item, out);
       }
-      case RuleOp::CONCATENATE:
+      case RuleOp::Concatenate:
         shape(out);
         return shape(out);
-      case RuleOp::SLICE:
+      case RuleOp::Slice:
         return slice(out);
-      case RuleOp::BROADCAST:
+      case RuleOp::Broadcast:
         return broadcast(out);
       default:
         damaged();
@@ -263,23 +249,23 @@ class RuleReader {
   Int combined(RuleOp op) {
     const Int a = integer(), b = integer();
     switch (op) {
-      case RuleOp::ADD:
+      case RuleOp::Add:
         return N::add(a, b);
-      case RuleOp::SUBTRACT:
+      case RuleOp::Subtract:
         return N::subtract(a, b);
-      case RuleOp::MULTIPLY:
+      case RuleOp::Multiply:
         return N::multiply(a, b);
-      case RuleOp::FLOOR_DIVIDE:
+      case RuleOp::FloorDivide:
         return floor_divided(a, b);
-      case RuleOp::CEIL_DIVIDE:
+      case RuleOp::CeilDivide:
         return N::subtract(Int(0), floor_divided(N::subtract(Int(0), a), b));
-      case RuleOp::MODULO:
+      case RuleOp::Modulo:
         return N::subtract(a, N::multiply(floor_divided(a, b), b));
-      case RuleOp::POWER:
+      case RuleOp::Power:
         return power(a, N::concrete(b));
-      case RuleOp::MINIMUM:
+      case RuleOp::Minimum:
         return N::less(b, a) ? b : a;
-      case RuleOp::MAXIMUM:
+      case RuleOp::Maximum:
         return N::less(a, b) ? b : a;
       default:
         damaged();
@@ -310,18 +296,18 @@ class RuleReader {
   double combined_real(RuleOp op) {
     const double a = real(), b = real();
     switch (op) {
-      case RuleOp::ADD:
+      case RuleOp::Add:
         return a + b;
-      case RuleOp::SUBTRACT:
+      case RuleOp::Subtract:
         return a - b;
-      case RuleOp::MULTIPLY:
+      case RuleOp::Multiply:
         return a * b;
-      case RuleOp::DIVIDE:
+      case RuleOp::Divide:
         if (b == 0) fail("division by zero");
         return a / b;
-      case RuleOp::MINIMUM:
+      case RuleOp::Minimum:
         return b < a ? b : a;
-      case RuleOp::MAXIMUM:
+      case RuleOp::Maximum:
         return b > a ? b : a;
       default:
         damaged();
@@ -329,64 +315,64 @@ class RuleReader {
   }
 
   bool compared() {
-    const int64_t relation = word();
-    switch (word()) {
-      case 0: {
+    const auto relation = static_cast<Relation>(word());
+    switch (static_cast<Comparable>(word())) {
+      case Comparable::Integers: {
         const Int a = integer(), b = integer();
         switch (relation) {
-          case 0:
+          case Relation::Equal:
             return N::equal(a, b);
-          case 1:
+          case Relation::NotEqual:
             return !N::equal(a, b);
-          case 2:
+          case Relation::Less:
             return N::less(a, b);
-          case 3:
+          case Relation::LessEqual:
             return !N::less(b, a);
-          case 4:
+          case Relation::Greater:
             return N::less(b, a);
           default:
             return !N::less(a, b);
         }
       }
-      case 1: {
+      case Comparable::Reals: {
         const double a = real(), b = real();
         switch (relation) {
-          case 0:
+          case Relation::Equal:
             return a == b;
-          case 1:
+          case Relation::NotEqual:
             return a != b;
-          case 2:
+          case Relation::Less:
             return a < b;
-          case 3:
+          case Relation::LessEqual:
             return a <= b;
-          case 4:
+          case Relation::Greater:
             return a > b;
           default:
             return a >= b;
         }
       }
-      case 2: {
+      case Comparable::Truths: {
         const bool a = truth(), b = truth();
-        return (a == b) == (relation == 0);
+        return (a == b) == (relation == Relation::Equal);
       }
-      case 3: {
+      case Comparable::Dtypes: {
         const int a = dtype(), b = dtype();
-        return (a == b) == (relation == 0);
+        return (a == b) == (relation == Relation::Equal);
       }
-      case 4: {
+      case Comparable::Lists: {
         const Shape a = list(), b = list();
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(), N::equal) == (relation == 0);
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), N::equal) == (relation == Relation::Equal);
       }
       default: {
         const std::string_view a = text(), b = text();
-        return (a == b) == (relation == 0);
+        return (a == b) == (relation == Relation::Equal);
       }
     }
   }
 
   /* A literal's bytes are the words themselves. */
   std::string_view text() {
-    if (operation() == RuleOp::ARGUMENT) return env_.string_value(argument());
+    if (operation() == RuleOp::Argument) return env_.string_value(argument());
     const size_t size = static_cast<size_t>(word());
     const std::string_view literal(reinterpret_cast<const char*>(next_), size);
     next_ += (size + 7) / 8;
@@ -428,13 +414,13 @@ class RuleReader {
   void each_operand(OnTensor on_tensor, Other other) {
     for (int64_t n = word(); n > 0; --n) {
       switch (static_cast<RuleOp>(*next_)) {
-        case RuleOp::IF_PRESENT: {
+        case RuleOp::IfPresent: {
           ++next_;
           const int arg = static_cast<int>(word());
           if (!env_.is_none(arg)) on_tensor(arg, 0);
           break;
         }
-        case RuleOp::EACH: {
+        case RuleOp::Each: {
           ++next_;
           const int arg = static_cast<int>(word());
           const int64_t length = env_.is_none(arg) ? 0 : env_.length(arg);

@@ -41,7 +41,7 @@ Words = tuple[int, ...]
 
 
 class Op(IntEnum):
-    """The operations, in the order of OB_FOR_EACH_RULE_OP in rule_vm.h."""
+    """The operations of rule_vm.h."""
 
     CONSTANT = 0
     ARGUMENT = auto()
@@ -84,9 +84,30 @@ class Op(IntEnum):
     COMPARE = auto()
 
 
-RELATIONS = ("==", "!=", "<", "<=", ">", ">=")
-COMPARABLE = (Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.DTYPE, Kind.INTS, Kind.STR)
-"""The kinds that compare, in the order of their codes in a COMPARE."""
+class Relation(IntEnum):
+    EQUAL = 0
+    NOT_EQUAL = auto()
+    LESS = auto()
+    LESS_EQUAL = auto()
+    GREATER = auto()
+    GREATER_EQUAL = auto()
+
+
+class Comparable(IntEnum):
+    """As what a COMPARE reads both of its sides."""
+
+    INTEGERS = 0
+    REALS = auto()
+    TRUTHS = auto()
+    DTYPES = auto()
+    LISTS = auto()
+    TEXTS = auto()
+
+
+RELATIONS = dict(zip(("==", "!=", "<", "<=", ">", ">="), Relation, strict=True))
+COMPARABLE = dict(
+    zip((Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.DTYPE, Kind.INTS, Kind.STR), Comparable, strict=True),
+)
 
 _ARITHMETIC = {
     "+": Op.ADD,
@@ -271,7 +292,7 @@ class Lowering:
             message = f"{left.kind.value} and {right.kind.value} do not compare with '{expr.op}': {expr}"
             hint = "write x is None" if Kind.NONE in (left.kind, right.kind) else ""
             raise self.error(message, expr, hint)
-        relation, code = RELATIONS.index(expr.op), COMPARABLE.index(kind)
+        relation, code = RELATIONS[expr.op], COMPARABLE[kind]
         return Lowered(Kind.BOOL, (Op.COMPARE, relation, code, *_widened(left, kind), *_widened(right, kind)))
 
     def boolean(self, op: Op, left: Expr, right: Expr) -> Words:

@@ -22,7 +22,7 @@ const char* kind_text(Kind kind) {
       return "float";
     case Kind::String:
       return "str";
-    case Kind::DType:
+    case Kind::Dtype:
       return "ScalarType";
     case Kind::Scalar:
       return "Scalar";
@@ -235,16 +235,16 @@ ob_arg read_rows(const Reader& reader, const ArgPlan& arg, PyObject* value, Scra
 
 ob_arg constant(const Constant& value, Kind kind) {
   switch (value.tag) {
-    case Constant::Tag::None:
+    case ConstantTag::None:
       return ob_arg{OB_ARG_NONE, 0, {}};
-    case Constant::Tag::Bool:
+    case ConstantTag::Bool:
       return kind == Kind::Float ? real(value.integer)
                                  : integer(kind == Kind::Int ? OB_ARG_INT : OB_ARG_BOOL, value.integer);
-    case Constant::Tag::Int:
+    case ConstantTag::Int:
       return kind == Kind::Float ? real(static_cast<double>(value.integer)) : integer(OB_ARG_INT, value.integer);
-    case Constant::Tag::Float:
+    case ConstantTag::Float:
       return real(value.real);
-    case Constant::Tag::DType:
+    case ConstantTag::Dtype:
       return integer(OB_ARG_DTYPE, value.integer);
     default:
       break;
@@ -279,8 +279,8 @@ ob_arg read_attribute(const OpPlan& op, const ArgPlan& arg, PyObject* value, Scr
 
 ob_arg read_default(const ArgPlan& arg, ScratchArena& memory) {
   const Constant& value = arg.fallback;
-  if (!arg.has(kList) || value.tag == Constant::Tag::None) return constant(value, arg.kind);
-  const bool repeated = value.tag != Constant::Tag::List;
+  if (!arg.has(kList) || value.tag == ConstantTag::None) return constant(value, arg.kind);
+  const bool repeated = value.tag != ConstantTag::List;
   const size_t count = repeated ? static_cast<size_t>(arg.list_size < 0 ? 1 : arg.list_size) : value.items.size();
   ob_arg list = new_list(arg.kind, count, memory);
   for (size_t i = 0; i < count; ++i) store(list, i, constant(repeated ? value : value.items[i], arg.kind));

@@ -27,7 +27,7 @@ OpPlan read_plan(const char* bytes, Py_ssize_t size, Py_ssize_t index) {
 NumpyPlan::NumpyPlan(OpPlan plan) : op(std::move(plan)), full_name(op.full_name()), offers_out(true) {
   for (const ArgPlan& arg : op.args) {
     const bool unusual_list =
-        arg.has(kList) && (arg.kind == Kind::String || arg.kind == Kind::DType || arg.kind == Kind::Scalar);
+        arg.has(kList) && (arg.kind == Kind::String || arg.kind == Kind::Dtype || arg.kind == Kind::Scalar);
     if (arg.kind == Kind::Other || unusual_list || (arg.has(kElementOptional) && !arg.is_tensor()))
       raise("UnsupportedError",
             full_name + ": argument '" + arg.name + "' has a type that kernels cannot be handed: " + op.schema);

@@ -105,18 +105,18 @@ class Operator {
   // A default of the schema, as kernels get it.
   ob_arg value(const ArgPlan& arg, const Constant& constant) {
     switch (constant.tag) {
-      case Constant::Tag::None:
+      case ConstantTag::None:
         return none();
-      case Constant::Tag::String:
+      case ConstantTag::String:
         return storage_.text(constant.text);
-      case Constant::Tag::DType:
+      case ConstantTag::Dtype:
         return integer(constant.integer, OB_ARG_DTYPE);
-      case Constant::Tag::List:
+      case ConstantTag::List:
         return list(arg, constant.items);
       default:
         if (arg.has(kList)) return list(arg, {static_cast<size_t>(std::max<int64_t>(arg.list_size, 0)), constant});
-        if (constant.tag == Constant::Tag::Float) return real(constant.real);
-        return integer(constant.integer, constant.tag == Constant::Tag::Bool ? OB_ARG_BOOL : OB_ARG_INT);
+        if (constant.tag == ConstantTag::Float) return real(constant.real);
+        return integer(constant.integer, constant.tag == ConstantTag::Bool ? OB_ARG_BOOL : OB_ARG_INT);
     }
   }
 
@@ -124,7 +124,7 @@ class Operator {
     std::vector<int64_t> integers;
     std::vector<double> reals;
     for (const Constant& item : items) {
-      const bool is_real = item.tag == Constant::Tag::Float;
+      const bool is_real = item.tag == ConstantTag::Float;
       integers.push_back(item.integer);
       reals.push_back(is_real ? item.real : static_cast<double>(item.integer));
     }

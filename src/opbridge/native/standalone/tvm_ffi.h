@@ -247,7 +247,7 @@ class TvmFfiOperator {
         if (whole) return integer(value.v.i, value.type == tvm_ffi::kBool ? OB_ARG_BOOL : OB_ARG_INT);
         if (number) return real(value.v.d);
         break;
-      case Kind::DType:
+      case Kind::Dtype:
         if (value.type == tvm_ffi::kDataType && tvm_ffi::dtype_of(value.v.dtype) >= 0)
           return integer(tvm_ffi::dtype_of(value.v.dtype), OB_ARG_DTYPE);
         break;

@@ -13,33 +13,6 @@
 
 namespace opbridge::torch_adapter {
 
-// The opcodes of native/aten.py, in its order.
-enum class Code : int64_t {
-  Argument,
-  Grad,
-  Result,
-  Integer,
-  Real,
-  Boolean,
-  None,
-  Text,
-  DType,
-  List,
-  Call,
-  Arithmetic,
-  Compare,
-  Negate,
-  Not,
-  Shape,
-  DTypeOf,
-  Rank,
-  Numel,
-  Index,
-  JumpIfFalse,
-  Jump,
-  IsNone,
-};
-
 // What the names in a formula stand for.
 struct FormulaInputs {
   const std::vector<c10::IValue>& arguments;
@@ -145,7 +118,7 @@ class FormulaMachine {
         return push(c10::IValue());
       case Code::Text:
         return push(text());
-      case Code::DType:
+      case Code::Dtype:
         return push(scalar_type(operand()));
       case Code::List:
         return make_list(operand());
@@ -154,7 +127,7 @@ class FormulaMachine {
       case Code::Arithmetic:
         return arithmetic(static_cast<char>(operand()));
       case Code::Compare:
-        return compare(operand());
+        return compare(static_cast<Relation>(operand()));
       case Code::Negate: {
         const c10::IValue value = pop();
         if (value.isTensor()) return push(value.toTensor().neg());
@@ -165,7 +138,7 @@ class FormulaMachine {
         return push(!truth(pop()));
       case Code::Shape:
         return push(pop().toTensor().sym_sizes());
-      case Code::DTypeOf:
+      case Code::DtypeOf:
         return push(pop().toTensor().scalar_type());
       case Code::Rank:
         return push(pop().toTensor().dim());
@@ -268,38 +241,38 @@ class FormulaMachine {
     fail("uses an operator that numbers do not have");
   }
 
-  void compare(int64_t kind) {
+  void compare(Relation relation) {
     const c10::IValue right = pop(), left = pop();
     if (left.isTensor() || right.isTensor()) {
       const at::Tensor a = as_tensor(left), b = as_tensor(right);
-      switch (kind) {
-        case 0:
+      switch (relation) {
+        case Relation::Equal:
           return push(at::eq(a, b));
-        case 1:
+        case Relation::NotEqual:
           return push(at::ne(a, b));
-        case 2:
+        case Relation::Less:
           return push(at::lt(a, b));
-        case 3:
+        case Relation::LessEqual:
           return push(at::le(a, b));
-        case 4:
+        case Relation::Greater:
           return push(at::gt(a, b));
         default:
           return push(at::ge(a, b));
       }
     }
     if (!left.isInt() && !left.isSymInt() && !left.isDouble())
-      return push(kind == 0 ? left == right : !(left == right));
-    const auto decide = [kind](const auto& a, const auto& b) {
-      switch (kind) {
-        case 0:
+      return push(relation == Relation::Equal ? left == right : !(left == right));
+    const auto decide = [relation](const auto& a, const auto& b) {
+      switch (relation) {
+        case Relation::Equal:
           return a == b;
-        case 1:
+        case Relation::NotEqual:
           return a != b;
-        case 2:
+        case Relation::Less:
           return a < b;
-        case 3:
+        case Relation::LessEqual:
           return a <= b;
-        case 4:
+        case Relation::Greater:
           return a > b;
         default:
           return a >= b;
@@ -317,18 +290,17 @@ class FormulaMachine {
 
   // value[i, a:b:c, None, ...]: the operands say what each subscript is; a slice is three values on the stack.
   void index(int64_t n) {
-    enum : int64_t { kInteger, kSlice, kNewAxis, kEllipsis };
-    std::vector<int64_t> kinds;
-    for (int64_t i = 0; i < n; ++i) kinds.push_back(operand());
+    std::vector<Subscript> kinds;
+    for (int64_t i = 0; i < n; ++i) kinds.push_back(static_cast<Subscript>(operand()));
     std::vector<at::indexing::TensorIndex> subscripts;
     const auto bound = [](const c10::IValue& v) { return v.isNone() ? std::optional<c10::SymInt>() : to_int(v); };
     for (int64_t i = n - 1; i >= 0; --i) {
-      if (kinds[i] == kInteger) {
+      if (kinds[i] == Subscript::Integer) {
         subscripts.emplace_back(to_int(pop()).guard_int(__FILE__, __LINE__));
-      } else if (kinds[i] == kSlice) {
+      } else if (kinds[i] == Subscript::Slice) {
         const c10::IValue step = pop(), stop = pop(), start = pop();
         subscripts.emplace_back(at::indexing::Slice(bound(start), bound(stop), bound(step)));
-      } else if (kinds[i] == kNewAxis) {
+      } else if (kinds[i] == Subscript::NewAxis) {
         subscripts.emplace_back(at::indexing::None);
       } else {
         subscripts.emplace_back(at::indexing::Ellipsis);
@@ -340,12 +312,12 @@ class FormulaMachine {
     const std::vector<c10::IValue> items =
         container.isTuple() ? container.toTupleRef().elements().vec() : container.toListRef().vec();
     const auto count = static_cast<int64_t>(items.size());
-    if (subscripts.size() == 1 && kinds[0] == kInteger) {
+    if (subscripts.size() == 1 && kinds[0] == Subscript::Integer) {
       const int64_t k = subscripts[0].integer().guard_int(__FILE__, __LINE__);
       if (k < -count || k >= count) fail("takes item " + std::to_string(k) + " of " + std::to_string(count));
       return push(items[k < 0 ? k + count : k]);
     }
-    if (subscripts.size() != 1 || kinds[0] != kSlice) fail("takes a list apart as if it were a tensor");
+    if (subscripts.size() != 1 || kinds[0] != Subscript::Slice) fail("takes a list apart as if it were a tensor");
     const auto clamp = [&](const c10::SymInt& place) {
       int64_t k = place.guard_int(__FILE__, __LINE__);
       if (k < 0) k += count;

@@ -262,7 +262,7 @@ class KernelCall {
   void attribute(const ArgPlan& arg, const c10::IValue& value) {
     ob_arg out{OB_ARG_NONE, 0, {}};
     if (value.isNone()) {
-    } else if (arg.kind == Kind::DType) {
+    } else if (arg.kind == Kind::Dtype) {
       out.kind = OB_ARG_DTYPE;
       out.v.i = dtype_code(value.toScalarType());
     } else if (value.isInt()) {
