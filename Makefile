@@ -71,7 +71,7 @@ newest-jax:
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(NEWEST)/bin/python -m pip install --quiet --upgrade "numpy>=2" --group newest-jax
 	$(NEWEST)/bin/python -m pip install --quiet --config-settings build-dir=$(NEWEST)/cmake --editable .
-	$(NEWEST)/bin/python -m pytest tests/frameworks/test_jax*.py tests/distributed/test_training.py::test_in_jax_over_eight_devices
+	$(NEWEST)/bin/python -m pytest tests/frameworks/jax tests/distributed/test_training.py::test_in_jax_over_eight_devices
 
 docs: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group docs
@@ -85,7 +85,7 @@ paddle:
 	$(PADDLE)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(PADDLE)/bin/python -m pip install --quiet --group paddle
 	$(PADDLE)/bin/python -m pip install --quiet --config-settings build-dir=$(PADDLE)/cmake --editable .
-	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/test_paddle.py
+	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/paddle
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

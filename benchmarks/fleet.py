@@ -13,7 +13,7 @@ from table import Row
 from timing import Spread, race
 
 from opbridge.cache import Cache
-from opbridge.shared_cache import SharedCache
+from opbridge.cache.shared import SharedCache
 
 _PROCESSES, _ROUNDS = 64, 3
 _KERNEL = Path(__file__).resolve().parent / "kernels" / "leaky_relu.cpp"

@@ -21,7 +21,7 @@ _LARGE = 2**20
 def prebuild_adapter(_: Path) -> float:
     # PyTorch brings the libraries that the adapter is linked to.
     importlib.import_module("torch")
-    from opbridge.frameworks.torch_adapter import load_native
+    from opbridge.frameworks.torch.native import load_native
 
     start = time.perf_counter()
     load_native()

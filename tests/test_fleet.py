@@ -66,7 +66,7 @@ def published(folder: Path, environment: dict[str, str]) -> None:
     program = """
 import opbridge as ob
 from opbridge.cache import Cache
-from opbridge.shared_cache import SharedCache
+from opbridge.cache.shared import SharedCache
 from pathlib import Path
 ob.load("scale.cpp", schema="fleet::scale(Tensor x, float by) -> Tensor", out="x")
 cache = Cache()

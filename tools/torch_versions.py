@@ -14,7 +14,7 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.errors import OpbridgeError
-from opbridge.frameworks.torch_adapter import build_adapter
+from opbridge.frameworks.torch.native import build_adapter
 from opbridge.toolchains.torch_install import TorchInstall
 
 VERSIONS = ("2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")

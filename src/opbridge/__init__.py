@@ -14,7 +14,7 @@ from opbridge.errors import OpbridgeError
 
 if TYPE_CHECKING:
     from opbridge.extensions import extension
-    from opbridge.functions import autograd, module
+    from opbridge.functions.autograd import autograd, module
     from opbridge.loading import aot, aten, inline, load, tvm_ffi
     from opbridge.op import Op, OpLibrary
 
@@ -40,8 +40,8 @@ _HOMES = {
     "aten": "opbridge.loading",
     "tvm_ffi": "opbridge.loading",
     "extension": "opbridge.extensions",
-    "autograd": "opbridge.functions",
-    "module": "opbridge.functions",
+    "autograd": "opbridge.functions.autograd",
+    "module": "opbridge.functions.autograd",
     "Op": "opbridge.op",
     "OpLibrary": "opbridge.op",
 }

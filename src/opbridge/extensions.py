@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.cache import Cache
+from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import CallError, InputError, OpbridgeError, ToolchainError, UnsupportedError
-from opbridge.filesystem import copy_atomically
 from opbridge.sources.store import LANGUAGES, defines_for
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.host import suffixes as host_suffixes
@@ -224,7 +224,7 @@ def _say(text: str) -> None:
 @functools.cache
 def _imported(name: str, library: Path) -> Any:
     """One module for each library: a second one would register its classes again, which pybind11 refuses."""
-    from opbridge.frameworks.extension import module_from
+    from opbridge.frameworks.native_modules import module_from
 
     _import_torch(name)
     try:

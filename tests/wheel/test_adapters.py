@@ -12,8 +12,8 @@ import pytest
 
 from opbridge.cache import Cache
 from opbridge.errors import InputError
-from opbridge.frameworks.extension import NATIVE
-from opbridge.frameworks.torch_adapter import current_suffix, prebuilt_name
+from opbridge.frameworks.native_modules import NATIVE
+from opbridge.frameworks.torch.native import current_suffix, prebuilt_name
 from opbridge.toolchains.torch_install import TorchInstall
 from opbridge.wheel.adapters import build_for
 

@@ -15,7 +15,7 @@ from opbridge.bench.timing import Contestant, Spread, burst, race, ratios, reste
 from opbridge.check.arrays import Argument, Array, arguments, mismatch
 from opbridge.check.hosts import listed
 from opbridge.check.inputs import Case
-from opbridge.check.subject import Subject
+from opbridge.check.operator_under_test import Subject
 from opbridge.errors import OpbridgeError
 from opbridge.rules import evaluate_size
 

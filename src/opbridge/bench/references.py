@@ -10,8 +10,8 @@ from opbridge.bench.model import Job
 from opbridge.check.hosts import Host, NotHere, host, listed, packed
 from opbridge.check.kernels import in_numpy
 from opbridge.check.model import Reference
+from opbridge.check.operator_under_test import Subject
 from opbridge.check.references import function_at, reference_of
-from opbridge.check.subject import Subject
 from opbridge.errors import InputError, did_you_mean
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.manifest import DEVICES

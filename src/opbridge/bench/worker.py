@@ -13,7 +13,7 @@ def _work(jobs: list[Job], say: Say) -> None:
     from opbridge.bench.measuring import Measured, measurements
     from opbridge.check.hosts import host
     from opbridge.check.model import Settings
-    from opbridge.check.subject import Failure, Skip
+    from opbridge.check.operator_under_test import Failure, Skip
     from opbridge.errors import BuildError, InputError, NoSuchOperatorError, ToolchainError
 
     warnings.simplefilter("ignore")  # of frameworks, about code that no user of a benchmark wrote

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from opbridge.check import behaving, comparing, differentiating, dividing
+from opbridge.check import comparing, differentiating, robustness, sharding
 from opbridge.check.gradients import Verdict
 from opbridge.check.model import INPUTS, SANITIZERS, Row, Status
-from opbridge.check.subject import Failure, Skip, Subject
+from opbridge.check.operator_under_test import Failure, Skip, Subject
 from opbridge.errors import OpbridgeError
 
 
@@ -27,7 +27,7 @@ def inputs(subject: Subject) -> str:
 def exercise(subject: Subject) -> str:
     """Everything that makes a kernel run, for a sanitizer to watch."""
     inputs(subject)
-    for check in (comparing.dtypes, comparing.shapes, comparing.strides, behaving.threads):
+    for check in (comparing.dtypes, comparing.shapes, comparing.strides, robustness.threads):
         try:
             check(subject)
         except (Failure, Skip, OpbridgeError):
@@ -43,12 +43,12 @@ TABLE: dict[str, Check] = {
     "shapes": Check(comparing.shapes, comparing.has_shapes),
     "bounds": Check(comparing.bounds, comparing.has_guarded_outputs),
     "strides": Check(comparing.strides, comparing.has_layouts),
-    "aliasing": Check(behaving.aliasing),
-    "determinism": Check(behaving.determinism),
-    "threads": Check(behaving.threads),
-    "memory": Check(behaving.memory),
+    "aliasing": Check(robustness.aliasing),
+    "determinism": Check(robustness.determinism),
+    "threads": Check(robustness.threads),
+    "memory": Check(robustness.memory),
     "vmap": Check(comparing.vmap, comparing.has_batch_rule),
-    "shard": Check(dividing.shard, dividing.has_shard_rule),
+    "shard": Check(sharding.shard, sharding.has_shard_rule),
     INPUTS: Check(inputs),
     **{name: Check(exercise) for name in SANITIZERS},
 }

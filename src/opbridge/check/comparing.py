@@ -12,7 +12,7 @@ from opbridge.check.hosts import NotHere, packed
 from opbridge.check.inputs import Case
 from opbridge.check.kernels import is_finding
 from opbridge.check.model import Status
-from opbridge.check.subject import Failure, Skip, Subject, counted, first_line
+from opbridge.check.operator_under_test import Failure, Skip, Subject, counted, first_line
 from opbridge.errors import OpbridgeError
 from opbridge.rules import Dimensions, FromKernel
 from opbridge.rules.dimensions import DOTS

@@ -11,7 +11,7 @@ import numpy as np
 from opbridge.check.arrays import Argument, Array
 from opbridge.check.gradients import COMPLEX_STEP, Function, Loss, Tensors, Verdict, study
 from opbridge.check.hosts import NotHere
-from opbridge.check.subject import Failure, Skip, Subject
+from opbridge.check.operator_under_test import Failure, Skip, Subject
 
 _PRECISIONS = ("float64", "float32")
 _NEAR = 1e-4

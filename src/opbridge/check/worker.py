@@ -17,7 +17,7 @@ def _work(jobs: list[Job], say: Say) -> None:
     from opbridge.check.checks import row
     from opbridge.check.hosts import host
     from opbridge.check.model import INPUTS, SANITIZERS, Status
-    from opbridge.check.subject import Subject
+    from opbridge.check.operator_under_test import Subject
     from opbridge.errors import BuildError, ToolchainError
 
     warnings.simplefilter("ignore")  # of frameworks, about code that no user of a check wrote

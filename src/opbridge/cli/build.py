@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.cache import Cache
+from opbridge.cache.filesystem import copy_atomically
 from opbridge.cli.terminal import green
 from opbridge.errors import InputError, OpbridgeError
-from opbridge.filesystem import copy_atomically
 from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.manifest.kernels import is_library
-from opbridge.sources.ascend_use import Use
+from opbridge.sources.ascend.use import Use
 from opbridge.sources.standalone import for_mindspore, kernels_of_operators
 from opbridge.sources.store import companions, language_of, source_request
 from opbridge.sources.tvm_ffi_export import with_functions

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 
 from opbridge.cache import Cache
+from opbridge.cache.filesystem import copy_atomically
 from opbridge.cli.terminal import bold, size
 from opbridge.errors import InputError
-from opbridge.filesystem import copy_atomically
 from opbridge.manifest import DEVICES
-from opbridge.sources.ascend_use import ASCEND_C, is_bare
+from opbridge.sources.ascend.use import ASCEND_C, is_bare
 from opbridge.sources.standalone import for_mindspore, kernels_of_source
 from opbridge.sources.store import companions, defines_for, language_of
 from opbridge.toolchains import BuildRequest, build

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.shared_cache import SharedCache
+from opbridge.cache.shared import SharedCache
 
 
 def publish(libraries: Sequence[Path], folder: Path, cache: Cache) -> str:
@@ -23,11 +23,11 @@ def _adapters(cache: Cache) -> Iterator[Path]:
     from opbridge.toolchains.torch_install import TorchInstall
 
     if (torch := TorchInstall.at_hand()) is not None:
-        from opbridge.frameworks.torch_adapter import build_adapter
+        from opbridge.frameworks.torch.native import build_adapter
 
         yield build_adapter(torch, cache)
     if importlib.util.find_spec("jax") is not None:
-        from opbridge.frameworks.jax_handler import request
+        from opbridge.frameworks.jax.handler import request
         from opbridge.toolchains import build
 
         yield build(request(), cache).path

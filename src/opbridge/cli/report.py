@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opbridge._version import __version__
-from opbridge.announcements import announce
 from opbridge.bench import Run, bench
 from opbridge.bench.saving import folder_of, from_json, history
 from opbridge.check import Row, check
@@ -19,6 +18,7 @@ from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.op import Op
+from opbridge.progress import announce
 from opbridge.report import Contents, operators_of, page
 from opbridge.report.dispatch import walks
 

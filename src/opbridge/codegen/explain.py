@@ -74,7 +74,7 @@ def explain_generated(backend: Backend, files: Mapping[str, str], name: str) -> 
 
 def explain_installed(name: str, key: str = "CPU") -> list[Explanation]:
     """Every overload of that name that PyTorch's dispatcher has, for tensors of one backend that require gradients."""
-    from opbridge.frameworks.torch_dispatch import operator_names, overloads, python_names, schema_of
+    from opbridge.frameworks.torch.dispatch import operator_names, overloads, python_names, schema_of
 
     full = name if "::" in name else f"aten::{name}"
     found = overloads(full)
@@ -94,7 +94,7 @@ def _names(operator: Operator) -> set[str]:
 
 
 def _installed_steps(name: str, key: str) -> Iterator[Step]:
-    from opbridge.frameworks.torch_dispatch import table
+    from opbridge.frameworks.torch.dispatch import table
 
     entries = table(name)
     for each in (f"{_GRADIENTS}{key}", _ALIASES, key):

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from opbridge.cache import Cache, KeyBuilder
+from opbridge.cache.filesystem import files_below
 from opbridge.codegen.cpp import Signature
 from opbridge.codegen.eject.files import ejected_backend
 from opbridge.codegen.inputs import Inputs, installed_functions
@@ -17,13 +18,12 @@ from opbridge.codegen.model import Backend, Operator
 from opbridge.codegen.outputs.aliasing import aliasing
 from opbridge.codegen.outputs.autograd import autograd
 from opbridge.codegen.outputs.custom_functions import custom_functions
-from opbridge.codegen.outputs.launched import launched_kernels
+from opbridge.codegen.outputs.opapi_kernels import launched_kernels
 from opbridge.codegen.outputs.other_frameworks import other_frameworks
 from opbridge.codegen.outputs.package import package
 from opbridge.codegen.outputs.python_api import python_api
 from opbridge.codegen.outputs.registration import registration
 from opbridge.errors import InputError, ManifestError
-from opbridge.filesystem import files_below
 from opbridge.manifest import ManifestErrors
 
 _OUTPUTS = (registration, launched_kernels, custom_functions, autograd, aliasing, python_api, other_frameworks, package)
@@ -88,12 +88,8 @@ def generate(inputs: Inputs, cache: Cache) -> dict[str, str]:
 
 def _code_stamp() -> str:
     """Changes with the code that generates, so that work on opbridge itself never meets sources of an older make."""
-    folders = [_PACKAGE / "codegen", _PACKAGE / "manifest"]
-    files = [
-        _PACKAGE / "schema.py",
-        _PACKAGE / "_schema_parser.py",
-        *(f for each in folders for f in files_below(each)),
-    ]
+    folders = (_PACKAGE / "codegen", _PACKAGE / "manifest", _PACKAGE / "schema")
+    files = [file for folder in folders for file in files_below(folder)]
     return "\n".join(_stamp(file) for file in files if file.suffix in (".py", ".h"))
 
 

@@ -12,9 +12,9 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
 from opbridge.cache import Cache
+from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.extensions import request_for
-from opbridge.filesystem import copy_atomically
 from opbridge.toolchains import BuildRequest, build_many
 
 _LIMITED_API = "0x030A0000"

@@ -157,7 +157,7 @@ def _megabytes(count: float) -> str:
 
 def _torch_adapter() -> str:
     from opbridge.cache import Cache
-    from opbridge.frameworks.torch_adapter import is_built
+    from opbridge.frameworks.torch.native import is_built
     from opbridge.toolchains.torch_install import TorchInstall
 
     return (

@@ -77,7 +77,7 @@ def adapter(name: str) -> Adapter:
         raise UnsupportedError(f"no framework '{name}'; {did_you_mean(name, FRAMEWORKS) or ', '.join(FRAMEWORKS)}")
     if not installed(framework):
         raise ToolchainError(f"{name} is not installed; install it with `{framework.install}`")
-    module: Adapter = importlib.import_module(f"opbridge.frameworks.{name}")
+    module: Adapter = importlib.import_module(f"opbridge.frameworks.{name}.adapter")
     return module
 
 

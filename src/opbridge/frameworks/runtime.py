@@ -134,7 +134,7 @@ class LibraryRuntime:
         entry = self.catalog.entries[index]
         if entry.operator is not None and framework != "torch":
             self._define("torch")
-            from opbridge.frameworks.aten import AtenOperator, view
+            from opbridge.frameworks.aten.operators import AtenOperator, view
 
             return view(AtenOperator.registered(entry.name), framework)
         self._define(framework)

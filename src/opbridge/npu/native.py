@@ -7,8 +7,8 @@ from functools import cache
 from threading import Lock
 from types import ModuleType
 
-from opbridge.announcements import announce
-from opbridge.frameworks.extension import LINK_FLAGS, NATIVE, import_extension
+from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension
+from opbridge.progress import announce
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.ascend_twin import runtime
 from opbridge.twins import ascend

@@ -60,7 +60,7 @@ def levels(registrations: Sequence[tuple[str, str]]) -> tuple[Level, ...]:
 
 def _work(operators: list[Any], say: Say) -> None:
     from opbridge.errors import OpbridgeError
-    from opbridge.frameworks.torch_dispatch import registrations
+    from opbridge.frameworks.torch.dispatch import registrations
 
     for op in operators:
         try:

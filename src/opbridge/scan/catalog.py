@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from opbridge.frameworks.aten import NAMESPACE, AtenOperator
+from opbridge.frameworks.aten.operators import NAMESPACE, AtenOperator
 
 _NAMESPACES = ("", "nn.functional", "linalg", "special", "fft", "Tensor")
 """Of torch, where Python users meet an operator, the best documented first."""

@@ -13,7 +13,7 @@ from opbridge._core import Kernel, load_kernel
 from opbridge.errors import KernelError, UnsupportedError
 from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.sources import elf
-from opbridge.sources.ascend_use import ASCEND_C, Use, is_bare, with_hosts
+from opbridge.sources.ascend.use import ASCEND_C, Use, is_bare, with_hosts
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:

@@ -128,8 +128,8 @@ def _driver() -> str:
     return (
         "import sys\n\n"
         f"sys.path.append({str(Path(ascend.__file__).parents[3])!r})\n"
-        "from opbridge.twins.ascend import launcher\n\n"
-        "sys.exit(getattr(launcher, sys.argv[1])(sys.argv[2:]))\n"
+        "from opbridge.twins.ascend import cmake_commands\n\n"
+        "sys.exit(getattr(cmake_commands, sys.argv[1])(sys.argv[2:]))\n"
     )
 
 

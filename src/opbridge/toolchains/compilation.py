@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.cache import Cache, Dependencies
+from opbridge.cache.filesystem import full_disk, remove
 from opbridge.errors import BuildError, OpbridgeError, ToolchainError
-from opbridge.filesystem import full_disk, remove
+from opbridge.toolchains.build_context import Workshop
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.diagnostics import Project, explain
 from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
+from opbridge.toolchains.precompiled_headers import short_way, would_fail_anyway
 from opbridge.toolchains.process import Compilers, Outcome
-from opbridge.toolchains.umbrella import short_way, would_fail_anyway
-from opbridge.toolchains.workshop import Workshop
 
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.errors import InputError, ToolchainError
-from opbridge.frameworks.torch_adapter import Interpreter, build_adapter, prebuilt_name
+from opbridge.frameworks.torch.native import Interpreter, build_adapter, prebuilt_name
 from opbridge.toolchains.torch_install import TorchInstall
 
 _QUESTION = """

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 from opbridge.errors import KernelError, OpbridgeError
-from opbridge.frameworks.torch_adapter import add_prebuilt
+from opbridge.frameworks.torch.native import add_prebuilt
 from opbridge.loading import load_package
 from opbridge.op import OpLibrary
 from opbridge.wheel.after_import import run_after_import

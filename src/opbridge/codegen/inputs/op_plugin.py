@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from opbridge.codegen.inputs import launches
+from opbridge.codegen.inputs import gen_opapi
 from opbridge.codegen.inputs.native import Lookup, NativeFunction, dispatch_of, kernel, kernels_of
 from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
@@ -32,7 +32,7 @@ ENTRY = Record(
         Field("sparse", _VERSIONS, "Versions with a kernel for sparse tensors."),
         Field("exposed", _VERSIONS, "Versions whose Python package offers the operator by name."),
         Field("internal_format_opapi", _VERSIONS, "Versions whose aclnn kernel takes the device's own formats."),
-        Field("gen_opapi", launches.KIND,
+        Field("gen_opapi", gen_opapi.KIND,
               "How a kernel is made: outputs with `size`, `dtype` and `name`; `exec`; `new_params`; "
               "or `structured_inherit`."),
         Field("dispatch", OrNothing(Table(_NAME, "a mapping from keys to kernels")), "Kernels for other keys."),
@@ -111,7 +111,7 @@ class PluginEntry:
     section: str
     where: Location
     fields: Mapping[str, object]
-    generated: launches.Description | None
+    generated: gen_opapi.Description | None
     is_sparse: bool
     is_exposed: bool
     guards_device: bool
@@ -180,7 +180,7 @@ def _entry(source: Source, versions: Versions, path: Path_, fields: dict[str, ob
         str(path[0]),
         where,
         fields,
-        launches.description(source, path, fields.get("gen_opapi")),
+        gen_opapi.description(source, path, fields.get("gen_opapi")),
         is_sparse=chosen["sparse"],
         is_exposed=chosen["exposed"],
         guards_device=source.flag(fields, "device_guard", path, default=True),
@@ -215,7 +215,7 @@ def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten
 
 
 def _operator(
-    source: Source, merged: _Merged, target: Target, aten: Lookup, described: Mapping[str, launches.Described]
+    source: Source, merged: _Merged, target: Target, aten: Lookup, described: Mapping[str, gen_opapi.Described]
 ) -> Operator:
     entry, sections = merged.entry, merged.sections
     name = entry.schema.full_name
@@ -235,7 +235,7 @@ def _operator(
     generated = next((part.generated for part in sections.values() if part.generated), None)
     if dense is not None and generated is not None and not elsewhere:
         # What it calls takes numbers, whatever the schema says.
-        made = launches.launch(source, entry.schema, generated, described)
+        made = gen_opapi.launch(source, entry.schema, generated, described)
         kernels.append(Kernel(target.key, dense.function(target, symint=False), launch=made))
     elif dense is not None and not elsewhere:
         kernels.append(Kernel(target.key, dense.function(target, symint=symint), symint))

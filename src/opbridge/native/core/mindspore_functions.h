@@ -1,4 +1,4 @@
-// What the module offers to frameworks/mindspore*.py and frameworks/jax*.py; docstrings are in module.cpp.
+// What the module offers to frameworks/mindspore and frameworks/jax; docstrings are in module.cpp.
 #pragma once
 
 #include "python.h"

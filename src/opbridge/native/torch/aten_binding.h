@@ -19,7 +19,7 @@ pybind11::object toPyObject(c10::IValue value);
 
 namespace opbridge::torch_adapter {
 
-// What Python has to say where PyTorch's own conversions end: functions of opbridge.frameworks.aten_values.
+// What Python has to say where PyTorch's own conversions end: functions of opbridge.frameworks.aten.values.
 struct PythonSide {
   PyTypeObject* ndarray;
   PyTypeObject* number;   // numpy.generic
@@ -41,7 +41,7 @@ struct PythonSide {
 
  private:
   static PythonSide load() {
-    const auto module = pybind11::module_::import("opbridge.frameworks.aten_values");
+    const auto module = pybind11::module_::import("opbridge.frameworks.aten.values");
     const auto member = [](const pybind11::object& from, const char* name) {
       return from.attr(name).cast<pybind11::object>().release().ptr();
     };

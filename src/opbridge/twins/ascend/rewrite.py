@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
+from opbridge.cxx.tokens import Kind, Token
 from opbridge.twins.common.host_calls import aot_function
-from opbridge.twins.common.reader import CLOSERS, PAIRS, Reader
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
-from opbridge.twins.common.tokens import Kind, Token
 
 
 @dataclass(frozen=True)

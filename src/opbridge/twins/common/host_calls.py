@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from opbridge.twins.common.tokens import Token
+from opbridge.cxx.tokens import Token
 
 INNER = "opbridge_twin_runs_"
 """Begins the name of a function that hosts call by way of another one, which has its name."""

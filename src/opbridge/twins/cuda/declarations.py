@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from opbridge.twins.common.tokens import Kind, Token
+from opbridge.cxx.tokens import Kind, Token
 
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 _OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")

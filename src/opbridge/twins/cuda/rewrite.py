@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
+from opbridge.cxx.tokens import Kind, Token
 from opbridge.twins.common.host_calls import aot_function
-from opbridge.twins.common.reader import CLOSERS, PAIRS, Reader
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
-from opbridge.twins.common.tokens import Kind, Token
 from opbridge.twins.cuda.declarations import declared_names, extents, specifiers
 from opbridge.twins.cuda.refused import refused_header, unsupported
 

@@ -1,0 +1,475 @@
+"""The content-addressed cache: what was made once from the same things is never made again.
+
+A result is found in two steps.  The first key is everything known before the work starts: sources, command, compiler.
+Under it stand the sets of files that past work turned out to depend on, with their content; the set that matches what
+is on the disk now names the result.  So editing a header rebuilds, touching one does not, and going back to an old
+version finds the old result.
+
+    store/ab/<first key>/index                 the dependency sets
+    store/ab/<first key>/<result key>/         one entry: files, and entry.json with the hash of each
+    building/<first key>.<random>              work in progress of whoever holds the lock of the first key
+    locks/<first key>
+    collected                                  its time is that of the last look for what to remove
+
+Nothing is flushed to the disk: an entry's hashes are checked at every use, so whatever a crash left half-written is
+built again.  Entries appear by one rename, and a lock dies with its process, so there is no state to repair.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NewType, cast
+
+from opbridge._version import __version__
+from opbridge.cache.dependencies import (
+    DIGEST_BYTES,
+    DependencySet,
+    as_on_disk,
+    digest_of,
+    sealed,
+    shortened,
+    stamp,
+    unsealed,
+)
+from opbridge.cache.filesystem import (
+    files_below,
+    folders_in,
+    full_disk_explained,
+    locked_if_free,
+    names_in,
+    private_folder,
+    remove,
+    wait_until_free,
+)
+from opbridge.errors import CacheError
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+    from opbridge.cache.shared import SharedCache
+
+Key = NewType("Key", str)
+Places = Mapping[str, Path]
+"""Folders whose position must not matter, by name: files below them are remembered relative to them."""
+
+_SETS_KEPT = 8
+_DEFAULT_BYTES = 5 << 30
+# An entry handed out this recently may not be loaded yet.
+_GRACE_SECONDS = 60
+
+
+class KeyBuilder:
+    """Hashes named parts, each framed by its length, so that ("ab", "c") and ("a", "bc") differ."""
+
+    def __init__(self, kind: str) -> None:
+        self._hash = blake2b(digest_size=DIGEST_BYTES)
+        self.add("kind", kind, __version__)
+
+    def add(self, label: str, *parts: bytes | str | Path) -> KeyBuilder:
+        """Adds texts and bytes as they are, and of a path the content of its file."""
+        self._frame(b"label", label.encode())
+        self._frame(b"count", str(len(parts)).encode())
+        for part in parts:
+            if isinstance(part, Path):
+                self._frame(b"file", part.read_bytes())
+            elif isinstance(part, str):
+                self._frame(b"text", part.encode("utf-8", "surrogateescape"))
+            else:
+                self._frame(b"bytes", part)
+        return self
+
+    def key(self) -> Key:
+        return Key(self._hash.hexdigest())
+
+    def _frame(self, kind: bytes, content: bytes) -> None:
+        self._hash.update(b"%s %d\n" % (kind, len(content)))
+        self._hash.update(content)
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """The files that shaped a result, and those that would have, had they existed."""
+
+    files: tuple[Path, ...] = ()
+    absent: tuple[Path, ...] = ()
+
+
+Build = Callable[[Path], Dependencies]
+"""Writes the files of an entry into the folder it is given, and says what they were made from."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    path: Path
+    key: Key
+    hit: bool
+    seconds: float
+    """How long the fetch took, the build included."""
+
+
+@dataclass(frozen=True)
+class StoredEntry:
+    path: Path
+    files: tuple[str, ...]
+    bytes: int
+    used: float
+    """When it was last fetched, in seconds since 1970."""
+
+
+class Cache:
+    def __init__(self, root: Path | None = None) -> None:
+        """Below it stands the shared cache that OPBRIDGE_SHARED_CACHE names, if it names one."""
+        self.root = Path(os.path.abspath((root or _default_root()).expanduser()))
+        private_folder(self.root)
+        self._store = self.root / "store"
+        self._building = self.root / "building"
+        self._locks = self.root / "locks"
+
+    def fetch(self, first: Key, build: Build, places: Places | None = None) -> Entry:
+        """The entry for a first key, built if it is not there; of many processes that want it, one builds."""
+        started = time.perf_counter()
+        roots = {name: str(folder) for name, folder in (places or {}).items()}
+        path = self._find(first, roots)
+        hit = path is not None
+        if path is None:
+            private_folder(self.root)
+            if self._read_only():
+                return _private_cache(self.root).fetch(first, build, places)
+            with full_disk_explained(self.root):
+                for folder in (self._store, self._building, self._locks):
+                    folder.mkdir(mode=0o700, exist_ok=True)
+                path, hit = self._made(first, build, roots)
+                if not hit:
+                    self._gc_now_and_then()
+        return Entry(path, Key(path.name), hit, time.perf_counter() - started)
+
+    def _made(self, first: Key, build: Build, roots: Mapping[str, str]) -> tuple[Path, bool]:
+        """The entry, and whether somebody else made it: one of many builds, and the others wait for that one."""
+        while True:
+            with locked_if_free(self._locks / first) as free:
+                if free:
+                    path = self._find(first, roots) or self._taken(first, roots)
+                    return (path, True) if path else (self._build(first, build, roots), False)
+            _log().info("waiting for the one who builds %s", first)
+            wait_until_free(self._locks / first)
+            if path := self._find(first, roots):
+                return path, True
+
+    def find(self, first: Key, places: Places | None = None) -> Entry | None:
+        """What a fetch would find without building."""
+        started = time.perf_counter()
+        path = self._find(first, {name: str(folder) for name, folder in (places or {}).items()})
+        return Entry(path, Key(path.name), True, time.perf_counter() - started) if path else None
+
+    def fetch_value(self, key: Key, make: Callable[[], bytes]) -> bytes:
+        """A small value in place of files."""
+
+        def build(folder: Path) -> Dependencies:
+            (folder / "value").write_bytes(make())
+            return Dependencies()
+
+        while True:
+            path = self.fetch(key, build).path / "value"
+            # Another process may clear the cache between the two lines.
+            with suppress(FileNotFoundError):
+                return path.read_bytes()
+
+    def keep(self, name: str, text: str) -> Path:
+        """A text as a file that compilers, debuggers and people can open, at a place that follows from its content."""
+
+        def build(folder: Path) -> Dependencies:
+            (folder / name).write_text(text, encoding="utf-8")
+            return Dependencies()
+
+        return self.fetch(KeyBuilder("text").add("name", name).add("text", text).key(), build).path / name
+
+    def publish(self, entry: Path, shared: SharedCache) -> bool:
+        """Puts a copy of an entry into a shared cache; False if it is there."""
+        first = Key(entry.parent.name)
+        record = next((known for known in _read_index(entry.parent) if known["entry"] == entry.name), None)
+        if record is None or not _intact(entry):
+            raise CacheError(f"{entry} cannot be published: it was removed, or its sources change as they are compiled")
+        return shared.publish(first, record, entry, _hashes(entry))
+
+    def entries(self) -> list[StoredEntry]:
+        """What is stored, the longest unused first."""
+        found = []
+        for first in self._first_keys():
+            for folder in folders_in(first):
+                with suppress(FileNotFoundError):
+                    files = [(file.relative_to(folder).as_posix(), file.stat().st_size) for file in files_below(folder)]
+                    names = tuple(name for name, _ in files if name != "entry.json")
+                    found.append(StoredEntry(folder, names, sum(size for _, size in files), _last_use(folder)))
+        return sorted(found, key=lambda entry: entry.used)
+
+    def size(self) -> int:
+        """The bytes of everything stored, the dependency sets included."""
+        return sum(entry.bytes for entry in self.entries()) + sum(map(_index_bytes, self._first_keys()))
+
+    def gc(self, max_bytes: int | None = None) -> list[StoredEntry]:
+        """Removes what dead processes left, then the longest unused entries until the rest fits.
+
+        Without a bound given it is OPBRIDGE_CACHE_SIZE, else 5 GiB.  Entries used in the last minute stay.
+        """
+        return self._collect(_default_bytes() if max_bytes is None else max_bytes, time.time() - _GRACE_SECONDS)
+
+    def clear(self) -> list[StoredEntry]:
+        """Removes everything that nobody is building right now."""
+        return self._collect(0, unused_since=float("inf"))
+
+    def _find(self, first: Key, roots: Mapping[str, str]) -> Path | None:
+        folder = self._folder(first)
+        records = _read_index(folder)
+        digests: dict[str, str] = {}
+        for position, record in enumerate(records):
+            current = as_on_disk(record, roots, digests)
+            if current is None:
+                continue
+            entry = folder / record["entry"]
+            if not _intact(entry):
+                if entry.exists():
+                    _log().info("the cached %s is damaged and will be built again", entry)
+                return None
+            with suppress(OSError):
+                os.utime(entry / "entry.json")
+            if current != record:
+                self._remember_stamps(first, [current, *records[:position], *records[position + 1 :]])
+            return entry
+        return None
+
+    def _build(self, first: Key, build: Build, roots: Mapping[str, str]) -> Path:
+        folder = self._temporary(first)
+        folder.mkdir(mode=0o700)
+        try:
+            born = folder.stat().st_ctime_ns
+            dependencies = build(folder)
+            record, changed = _observed(first, dependencies, roots, born)
+            entry = self._settle(first, folder, record["entry"])
+        finally:
+            remove(folder)
+        if changed:
+            # What the compiler read of it is unknown, so the result serves this call only.
+            _log().warning("%s changed while it was being compiled; the next build starts anew", changed)
+        else:
+            self._remember(first, record)
+        return entry
+
+    def _taken(self, first: Key, roots: Mapping[str, str]) -> Path | None:
+        """A copy of what the shared cache has."""
+        place = os.environ.get("OPBRIDGE_SHARED_CACHE")
+        if not place:
+            return None
+        from opbridge.cache.shared import SharedCache
+
+        folder = self._temporary(first)
+        folder.mkdir(mode=0o700)
+        try:
+            record = SharedCache(Path(place).expanduser()).take(first, roots, folder)
+            if record is None:
+                return None
+            entry = self._settle(first, folder, record["entry"])
+        finally:
+            remove(folder)
+        self._remember(first, record)
+        return entry
+
+    def _settle(self, first: Key, folder: Path, result: str) -> Path:
+        """Makes finished work an entry."""
+        hashes = {file.relative_to(folder).as_posix(): digest_of(file) for file in files_below(folder)}
+        (folder / "entry.json").write_text(json.dumps({"files": hashes}), encoding="utf-8")
+        entry = self._folder(first) / result
+        self._discard(entry)
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(entry)
+        return entry
+
+    def _remember(self, first: Key, record: DependencySet) -> None:
+        others = [other for other in _read_index(self._folder(first)) if other["entry"] != record["entry"]]
+        self._write_index(first, [record, *others[: _SETS_KEPT - 1]])
+
+    def _remember_stamps(self, first: Key, records: list[DependencySet]) -> None:
+        """Spares the next fetch from reading files that were only touched; not worth waiting or failing for."""
+        with suppress(OSError, CacheError), locked_if_free(self._locks / first) as free:
+            if free:
+                self._write_index(first, records)
+
+    def _write_index(self, first: Key, records: list[DependencySet]) -> None:
+        body = json.dumps(records, separators=(",", ":")).encode()
+        temporary = self._temporary(first)
+        try:
+            temporary.write_bytes(sealed(body))
+            temporary.rename(self._folder(first) / "index")
+        finally:
+            remove(temporary)
+
+    def _gc_now_and_then(self) -> None:
+        """What was used within the grace stays anyway, so looking through all entries more often is for nothing."""
+        stamp = self.root / "collected"
+        if not stamp.exists() or stamp.stat().st_mtime < time.time() - _GRACE_SECONDS:
+            stamp.touch()
+            self.gc()
+
+    def _collect(self, max_bytes: int, unused_since: float) -> list[StoredEntry]:
+        if self._read_only():
+            raise CacheError(f"the cache {self.root} is read-only, so nothing can be removed from it")
+        self._remove_abandoned()
+        entries = self.entries()
+        excess = sum(entry.bytes for entry in entries) + sum(map(_index_bytes, self._first_keys())) - max_bytes
+        removed = []
+        for entry in entries:
+            if excess <= 0:
+                break
+            first = entry.path.parent
+            with suppress(FileNotFoundError), locked_if_free(self._locks / first.name) as free:
+                if not free or _last_use(entry.path) > unused_since:
+                    continue
+                self._discard(entry.path)
+                removed.append(entry)
+                excess -= entry.bytes
+                if not folders_in(first):
+                    excess -= _index_bytes(first)
+                    self._discard(first)
+        return removed
+
+    def _remove_abandoned(self) -> None:
+        """Whoever gets the lock of a key knows that nobody alive is working on it."""
+        locks, work = names_in(self._locks), names_in(self._building)
+        for key in {*locks, *(name.partition(".")[0] for name in work)}:
+            with locked_if_free(self._locks / key) as free:
+                if free:
+                    for leftover in self._building.glob(f"{key}.*"):
+                        remove(leftover)
+
+    def _discard(self, path: Path) -> None:
+        """Takes a folder out of sight by one rename, so that nobody meets it half removed."""
+        first = path.name if path.parent.parent == self._store else path.parent.name
+        aside = self._temporary(Key(first))
+        with suppress(FileNotFoundError):
+            path.rename(aside)
+            remove(aside)
+
+    def _read_only(self) -> bool:
+        return not os.access(self.root, os.W_OK)
+
+    def _folder(self, first: Key) -> Path:
+        return self._store / first[:2] / first
+
+    def _temporary(self, first: Key) -> Path:
+        return self._building / f"{first}.{os.urandom(6).hex()}"
+
+    def _first_keys(self) -> list[Path]:
+        return [first for shelf in folders_in(self._store) for first in folders_in(shelf)]
+
+
+def _default_root() -> Path:
+    """OPBRIDGE_CACHE_DIR, else below XDG_CACHE_HOME, else below ~/.cache."""
+    if chosen := os.environ.get("OPBRIDGE_CACHE_DIR"):
+        return Path(chosen)
+    xdg = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        # The XDG specification has relative paths ignored.
+        return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "opbridge"
+    except RuntimeError as error:
+        raise CacheError(
+            "no place for the cache: this user has no home folder\n"
+            "  name one: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
+        ) from error
+
+
+def _default_bytes() -> int:
+    text = os.environ.get("OPBRIDGE_CACHE_SIZE", "").strip()
+    if not text:
+        return _DEFAULT_BYTES
+    number, unit = text.upper().removesuffix("B").removesuffix("I"), 1
+    if number[-1:] in ("K", "M", "G", "T"):
+        number, unit = number[:-1], 1024 ** (1 + "KMGT".index(number[-1]))
+    try:
+        return int(float(number) * unit)
+    except (ValueError, OverflowError):
+        raise CacheError(
+            f"OPBRIDGE_CACHE_SIZE is {text!r}; expected a number of bytes or one such as 500M or 5G"
+        ) from None
+
+
+@functools.cache
+def _private_cache(read_only: Path) -> Cache:
+    """Where this process builds what a cache lacks that it may read but not write."""
+    import atexit
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="opbridge-"))
+    owner = os.getpid()
+    # A forked child runs the handlers of its parent too.
+    atexit.register(lambda: remove(folder) if os.getpid() == owner else None)
+    _log().warning("the cache %s is read-only; what it lacks is built for this process alone", read_only)
+    return Cache(folder)
+
+
+def _read_index(folder: Path) -> list[DependencySet]:
+    """The dependency sets, the last used first; a damaged file is as none."""
+    try:
+        body = unsealed((folder / "index").read_bytes())
+    except OSError:
+        return []
+    return cast("list[DependencySet]", json.loads(body)) if body is not None else []
+
+
+def _observed(
+    first: Key, dependencies: Dependencies, roots: Mapping[str, str], born: int
+) -> tuple[DependencySet, Path | None]:
+    """The dependency set of fresh work, and a file of it that changed since the work began."""
+    now = time.time_ns()
+    files: list[list[Any]] = []
+    changed = None
+    for path in dict.fromkeys(dependencies.files):
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            changed = path
+            continue
+        if status.st_ctime_ns > born:
+            changed = path
+        files.append([shortened(str(path), roots), digest_of(path), *stamp(status, now)])
+    absent = sorted({shortened(str(path), roots) for path in dependencies.absent})
+    result = KeyBuilder("result").add("first", first).add("absent", *absent)
+    for name, digest, *_ in sorted(files):
+        result.add("file", name, digest)
+    if changed:
+        result.add("unrepeatable", os.urandom(16))
+    return {"entry": result.key(), "absent": absent, "files": files}, changed
+
+
+def _hashes(entry: Path) -> dict[str, str]:
+    return cast("dict[str, str]", json.loads((entry / "entry.json").read_bytes())["files"])
+
+
+def _intact(entry: Path) -> bool:
+    try:
+        return all(digest_of(f"{entry}/{name}") == digest for name, digest in _hashes(entry).items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _last_use(entry: Path) -> float:
+    return (entry / "entry.json").stat().st_mtime
+
+
+def _index_bytes(first: Path) -> int:
+    with suppress(FileNotFoundError):
+        return (first / "index").stat().st_size
+    return 0
+
+
+def _log() -> Logger:
+    # Imported where something is said: a hit says nothing, and logging is slow to import.
+    import logging
+
+    return logging.getLogger("opbridge")

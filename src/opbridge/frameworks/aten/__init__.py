@@ -1,0 +1,1 @@
+"""Operators that PyTorch has itself, in every framework."""

@@ -1,0 +1,286 @@
+"""Operators that PyTorch has itself, as Ops: nothing is compiled or declared for them, PyTorch knows it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from opbridge.errors import (
+    CallError,
+    KernelError,
+    NoSuchOperatorError,
+    OpbridgeError,
+    SchemaError,
+    UnsupportedError,
+    did_you_mean,
+)
+from opbridge.frameworks import adapter
+from opbridge.frameworks.aten.matching import argument_order
+from opbridge.frameworks.runtime import NativeOp, framework_for, operators
+from opbridge.frameworks.torch.native import load_native
+from opbridge.schema import Schema
+
+if TYPE_CHECKING:
+    from opbridge.manifest import OpSpec
+    from opbridge.op import Op
+
+NAMESPACE = "aten"
+_DEFAULT = "default"
+"""How PyTorch calls the overload that has no name."""
+
+
+def open_operator(name: str) -> Op:
+    """The Op of an operator registered with PyTorch; without a namespace the name is one of ATen's."""
+    qualified = name if "::" in name else f"{NAMESPACE}::{name}"
+    if qualified in operators:
+        return operators[qualified]
+    operator = AtenOperator.find(qualified)
+    op = operators.setdefault(qualified, NativeOp(qualified))
+    op.bind(AtenRuntime(operator), 0)
+    return op
+
+
+@dataclass
+class _Registered:
+    """What is registered with PyTorch's dispatcher; read again where a name is not among it."""
+
+    names: frozenset[str] = frozenset()
+    qualified: frozenset[str] = frozenset()
+
+    def __contains__(self, operator: AtenOperator) -> bool:
+        return self._has(operator) or (self.read() and self._has(operator))
+
+    def _has(self, operator: AtenOperator) -> bool:
+        if operator.overload is None:
+            return operator.qualified_name in self.qualified
+        return operator.full_name in self.names
+
+    def read(self) -> bool:
+        self.names = frozenset(torch._C._dispatch_get_all_op_names())
+        self.qualified = frozenset(name.partition(".")[0] for name in self.names)
+        return True
+
+    def suggestion(self, operator: AtenOperator) -> str:
+        if operator.qualified_name in self.qualified:
+            choices = sorted(name for name in self.names if name.partition(".")[0] == operator.qualified_name)
+            return f"its overloads: {', '.join(choices)}"
+        near = did_you_mean(operator.qualified_name, self.qualified)
+        return near or "`opbridge aten --search WORD` finds operators"
+
+
+_registered = _Registered()
+
+
+@dataclass(frozen=True)
+class AtenOperator:
+    """One overload of an operator, or all of them where none is named."""
+
+    namespace: str
+    name: str
+    overload: str | None
+    """Empty: the one without a name."""
+
+    @classmethod
+    def find(cls, text: str) -> AtenOperator:
+        namespace, _, rest = text.partition("::")
+        name, dot, overload = rest.partition(".")
+        operator = cls(namespace, name, (overload if overload != _DEFAULT else "") if dot else None)
+        if operator not in _registered:
+            raise NoSuchOperatorError(f"PyTorch has no operator {text}; {_registered.suggestion(operator)}")
+        return operator
+
+    @classmethod
+    def registered(cls, full_name: str) -> AtenOperator:
+        """The one overload that has exactly this name."""
+        found = cls.find(full_name)
+        return found if found.overload is not None else replace(found, overload="")
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.namespace}::{self.name}"
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.qualified_name}.{self.overload}" if self.overload else self.qualified_name
+
+    @property
+    def packet(self) -> Any:
+        return getattr(getattr(torch.ops, self.namespace), self.name)
+
+    @property
+    def torch(self) -> Any:
+        """The operator in `torch.ops`."""
+        return self.packet if self.overload is None else getattr(self.packet, self.overload or _DEFAULT)
+
+    @cached_property
+    def overloads(self) -> tuple[Any, ...]:
+        """In the order PyTorch tries them, those that write to an `out` last."""
+        if self.overload is not None:
+            chosen = getattr(self.packet, self.overload or _DEFAULT)
+            out = out_variant(self.packet, chosen)
+            return (chosen,) if out is None else (chosen, out)
+        return tuple(sorted(_dispatched(self.packet), key=_has_out))
+
+    @property
+    def functional(self) -> tuple[Any, ...]:
+        """Those that make their results; where one is named, all of `overloads`."""
+        return tuple(one for one in self.overloads if self.overload or not _has_out(one))
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema; of several overloads, that of the first."""
+        return schema_of(self.overloads[0])
+
+
+def forward_to(name: str, schema: str) -> tuple[str, tuple[int, ...]]:
+    """The overload of an operator that a schema fits, and the order of the arguments."""
+    own = Schema.parse(schema)
+    refusals = []
+    overloads = AtenOperator.find(name).overloads
+    for overload in [one for one in overloads if _has_out(one) == bool(own.out_arguments)] or overloads:
+        try:
+            return overload.name(), argument_order(own, schema_of(overload))
+        except SchemaError as error:
+            refusals.append(error)
+    if len(refusals) == 1:
+        raise refusals[0]
+    reasons = "".join(f"\n  {refusal.message}" for refusal in refusals)
+    raise SchemaError(f"{own.full_name} fits no overload of {name}:{reasons}", hint=f"its schema is {own}")
+
+
+def _dispatched(packet: Any) -> list[Any]:
+    """The overloads of a packet, without TorchScript's own on numbers and strings."""
+    found = [getattr(packet, name) for name in packet.overloads()]
+    return [overload for overload in found if overload.name() in _registered.names]
+
+
+def _has_out(overload: Any) -> bool:
+    return any(argument.is_out for argument in overload._schema.arguments)
+
+
+def out_variant(packet: Any, functional: Any) -> Any:
+    """The overload that takes the same arguments and writes into tensors of the caller."""
+    wanted = [(argument.name, str(argument.type)) for argument in functional._schema.arguments]
+    for overload in _dispatched(packet):
+        arguments = overload._schema.arguments
+        inputs = [(argument.name, str(argument.type)) for argument in arguments if not argument.is_out]
+        if len(inputs) < len(arguments) and inputs == wanted:
+            return overload
+    return None
+
+
+def target_names(operator: AtenOperator) -> tuple[tuple[str, str], ...]:
+    """What the native `operator_target` takes: of each functional overload its name, and that of the overload which
+    writes the results where the caller wants them."""
+    return tuple((one.name(), _plain_out(operator, one)) for one in operator.functional)
+
+
+def _plain_out(operator: AtenOperator, overload: Any) -> str:
+    found = out_variant(operator.packet, overload)
+    if found is None or any(argument.is_out and str(argument.type) != "Tensor" for argument in found._schema.arguments):
+        return ""
+    name: str = found.name()
+    return name
+
+
+def needs_values(overload: Any) -> bool:
+    """Whether what it returns is nothing that a traced program can hold, or cannot be told without running it."""
+    if torch.Tag.data_dependent_output in overload.tags:
+        return True
+    tensors = all(str(output.type) in ("Tensor", "List[Tensor]") for output in overload._schema.returns)
+    return not tensors or not torch._C._dispatch_has_computed_kernel_for_dispatch_key(overload.name(), "Meta")
+
+
+def schema_of(overload: Any) -> Schema:
+    try:
+        return Schema.parse(str(overload._schema))
+    except SchemaError as error:
+        raise UnsupportedError(f"{overload}: its schema is not one of tensors: {overload._schema}") from error
+
+
+@dataclass
+class AtenRuntime:
+    """What stands behind the Op of an operator of PyTorch's."""
+
+    operator: AtenOperator
+    _views: dict[str, Any] = field(default_factory=dict)
+
+    def spec(self, index: int) -> OpSpec:
+        return self._spec
+
+    @cached_property
+    def _spec(self) -> OpSpec:
+        from opbridge.manifest import OpSpec
+        from opbridge.manifest.kernels import KernelRef
+        from opbridge.rules import Rules
+
+        return OpSpec(self.operator.schema, Rules(), (KernelRef("cpu", operator=self.operator.full_name),))
+
+    def schema_text(self, index: int) -> str:
+        return str(self.operator.torch._schema) if self.operator.overload is not None else self.operator.qualified_name
+
+    def view(self, index: int, framework: str) -> Any:
+        if framework not in self._views:
+            self._views[framework] = view(self.operator, framework)
+        return self._views[framework]
+
+    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+        framework, decided_by = framework_for(op.name, str(self.operator.schema), args, kwargs)
+        target = self.view(index, framework.name)
+        if isinstance(op, NativeOp):
+            op.remember(decided_by, target)
+        return target
+
+    def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
+        operator = self.operator
+        name = operator.full_name if operator.overload != "" else f"{operator.qualified_name}.{_DEFAULT}"
+        return open_operator, (name,)
+
+
+def view(operator: AtenOperator, framework: str) -> Any:
+    """A framework's own object for an operator of PyTorch's."""
+    match framework:
+        case "torch":
+            return operator.torch
+        case "numpy":
+            return numpy_function(operator)
+        case "mindspore":
+            adapter(framework)  # says so where it is not installed
+            from opbridge.frameworks.mindspore.aten import cell_of
+
+            return cell_of(operator)
+        case "jax":
+            adapter(framework)
+            from opbridge.frameworks.jax.aten import function_of
+
+            return function_of(operator)
+        case _:
+            adapter(framework)
+            raise UnsupportedError(f"{operator.full_name} cannot be had in {framework}")
+
+
+def numpy_function(operator: AtenOperator) -> Callable[..., Any]:
+    names = tuple(overload.name() for overload in operator.overloads)
+    function: Callable[..., Any] = load_native().numpy_function(names, partial(translated, operator.full_name))
+    return function
+
+
+_REFUSALS = (TypeError, ValueError, IndexError)
+
+
+def translated(name: str, error: BaseException) -> BaseException:
+    """What PyTorch raises for an operator, as an error of opbridge; anything else stays what it is."""
+    if isinstance(error, OpbridgeError) or type(error) not in (*_REFUSALS, RuntimeError, NotImplementedError):
+        return error
+    if isinstance(error, NotImplementedError):
+        kind: type[OpbridgeError] = UnsupportedError
+    else:
+        kind = CallError if isinstance(error, _REFUSALS) else KernelError
+    said = (str(error).strip() or type(error).__name__).partition("\n")[0]
+    new = kind(f"{name}: {said}")
+    new.__cause__ = error
+    return new

@@ -1,0 +1,28 @@
+"""Operators in JAX: functions that every transformation takes, on one handler that XLA calls for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opbridge.frameworks.jax.handler import forget_operators, register_handler
+from opbridge.frameworks.jax.library import LibraryOperator
+from opbridge.frameworks.jax.operator import JaxOperator
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.runtime import LibraryRuntime
+
+
+def define(library: LibraryRuntime) -> None:
+    """JAX keeps no table of operators, but programs find them by name."""
+    forget_operators()
+
+
+def view(library: LibraryRuntime, index: int) -> JaxOperator:
+    register_handler()
+    return JaxOperator(LibraryOperator(library, index))
+
+
+def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+    function: JaxOperator = library.view(index, "jax")
+    return function

@@ -1,0 +1,67 @@
+"""The native handler that XLA calls for every operator: built once for each jaxlib, registered once in a process.
+
+It is compiled against the headers that come with jaxlib: XLA's interface for such handlers changes from one version to
+the next, and a handler may only be used with the version it was compiled for.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from types import ModuleType
+
+import jax
+import jaxlib
+
+from opbridge.frameworks.jax.lookup import resolve
+from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension, python_headers
+from opbridge.progress import announce
+from opbridge.toolchains import BuildRequest, build
+
+TARGET = "opbridge"
+"""What programs call the handler."""
+
+_NAME = "opbridge_jax_handler"
+_loaded: list[ModuleType] = []
+_lock = Lock()
+
+
+def register_handler() -> None:
+    """Makes XLA know the handler, on every platform that operators can have kernels for; once."""
+    with _lock:
+        if _loaded:
+            return
+        library = build(request(), on_progress=_Announcement())
+        native = import_extension(_NAME, library.path, "the handler for JAX")
+        for platform, handler in native.connect(resolve).items():
+            jax.ffi.register_ffi_target(TARGET, handler, platform=platform)
+        _loaded.append(native)
+
+
+def forget_operators() -> None:
+    """Lets programs find their operators again, where one was defined anew."""
+    for native in _loaded:
+        native.forget()
+
+
+def request() -> BuildRequest:
+    headers = jax.ffi.include_dir()
+    return BuildRequest(
+        sources=(NATIVE / "jax" / "handler.cpp",),
+        output=f"{_NAME}.so",
+        flags=("-O2", f"-isystem{headers}", f"-isystem{python_headers('the handler for JAX')}"),
+        link_flags=LINK_FLAGS,
+        portable=True,
+        standard="c++20",
+    )
+
+
+class _Announcement:
+    """One line for a build, which else says each of its commands."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, _: str) -> None:
+        if not self._said:
+            announce(f"compiling the handler for jaxlib {jaxlib.__version__}, once", 3)
+        self._said = True

@@ -1,0 +1,233 @@
+"""Operators with rules and a kernel, and their calls."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from opbridge._core import RuleOperator, infer_target
+from opbridge.errors import CallError, UnsupportedError
+from opbridge.frameworks.jax.call import Array, Like
+from opbridge.frameworks.jax.formula_functions import DTYPES
+from opbridge.frameworks.jax.formulas import FormulaLinear, Functions, formula_linear
+from opbridge.rules import DTYPES as NAMES
+from opbridge.rules import Like as LikeRule
+from opbridge.rules import evaluate_out
+from opbridge.rules.dimensions import DOTS, Dimensions
+from opbridge.rules.sharding import Layout, Shape, Sharding, Tensor, lay_out
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.runtime import LibraryRuntime
+
+Kinds = tuple[Any, ...]
+"""For each tensor argument of the schema its dtype code, None where it is absent, or a tuple of these for a list."""
+
+
+class LibraryOperator:
+    """An operator with rules and a kernel."""
+
+    def __init__(self, library: LibraryRuntime, index: int) -> None:
+        spec = library.spec(index)
+        self.name = spec.schema.full_name
+        self.schema = spec.schema
+        # Before a program is made for a device, the first one's kernel is asked.
+        self.devices = library.kernels.devices(index)
+        self.batch = spec.rules.batch
+        self.shard = spec.rules.shard
+        self.broadcasts = bool(spec.schema.new_outputs) and not any(
+            isinstance(rule, LikeRule) for rule in spec.rules.out
+        )
+        out = [str(rule.field()) for rule in spec.rules.out]
+        self.declared = hashlib.sha256("\n".join([str(spec.schema), *out]).encode()).hexdigest()[:16]
+        self._rules = spec.rules
+        self._library = library
+        self._index = index
+        self._native = RuleOperator(library.catalog.plan, index)
+        self._functions = Functions(self._operator)
+
+    def attributes(self, values: Mapping[str, object]) -> bytes:
+        """The attributes of a call, checked; equal ones are equal bytes."""
+        return self._native.attributes(values)
+
+    def values(self, attributes: bytes) -> dict[str, Any]:
+        return self._native.values(attributes)
+
+    def target(self, attributes: bytes, kinds: Kinds, device: str) -> object:
+        return self._native.target(attributes, kinds, self._library.kernel(self._index, device), device)
+
+    def symbolic_outputs(self, call: LibraryCall, inputs: Sequence[Like]) -> list[tuple[tuple[Any, ...], str]]:
+        """The shape and dtype of each output, of inputs some of whose sizes are symbols."""
+        arguments = self.values(call.attributes) | call.grouped(dict(enumerate(inputs)))
+        if self.batch == "elementwise" and not self.broadcasts and len({value.shape for value in inputs}) > 1:
+            raise CallError(
+                f"{self.name}: expected inputs of one shape, got {', '.join(str(value.shape) for value in inputs)}"
+            )
+        written = [(inputs[number].shape, str(inputs[number].dtype)) for number in call.written]
+        return written + evaluate_out(self._rules.out, self.schema, arguments)
+
+    def pullback(
+        self, call: LibraryCall, inputs: Sequence[Array], outputs: Sequence[Array], moving: tuple[int, ...]
+    ) -> tuple[FormulaLinear, list[Array]]:
+        return formula_linear(call, self._rules.gradients, self._functions, inputs, outputs, moving)
+
+    def _operator(self, name: str) -> Any:
+        """What a formula calls by this name."""
+        if name.startswith("aten::"):
+            from opbridge.frameworks.aten.operators import open_operator
+
+            return open_operator(name).jax
+        entries = [entry.name for entry in self._library.catalog.entries]
+        if name not in entries:
+            raise UnsupportedError(f"{self.name}: its derivative calls {name}, which JAX has not")
+        return self._library.view(entries.index(name), "jax")
+
+
+@dataclass(frozen=True)
+class LibraryCall:
+    """A Call of an operator with rules and a kernel."""
+
+    operator: LibraryOperator
+    attributes: bytes
+    """As the core reads and writes them."""
+    kinds: Kinds
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        return self.operator.name
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return self.operator.devices
+
+    @property
+    def elementwise(self) -> bool:
+        return self.operator.batch == "elementwise"
+
+    @property
+    def broadcasts(self) -> bool:
+        return self.operator.broadcasts
+
+    @property
+    def advice(self) -> str:
+        if self.operator.batch is not None:
+            return ""
+        return (
+            "Say `batch: elementwise` or a pattern such as `... h, h -> ... h` to make it one call, "
+            "or `batch: loop` to accept it."
+        )
+
+    @cached_property
+    def text(self) -> str:
+        operator = self.operator
+        said = {"op": operator.name, "declared": operator.declared, "tensors": _named(self.kinds)}
+        return json.dumps(said | {"attributes": operator.values(self.attributes)})
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int | None], ...]:
+        """For each tensor that is present, the number of its argument, and its place in that where it is a list."""
+        found: list[tuple[int, int | None]] = []
+        for argument, kind in zip(self._tensor_arguments, self.kinds, strict=True):
+            if isinstance(kind, tuple):
+                found += [(argument, place) for place, item in enumerate(kind) if item is not None]
+            elif kind is not None:
+                found.append((argument, None))
+        return tuple(found)
+
+    @cached_property
+    def written(self) -> tuple[int, ...]:
+        """The tensors the operator writes to: their new values are the first outputs."""
+        arguments = self.operator.schema.arguments
+        return tuple(number for number, (argument, _) in enumerate(self.places) if arguments[argument].mutable)
+
+    @cached_property
+    def returned(self) -> tuple[int | None, ...]:
+        """For each return of the schema its place among the outputs; None where it is an argument that is absent.
+
+        Arguments that are written to and not returned follow: in JAX there is no other way to see them.
+        """
+        schema = self.operator.schema
+        new = iter(range(len(self.written), len(self.written) + len(schema.new_outputs)))
+        names = [schema.arguments[self.places[number][0]].name for number in self.written]
+        found: list[int | None] = []
+        for output in schema.returns:
+            argument = schema.aliased_argument(output)
+            if argument is None:
+                found.append(next(new))
+            else:
+                found.append(names.index(argument.name) if argument.name in names else None)
+        return (*found, *(place for place in range(len(names)) if place not in found))
+
+    @property
+    def returns(self) -> bool:
+        return bool(self.returned)
+
+    @property
+    def leads(self) -> tuple[bool, ...]:
+        rule = self.operator.batch
+        if not isinstance(rule, Dimensions):
+            return ()
+        groups = dict(zip(self._tensor_arguments, rule.inputs, strict=True))
+        return tuple(DOTS in groups[argument] for argument, _ in self.places)
+
+    def layout(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Layout | None:
+        rule, schema = self.operator.shard, self.operator.schema
+        if rule is None:
+            return None
+        tensors = [Tensor(*place, shape) for place, shape in zip(self.places, inputs, strict=True)]
+        if isinstance(rule, Sharding) and self.leads:
+            led = zip(self.places, self.leads, strict=True)
+            rule = rule.led_by({self._tensor_arguments.index(argument) for (argument, _), leads in led if leads})
+        return lay_out(rule, schema, tensors, outputs)
+
+    def target(self, device: str | None = None) -> object:
+        return self.operator.target(self.attributes, self.kinds, device or self.operator.devices[0])
+
+    def outputs(self, inputs: Sequence[Like]) -> list[jax.ShapeDtypeStruct]:
+        shapes = [tuple(value.shape) for value in inputs]
+        target = self.target()
+        if all(isinstance(size, int) for shape in shapes for size in shape):
+            described = [(shape, NAMES[code]) for shape, code in infer_target(target, shapes)]
+        else:
+            described = self.operator.symbolic_outputs(self, inputs)
+        return [jax.ShapeDtypeStruct(shape, DTYPES[dtype]) for shape, dtype in described]
+
+    def arranged(self, outputs: Sequence[Array]) -> Any:
+        values = tuple(None if place is None else outputs[place] for place in self.returned)
+        return values[0] if len(values) == 1 else values or None
+
+    def pullback(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], moving: tuple[int, ...]
+    ) -> tuple[FormulaLinear, list[Array]]:
+        return self.operator.pullback(self, inputs, outputs, moving)
+
+    def grouped(self, tensors: Mapping[int, Array]) -> dict[str, Any]:
+        """Tensors by the names of their arguments, of those that are at hand."""
+        arguments = self.operator.schema.arguments
+        found: dict[str, Any] = {
+            arguments[argument].name: [None] * len(kind) if isinstance(kind, tuple) else None
+            for argument, kind in zip(self._tensor_arguments, self.kinds, strict=True)
+        }
+        for number, value in tensors.items():
+            argument, item = self.places[number]
+            if item is None:
+                found[arguments[argument].name] = value
+            else:
+                found[arguments[argument].name][item] = value
+        return found
+
+    @cached_property
+    def _tensor_arguments(self) -> tuple[int, ...]:
+        return tuple(place for place, item in enumerate(self.operator.schema.arguments) if item.is_tensor)
+
+
+def _named(kinds: Kinds) -> list[Any]:
+    return [_named(kind) if isinstance(kind, tuple) else None if kind is None else NAMES[kind] for kind in kinds]

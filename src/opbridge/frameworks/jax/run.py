@@ -1,0 +1,55 @@
+"""Runs a call: traced where JAX traces, compiled once where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from opbridge.errors import KernelError, OpbridgeError
+from opbridge.frameworks.jax.call import Array, Call, in_program
+from opbridge.frameworks.jax.handler import TARGET
+from opbridge.frameworks.jax.primitives import bind_call
+
+RUNTIME_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
+"""What a program raises where a kernel fails: the second where JAX has run it before."""
+
+
+def traced(call: Call) -> Callable[..., Any]:
+    """Runs a call on tensors of which some are traced."""
+    if not call.returns:
+        return lambda *tensors: _run_for_effect(call, tensors)
+    return lambda *tensors: call.arranged(bind_call(call, *map(jnp.asarray, tensors)))
+
+
+@lru_cache(maxsize=1024)
+def compiled(call: Call) -> Callable[..., Any]:
+    """Runs a call on arrays; inlined where the call stands in a function that is traced."""
+
+    def run(*tensors: Array) -> Any:
+        return traced(call)(*tensors)
+
+    run.__name__ = call.name.partition("::")[2]
+    function: Callable[..., Any] = jax.jit(run, inline=True)
+    return function
+
+
+def _run_for_effect(call: Call, tensors: tuple[Array, ...]) -> None:
+    call.target()  # says what is wrong with it now rather than when the program runs
+    still = map(jax.lax.stop_gradient, tensors)
+    jax.ffi.ffi_call(TARGET, (), has_side_effect=True)(*still, **in_program(call))
+
+
+def translated(name: str, error: BaseException) -> BaseException:
+    """What an operator of ours had against a call, out of XLA's message; any other error is what it is."""
+    _, found, rest = str(error).partition(f"{name}: ")
+    if isinstance(error, OpbridgeError) or not found:
+        return error
+    return KernelError(found + rest)
+
+
+def is_traced(value: Any) -> bool:
+    return isinstance(value, jax.core.Tracer)

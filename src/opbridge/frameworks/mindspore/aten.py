@@ -1,0 +1,384 @@
+"""Operators of PyTorch's in MindSpore: shapes from its meta kernels, gradients of any order from its autograd.
+
+What is asked of an operator is found by its arguments: overload, attributes and the element types of the tensors make
+one primitive.  Graph mode finds it while it compiles, PyNative in a table.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import mindspore as ms
+import torch
+from mindspore import Tensor, nn, ops
+from mindspore._c_expression import typing
+from mindspore.ops import functional
+
+from opbridge import _core
+from opbridge.errors import CallError, OpbridgeError, UnsupportedError
+from opbridge.frameworks.aten.operators import AtenOperator, needs_values, target_names, translated
+from opbridge.frameworks.mindspore.aten_eager import TorchFunction
+from opbridge.frameworks.mindspore.cell import CODES, DTYPE_NAMES, TYPES, Constant, OperatorPrimitive
+from opbridge.frameworks.mindspore.cell import translated as translated_of_graph
+from opbridge.frameworks.mindspore.generated_modules import module_of
+from opbridge.frameworks.torch.native import load_native
+
+_MOST_PRIMITIVES = 256
+_TENSOR = "mindspore.Tensor"
+"""Marks the element type of a tensor in what a compiling graph knows of the arguments."""
+
+_ATTRIBUTES = ("attributes",)
+"""How a message calls what a graph does not know."""
+
+_UNKNOWN_RANK = (-2,)
+
+_AS_IS, _WITHOUT_STATE, _FIRST, _NESTED = range(4)
+"""What a call returns of a primitive's result: of a random operator the last output is the generator's state.
+_NESTED, and so many more: that many tensors come before a list."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a call comes down to; with no primitive, it has to run at once, in PyTorch."""
+
+    overload: Any
+    primitive: OperatorPrimitive | None
+    form: int
+
+    def __call__(self, tensors: list[Tensor]) -> Any:
+        assert self.primitive is not None
+        return _shaped(self.primitive(*tensors), self.form)
+
+
+def _shaped(result: Any, form: int) -> Any:
+    if form == _AS_IS:
+        return result
+    if form == _WITHOUT_STATE:
+        return result[:-1]
+    return result[0] if form == _FIRST else (*result[: form - _NESTED], result[form - _NESTED :])
+
+
+def _form_of(overload: Any, random: bool = False) -> int:
+    types = [str(output.type) for output in overload._schema.returns]
+    if len(types) > 1 and types[-1] == "List[Tensor]":
+        return _NESTED + len(types) - 1
+    if random:
+        return _FIRST if types == ["Tensor"] else _WITHOUT_STATE
+    return _AS_IS
+
+
+class AtenPrimitive(OperatorPrimitive):
+    """For inputs of known sizes: Python says what the outputs are, and what is wrong."""
+
+    _inference: tuple[Any, Any] = ((), ())
+
+    def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
+        outputs = _core.infer_target(self._target, tuple(item["shape"] for item in inputs))
+        shapes = tuple(shape for shape, _ in outputs)
+        # To a bare element type, a graph adds that a tensor without dimensions is a number.
+        dtypes = tuple(ms.TensorType(TYPES[code]) for _, code in outputs)
+        one = self._returns_one
+        return {"shape": shapes[0] if one else shapes, "dtype": dtypes[0] if one else dtypes, "value": None}
+
+
+class DynamicPrimitive(AtenPrimitive):
+    """For inputs of unknown sizes: MindSpore asks the library, when it compiles and when it runs."""
+
+    _inference = (None, ())
+
+
+class Compiling(ops.PrimitiveWithInfer):  # type: ignore[misc]
+    """True in a graph, which knows it while it is compiled; false where Python runs."""
+
+    def __init__(self) -> None:
+        super().__init__("Compiling")
+        self.set_const_prim(True)
+        self.add_prim_attr("constexpr_prim", True)
+
+    def __infer__(self) -> dict[str, Any]:
+        return {"dtype": None, "shape": None, "value": True}
+
+    def __call__(self) -> bool:
+        return False
+
+
+class AtenCell(nn.Cell):  # type: ignore[misc]
+    """An operator of PyTorch's, callable in PyNative and Graph mode."""
+
+    def __init__(self, operator: AtenOperator) -> None:
+        super().__init__(auto_prefix=False)
+        self._operator = operator
+        self._overloads = operator.functional
+        self._names = target_names(operator)
+        self._made: OrderedDict[Any, Resolved] = OrderedDict()
+        self._eager = {index for index, one in enumerate(self._overloads) if needs_values(one)}
+        self.compiling = Compiling()
+        # Behind a primitive, as a graph parses what it will not run.
+        self.run_now = Constant(operator.full_name, lambda args, kwargs: self._run(*args, **kwargs), ("args", "kwargs"))
+        self.find = Constant(operator.full_name, lambda known: self._in_graph(*known).primitive, _ATTRIBUTES)
+        self.form = Constant(operator.full_name, lambda known: self._in_graph(*known).form, _ATTRIBUTES)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # What a Cell does beside calling `construct` is wanted where it is differentiated itself, and where it casts.
+        if self.requires_grad or self.mixed_precision_type:
+            return super().__call__(*args, **kwargs)
+        return self._run(*args, **kwargs)
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.compiling():
+            return self.run_now(args, kwargs)
+        names = tuple(kwargs.keys())
+        values = tuple(kwargs.values())
+        tensors = tensors_in(args) + tensors_in(values)
+        known = (described(args), names, described(values), are_static(tensors))
+        primitive = self.find(known)
+        result = primitive(*tensors)
+        form = self.form(known)
+        if form == 0:
+            return result
+        if form == 1:
+            return result[:-1]
+        if form == 2:
+            return result[0]
+        return result[: form - 3] + (result[form - 3 :],)  # noqa: RUF005 MindSpore knows no unpacking here
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """A call in PyNative mode."""
+        tensors: list[Tensor] = []
+        key = (*(_key(value, tensors) for value in args), *kwargs, *(_key(value, tensors) for value in kwargs.values()))
+        resolved = self._made.get(key) or self._resolve(args, kwargs, tensors)
+        if resolved.primitive is None:
+            result = TorchFunction.call(self._operator.full_name, resolved.overload, args, kwargs, attribute)
+            result = _shaped(result, resolved.form)
+        else:
+            try:
+                result = resolved(tensors)
+            except RuntimeError as error:
+                raise translated_of_graph(error) from None
+        # Not before it went well: what PyTorch refuses may be refused for these sizes alone.
+        self._remember(key, resolved)
+        return result
+
+    def extend_repr(self) -> str:
+        return self._operator.full_name
+
+    # A Cell has no state of its own, so every copy of a network may share it.
+    def __copy__(self) -> AtenCell:
+        return self
+
+    def __deepcopy__(self, _: dict[int, object]) -> AtenCell:
+        return self
+
+    def _remember(self, key: Any, resolved: Resolved) -> Resolved:
+        self._made[key] = resolved
+        self._made.move_to_end(key)
+        if len(self._made) > _MOST_PRIMITIVES:
+            self._made.popitem(last=False)
+        return resolved
+
+    def _resolve(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tensors: list[Tensor]) -> Resolved:
+        """For the arguments of a call in PyNative mode."""
+        slots = [_slot(tensor.dtype, tensor.shape) for tensor in tensors]
+        placed = iter(slots)
+        described_args = [_placed(value, placed) for value in args]
+        described_kwargs = {name: _placed(value, placed) for name, value in kwargs.items()}
+        capsule, index = self._target(described_args, described_kwargs)
+        overload = self._overloads[index]
+        if not tensors or index in self._eager or not _infers(capsule, [tensor.shape for tensor in tensors]):
+            return Resolved(overload, None, _form_of(overload))
+        return self._resolved(AtenPrimitive, overload, capsule, slots)
+
+    def _in_graph(
+        self, args: tuple[Any, ...], names: tuple[str, ...], values: tuple[Any, ...], static: bool
+    ) -> Resolved:
+        """For what a compiling graph knows of the arguments."""
+        slots: list[torch.Tensor] = []
+        described_args = [_from_graph(value, slots) for value in args]
+        described_kwargs = {name: _from_graph(value, slots) for name, value in zip(names, values, strict=True)}
+        key = ("graph", static, *(_frozen(value) for value in args), *names, *(_frozen(value) for value in values))
+        if key in self._made:
+            return self._made[key]
+        capsule, index = self._target(described_args, described_kwargs)
+        overload = self._overloads[index]
+        may_depend = torch.Tag.dynamic_output_shape in overload.tags
+        if index in self._eager or (may_depend and not _infers(capsule, [_UNKNOWN_RANK] * len(slots))):
+            raise UnsupportedError(
+                f"{overload.name()}: what it returns depends on the values of its tensors, which are not known before "
+                "it runs; call it in PyNative mode, outside of ms.jit"
+            )
+        if not slots:
+            raise UnsupportedError(
+                f"{overload.name()}: a graph needs a tensor among its arguments; call it outside of the graph and pass "
+                "what it returns"
+            )
+        return self._remember(
+            key, self._resolved(AtenPrimitive if static else DynamicPrimitive, overload, capsule, slots)
+        )
+
+    def _target(self, args: list[Any], kwargs: Mapping[str, Any]) -> tuple[object, int]:
+        if (device := ms.get_context("device_target")) != "CPU":
+            raise UnsupportedError(
+                f"{self._operator.full_name}: opbridge runs on MindSpore's CPU backend, the device target is {device}; "
+                'write mindspore.set_device("CPU")'
+            )
+        try:
+            found: tuple[object, int] = load_native().operator_target(self._names, *args, **kwargs)
+        except Exception as error:
+            raise translated(self._operator.full_name, error) from error.__cause__
+        return found
+
+    def _resolved(
+        self, make: type[OperatorPrimitive], overload: Any, capsule: object, slots: list[torch.Tensor]
+    ) -> Resolved:
+        random = torch.Tag.nondeterministic_seeded in overload.tags
+        one = [str(output.type) for output in overload._schema.returns] == ["Tensor"]
+        primitive = _primitive(make, overload.name(), capsule, len(slots), random, returns_one=one and not random)
+        if random:
+            # Two draws are two calls, however alike they are.
+            primitive.add_prim_attr("side_effect_hidden", True)
+        return Resolved(overload, primitive, _form_of(overload, random))
+
+
+def _infers(capsule: object, shapes: list[tuple[int, ...]]) -> bool:
+    """Whether PyTorch can tell the outputs; wrong arguments are found when it runs, and in its own words."""
+    try:
+        _core.infer_target(capsule, shapes)
+    except (RuntimeError, OpbridgeError):
+        return False
+    return True
+
+
+def _primitive(
+    make: type[OperatorPrimitive],
+    name: str,
+    capsule: object,
+    inputs: int,
+    random: bool = False,
+    returns_one: bool = False,
+) -> OperatorPrimitive:
+    """Runs a target; its gradient is one more target, made when it is first wanted."""
+    of_name = f"the gradient of {name}"
+
+    def of_gradients(kinds: tuple[Any, ...]) -> OperatorPrimitive:
+        codes = tuple(CODES[kind] for kind in kinds)
+        target = load_native().vjp_target(capsule, codes)
+        return _primitive(make, of_name, target, inputs + random + len(codes))
+
+    gradient = Constant(of_name, of_gradients, ("gradients",))
+    return make(name, capsule, _bprop_maker(inputs, random)(gradient), returns_one=returns_one)
+
+
+@cache
+def _bprop_maker(inputs: int, random: bool) -> Callable[[Constant], Callable[..., Any]]:
+    """Graph mode reads a bprop's source, and wants each of its parameters named."""
+    names = [f"x{place}" for place in range(inputs)]
+    tensors = f"({' '.join(f'{name},' for name in names)})"
+    state, kept = (" + out[-1:]", "[:-1]") if random else ("", "")
+    text = (
+        "def maker(gradient):\n"
+        f"    def bprop({', '.join([*names, 'out', 'dout'])}):\n"
+        "        gradients = as_tuple(dout)\n"
+        "        primitive = gradient(dtypes_of(gradients))\n"
+        f"        return primitive(*({tensors}{state} + gradients)){kept}\n"
+        "    return bprop\n"
+    )
+    module = module_of(f"bprop_{inputs}", text, {"dtypes_of": dtypes_of, "as_tuple": as_tuple}, _bprop_maker)
+    maker: Callable[[Constant], Callable[..., Any]] = module.maker
+    return maker
+
+
+def as_tuple(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        return (result,)
+    return result
+
+
+def dtypes_of(tensors: Any) -> Any:
+    return tuple([x.dtype for x in tensors])
+
+
+def described(value: Any) -> Any:
+    """What a compiling graph knows of an argument; Graph mode compiles this function too."""
+    if isinstance(value, Tensor):
+        return (_TENSOR, value.dtype)
+    if isinstance(value, (list, tuple)):
+        return tuple([described(x) for x in value])
+    return value
+
+
+def are_static(tensors: Any) -> Any:
+    """Whether a graph knows the sizes of all while it is compiled."""
+    for x in tensors:  # noqa: SIM110 MindSpore knows no generators
+        if not functional.isconstant(x.shape):
+            return False
+    return True
+
+
+def tensors_in(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return (value,)
+    found = ()
+    if isinstance(value, (list, tuple)):
+        for x in value:
+            found = found + tensors_in(x)
+    return found
+
+
+def _key(value: Any, tensors: list[Tensor]) -> Any:
+    """An argument in a form in which equal ones are equal: an int is no bool, and 0.0 is not -0.0."""
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return value.dtype
+    if isinstance(value, (list, tuple)):
+        return tuple(_key(item, tensors) for item in value)
+    return type(value), value.hex() if isinstance(value, float) else _hashable(value)
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+def _frozen(value: Any) -> Any:
+    return _key(value, [])
+
+
+def _slot(dtype: Any, shape: tuple[int, ...] = ()) -> torch.Tensor:
+    """What stands for a tensor of MindSpore's where PyTorch finds the overload."""
+    name = DTYPE_NAMES.get(dtype)
+    if name is None:
+        raise CallError(f"a tensor has elements of type {dtype}, which PyTorch has not; convert it with .astype(...)")
+    return torch.empty(shape, dtype=getattr(torch, name), device="meta")
+
+
+def _placed(value: Any, slots: Any) -> Any:
+    if isinstance(value, Tensor):
+        return next(slots)
+    if isinstance(value, (list, tuple)):
+        return [_placed(item, slots) for item in value]
+    return attribute(value)
+
+
+def _from_graph(value: Any, slots: list[torch.Tensor]) -> Any:
+    if isinstance(value, (list, tuple)):
+        if len(value) == 2 and value[0] == _TENSOR:
+            slots.append(_slot(value[1]))
+            return slots[-1]
+        return [_from_graph(item, slots) for item in value]
+    return attribute(value)
+
+
+def attribute(value: Any) -> Any:
+    """A value that is no tensor as PyTorch takes it."""
+    return getattr(torch, DTYPE_NAMES[value]) if isinstance(value, typing.Type) else value
+
+
+def cell_of(operator: AtenOperator) -> AtenCell:
+    return AtenCell(operator)

@@ -1,0 +1,392 @@
+"""An operator as a MindSpore Cell, for PyNative and Graph mode alike.
+
+Whatever runs is a primitive, an `ops.Custom` that reaches its operator by number.  One primitive stands for one set of
+attributes, absent arguments, list lengths and element types: PyNative finds it in a native table, Graph mode while it
+compiles `construct`, which is generated for each operator.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NoReturn, Protocol
+
+import mindspore as ms
+from mindspore import Tensor, nn, ops
+
+from opbridge import _core
+from opbridge.errors import CallError, OpbridgeError, UnsupportedError
+from opbridge.frameworks.mindspore.construct_helpers import MISSING, copies_of, tensors_of, types_of
+from opbridge.frameworks.mindspore.generated_modules import module_of
+from opbridge.rules import DTYPE_CODES
+from opbridge.schema import Argument, EnumName, ListType, OptionalType, Schema
+
+Kinds = tuple[Any, ...]
+"""For each tensor argument of the schema its dtype code, None where it is absent, or a tuple of these for a list."""
+
+DTYPES: Mapping[str, Any] = {name: getattr(ms, "bool_" if name == "bool" else name) for name in DTYPE_CODES}
+"""MindSpore's element types by their names here."""
+
+DTYPE_NAMES: Mapping[Any, str] = {dtype: name for name, dtype in DTYPES.items()}
+TYPES = tuple(DTYPES.values())
+CODES: Mapping[Any, int] = {dtype: DTYPE_CODES[name] for name, dtype in DTYPES.items()}
+
+_MOST_PRIMITIVES = 128
+_PLACEHOLDER = [((0,), DTYPE_CODES["bool"])]
+"""The output of what has none, since MindSpore wants one."""
+_PRECISIONS = {"FP16": ms.float16, "FP32": ms.float32, "BF16": ms.bfloat16}
+_UNKNOWN = "keywords_that_the_schema_has_not"
+_ENTRY = f"{_core.__file__}:opbridge_target"
+
+
+class Operator(Protocol):
+    """What stands behind a Cell."""
+
+    name: str
+    """Namespace, name and overload."""
+    schema: Schema
+
+    def attributes(self, values: Mapping[str, object]) -> Hashable:
+        """The attributes of a call, checked, in a form in which equal ones are equal and no others are."""
+
+    def target(self, attributes: Any, kinds: Kinds) -> object:
+        """A capsule with the Target of native/target.h: of the outputs it has first come the new values of the
+        arguments that are written to."""
+
+    def bprop(self, attributes: Any, kinds: Kinds) -> Callable[..., tuple[Any, ...]]:
+        """Takes the tensors that are present, the primitive's result and the gradient of this; returns a gradient for
+        each tensor.  Graph mode reads its source."""
+
+
+class OperatorPrimitive(ops.Custom):  # type: ignore[misc]
+    """One operator with everything fixed but the sizes and contents of its tensors."""
+
+    def __init__(self, name: str, target: object, bprop: Callable[..., Any], *, returns_one: bool = False) -> None:
+        """`returns_one`: a tensor instead of a tuple, for a target with one output."""
+        super().__init__(f"{_ENTRY}_of_one" if returns_one else _ENTRY, *self._inference, func_type="aot", bprop=bprop)
+        self._target = target
+        number = _core.publish_target(target)
+        weakref.finalize(self, _core.withdraw_target, number).atexit = False
+        # What MindSpore's messages call it; and as it keeps what it compiled by name and attributes, so is the number.
+        self.add_prim_attr("reg_op_name", name)
+        self.add_prim_attr("opbridge_target", number)
+        self.add_prim_attr("multi_output", not returns_one)
+        self._returns_one = returns_one
+
+    # None: MindSpore asks the library.  Of shapes it has to where sizes are unknown while a graph is compiled; but of a
+    # type that a library tells, it would make a number of a tensor of rank 0.
+    _inference: tuple[Any, Any] = (None, ())
+
+    def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
+        outputs = _core.infer_target(self._target, tuple(item["shape"] for item in inputs)) or _PLACEHOLDER
+        shapes = tuple(shape for shape, _ in outputs)
+        dtypes = tuple(ms.TensorType(TYPES[code]) for _, code in outputs)
+        if self._returns_one:
+            return {"shape": shapes[0], "dtype": dtypes[0], "value": None}
+        return {"shape": shapes, "dtype": dtypes, "value": None}
+
+
+class EagerPrimitive(OperatorPrimitive):
+    """For PyNative mode, where MindSpore is quicker at asking Python."""
+
+    _inference = ((), ())
+
+
+class Constant(ops.PrimitiveWithInfer):  # type: ignore[misc]
+    """A function of constants that Graph mode runs while it compiles."""
+
+    def __init__(self, name: str, function: Callable[..., Any], parameters: Iterable[str]) -> None:
+        super().__init__(name)
+        self.set_const_prim(True)
+        self.add_prim_attr("constexpr_prim", True)
+        self._name = name
+        self._function = function
+        self._parameters = tuple(parameters)
+
+    def __infer__(self, *items: Mapping[str, Any]) -> dict[str, Any]:
+        for parameter, item in zip(self._parameters, items, strict=True):
+            if _is_variable(item["dtype"], item["value"]):
+                raise CallError(
+                    f"{self._name}: argument '{parameter}' expects a constant, got a value that only the running graph "
+                    "knows; compute it outside of the graph, or pass it to the network as a plain Python value"
+                )
+        return {"dtype": None, "shape": None, "value": self._function(*(item["value"] for item in items))}
+
+    def __call__(self, *values: Any) -> Any:
+        return self._function(*values)
+
+
+def _is_variable(dtype: Any, value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_is_variable(dtype[place], item) for place, item in enumerate(value))
+    if isinstance(value, Tensor):
+        return True
+    return value is None and dtype is not None
+
+
+def _noting_hooks(register: Callable[..., Any]) -> Callable[..., Any]:
+    """Asking Cell for each kind of hook in every call would show in what a call costs."""
+
+    def noting(self: OperatorCell, *args: Any, **kwargs: Any) -> Any:
+        self._has_hooks = True
+        return register(self, *args, **kwargs)
+
+    return noting
+
+
+class OperatorCell(nn.Cell):  # type: ignore[misc]
+    """Made by `cell_of`, which adds the operator's own `construct`."""
+
+    def __init__(self, operator: Operator) -> None:
+        super().__init__(auto_prefix=False)
+        schema = operator.schema
+        self._operator = operator
+        self._has_hooks = False
+        self._returns = bool(schema.returns)
+        self._made: OrderedDict[Any, OperatorPrimitive] = OrderedDict()
+        self._table = _core.PrimitiveTable(
+            operator.name,
+            str(schema),
+            [(argument.name, not argument.has_default, argument.is_tensor) for argument in schema.arguments],
+            len(schema.positional),
+            Tensor,
+            CODES,
+            self._primitive_for,
+        )
+        self.find = Constant(
+            operator.name, self._found, ("keywords", "tensors", *(item.name for item in schema.attributes))
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.mixed_precision_type is not None:
+            dtype = _PRECISIONS[self.mixed_precision_type.name]
+            args = tuple(_cast(value, dtype) for value in args)
+            kwargs = {name: _cast(value, dtype) for name, value in kwargs.items()}
+        if self.requires_grad or self._has_hooks:
+            return self._as_cell(*args, **kwargs)
+        try:
+            outputs = self._table(*args, **kwargs)
+        except RuntimeError as error:
+            raise translated(error) from None
+        return outputs if self._returns else None
+
+    register_forward_pre_hook = _noting_hooks(nn.Cell.register_forward_pre_hook)
+    register_forward_hook = _noting_hooks(nn.Cell.register_forward_hook)
+    register_backward_pre_hook = _noting_hooks(nn.Cell.register_backward_pre_hook)
+    register_backward_hook = _noting_hooks(nn.Cell.register_backward_hook)
+
+    def _as_cell(self, *args: Any, **kwargs: Any) -> Any:
+        """A call with all that Cell does around `construct`."""
+        try:
+            return super().__call__(*args, **kwargs)
+        except RuntimeError as error:
+            raise translated(error) from None
+
+    def extend_repr(self) -> str:
+        return str(self._operator.schema)
+
+    # A copy of a network gets its own, as casts and hooks are asked for cell by cell.
+    def __copy__(self) -> OperatorCell:
+        copy = type(self)(self._operator)
+        copy.add_flags(**self.get_flags())
+        return copy
+
+    def __deepcopy__(self, _: dict[int, object]) -> OperatorCell:
+        return self.__copy__()
+
+    def _primitive_for(self, arguments: Mapping[str, Any]) -> OperatorPrimitive:
+        """For the arguments of a call."""
+        schema = self._operator.schema
+        types = tuple(_type_of(arguments.get(item.name)) for item in schema.tensor_arguments)
+        attributes = {item.name: arguments[item.name] for item in schema.attributes if item.name in arguments}
+        return self._primitive(EagerPrimitive, types, attributes)
+
+    def _found(self, unknown: tuple[str, ...], types: tuple[Any, ...], *values: Any) -> OperatorPrimitive:
+        """For what `construct` knows while it is compiled."""
+        schema = self._operator.schema
+        attributes = dict(zip((item.name for item in schema.attributes), values, strict=True))
+        present = dict(zip((item.name for item in schema.tensor_arguments), types, strict=True)) | attributes
+        # The table says what is wrong with the names.
+        self._table.bind(**dict.fromkeys(unknown), **{k: v for k, v in present.items() if v != MISSING})
+        for item in schema.attributes:
+            if (
+                item.default
+                and isinstance(item.default.value, EnumName)
+                and item.default.value == attributes[item.name]
+            ):
+                del attributes[item.name]  # PyTorch's name of an enumerator, which is no value here
+        return self._primitive(OperatorPrimitive, types, attributes)
+
+    def _primitive(
+        self, make: type[OperatorPrimitive], types: tuple[Any, ...], attributes: Mapping[str, Any]
+    ) -> OperatorPrimitive:
+        if (target := ms.get_context("device_target")) != "CPU":
+            raise UnsupportedError(
+                f"{self._operator.name}: opbridge runs on MindSpore's CPU backend, the device target is {target}; "
+                'write mindspore.set_device("CPU")'
+            )
+        arguments = self._operator.schema.tensor_arguments
+        kinds = tuple(self._kind(item, type_) for item, type_ in zip(arguments, types, strict=True))
+        fixed = (self._operator.attributes(attributes), kinds)
+        key = (make, *fixed)
+        if key not in self._made:
+            one, bprop = returns_one(self._operator.schema), self._operator.bprop(*fixed)
+            self._made[key] = make(self._operator.name, self._operator.target(*fixed), bprop, returns_one=one)
+            if len(self._made) > _MOST_PRIMITIVES:
+                self._made.popitem(last=False)
+        self._made.move_to_end(key)
+        return self._made[key]
+
+    def _kind(self, argument: Argument, type_: Any) -> Any:
+        if type_ is None and argument.type.is_optional:
+            return None
+        if not is_list(argument):
+            return self._code(argument, argument.name, type_)
+        if not isinstance(type_, tuple):
+            self._refuse(argument, argument.name, type_, f"; write [{argument.name}] for one tensor")
+        element = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
+        optional = isinstance(element, ListType) and element.elem.is_optional
+        return tuple(
+            None if one is None and optional else self._code(argument, f"{argument.name}[{place}]", one)
+            for place, one in enumerate(type_)
+        )
+
+    def _code(self, argument: Argument, name: str, type_: Any) -> int:
+        if type_ in CODES:
+            return CODES[type_]
+        if type_ is None or isinstance(type_, (str, tuple)):
+            self._refuse(argument, name, type_)
+        raise CallError(
+            f"{self._operator.name}: argument '{name}' has elements of type {type_}, which kernels do not take; "
+            "convert it, as with .astype(mindspore.float32)"
+        )
+
+    def _refuse(self, argument: Argument, name: str, type_: Any, hint: str = "") -> NoReturn:
+        wanted = "a list of mindspore.Tensor" if is_list(argument) and name == argument.name else "a mindspore.Tensor"
+        got = (
+            type_
+            if isinstance(type_, str)
+            else "None"
+            if type_ is None
+            else "a list"
+            if isinstance(type_, tuple)
+            else "a tensor"
+        )
+        raise CallError(f"{self._operator.name}: argument '{name}' expects {wanted}, got {got}{hint}")
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    """What MindSpore's mixed precision makes of an argument."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_cast(item, dtype) for item in value)
+    return value.astype(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
+
+
+def _type_of(value: Any) -> Any:
+    """The element type of a tensor or those of a list; a text for what is neither."""
+    if isinstance(value, Tensor):
+        return value.dtype
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_type_of, value))
+    if value is None:
+        return None
+    kind = type(value)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+        name += "; all tensors of a call come from one framework: mindspore.Tensor(...) makes it one of MindSpore's"
+    return name
+
+
+class WritingCell(OperatorCell):
+    """An operator that changes some of its arguments: its primitive returns their new values, which are copied in."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arguments = self._table.bind(*args, **kwargs)
+        for argument in self._operator.schema.mutable_arguments:
+            value = arguments.get(argument.name)
+            for tensor in value if isinstance(value, (tuple, list)) else (value,):
+                if isinstance(tensor, Tensor) and _is_view(tensor):
+                    raise CallError(
+                        f"{self._operator.name}: argument '{argument.name}', which is written to, is a view; "
+                        "MindSpore cannot write through one: pass a copy, and assign it where it belongs"
+                    )
+        return self._as_cell(**arguments)
+
+
+def cell_of(operator: Operator) -> OperatorCell:
+    schema = operator.schema
+    name = "".join(part.capitalize() for part in (*schema.name.split("_"), *schema.overload.split("_")))
+    base = WritingCell if schema.mutable_arguments else OperatorCell
+    names = {"types_of": types_of, "tensors_of": tensors_of, "copies_of": copies_of, "inf": math.inf, "nan": math.nan}
+    class_ = type(name, (base,), {"__doc__": str(schema)})
+    module = module_of(schema.name, construct_text(schema), names, class_)
+    setattr(class_, "construct", module.construct)  # noqa: B010 the class is made here
+    cell: OperatorCell = class_(operator)
+    return cell
+
+
+def returns_one(schema: Schema) -> bool:
+    """Whether the operator's primitive returns a tensor, and not a tuple of them."""
+    return len(schema.returns) == 1 and not schema.mutable_arguments and str(schema.returns[0].type) == "Tensor"
+
+
+def construct_text(schema: Schema) -> str:
+    """What Graph mode compiles when the operator is called."""
+    parameters = ["self", *map(_parameter, schema.positional)]
+    if schema.keyword_only:
+        parameters += ["*", *map(_parameter, schema.keyword_only)]
+    # MindSpore's own messages about these name neither the operator nor the argument.
+    parameters.append(f"**{_UNKNOWN}")
+    tensors = schema.tensor_arguments
+    types = "".join(f"types_of({item.name}), " for item in tensors)
+    found = ", ".join([f"tuple({_UNKNOWN}.keys())", f"({types})", *(item.name for item in schema.attributes)])
+    inputs = " + ".join(f"{'copies_of' if item.mutable else 'tensors_of'}({item.name})" for item in tensors) or "()"
+    lines = [f"inputs = {inputs}", f"primitive = self.find({found})", "outputs = primitive(*inputs)"]
+    written = schema.mutable_arguments
+    for argument in written:
+        if is_list(argument):
+            raise UnsupportedError(
+                f"{schema.full_name}: a list of tensors that are written to cannot be had in MindSpore"
+            )
+    if returns_one(schema):
+        new = ["outputs"]
+    elif not written:
+        new = [f"outputs[{place}]" for place in range(len(schema.returns))]
+    else:
+        lines.append("place = 0")
+        for argument in written:
+            lines += [
+                f"if {argument.name} is not None:",
+                f"    {argument.name}.copy_(outputs[place])",
+                "    place = place + 1",
+            ]
+        fresh = iter(range(len(schema.returns)))
+        new = [
+            aliased.name if (aliased := schema.aliased_argument(item)) else f"outputs[place + {next(fresh)}]"
+            for item in schema.returns
+        ]
+    lines.append(f"return {new[0] if len(new) == 1 else '(' + ', '.join(new) + ')' if new else None}")
+    return "".join([f"def construct({', '.join(parameters)}):\n", *(f"    {line}\n" for line in lines)])
+
+
+def _parameter(argument: Argument) -> str:
+    return f"{argument.name}={argument.default.value!r}" if argument.default else f"{argument.name}={MISSING!r}"
+
+
+def is_list(argument: Argument) -> bool:
+    type_ = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
+    return isinstance(type_, ListType)
+
+
+def _is_view(tensor: Any) -> bool:
+    return not tensor.is_contiguous() or tensor.untyped_storage().nbytes() != tensor.nbytes
+
+
+def translated(error: RuntimeError) -> BaseException:
+    """What an operator of ours had against a call, out of MindSpore's message; any other error is what it is."""
+    _, found, rest = str(error).partition(f"{_core.__file__}! Error message is ")
+    if isinstance(error, OpbridgeError) or not found:
+        return error
+    return CallError(rest.partition("\n\n-----")[0].strip())

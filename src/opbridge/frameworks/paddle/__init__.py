@@ -1,0 +1,1 @@
+"""Operators on Paddle's tensors."""

@@ -1,0 +1,145 @@
+"""Operators in PyTorch: registered with its dispatcher by the native adapter, so that all of PyTorch applies."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
+from opbridge.frameworks.aten.operators import forward_to
+from opbridge.frameworks.importing import when_imported
+from opbridge.frameworks.torch import flops
+from opbridge.frameworks.torch.native import load_native
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.runtime import LibraryRuntime
+
+
+class RedefinitionWarning(UserWarning):
+    """An operator was defined again with another schema."""
+
+
+def define(library: LibraryRuntime) -> None:
+    native = load_native()
+    for index, entry in enumerate(library.catalog.entries):
+        try:
+            forward = None if entry.operator is None else forward_to(entry.operator, entry.schema)
+            old = native.define(library.catalog.plan, index, _finder(library, index), forward)
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            raise UnsupportedError(f"{entry.name}: PyTorch refuses the operator: {reason}\n  {entry.schema}") from error
+        if old:
+            _forget(entry.name)
+            warnings.warn(
+                f"{entry.name} was defined again with another schema; "
+                "programs compiled or exported before still pass the old arguments\n"
+                f"  before: {old}\n  now:    {entry.schema}",
+                RedefinitionWarning,
+                stacklevel=6,
+            )
+        flops.register(library, index)
+        if entry.operator is None and "Tensor" not in entry.schema.partition("->")[0]:
+            _fake_without_tensors(library, index)
+    when_imported("torch.distributed.tensor", partial(_tell_dtensor, library))
+
+
+def _tell_dtensor(library: LibraryRuntime) -> None:
+    try:
+        from opbridge.frameworks.torch.sharding import tell_dtensor
+    except ImportError:
+        return  # a PyTorch whose DTensor is made otherwise; it says itself that it knows no strategy
+    entries = library.catalog.entries
+    named = {index: _packet(library, index) for index, entry in enumerate(entries) if entry.operator is None}
+    tell_dtensor(library, {index: getattr(packet, name or "default") for index, (packet, name) in named.items()})
+
+
+def _fake_without_tensors(library: LibraryRuntime, index: int) -> None:
+    """PyTorch takes whatever makes tensors from none for one of its own, and would call it with device=."""
+
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        from opbridge.rules import evaluate_out
+
+        spec = library.spec(index)
+        arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
+        arguments |= dict(zip((item.name for item in spec.schema.arguments), args, strict=False)) | kwargs
+        outputs = evaluate_out(spec.rules.out, spec.schema, arguments, lambda dtype: str(dtype).removeprefix("torch."))
+        made = [torch.empty(shape, dtype=getattr(torch, dtype)) for shape, dtype in outputs]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    torch.library.register_fake(library.catalog.entries[index].name, fake)
+
+
+def view(library: LibraryRuntime, index: int) -> Any:
+    """torch.ops.ns.name, or torch.ops.ns.name.overload where there is one."""
+    packet, overload = _packet(library, index)
+    return getattr(packet, overload) if overload else packet
+
+
+def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+    packet, overload = _packet(library, index)
+    entry = library.catalog.entries[index]
+    if entry.operator is not None:
+        target: Callable[..., Any] = view(library, index)
+        return target
+    native: Callable[..., Any] = load_native().callable(
+        entry.name, getattr(packet, overload or "default"), partial(_translated, entry.name, entry.schema)
+    )
+    return native
+
+
+_PYTORCH_ERRORS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
+_WRONG_TYPE = re.compile(
+    r"[Ee]xpected a value of type '(?P<expected>[^']+)' for argument '(?P<name>\w+)' "
+    r"but instead found type '(?P<got>[^']+)'"
+)
+
+
+def _translated(name: str, schema: str, error: BaseException) -> BaseException:
+    """What PyTorch's own argument checks raise, as an error of opbridge; anything else stays what it is."""
+    if type(error) not in _PYTORCH_ERRORS:
+        return error
+    if isinstance(error.__cause__, OpbridgeError):
+        return error.__cause__  # which PyTorch gave a frame of its own, as DTensor does
+    said = str(error).strip()
+    wrong = _WRONG_TYPE.search(said)
+    if wrong:
+        message = f"argument '{wrong['name']}': expected {wrong['expected']}, got {wrong['got']}"
+        if wrong["got"] in ("ndarray", "Array", "ArrayImpl"):
+            message += (
+                "\n  all tensors of a call come from one framework; torch.as_tensor(...) makes it a PyTorch tensor"
+            )
+    else:
+        # PyTorch ends such a message with the schema as it prints it; ours follows anyway.
+        message = re.split(r"\s*\b(?:Declaration|Schema): ", said.removeprefix(f"{name}()"))[0].strip()
+        message = message.removeprefix("is ")
+    refused = wrong is not None or "rgument" in said.partition("\n")[0] or not isinstance(error, RuntimeError)
+    translated = (CallError if refused else KernelError)(f"{name}: {message}\n  {schema}")
+    translated.__cause__ = error
+    return translated
+
+
+def _packet(library: LibraryRuntime, index: int) -> tuple[Any, str]:
+    """What torch.ops has under the operator's name, and which overload of it is meant."""
+    namespace, _, rest = library.catalog.entries[index].name.partition("::")
+    name, _, overload = rest.partition(".")
+    return getattr(getattr(torch.ops, namespace), name), overload
+
+
+def _finder(library: LibraryRuntime, index: int) -> Callable[[str], tuple[int, int, int, str, bool]]:
+    def find(device: str) -> tuple[int, int, int, str, bool]:
+        kernel = library.kernel(index, device)
+        by_window = device != "cpu" and library.kernels.device_of(index, device) == "cpu"
+        return kernel.address, kernel.signature_address, kernel.aot_address, kernel.symbol, by_window
+
+    return find
+
+
+def _forget(name: str) -> None:
+    """torch.ops keeps what it has looked up."""
+    namespace, _, rest = name.partition("::")
+    vars(getattr(torch.ops, namespace)).pop(rest.partition(".")[0], None)

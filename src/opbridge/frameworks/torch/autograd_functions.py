@@ -1,0 +1,283 @@
+"""`ob.autograd` without a schema: an autograd.Function around two functions.
+
+Both are called as they are, so they may be anything that takes and returns tensors: functions of an extension, ctypes,
+Python.  Under vmap they run once for each slice, since nothing is known of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from opbridge.errors import CallError, UnsupportedError
+from opbridge.functions.gradient_pairs import Callee, Link, unnamed
+from opbridge.functions.signatures import REQUIRED
+
+Step = Callable[..., Any]
+"""Computes gradients: of the gradients of outputs and the saved values, and the inputs that the rest depends on."""
+
+
+def differentiable(link: Link, double_backward: Callable[..., Any] | bool) -> Callable[..., Any]:
+    function = _function_class(link, gradient_step(link, link.backward, double_backward))
+    taken, returned = len(link.inputs), None if link.outputs is None else len(link.outputs)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != taken:
+            args = tuple(link.bind(args, kwargs))
+        results = applied(function, *args)[:returned]
+        return results[0] if len(results) == 1 else results
+
+    outside = torch.compiler.disable(run, reason=f"{link.title} is no operator; schema= and out= make it one")
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # The detour takes longer than a small function does, so it is for compiled code alone.
+        return outside(*args, **kwargs) if torch.compiler.is_compiling() else run(*args, **kwargs)
+
+    return presented(call, link)
+
+
+def presented(call: Callable[..., Any], link: Link) -> Callable[..., Any]:
+    """With the name, the text and the parameters of the function it stands for."""
+    import inspect
+
+    call.__name__ = call.__qualname__ = getattr(link.forward.function, "__name__", "function")
+    call.__doc__ = getattr(link.forward.function, "__doc__", None)
+    kinds = inspect.Parameter
+    shown: list[inspect.Parameter] = []
+    for item in reversed(link.inputs):
+        kind = kinds.KEYWORD_ONLY if item.keyword_only else kinds.POSITIONAL_OR_KEYWORD
+        # Python knows no default in front of an argument that has to be given; a schema does.
+        given = any(later.default is REQUIRED for later in shown if later.kind is kind is kinds.POSITIONAL_OR_KEYWORD)
+        shown.append(kinds(item.name, kind, default=REQUIRED if given else item.default))
+    call.__signature__ = inspect.Signature(shown[::-1])  # type: ignore[attr-defined]
+    return call
+
+
+def values_for(link: Link, grads: Sequence[Any], saved: Sequence[Any], needs: Sequence[bool]) -> tuple[Any, ...]:
+    """What the backward function is called with."""
+    return (*grads, *saved, list(needs)) if link.backward.wants_needs else (*grads, *saved)
+
+
+def gradient_step(link: Link, run: Callable[[Sequence[Any]], Any], double_backward: Callable[..., Any] | bool) -> Step:
+    """`step(grads, saved, sources, needs)`, differentiable once more or an error for whoever tries."""
+    message = (
+        f"{link.title} has no second derivative: nothing says what the gradient of {link.backward.name} is; "
+        "double_backward= does"
+    )
+
+    def once(grads: Sequence[Any], saved: Sequence[Any], sources: Sequence[Any], needs: Sequence[bool]) -> Any:
+        values = values_for(link, grads, saved, needs)
+        if torch.is_grad_enabled() or transformed():
+            return applied(Once, run, message, len(values), *values, *sources)
+        return run(values)
+
+    def recorded(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> Any:
+        if not torch.is_grad_enabled() or transformed():
+            return run(values_for(link, grads, saved, needs))
+        # A gradient is linear in those of the outputs: where PyTorch saw the work, it depends on them.
+        probes = [grad if grad.requires_grad else grad.detach().requires_grad_() for grad in grads]
+        found = run(values_for(link, probes, saved, needs))
+        for gradient in found if isinstance(found, (list, tuple)) else (found,):
+            if isinstance(gradient, Tensor) and not gradient.requires_grad:
+                raise UnsupportedError(
+                    f"{link.title}: double_backward=True, but PyTorch did not see how {link.backward.name} computes "
+                    "its results; give double_backward= the function that differentiates it"
+                )
+        return found
+
+    if double_backward is True:
+        return recorded
+    if double_backward is False:
+        return once
+    second_link = link.second(Callee.of(double_backward))
+    second = _function_class(second_link, gradient_step(second_link, second_link.backward, False))
+
+    def twice(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> Any:
+        values = values_for(link, grads, saved, needs)
+        return applied(second, *values) if torch.is_grad_enabled() or transformed() else run(values)
+
+    return twice
+
+
+def transformed() -> bool:
+    """Whether a transform of torch.func is at work."""
+    return bool(torch._C._are_functorch_transforms_active())
+
+
+def slices(call: Callable[..., Any], info: Any, in_dims: Sequence[Any], args: Sequence[Any]) -> Any:
+    """vmap: the call, which returns a tuple, once for each slice."""
+    if info.batch_size == 0:
+        raise UnsupportedError("vmap over no element at all: what the outputs are like would be unknown")
+    rows = [
+        call(*(_slice(arg, dim, at) for arg, dim in zip(args, in_dims, strict=True))) for at in range(info.batch_size)
+    ]
+    columns = tuple(
+        torch.stack(column) if isinstance(column[0], Tensor) else column[0] for column in zip(*rows, strict=True)
+    )
+    return columns, tuple(0 if isinstance(column, Tensor) else None for column in columns)
+
+
+def _slice(value: Any, dim: Any, at: int) -> Any:
+    if isinstance(dim, (list, tuple)):
+        return [_slice(item, inner, at) for item, inner in zip(value, dim, strict=True)]
+    return value if dim is None else value.select(dim, at)
+
+
+def applied(function: type[Function], *args: Any) -> Any:
+    """`function.apply`, without the search for defaults of `forward` in each call, most of what a small one takes.
+
+    A transform of torch.func gets `apply` itself.
+    """
+    if transformed():
+        return function.apply(*args)
+    return super(Function, function).apply(*args)
+
+
+class Once(Function):  # type: ignore[misc]
+    """A gradient that cannot be differentiated, which is an error for whoever tries, never zeros."""
+
+    @staticmethod
+    def forward(run: Callable[[Sequence[Any]], Any], _: str, count: int, *values: Any) -> tuple[Any, ...]:
+        # What stands behind `count` is there to be depended on.
+        found = run(values[:count])
+        return tuple(found) if isinstance(found, (list, tuple)) else (found,)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.message = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise UnsupportedError(ctx.message)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Sequence[int | None], *args: Any) -> Any:
+        return slices(Once.apply, info, in_dims, args)
+
+
+def keep(ctx: Any, values: Sequence[Any]) -> None:
+    """For the backward pass: tensors as PyTorch wants them kept, the rest as it is."""
+    plain = [None if isinstance(value, Tensor) else value for value in values]
+    ctx.plain = plain if any(value is not None for value in plain) else None
+    if ctx.plain is not None:
+        values = [value if isinstance(value, Tensor) else None for value in values]
+    ctx.save_for_backward(*values)
+
+
+def kept(ctx: Any) -> tuple[Any, ...]:
+    tensors = ctx.saved_tensors
+    if ctx.plain is None:
+        return tuple(tensors)
+    return tuple(other if tensor is None else tensor for tensor, other in zip(tensors, ctx.plain, strict=True))
+
+
+def zeros_for(grads: Sequence[Any], likes: Sequence[Any]) -> list[Any]:
+    """An output that nothing was computed from has a gradient of zeros."""
+    return [
+        torch.zeros(like[0], dtype=like[1], device=like[2]) if grad is None and like is not None else grad
+        for grad, like in zip(grads, likes, strict=True)
+    ]
+
+
+def graded_places(link: Link, count: int) -> list[int]:
+    """Which of the outputs have a gradient."""
+    named = unnamed(count) if link.outputs is None else link.outputs
+    return [place for place, name in enumerate(named) if name not in link.nondifferentiable]
+
+
+def check_graded(link: Link, results: Sequence[Any], places: Sequence[int]) -> None:
+    for place in places:
+        value = results[place]
+        if isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.is_complex):
+            continue
+        name = (link.outputs or unnamed(len(results)))[place]
+        kind = f"a tensor of {value.dtype}" if isinstance(value, Tensor) else type(value).__name__
+        raise CallError(
+            f"{link.title}: '{name}' is {kind}, which has no gradient; name it in nondifferentiable=('{name}',)"
+        )
+
+
+def described(value: Any) -> tuple[Any, ...] | None:
+    return (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
+
+
+def check_gradients(link: Link, gradients: Sequence[Any], shapes: Sequence[Any]) -> None:
+    """PyTorch numbers the gradient that does not fit; this names it."""
+    for item, gradient, shape in zip(link.inputs, gradients, shapes, strict=True):
+        if gradient is not None and gradient.shape != shape and not _expands(shape, gradient.shape):
+            raise CallError(
+                f"{link.title}: the gradient of '{item.name}' has shape {list(gradient.shape)}, "
+                f"expected {list(shape)}; "
+                f"gradients= says in which order {link.backward.name} returns them"
+            )
+
+
+def _expands(shape: Sequence[int], larger: Sequence[int]) -> bool:
+    """PyTorch sums a gradient down to a shape that broadcasts to the gradient's."""
+    pairs = zip(reversed(shape), reversed(larger), strict=False)
+    return len(shape) <= len(larger) and all(size in (1, other) for size, other in pairs)
+
+
+def _function_class(link: Link, step: Step) -> type[Function]:
+    places, names = link.saved_places, [item.name for item in link.inputs]
+    taken, n_saved = len(names), len(link.saved)
+    places_if_named, untracked = graded_places(link, 0), link.saves_untracked
+    counts: set[int] = set()
+
+    def forward(*args: Any) -> tuple[Any, ...]:
+        for place, value in enumerate(args):
+            if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and v.requires_grad for v in value):
+                raise UnsupportedError(
+                    f"{link.title}: '{names[place]}' is a list of tensors, which no gradient would reach; "
+                    "pass them one by one"
+                )
+        results = link.results(link.forward(args))
+        if link.outputs is None and len(results) not in counts:
+            link.check_backward(unnamed(len(results)))
+            counts.add(len(results))
+        check_graded(link, results, graded(results))
+        return results
+
+    def graded(results: Sequence[Any]) -> list[int]:
+        return graded_places(link, len(results)) if link.outputs is None else places_if_named
+
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        ctx.set_materialize_grads(False)
+        chosen = graded(output)
+        ctx.mark_non_differentiable(
+            *(value for place, value in enumerate(output) if isinstance(value, Tensor) and place not in chosen)
+        )
+        everything = (*inputs, *output)
+        saved = [everything[place] for place in places]
+        keep(ctx, [*saved, *inputs] if untracked else saved)
+        ctx.shapes = [value.shape if isinstance(value, Tensor) else None for value in inputs]
+        ctx.wanted = chosen
+        ctx.likes = [described(output[place]) for place in chosen]
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        given = [grads[place] for place in ctx.wanted]
+        if all(grad is None for grad in given):
+            return (None,) * taken
+        values = kept(ctx)
+        needs = ctx.needs_input_grad
+        found = step(zeros_for(given, ctx.likes), values[:n_saved], values[n_saved:], needs)
+        gradients = link.by_input(found, [shape is not None for shape in ctx.shapes])
+        check_gradients(link, gradients, ctx.shapes)
+        return tuple(gradients)
+
+    def vmap(info: Any, in_dims: Sequence[int | None], *args: Any) -> Any:
+        return slices(made.apply, info, in_dims, args)
+
+    name = getattr(link.forward.function, "__name__", "function")
+    members: dict[str, Callable[..., Any]] = {
+        "forward": forward,
+        "setup_context": setup_context,
+        "backward": backward,
+        "vmap": vmap,
+    }
+    made: Any = type(name, (Function,), {key: staticmethod(member) for key, member in members.items()})
+    return cast("type[Function]", made)

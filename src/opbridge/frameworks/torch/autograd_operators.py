@@ -1,0 +1,360 @@
+"""`ob.autograd` with a schema: the functions become operators in `torch.ops`, one for each order of derivative.
+
+`ns::cell` calls forward and `ns::cell_backward` backward.  The second one is handed, besides gradients and saved
+values, shape and dtype of the arguments that are not saved, so that what it returns is known without running it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from opbridge.errors import CallError, KernelError, SchemaError, UnsupportedError
+from opbridge.frameworks.torch.autograd_functions import (
+    Step,
+    check_graded,
+    check_gradients,
+    described,
+    differentiable,
+    graded_places,
+    gradient_step,
+    keep,
+    kept,
+    presented,
+    slices,
+    transformed,
+    values_for,
+    zeros_for,
+)
+from opbridge.functions.gradient_pairs import NEEDS, Callee, Link
+from opbridge.functions.signatures import REQUIRED, Parameter
+from opbridge.rules import OutRule, evaluate_out, parse_out
+from opbridge.schema import Schema
+
+Values = Sequence[Any]
+
+
+def operator(link: Link, double_backward: Callable[..., Any] | bool, schema: Schema, out: object) -> Callable[..., Any]:
+    _check(link, double_backward, schema)
+    rules = parse_out(out, schema)
+    forward = _Forward(link, schema, rules)
+    overload = _define(forward, schema, link, double_backward)
+    returned = len(link.outputs or ())
+
+    direct = differentiable(link, double_backward)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not torch.compiler.is_compiling() and _unseen(args, kwargs):
+            return direct(*args, **kwargs)
+        results = overload(*args, **kwargs)
+        if isinstance(results, Tensor):
+            return results
+        return results[0] if returned == 1 else results[:returned]
+
+    return presented(call, link)
+
+
+def _unseen(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the dispatcher may be left out, which takes longer than a small function.
+
+    Under a transform of torch.func it has to be: an operator that Python registered is not differentiated there.
+    """
+    if transformed():
+        return True
+    if torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack() or _autocasting():
+        return False
+    return all(_is_plain(value) for value in (*args, *kwargs.values()))
+
+
+def _autocasting() -> bool:
+    return bool(torch._C._is_any_autocast_enabled())
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return type(value) in (Tensor, torch.nn.Parameter) and not value.is_meta
+    return not isinstance(value, (list, tuple)) or all(map(_is_plain, value))
+
+
+def _check(link: Link, double_backward: Callable[..., Any] | bool, schema: Schema) -> None:
+    if schema.namespace is None:
+        raise SchemaError(f"the schema needs a namespace: mylib::{schema}")
+    if schema.overload:
+        raise UnsupportedError(f"{schema.full_name}: such an operator has no overloads; leave '.{schema.overload}' out")
+    if schema.mutable_arguments:
+        raise UnsupportedError(
+            f"{schema.full_name}: '{schema.mutable_arguments[0].name}' is written to, and forward has to return new "
+            "tensors here; opbridge.load takes kernels that write to their arguments"
+        )
+    if double_backward is True:
+        raise UnsupportedError(
+            f"{schema.full_name}: an operator hides from PyTorch what backward does; "
+            "give double_backward= the function that differentiates it, or leave schema= out"
+        )
+    for name in link.gradients or ():
+        if not schema.argument(name).is_tensor:
+            raise CallError(
+                f"{schema.full_name}: gradients= names '{name}', which is no tensor but {schema.argument(name)}"
+            )
+    for name in _gradient_names(link, schema):
+        if schema.argument(name).type.is_list:
+            raise UnsupportedError(
+                f"{schema.full_name}: '{name}' is a list of tensors, and backward returns single ones; "
+                "gradients= names the arguments that have a gradient"
+            )
+
+
+def _gradient_names(link: Link, schema: Schema) -> tuple[str, ...]:
+    names = link.gradients or tuple(item.name for item in link.inputs)
+    return tuple(name for name in names if schema.argument(name).is_tensor)
+
+
+class _Like(NamedTuple):
+    """As much of a tensor as a rule reads."""
+
+    shape: tuple[Any, ...]
+    dtype: torch.dtype
+
+
+@dataclass(frozen=True)
+class _Forward:
+    link: Link
+    schema: Schema
+    rules: tuple[OutRule, ...]
+
+    def __post_init__(self) -> None:
+        # In training the same shapes come again and again.
+        object.__setattr__(self, "expected", lru_cache(maxsize=256)(self._outputs))
+
+    expected: Callable[..., list[_Like]] = field(init=False)
+
+    def _outputs(self, *values: Any) -> list[_Like]:
+        arguments = {item.name: value for item, value in zip(self.link.inputs, values, strict=True)}
+        described = evaluate_out(self.rules, self.schema, arguments, lambda dtype: str(dtype).removeprefix("torch."))
+        return [_Like(shape, getattr(torch, dtype)) for shape, dtype in described]
+
+    def run(self, values: Values) -> list[Tensor]:
+        results = self.link.results(self.link.forward(values))
+        names = (*(self.link.outputs or ()), *self.link.hidden)
+        for name, result, (shape, dtype) in zip(names, results, self.expected(*map(_like, values)), strict=True):
+            if not isinstance(result, Tensor) or result.shape != shape or result.dtype != dtype:
+                got = f"{list(result.shape)} of {result.dtype}" if isinstance(result, Tensor) else type(result).__name__
+                raise KernelError(
+                    f"{self.link.title}: the out rule of '{name}' says {list(shape)} of {dtype}, "
+                    f"and {self.link.forward.name} returned {got}"
+                )
+        return _independent(results, values)
+
+    def fake(self, values: Values) -> list[Tensor]:
+        device = _device(values)
+        return [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self._outputs(*values)]
+
+
+def _like(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return _Like(value.shape, value.dtype)
+    return tuple(map(_like, value)) if isinstance(value, (list, tuple)) else value
+
+
+@dataclass(frozen=True)
+class _Backward:
+    """The operator of the gradients; it takes gradients, saved values, what the rest is like, and what is needed."""
+
+    link: Link
+    schema: Schema
+    names: tuple[str, ...]
+    """The arguments whose gradients it returns."""
+    unsaved: tuple[str, ...]
+    """Those of them that are not among the saved values."""
+
+    @classmethod
+    def of(cls, link: Link, forward: Schema) -> _Backward:
+        names = _gradient_names(link, forward)
+        unsaved = tuple(name for name in names if name not in link.saved)
+        types = {item.name: str(item.type) for item in forward.arguments}
+        arguments = [f"Tensor grad_{name}" for name in link.differentiable]
+        arguments += [f"{types.get(name, 'Tensor')} {name}" for name in link.saved]
+        for name in unsaved:
+            absent = "?" if forward.argument(name).type.is_optional else ""
+            arguments += [f"SymInt[]{absent} {name}_shape", f"ScalarType{absent} {name}_dtype"]
+        if link.backward.wants_needs:
+            arguments.append(f"bool[] {NEEDS}")
+        returns = "Tensor" if len(names) == 1 else f"({', '.join(['Tensor'] * len(names))})"
+        schema = Schema.parse(f"{forward.qualified_name}_backward({', '.join(arguments)}) -> {returns}")
+        return cls(link, schema, names, unsaved)
+
+    def likes(self, values: Values) -> dict[str, _Like | None]:
+        """What each gradient is like; None where its argument is absent or nobody wants it."""
+        first = len(self.link.differentiable)
+        saved = dict(zip(self.link.saved, values[first:], strict=False))
+        extras = values[first + len(saved) :]
+        found: dict[str, _Like | None] = {}
+        for name in self.names:
+            if name in saved:
+                found[name] = _like(saved[name])
+            else:
+                shape, dtype = extras[:2]
+                extras = extras[2:]
+                found[name] = None if shape is None else _Like(shape, dtype)
+        return found
+
+    def wanted(self, values: Values) -> set[str]:
+        inputs = [item.name for item in self.link.inputs]
+        if not self.link.backward.wants_needs:
+            return set(inputs)
+        return {name for name, needed in zip(inputs, values[-1], strict=True) if needed}
+
+    def run(self, values: Values) -> list[Tensor]:
+        link, likes, wanted = self.link, self.likes(values), self.wanted(values)
+        passed = list(values[: len(link.differentiable) + len(link.saved)])
+        if link.backward.wants_needs:
+            passed.append(values[-1])
+        inputs = [item.name for item in link.inputs]
+        returned = link.by_input(link.backward(passed), [likes.get(name) is not None for name in inputs])
+        shapes = [like and like.shape for like in map(likes.get, inputs)]
+        check_gradients(link, returned, shapes)
+        gradients = dict(zip(inputs, returned, strict=True))
+        settled = []
+        for name, like in likes.items():
+            if like is None or name not in wanted:
+                settled.append(_nothing(values))
+            elif gradients[name] is None:
+                raise CallError(
+                    f"{link.title}: {link.backward.name} returned None for the gradient of '{name}', and an operator "
+                    "returns tensors; leave that argument out of gradients="
+                )
+            else:
+                settled.append(gradients[name].sum_to_size(like.shape).to(like.dtype))
+        return _independent(settled, values)
+
+    def fake(self, values: Values) -> list[Tensor]:
+        device, wanted = _device(values), self.wanted(values)
+        return [
+            torch.empty(like.shape, dtype=like.dtype, device=device) if like and name in wanted else _nothing(values)
+            for name, like in self.likes(values).items()
+        ]
+
+
+def _nothing(values: Values) -> Tensor:
+    """Stands for a gradient that nobody wants: an operator's outputs are tensors."""
+    return torch.empty(0, device=_device(values))
+
+
+def _device(values: Values) -> torch.device:
+    tensors = (item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,)))
+    return next((tensor.device for tensor in tensors if isinstance(tensor, Tensor)), torch.device("cpu"))
+
+
+def _independent(results: Values, values: Values) -> list[Tensor]:
+    """As the fake tensors promise: contiguous, and sharing no memory with the arguments or each other."""
+    taken = {value.untyped_storage()._cdata for value in values if isinstance(value, Tensor)}
+    settled = []
+    for result in results:
+        storage = result.untyped_storage()._cdata
+        if storage in taken:
+            result = result.clone(memory_format=torch.contiguous_format)
+        taken.add(storage)
+        settled.append(result.contiguous())
+    return settled
+
+
+def _define(
+    body: _Forward | _Backward, schema: Schema, link: Link | None, double_backward: Callable[..., Any] | bool = False
+) -> Callable[..., Any]:
+    """Registers one operator and, where a link says what its gradient is, that of its gradient."""
+    parameters = [
+        Parameter(item.name, REQUIRED if item.default is None else item.default.value) for item in schema.arguments
+    ]
+    names = replace(body.link, inputs=tuple(parameters))
+
+    def unwrapped(results: list[Tensor]) -> Any:
+        return results[0] if len(schema.returns) == 1 else tuple(results)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        values = names.bind(args, kwargs)
+        if not _autocasting():
+            return unwrapped(body.run(values))
+        # The out rules know nothing of the dtypes that PyTorch's own operators would choose inside.
+        with torch.autocast(_device(values).type, enabled=False):
+            return unwrapped(body.run(values))
+
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        return unwrapped(body.fake(names.bind(args, kwargs)))
+
+    def batched(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        def one(*values: Any) -> tuple[Any, ...]:
+            results = defined(*values, **kwargs)
+            return (results,) if isinstance(results, Tensor) else tuple(results)
+
+        columns, dims = slices(one, info, in_dims, args)
+        return (columns[0], dims[0]) if len(columns) == 1 else (columns, dims)
+
+    signature = str(schema).removeprefix(schema.full_name)
+    try:
+        defined = torch.library.custom_op(schema.qualified_name, run, mutates_args=(), schema=signature)
+    except (RuntimeError, ValueError, NotImplementedError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UnsupportedError(f"{schema.full_name}: PyTorch refuses the operator: {reason}\n  {schema}") from error
+    defined.register_fake(fake)
+    defined.register_vmap(batched)
+    if link is not None:
+        _differentiate(defined, link, schema, double_backward)
+    namespace = getattr(torch.ops, schema.namespace or "")
+    overload: Callable[..., Any] = getattr(namespace, schema.name).default
+    return overload
+
+
+def _differentiate(defined: Any, link: Link, schema: Schema, double_backward: Callable[..., Any] | bool) -> None:
+    backward = _Backward.of(link, schema)
+    if not callable(double_backward):
+        gradient = _define(backward, backward.schema, None)
+        return _register(defined, link, backward, gradient_step(link, lambda values: gradient(*values), False))
+    second = replace(
+        link.second(Callee.of(double_backward)),
+        inputs=tuple(Parameter(item.name) for item in backward.schema.arguments),
+        outputs=tuple(f"grad_{name}" for name in backward.names),
+    )
+    twice = _define(backward, backward.schema, second)
+    return _register(defined, link, backward, lambda g, s, _, needs: twice(*values_for(link, g, s, needs)))
+
+
+def _register(defined: Any, link: Link, backward: _Backward, step: Step) -> None:
+    names = [item.name for item in link.inputs]
+    saved_places, n_saved = link.saved_places, len(link.saved)
+    places = graded_places(link, 0)
+
+    def setup_context(ctx: Any, inputs: Values, output: Any, keyword_only_inputs: dict[str, Any] | None = None) -> None:
+        values = [*inputs, *(keyword_only_inputs or {}).values()]
+        results = (output,) if isinstance(output, Tensor) else tuple(output)
+        check_graded(link, results, places)
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*(value for place, value in enumerate(results) if place not in places))
+        everything = (*values, *results)
+        saved = [everything[place] for place in saved_places]
+        keep(ctx, [*saved, *values] if link.saves_untracked else saved)
+        ctx.extras = []
+        for name in backward.unsaved:
+            value = values[names.index(name)]
+            ctx.extras += [None, None] if value is None else [value.shape, value.dtype]
+        ctx.likes = [described(results[place]) for place in places]
+
+    def gradients(ctx: Any, *grads: Any) -> Any:
+        given = [grads[place] for place in places]
+        if all(grad is None for grad in given):
+            return (None,) * len(ctx.needs_input_grad)
+        values = kept(ctx)
+        # The dispatcher leaves arguments out that have the value of their default.
+        needs = [*ctx.needs_input_grad, *([False] * (len(names) - len(ctx.needs_input_grad)))]
+        arguments = [*values[:n_saved], *ctx.extras]
+        found = step(zeros_for(given, ctx.likes), arguments, values[n_saved:], needs)
+        found = (found,) if isinstance(found, Tensor) else found
+        by_name = dict(zip(backward.names, found, strict=True))
+        taken = zip(names, ctx.needs_input_grad, strict=False)
+        return tuple(by_name.get(name) if needed else None for name, needed in taken)
+
+    defined.register_autograd(gradients, setup_context=setup_context)

@@ -1,0 +1,109 @@
+"""`ob.autograd` and `ob.module`: two functions, of which the second computes the gradient of the first, become one.
+
+Nothing here knows a framework: what goes between the two functions is worked out by name, and held against their
+signatures before the first call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from opbridge.errors import CallError, ToolchainError, UnsupportedError
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.functions.gradient_pairs import Callee, Link, names_of
+from opbridge.functions.signatures import name_of
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.torch.module import Shapes
+
+Names = str | Iterable[str]
+
+
+def autograd(
+    *,
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    saved: Names = (),
+    inputs: Names | None = None,
+    outputs: Names | None = None,
+    gradients: Names | None = None,
+    nondifferentiable: Names = (),
+    double_backward: Callable[..., Any] | bool = False,
+    schema: str | None = None,
+    out: object = None,
+) -> Callable[..., Any]:
+    """A function of PyTorch tensors that computes `forward`, and whose gradient is `backward(grads..., saved...)`.
+
+    `saved` names arguments and outputs.  `outputs` names what the function returns; whatever `forward` returns beyond
+    that is for `backward` only, and takes those names in `saved` that are nothing else, in their order.  `gradients`
+    names the arguments in the order in which `backward` returns their gradients, where that is another one.
+
+    With a `schema` and `out` rules it is also an operator in `torch.ops`, for torch.compile and torch.export.
+    """
+    _need_torch("autograd")
+    for role, function in (("forward", forward), ("backward", backward)):
+        if not callable(function):
+            raise CallError(f"autograd({role}=...) expects a function, got {type(function).__name__}")
+    if not callable(double_backward) and not isinstance(double_backward, bool):
+        raise CallError(
+            "autograd(double_backward=...) expects a function, or True where PyTorch recorded what backward does; "
+            f"got {type(double_backward).__name__}"
+        )
+    if schema is None and out is not None:
+        raise CallError(f"autograd({name_of(forward)}): out= describes the outputs of an operator, and needs schema=")
+    from opbridge.schema import Schema
+
+    declared = None if schema is None else Schema.parse(schema)
+    link = Link.between(
+        Callee.of(forward, names_of("inputs", inputs)),
+        Callee.of(backward),
+        saved=names_of("saved", saved) or (),
+        outputs=names_of("outputs", outputs),
+        gradients=names_of("gradients", gradients),
+        nondifferentiable=names_of("nondifferentiable", nondifferentiable) or (),
+        schema=declared,
+    )
+    if double_backward is not False and link.hidden:
+        raise UnsupportedError(
+            f"{link.title}: {', '.join(link.hidden)} would have to be differentiated too for a second derivative; "
+            "name them in outputs=, so that backward gets their gradients, or leave double_backward out"
+        )
+    if declared is not None:
+        from opbridge.frameworks.torch.autograd_operators import operator
+
+        return operator(link, double_backward, declared, out)
+    from opbridge.frameworks.torch.autograd_functions import differentiable
+
+    return differentiable(link, double_backward)
+
+
+def module(
+    function: Callable[..., Any],
+    *,
+    parameters: Shapes,
+    init: Mapping[str, Callable[[Any], object]] | None = None,
+    name: str | None = None,
+) -> Any:
+    """A class of `torch.nn.Module` that calls `function`, some of whose arguments are parameters of the module.
+
+    `parameters` maps these arguments to shapes, or is a function of sizes, the class's keywords, that returns such a
+    map.  `init` maps them to initialisers such as `torch.nn.init.zeros_`.
+    """
+    _need_torch("module")
+    if not callable(function):
+        raise CallError(f"module() expects a function, got {type(function).__name__}")
+    from opbridge.frameworks.torch.module import module_class
+
+    # The class says where it lives, as namedtuple's do, so that its instances can be pickled.
+    home = sys._getframe(1).f_globals.get("__name__", "__main__")
+    return module_class(function, parameters, init or {}, name, home)
+
+
+def _need_torch(function: str) -> None:
+    framework = FRAMEWORKS["torch"]
+    if not installed(framework):
+        raise ToolchainError(
+            f"{function}() is for PyTorch, which is not installed; install it with `{framework.install}`"
+        )

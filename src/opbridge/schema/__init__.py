@@ -1,0 +1,35 @@
+"""PyTorch's function schemas as a model; parsing and printing are inverse."""
+
+from __future__ import annotations
+
+from opbridge.schema.model import (
+    RESERVED_WORDS,
+    Alias,
+    Argument,
+    BaseType,
+    Default,
+    EnumName,
+    ListType,
+    OptionalType,
+    Return,
+    Schema,
+    Type,
+    is_identifier,
+    shares_storage,
+)
+
+__all__ = [
+    "RESERVED_WORDS",
+    "Alias",
+    "Argument",
+    "BaseType",
+    "Default",
+    "EnumName",
+    "ListType",
+    "OptionalType",
+    "Return",
+    "Schema",
+    "Type",
+    "is_identifier",
+    "shares_storage",
+]

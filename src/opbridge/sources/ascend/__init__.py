@@ -1,0 +1,1 @@
+"""Sources of Ascend C: kernels that nobody can call as functions."""

@@ -1,0 +1,228 @@
+"""The host code of a kernel that is nothing but a kernel: what starts it for an operator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from opbridge.errors import InputError, KernelError, UnsupportedError
+from opbridge.rules.kinds import Kind, kind_of, no_location
+from opbridge.rules.kinds import Place as RulePlace
+from opbridge.rules.launch import BLOCKS, Launch, is_struct, parse_launch
+from opbridge.rules.syntax import (
+    Attribute,
+    Binary,
+    Bool,
+    BoolOp,
+    Call,
+    Compare,
+    Expr,
+    Float,
+    IfElse,
+    Index,
+    Int,
+    Name,
+    Unary,
+)
+from opbridge.schema import Argument, OptionalType, Schema
+from opbridge.sources.ascend.use import Use
+from opbridge.twins.ascend.rewrite import Kernel, Parameter, rewrite
+
+DEFAULT_BLOCKS = "8"
+
+_ATTRIBUTES = {
+    Kind.INT: "int64_t",
+    Kind.FLOAT: "double",
+    Kind.BOOL: "bool",
+    Kind.STR: "ob::String",
+    Kind.INTS: "ob::Ints",
+    Kind.FLOATS: "ob::Floats",
+    Kind.BOOLS: "ob::Bools",
+    Kind.DTYPE: "ob::DType",
+}
+_TYPED = re.compile(r"__gm__\s+(?P<element>\w+) \*$")
+_ELEMENTS = {
+    "half": "ob::half",
+    "bfloat16_t": "ob::bfloat16",
+    **{name: name for name in ("float", "double", "bool", "int8_t", "int16_t", "int32_t", "int64_t")},
+    **{name: name for name in ("uint16_t", "uint32_t", "uint64_t")},
+}
+"""Of uint8_t nobody knows more than that it is memory."""
+
+
+def generate(source: Path, uses: Sequence[Use]) -> str:
+    """A source that includes the kernels and starts them."""
+    text = source.read_text(encoding="utf-8", errors="surrogateescape")
+    kernels = {kernel.name: kernel for kernel in rewrite(text, str(source)).kernels}
+    hosts = (_Host(source, kernels.get(use.symbol), use).code() for use in uses)
+    return "\n".join((f'#include "{source.name}"', "#include <opbridge/launch.h>", *hosts))
+
+
+class _Host:
+    def __init__(self, source: Path, kernel: Kernel | None, use: Use) -> None:
+        if kernel is None:
+            raise UnsupportedError(
+                f"{use.operator}: {use.symbol} of {source.name} is in a namespace or a template, and opbridge cannot "
+                f'start it; make it extern "C", or write a function that does'
+            )
+        self.kernel = kernel
+        self.use = use
+        self.schema = Schema.parse(use.schema)
+        self.launch = parse_launch(dict(use.launch), self.schema, RulePlace(no_location)) if use.launch else Launch()
+        self.kinds = {argument.name: kind_of(argument.type) for argument in self.schema.arguments}
+        self.source = source
+        self.statements: list[str] = []
+        unknown = [name for name, _ in self.launch.values if name != BLOCKS and name not in self._names()]
+        if unknown:
+            raise self.error(f"launch has '{unknown[0]}', which is no parameter of the kernel")
+
+    def _names(self) -> list[str]:
+        return [parameter.name for parameter in self.kernel.parameters]
+
+    def error(self, message: str) -> KernelError:
+        takes = ", ".join(f"{one.type} {one.name}" for one in self.kernel.parameters)
+        return KernelError(
+            f"{self.use.operator}: {message}\n  the kernel is {self.kernel.name}({takes}), in {self.source}"
+        )
+
+    def code(self) -> str:
+        passed = self.arguments()
+        outputs = [f"a_{item.name}.numel()" for item in self.schema.mutable_arguments]
+        outputs += [f"out_{index}.numel()" for index in range(len(self.schema.new_outputs))]
+        nothing = f"  if ({' + '.join(outputs)} == 0) return;\n" if outputs else ""
+        blocks = self.expression(self.launch[BLOCKS]) if self.launch[BLOCKS] is not None else DEFAULT_BLOCKS
+        body = "".join(f"  {statement}\n" for statement in self.statements)
+        return (
+            f"// {self.schema}\n"
+            f"static void {self.use.host}({', '.join(self.parameters())}) {{\n"
+            f"{nothing}{body}"
+            f"  {self.kernel.name}<<<ob::launch::blocks({blocks}), nullptr, context.stream()>>>({', '.join(passed)});\n"
+            f"}}\n"
+            f"OB_KERNEL({self.use.host})\n"
+        )
+
+    def parameters(self) -> list[str]:
+        """Of the function that hosts call."""
+        elements = dict(zip(self.tensors(), self.addresses(), strict=False))
+        taken = [self.parameter(argument, elements) for argument in self.schema.arguments]
+        outputs = (f"out_{index}" for index in range(len(self.schema.new_outputs)))
+        return [*taken, *(f"ob::Out<{_element(elements.get(name))}> {name}" for name in outputs), "ob::Context context"]
+
+    def parameter(self, argument: Argument, elements: dict[str, Parameter]) -> str:
+        kind = self.kinds[argument.name]
+        name = f"a_{argument.name}"
+        if kind is Kind.TENSOR:
+            role = "InOut" if argument.mutable else "In"
+            spelled = f"ob::{role}<{_element(elements.get(name))}>"
+        elif kind in _ATTRIBUTES:
+            spelled = _ATTRIBUTES[kind]
+        else:
+            raise UnsupportedError(
+                f"{self.use.operator}: opbridge starts no kernel that takes {kind.value} ('{argument.name}'); write a "
+                f"function on opbridge/kernel.h in {self.source.name} that does"
+            )
+        return f"{f'ob::Optional<{spelled}>' if isinstance(argument.type, OptionalType) else spelled} {name}"
+
+    def tensors(self) -> list[str]:
+        """All that the operator has, in the order in which a kernel takes them."""
+        inputs = [f"a_{argument.name}" for argument in self.schema.tensor_arguments]
+        return inputs + [f"out_{index}" for index in range(len(self.schema.new_outputs))]
+
+    def addresses(self) -> list[Parameter]:
+        """The kernel's parameters that tensors are for."""
+        return [one for one in self.kernel.parameters if one.is_address and self.launch[one.name] is None]
+
+    def arguments(self) -> list[str]:
+        tensors, addresses = self.tensors(), self.addresses()
+        if len(tensors) != len(addresses):
+            names = ", ".join(one.name for one in addresses)
+            raise self.error(
+                f"the operator has {len(tensors)} tensors, outputs included, for {len(addresses)} addresses of the "
+                f"kernel: {names or 'none'}; say of each other one what it is, as in launch: {{workspace: 1024}}"
+            )
+        tensor_of = dict(zip((one.name for one in addresses), tensors, strict=True))
+        return [self.argument(one, tensor_of.get(one.name)) for one in self.kernel.parameters]
+
+    def argument(self, parameter: Parameter, tensor: str | None) -> str:
+        if tensor is not None:
+            return f"({parameter.type})ob::launch::address({tensor})"
+        given = self.launch[parameter.name]
+        if given is None and self.kinds.get(parameter.name) in (Kind.INT, Kind.FLOAT, Kind.BOOL):
+            given = Name(parameter.name)
+        if given is None:
+            size = f"{self._first_tensor()}.numel"
+            fields = {BLOCKS: DEFAULT_BLOCKS, **self.launch.field(), parameter.name: size}
+            example = ", ".join(f"{name}: {value}" for name, value in fields.items())
+            raise self.error(
+                f"the kernel takes '{parameter.type} {parameter.name}', which is no argument of the operator; say what "
+                f"it is, as in launch: {{{example}}}"
+            )
+        if is_struct(given):
+            value = self.struct(given, parameter.name)
+            return f"({parameter.type})ob::launch::on_device(context, {value})" if parameter.is_address else value
+        if parameter.is_address:
+            return f"({parameter.type})ob::launch::workspace(context, {self.expression(given)})"
+        return f"({parameter.type})({self.expression(given)})"
+
+    def _first_tensor(self) -> str:
+        return next((argument.name for argument in self.schema.tensor_arguments), "x")
+
+    def struct(self, expr: Expr, parameter: str) -> str:
+        assert isinstance(expr, Call)
+        name = f"struct_{parameter}"
+        self.statements.append(f"{expr.name} {name}{{}};")
+        for field, value in expr.kwargs:
+            place = f"{name}.{field}"
+            self.statements.append(f"{place} = static_cast<decltype({place})>({self.expression(value)});")
+        return name
+
+    def expression(self, expr: Expr | None) -> str:
+        match expr:
+            case Int(value):
+                return f"int64_t{{{value}}}"
+            case Float(value):
+                return repr(value)
+            case Bool(value):
+                return "true" if value else "false"
+            case Name(id):
+                return self.value(id)
+            case Attribute(Name(id), "numel" | "ndim" as what):
+                return f"{self.value(id)}.{what}()"
+            case Index(Attribute(Name(id), "shape"), (item,)):
+                return f"{self.value(id)}.size({self.expression(item)})"
+            case Index(Name(id), (item,)):
+                return f"{self.value(id)}[{self.expression(item)}]"
+            case Unary(op, operand):
+                return f"({'!' if op == 'not' else '-'}{self.expression(operand)})"
+            case Binary("//" | "%" as op, left, right):
+                function = "floor_divide" if op == "//" else "modulo"
+                return f"ob::launch::{function}({self.expression(left)}, {self.expression(right)})"
+            case Binary("/", left, right):
+                return f"(static_cast<double>({self.expression(left)}) / {self.expression(right)})"
+            case Binary("+" | "-" | "*" as op, left, right):
+                return f"({self.expression(left)} {op} {self.expression(right)})"
+            case Compare("==" | "!=" | "<" | "<=" | ">" | ">=" as op, left, right):
+                return f"({self.expression(left)} {op} {self.expression(right)})"
+            case BoolOp(op, left, right):
+                return f"({self.expression(left)} {'&&' if op == 'and' else '||'} {self.expression(right)})"
+            case IfElse(body, condition, orelse):
+                return f"({self.expression(condition)} ? {self.expression(body)} : {self.expression(orelse)})"
+            case Call("min" | "max" as name, (left, right)):
+                return f"std::{name}({self.expression(left)}, {self.expression(right)})"
+            case Call("ceil_div", (left, right)):
+                return f"ob::launch::ceil_divide({self.expression(left)}, {self.expression(right)})"
+        raise InputError(
+            f"{self.use.operator}: launch cannot hold {expr}",
+            hint="it takes numbers, arguments, x.numel, x.ndim, x.shape[0], arithmetic, min, max, ceil_div",
+        )
+
+    def value(self, name: str) -> str:
+        argument = self.schema.argument(name)
+        return f'ob::launch::given(a_{name}, "{name}")' if isinstance(argument.type, OptionalType) else f"a_{name}"
+
+
+def _element(parameter: Parameter | None) -> str:
+    """The type of a tensor's elements, where the kernel's parameter says it."""
+    typed = _TYPED.search(parameter.type) if parameter else None
+    return _ELEMENTS.get(typed["element"], "ob::any") if typed else "ob::any"

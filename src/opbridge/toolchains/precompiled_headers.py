@@ -1,0 +1,99 @@
+"""The short way through a library's headers: smaller ones in their place, precompiled once for all sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from opbridge.cache import Dependencies, KeyBuilder
+from opbridge.cache.filesystem import remove
+from opbridge.errors import OpbridgeError, ToolchainError
+from opbridge.progress import announce
+from opbridge.toolchains.build_context import Workshop
+from opbridge.toolchains.depfiles import files_read
+from opbridge.toolchains.model import BuildRequest, InstalledLibrary, Umbrella
+from opbridge.toolchains.process import Outcome
+
+_UNKNOWN_NAME = re.compile(
+    r"error: (?:['‘](\w+)['’] is not a member of ['‘]([\w:]+)['’]|no member named '(\w+)' in namespace '([\w:]+)')"
+)
+
+_BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
+
+
+@dataclass(frozen=True)
+class ShortWay:
+    request: BuildRequest
+    library: InstalledLibrary
+    header: Path | None
+    """What the compiler reads first, precompiled in the cache; NAME.d beside it tells what went into it."""
+
+
+def short_way(request: BuildRequest, shop: Workshop) -> ShortWay | None:
+    library = request.library
+    if library is None or library.umbrella is None:
+        return None
+    header = _precompiled(request, library, library.umbrella, shop)
+    shorter = replace(
+        request,
+        include_dirs=(library.umbrella.include_dir, *request.include_dirs),
+        flags=(*request.flags, *(("-include", str(header)) if header else ())),
+    )
+    return ShortWay(shorter, library, header)
+
+
+def would_fail_anyway(outcomes: Sequence[Outcome], library: InstalledLibrary) -> bool:
+    """Whether some name that the short way did not know stands in none of the library's headers."""
+    namespaces = library.umbrella.namespaces if library.umbrella else ()
+    names: set[str] = set()
+    for one, its_namespace, its_name, other in _UNKNOWN_NAME.findall("".join(outcome.stderr for outcome in outcomes)):
+        name, namespace = (one, its_namespace) if one else (its_name, other)
+        if namespace.partition("::")[0] in namespaces:
+            names.add(name)
+    if not names:
+        return False
+    for header in library.folder.rglob("*.h"):
+        content = header.read_bytes()
+        names = {name for name in names if name.encode() not in content}
+    return bool(names)
+
+
+def _shared(request: BuildRequest, umbrella: Umbrella) -> BuildRequest:
+    """The request without flags of one project that a precompiled header fits whatever they say.
+
+    Where a macro does change what the header means, the compiler sees it and reads the header as text.
+    """
+    everything = request.flags_for(request.sources[0])
+    own = [flag for flag in everything[len(umbrella.flags) :] if not _BESIDES.match(flag)]
+    return replace(request, flags=(*umbrella.flags, *own))
+
+
+def _precompiled(request: BuildRequest, library: InstalledLibrary, umbrella: Umbrella, shop: Workshop) -> Path | None:
+    """From the cache, or made now; a source compiles without it too, so what goes wrong here is no error."""
+    name = umbrella.name
+    # The target is named from the folder the compiler runs in, so that the command is the same everywhere.
+    command = shop.toolchain.precompile(_shared(request, umbrella), umbrella.header, Path(name))
+    if command is None:
+        return None
+
+    def work(folder: Path) -> Dependencies:
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        announce(f"{command.about}, once for all sources", 20)
+        outcome = shop.run(command, folder, scratch)
+        if outcome.failed or not (folder / f"{name}.gch").is_file():
+            raise ToolchainError(f"{command.about} failed:\n{outcome.stderr}")
+        remove(scratch)
+        # For a compiler that finds that what was precompiled does not fit after all.
+        (folder / name).write_text(f'#include "{umbrella.header}"\n', encoding="utf-8")
+        return Dependencies(tuple(files_read(folder / f"{name}.d", folder, [library.folder])))
+
+    try:
+        key = KeyBuilder("precompiled header").add("toolchain", *shop.toolchain.identity(request, shop.cache))
+        key.add("command", *command.argv).add("library", *library.identity)
+        return shop.cache.fetch(key.key(), work).path / name
+    except OpbridgeError as error:
+        shop.progress(f"compiling without a precompiled header: {error}")
+        return None

@@ -1,0 +1,37 @@
+"""`shard` in PyTorch: on DTensors, with two and four processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[1] / "sharded" / "on_processes.py"
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_on_processes(processes: int) -> None:
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    tests = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(PROGRAMS)]
+    command = [sys.executable, *torchrun, *tests]
+    run = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_dtensor_is_imported_where_a_manifest_is_gone(tmp_path: Path) -> None:
+    shutil.copytree(PROGRAMS.parent, tmp_path / "sharded")
+    program = """
+import shutil, sys, torch, opbridge as ob
+for _ in range(2):  # the second time from the catalog, without reading the manifest
+    lib = ob.load(f"{sys.argv[1]}/ops.yaml")
+lib.scaled_mul(torch.ones(2), torch.ones(2))
+shutil.rmtree(sys.argv[1])
+import torch.distributed.tensor
+"""
+    command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "sharded")]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
