@@ -1,6 +1,7 @@
 """Turns CUDA's extensions into C++ that the twin's headers understand; every line stays where it was.
 
     __global__ void k(int n) { body }     void k(int n) { launch(..., [=]() mutable { body }); }
+    ... { if (i < n) body }               launch(..., [=](passed) mutable { if (passed || i < n) body }, [=] { i < n })
     k<<<grid, block>>>(n)                 (configure(grid, block), k(n), launched())
     __shared__ float t[32];               struct s { float t[32]; }; auto& b = shared<s>(...); auto& t = b.t;
     extern __shared__ float t[];          auto* const t = dynamic_shared<float[]>();
@@ -17,10 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.cxx.tokens import Kind, Token, tokenize
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
 from opbridge.twins.cuda.declarations import declared_names, extents, specifiers
+from opbridge.twins.cuda.guards import Guard, find_guard, is_plain
 from opbridge.twins.cuda.refused import refused_header, unsupported
 
 ARCHITECTURE = "800"
@@ -56,6 +58,8 @@ class Unit:
     device_words: set[str] = field(default_factory=lambda: set(_DEVICE_WORDS))
     aot_functions: list[str] = field(default_factory=list)
     """What hosts on the CPU call: the functions with the plain C call."""
+    opaque: set[str] = field(default_factory=set)
+    """Macros that may be more than a number or a name."""
     shared: dict[str, str] = field(default_factory=dict)
     """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
     count: int = 0
@@ -76,6 +80,8 @@ class _Scope:
     """namespace, class, function (or a block in one), or initializer."""
     device: bool = False
     kernel: bool = False
+    guard: Guard | None = None
+    """Of a kernel."""
     c_linkage: bool = False
     head: tuple[int, ...] = ()
     """What stands before it and its brace in a statement that goes on behind it."""
@@ -134,10 +140,20 @@ class _Rewriter(Reader):
         inside = "".join(self._shared_used(index)) if scope.device and entered else ""
         launch = ""
         if scope.kernel:
-            head = "OPBRIDGE_TWIN_KERNEL_OF_VARIABLES" if self._has_own_scopes(index) else "OPBRIDGE_TWIN_KERNEL"
+            head = "OPBRIDGE_TWIN_KERNEL"
+            if scope.guard:
+                head = "OPBRIDGE_TWIN_GUARDED_KERNEL"
+                self._mark(scope.guard)
+            elif self._has_own_scopes(index):
+                head = "OPBRIDGE_TWIN_KERNEL_OF_VARIABLES"
             launch = f"{{ ::opbridge_twin::launch(__PRETTY_FUNCTION__, [=]{head} "
         self.texts[index] = f"{launch}{{{inside}"
         self.head = []
+
+    def _mark(self, guard: Guard) -> None:
+        known = "!opbridge_twin_passed &&" if guard.returns else "opbridge_twin_passed ||"
+        self.texts[guard.first] = f"({known} ("
+        self.texts[guard.last] = "))"
 
     def _has_c_linkage(self) -> bool:
         words = [self.tokens[i].text for i in self.head[:2]]
@@ -171,13 +187,17 @@ class _Rewriter(Reader):
             return _Scope("class", head=head)
         if ")" not in outside:
             return _Scope("initializer", device, head=head)
-        return _Scope("function", device, kernel=bool(self.unit.kernel_words & set(outside)))
+        kernel = bool(self.unit.kernel_words & set(outside))
+        has_guard = kernel and not self.in_macro and not self._has_own_scopes(index)
+        guard = find_guard(self.tokens, index, self.unit.opaque) if has_guard else None
+        return _Scope("function", device, kernel, guard)
 
     def _close(self, index: int) -> None:
         scope = self.scopes.pop() if len(self.scopes) > 1 else self.scopes[0]
         self.last_device = scope.device
         if scope.kernel:
-            self.texts[index] = "}); }"
+            question = f", [=]OPBRIDGE_TWIN_GUARD {{ {scope.guard.question} }}" if scope.guard else ""
+            self.texts[index] = f"}}{question}); }}"
         # A variable may follow a class, and more of them an initializer.
         self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
 
@@ -375,6 +395,10 @@ class _Rewriter(Reader):
     def _macro(self, index: int) -> None:
         text = self.texts[index]
         found = re.match(r"#\s*define\s+(\w+)(?:\([^)]*\))?", text)
+        if found and not is_plain(
+            [token for token in tokenize(text[found.end() :]) if not token.blank], self.unit.opaque
+        ):
+            self.unit.opaque.add(found[1])
         if found is None or not re.search(r"<<<|__(?:global|shared|device)__|\b__asm|\basm\b", text):
             return
         body = text[found.end() :]

@@ -98,6 +98,17 @@ class GridPause : public Pause {
 };
 #endif
 
+// A kernel that says before anything else who takes part, as in `if (i < n)`, and that question by itself.
+template <class Body, class Guard>
+struct Guarded {
+  OB_TWIN_INLINE void operator()(uint3 thread, uint3 block, dim3 size, dim3 grid) {
+    body(thread, block, size, grid, false);
+  }
+
+  Body body;
+  Guard guard;
+};
+
 constexpr unsigned kMostThreads = 1024;
 // So many blocks of up to 1024 threads that `blockIdx.x * blockDim.x + threadIdx.x` does not reach 2^31.
 constexpr unsigned kNearBlocks = (1u << 21) - 1;
@@ -128,6 +139,49 @@ void run_block(const void* arguments, const ob_twin_block* description) {
 #else
 constexpr int kChecked = 0;
 
+// What each thread of a row runs, where it is known that it passes the kernel's guard and where it is not.
+template <bool passed, class Kernel>
+OB_TWIN_INLINE void run_thread(Kernel& kernel, uint3 thread, uint3 index, dim3 size, dim3 grid) {
+  kernel(thread, index, size, grid);
+}
+template <bool passed, class Body, class Guard>
+OB_TWIN_INLINE void run_thread(Guarded<Body, Guard>& kernel, uint3 thread, uint3 index, dim3 size, dim3 grid) {
+  kernel.body(thread, index, size, grid, passed);
+}
+
+// Whether all threads of a row pass the guard.
+template <class Kernel>
+OB_TWIN_INLINE bool passes(const Kernel&, unsigned, unsigned, unsigned, unsigned, uint3, dim3, dim3) {
+  return false;
+}
+#ifndef __AVX512VL__
+// Other processors store some elements of a vector slowly, or not at all.
+template <class Body, class Guard>
+OB_TWIN_INLINE bool passes(const Guarded<Body, Guard>& kernel, unsigned first, unsigned width, unsigned y, unsigned z,
+                           uint3 index, dim3 size, dim3 grid) {
+  unsigned failed = 0;
+  for (unsigned x = first; x < width; ++x) failed |= !kernel.guard(uint3{x, y, z}, index, size, grid);
+  return failed == 0;
+}
+#endif
+
+// False where the loop has been left.
+template <bool passed, class Kernel>
+OB_TWIN_INLINE bool run_row(const Kernel& arguments, unsigned first, unsigned width, unsigned y, unsigned z,
+                            uint3 index, dim3 size, dim3 grid) {
+  // Threads of a block have no order, so nothing that one writes may matter to the next.
+  OB_TWIN_INDEPENDENT
+  for (unsigned x = first; x < width; ++x) {
+    threadIdx.x = x;
+    threadIdx.y = y;
+    threadIdx.z = z;
+    Kernel own = arguments;
+    run_thread<passed>(own, uint3{x, y, z}, index, size, grid);
+    if (left_loop) return false;
+  }
+  return true;
+}
+
 // With `near` the compiler knows that an index made of these does not wrap around, and so that neighbouring threads
 // touch neighbouring elements; without, it would have to gather them one by one.
 template <bool near, class Kernel>
@@ -152,15 +206,10 @@ void run_threads(const Kernel& kernel, const ob_twin_block& block) {
   unsigned x = block.next % width, y = block.next / width % height;
   for (unsigned z = block.next / width / height; z < depth; ++z, y = 0) {
     for (; y < height; ++y, x = 0) {
-      // Threads of a block have no order, so nothing that one writes may matter to the next.
-      OB_TWIN_INDEPENDENT
-      for (; x < width; ++x) {
-        threadIdx.x = x;
-        threadIdx.y = y;
-        threadIdx.z = z;
-        Kernel own = arguments;
-        own(uint3{x, y, z}, index, size, grid);
-        if (left_loop) return;
+      if (near && passes(arguments, x, width, y, z, index, size, grid)) {
+        if (!run_row<true>(arguments, x, width, y, z, index, size, grid)) return;
+      } else {
+        if (!run_row<false>(arguments, x, width, y, z, index, size, grid)) return;
       }
     }
   }
@@ -189,6 +238,11 @@ void launch(const char* name, const Kernel& kernel) {
 #else
   ob_twin_launch(&description, name, &kernel);
 #endif
+}
+
+template <class Body, class Guard>
+void launch(const char* name, const Body& body, const Guard& guard) {
+  launch(name, Guarded<Body, Guard>{body, guard});
 }
 
 inline ob_twin_dim plain(dim3 d) { return {d.x, d.y, d.z}; }

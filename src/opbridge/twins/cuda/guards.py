@@ -1,0 +1,129 @@
+"""The guard of a kernel: what says before anything else which threads take part.
+
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;        if (i >= n) return;
+    if (i < n) y[i] = x[i];                                     y[i] = x[i];
+
+Asked by itself first, for a whole row of threads, it leaves a loop without a branch where all of them pass: many
+processors store some elements of a vector slowly, or not at all.  That is only allowed where asking once more changes
+nothing, so a guard here is made of names, numbers and operators alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.cxx.tokens import Kind, Token
+
+_REPEATS = frozenset({"for", "while", "do", "goto"})
+_CASTS = frozenset({"int", "unsigned", "long", "short", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t"})
+_OPERATORS = frozenset(("(", ")", "<<", "<=", ">=", "==", "!=", "&&", "||", "::", *"+-*/%<>!&|^~?:.,"))
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Of a kernel; the condition's tokens are those between `first` and `last`, its parentheses."""
+
+    first: int
+    last: int
+    returns: bool
+    """Whoever fulfils the condition leaves the kernel, and does not go into it."""
+    declared: str
+    """The variables that the condition may name, with their values."""
+    condition: str
+
+    @property
+    def question(self) -> str:
+        """Whether a thread takes part, as the body of a function."""
+        return f"{self.declared}return {'!' if self.returns else 'bool'}({self.condition});"
+
+
+def find_guard(tokens: Sequence[Token], opened: int, opaque: AbstractSet[str]) -> Guard | None:
+    """Of the body that this brace opens.  `opaque` are the macros that may be more than a name or a number."""
+    code = [i for i in range(opened, _end(tokens, opened)) if not tokens[i].blank]
+    words = [tokens[i].text for i in code]
+    if any(word in _REPEATS or "sync" in word or word.startswith(("__shared__", "__shfl")) for word in words):
+        return None  # where threads wait or run through loops, their own loop is not made of vector code anyway
+    at, declared = 1, ""
+    while at < len(code):
+        if words[at] == "if" and words[at + 1 : at + 2] == ["("]:
+            close = _closing(words, at + 1)
+            condition = [tokens[i] for i in code[at + 2 : close]]
+            about_threads = "threadIdx" in words[:close]
+            if not condition or not about_threads or not is_plain(condition, opaque):
+                return None
+            behind = words[close + 1 : close + 5]
+            returns = behind[:2] == ["return", ";"] or behind == ["{", "return", ";", "}"]
+            return Guard(code[at + 1], code[close], returns, declared, " ".join(words[at + 2 : close]))
+        end = words.index(";", at) if ";" in words[at:] else len(words)
+        if not _declares([tokens[i] for i in code[at:end]], opaque):
+            return None
+        declared += " ".join(words[at:end]) + "; "
+        at = end + 1
+    return None
+
+
+def is_plain(tokens: Sequence[Token], opaque: AbstractSet[str] = frozenset()) -> bool:
+    """Whether it is an expression that changes nothing and looks at no memory, as far as its tokens tell."""
+    before = ""
+    for position, token in enumerate(tokens):
+        text = token.text
+        following = tokens[position + 1].text if position + 1 < len(tokens) else ""
+        if token.kind is Kind.NAME:
+            calls = following == "(" and text not in _CASTS
+            if calls or text in opaque or (text.startswith("__") and text != "__int128"):
+                return False
+        elif token.kind is not Kind.NUMBER and text not in _OPERATORS:
+            return False
+        if text in ("+", "-") and before == text:
+            return False  # or one that counts
+        if text == "*" and (before in _OPERATORS - {")"} or before == "" or _ends_in_cast(tokens[:position])):
+            return False  # or what a pointer points to
+        if text == "(" and (before == ">" or (before == ")" and not _ends_in_cast(tokens[:position]))):
+            return False  # or a call
+        before = text
+    return True
+
+
+def _declares(tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:
+    """`const int i = 1, j = 2`, without its semicolon."""
+    equals = [i for i, token in enumerate(tokens) if token.text == "="]
+    names = tokens[: equals[0]] if equals else ()
+    if sum(token.kind is Kind.NAME for token in names) < 2 or any(token.text == "static" for token in names):
+        return False
+    if any(token.kind is not Kind.NAME and token.text != "::" for token in names):
+        return False
+    further = [i for i, token in enumerate(tokens) if token.text == ","]
+    # Each comma stands between two declarations, and not in what one of them calls.
+    if [i - 2 for i in equals[1:]] != further or any(tokens[i - 1].kind is not Kind.NAME for i in equals):
+        return False
+    ends = [*further, len(tokens)]
+    return all(
+        is_plain(tokens[begin + 1 : end], opaque) and end > begin + 1 for begin, end in zip(equals, ends, strict=True)
+    )
+
+
+def _ends_in_cast(tokens: Sequence[Token]) -> bool:
+    return [token.text for token in tokens[-1:]] == [")"] and tokens[-2].text in _CASTS
+
+
+def _end(tokens: Sequence[Token], opened: int) -> int:
+    depth = 0
+    for i in range(opened, len(tokens)):
+        if tokens[i].kind is Kind.DIRECTIVE:
+            return opened  # what it drops is not to be read
+        depth += (tokens[i].text == "{") - (tokens[i].text == "}")
+        if depth == 0:
+            return i
+    return opened
+
+
+def _closing(words: Sequence[str], opened: int) -> int:
+    depth = 0
+    for i in range(opened, len(words)):
+        depth += (words[i] in PAIRS) - (words[i] in CLOSERS)
+        if depth == 0:
+            return i
+    return len(words)

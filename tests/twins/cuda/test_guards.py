@@ -1,0 +1,98 @@
+"""Kernels that say first which threads take part, on a processor whose vectors store all of their elements or none."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.twins.cuda.conftest import CHECKS, KERNELS, Kernels
+
+from opbridge.cxx.tokens import tokenize
+from opbridge.toolchains import BuildRequest, build
+from opbridge.twins.cuda.guards import find_guard
+from opbridge.twins.cuda.rewrite import Unit, rewrite
+
+SOURCE = KERNELS / "guards.cu"
+NAMES = ("inside", "left early", "two dimensions", "either", "parameter changes")
+WITHOUT_MASKS = ("-march=x86-64-v3",) if platform.machine() == "x86_64" else ()
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["fast", "checked"])
+def guarded(request: pytest.FixtureRequest) -> Kernels:
+    defines = CHECKS if request.param else ()
+    wanted = BuildRequest((SOURCE,), "guards.so", language="cuda-twin", defines=defines, flags=WITHOUT_MASKS)
+    return Kernels(build(wanted).path)
+
+
+@pytest.mark.parametrize("which", range(len(NAMES)), ids=NAMES)
+@pytest.mark.parametrize("n", [1, 31, 32, 64, 1001])
+def test_those_that_pass_run_and_no_other(guarded: Kernels, which: int, n: int) -> None:
+    x, y = np.arange(n, dtype=np.float32), np.full(n + 64, -1, np.float32)
+    guarded.run("run_guarded", which, n, x, y, y.size)
+    np.testing.assert_array_equal(y, np.append(2 * x, np.full(64, -1)))
+
+
+def question(body: str, defined: str = "") -> str | None:
+    source = f"{{ {body} }}"
+    guard = find_guard(tokenize(source), 0, frozenset(defined.split()))
+    return guard.question if guard else None
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ("if (threadIdx.x < n) y[i] = 1;", "return bool(threadIdx . x < n);"),
+        ("const int i = threadIdx.x; if (i >= n) return; y[i] = f(i);",
+         "const int i = threadIdx . x; return !(i >= n);"),
+        ("int i = threadIdx.x, j = (int) x / 2; if (i >= n || j < 0) { return; }",
+         "int i = threadIdx . x , j = ( int ) x / 2; return !(i >= n || j < 0);"),
+        ("std::size_t i = size_t(threadIdx.x) * N; /* all */ if (i < n) y[i] = 1; else y[i] = 2;",
+         "std :: size_t i = size_t ( threadIdx . x ) * N; return bool(i < n);"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_first(body: str, asked: str) -> None:
+    assert question(body) == asked
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("y[i] = 1;", "int i; if (i < n) y[i] = 1;", "if constexpr (i < n) y[i] = 1;", "if () y[i] = 1;"),
+        *("if (x[i] < n) y[i] = 1;", "if (*p) y[i] = 1;", "if (p->n) y[i] = 1;", "if ((int) * p) y[i] = 1;"),
+        *("if (f(i)) y[i] = 1;", "if (f<int>(i)) y[i] = 1;", "if ((f)(i)) y[i] = 1;", "if (i++ < n) y[i] = 1;"),
+        *("if ((i = j) < n) y[i] = 1;", "if (i -= 1) y[i] = 1;", "if (__CUDA_ARCH__) y[i] = 1;", 'if ("") y[i] = 1;'),
+        *("int i = atomicAdd(p, 1); if (i < n) y[i] = 1;", "int i = 1, *p = q; if (i < n) y[i] = 1;"),
+        *("int i = j = 2; if (i < n) y[i] = 1;", "static int i = 2; if (i < n) y[i] = 1;"),
+        *("i = 2; if (i < n) y[i] = 1;", "auto& i = j; if (i < n) y[i] = 1;", "f(i); if (i < n) y[i] = 1;"),
+        *("if (i < n) for (;;) y[i] = 1;", "if (i < n) __syncthreads();", "__shared__ int s; if (i < n) y[i] = 1;"),
+        *("if (NEXT < n) y[i] = 1;", "int i = NEXT; if (i < n) y[i] = 1;", "\n#if A\nif (i < n) y[i] = 1;\n#endif\n"),
+    ],
+)
+def test_where_asking_twice_could_change_something_or_gains_nothing(body: str) -> None:
+    first = "const int t = threadIdx.x; "
+    assert question(f"{first}if (i < n) y[i] = 1;") is not None
+    assert question(first + body, defined="NEXT") is None
+
+
+def test_a_guard_that_says_the_same_of_all_threads_is_none() -> None:
+    assert question("if (n > 0) y[threadIdx.x] = 1;") is None
+
+
+def test_macros_that_may_do_more_than_name_a_value_are_seen() -> None:
+    kernel = "__global__ void k(int n, int* y) { if (threadIdx.x * ID < n) y[threadIdx.x] = 1; }"
+
+    def is_guarded(definition: str) -> bool:
+        return "GUARD" in rewrite(f"#define {definition}\n{kernel}", "k.cu", Unit())
+
+    assert is_guarded("ID (1 << 3)")
+    assert not is_guarded("ID atomicAdd(&count, 1)")
+    assert not is_guarded("NEXT next()\n#define ID NEXT + 1")
+
+
+def test_a_guard_does_not_move_a_line() -> None:
+    text = Path(SOURCE).read_text()
+    result = rewrite(text, str(SOURCE), Unit())
+    assert result.count("OPBRIDGE_TWIN_GUARDED_KERNEL") == len(NAMES)
+    assert [line.count("if (") for line in result.splitlines()] == [line.count("if (") for line in text.splitlines()]
