@@ -9,7 +9,7 @@ using namespace AscendC;
 static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks, uint32_t bytes = 256) {
   auto* const x = static_cast<uint8_t*>(GmAlloc(bytes));
   memset(x, 0, bytes);
-  opbridge_ascend::launch(name, blocks, [=] { kernel(x); });
+  opbridge_ascend::launch(name, blocks, [=] { kernel(x); }, opbridge_ascend::Cores::unsaid, {x});
   GmFree(x);
 }
 
@@ -19,9 +19,11 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks, uint
 #include "broken/early_return.cpp"
 #include "broken/empty_cube_tiling.cpp"
 #include "broken/empty_queue.cpp"
+#include "broken/far_blocks.cpp"
 #include "broken/flag_left_set.cpp"
 #include "broken/flag_never_set.cpp"
 #include "broken/freed_tensor.cpp"
+#include "broken/freed_too_early.cpp"
 #include "broken/large_buffers.cpp"
 #include "broken/large_left.cpp"
 #include "broken/last_tile.cpp"
@@ -44,6 +46,7 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks, uint
 #include "broken/only_on_many_blocks.cpp"
 #include "broken/other_queue.cpp"
 #include "broken/other_tiling.cpp"
+#include "broken/out_of_line.cpp"
 #include "broken/part_of_a_block.cpp"
 #include "broken/queue_too_short.cpp"
 #include "broken/read_back.cpp"
@@ -51,10 +54,12 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks, uint
 #include "broken/set_twice.cpp"
 #include "broken/short_tiling.cpp"
 #include "broken/sides_swapped.cpp"
+#include "broken/stored_too_early.cpp"
 #include "broken/too_many_buffers.cpp"
 #include "broken/two_parts.cpp"
 #include "broken/unset_memory.cpp"
 #include "broken/used_up_buffer.cpp"
 #include "broken/vector_on_cube.cpp"
 #include "broken/vector_on_l1.cpp"
+#include "broken/vector_too_early.cpp"
 #include "broken/write_by_all.cpp"

@@ -135,6 +135,78 @@ extern "C" __global__ __aicore__ void there_and_back(GM_ADDR x, GM_ADDR y) {
   }
 }
 
+// The compiler orders the scalar pipe and the others: it waits for what was loaded and computed, and they for it.
+extern "C" __global__ __aicore__ void by_scalars(GM_ADDR x, GM_ADDR y) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer((__gm__ float*)x, kTile);
+  to.SetGlobalBuffer((__gm__ float*)y, kTile);
+  pipe.InitBuffer(buffer, 2 * kTile * sizeof(float));
+  auto tensor = buffer.Get<float>(), other = tensor[kTile];
+  DataCopy(tensor, from, kTile);
+  for (uint32_t i = 0; i < kTile; ++i) other.SetValue(i, 2 * tensor.GetValue(i));
+  Adds(other, other, 1.0f, kTile);
+  Muls(other, other, 2.0f, kTile);
+  other.SetValue(0, other.GetValue(0) - 2);
+  DataCopy(to, other, kTile);
+  other.SetValue(1, other.GetValue(1) - 2);
+  DataCopy(to, other, kTile);
+}
+
+// The same, ordered by hand, for projects that build with --cce-auto-sync=off.
+extern "C" __global__ __aicore__ void by_barriers(GM_ADDR x, GM_ADDR y) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer((__gm__ float*)x, kTile);
+  to.SetGlobalBuffer((__gm__ float*)y, kTile);
+  pipe.InitBuffer(buffer, kTile * sizeof(float));
+  auto tensor = buffer.Get<float>();
+  DataCopy(tensor, from, kTile);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  Muls(tensor, tensor, 2.0f, kTile);
+  PipeBarrier<PIPE_V>();
+  Adds(tensor, tensor, 1.0f, kTile);
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  tensor.GetValue(0);
+  Muls(tensor, tensor, 2.0f, kTile);  // the scalar pipe has waited for all before it
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  for (uint32_t i = 0; i < 2; ++i) tensor.SetValue(i, tensor.GetValue(i) - 2);
+  SetFlag<HardEvent::S_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::S_MTE3>(EVENT_ID0);
+  DataCopy(to, tensor, kTile);
+}
+
+// A tensor is read for the last time behind its FreeTensor, and nobody has its memory before that is over.
+extern "C" __global__ __aicore__ void freed_before_used(GM_ADDR x, GM_ADDR y) {
+  TPipe pipe;
+  TQue<TPosition::VECIN, 1> in;
+  TQue<TPosition::VECOUT, 1> out;
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer((__gm__ float*)x, 2 * kTile);
+  to.SetGlobalBuffer((__gm__ float*)y, 2 * kTile);
+  pipe.InitBuffer(in, 1, kTile * sizeof(float));
+  pipe.InitBuffer(out, 1, kTile * sizeof(float));
+  for (uint32_t tile = 0; tile < 2; ++tile) {
+    auto loaded = in.AllocTensor<float>();
+    DataCopy(loaded, from[tile * kTile], kTile);
+    in.EnQue(loaded);
+    loaded = in.DeQue<float>();
+    in.FreeTensor(loaded);
+    auto result = out.AllocTensor<float>();
+    Muls(result, loaded, 2.0f, kTile);
+    out.EnQue(result);
+    result = out.DeQue<float>();
+    DataCopy(to[tile * kTile], result, kTile);
+    out.FreeTensor(result);
+    PipeBarrier<PIPE_ALL>();
+  }
+}
+
 // As much local memory as a chip has.
 extern "C" __global__ __aicore__ void fill(uint32_t bytes) {
   TPipe pipe;
@@ -157,9 +229,25 @@ extern "C" int silent() {
   for (uint32_t i = 0; i < 2 * kTile; ++i) x[i] = float(i);
   ICPU_RUN_KF(there_and_back, 1, (GM_ADDR)x, (GM_ADDR)y);
   for (uint32_t i = 0; i < 2 * kTile; ++i) wrong += y[i] != float((i + kTile) % (2 * kTile));
+  for (auto* kernel : {by_scalars, by_barriers}) {
+    ICPU_RUN_KF(kernel, 1, (GM_ADDR)x, (GM_ADDR)y);
+    for (uint32_t i = 0; i < kTile; ++i) wrong += y[i] != 4 * x[i] + (i < 2 ? 0 : 2);
+  }
+  ICPU_RUN_KF(freed_before_used, 1, (GM_ADDR)x, (GM_ADDR)y);
+  for (uint32_t i = 0; i < 2 * kTile; ++i) wrong += y[i] != 2 * x[i];
   GmFree(x);
   GmFree(y);
   return wrong;
+}
+
+extern "C" int silent_without_auto_sync() {
+  auto* const x = static_cast<float*>(GmAlloc(kTile * sizeof(float)));
+  auto* const y = static_cast<float*>(GmAlloc(kTile * sizeof(float)));
+  for (uint32_t i = 0; i < kTile; ++i) x[i] = float(i);
+  ICPU_RUN_KF(by_barriers, 1, (GM_ADDR)x, (GM_ADDR)y);
+  GmFree(x);
+  GmFree(y);
+  return 0;
 }
 
 // On any number of blocks the same: the checks that run a kernel several times find nothing here either.

@@ -72,8 +72,8 @@ def test_every_check_is_explained_and_has_a_kernel() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_broken_kernel_is_reported(catalogue: Path, case: str) -> None:
-    asked = re.search(r"^// Checks: (\w+)$", (BROKEN / f"{case}.cpp").read_text(), re.MULTILINE)
-    done = run(catalogue, case, **({"OPBRIDGE_TWIN_CHECKS": asked[1]} if asked else {}))
+    variables = dict(re.findall(r"^// Variable: (\w+)=(\w+)$", (BROKEN / f"{case}.cpp").read_text(), re.MULTILINE))
+    done = run(catalogue, case, **variables)
     assert reported(done.stderr) == expected(case)
     assert done.returncode == 1
 
@@ -83,6 +83,20 @@ def test_a_broken_kernel_is_reported(catalogue: Path, case: str) -> None:
 def test_right_kernels_are_left_in_peace(silent: Path, function: str, threads: str) -> None:
     done = run(silent, function, after="raise SystemExit(result)", OPBRIDGE_NUM_THREADS=threads)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("flags", [(), ("--cce-auto-sync=off",)])
+def test_what_the_compiler_would_order_is_told_of_where_a_project_turns_that_off(flags: tuple[str, ...]) -> None:
+    request = BuildRequest((HERE / "silent.cpp",), "silent.so", language="ascend-twin", flags=flags)
+    library = build(request).path
+    done = run(library, "silent")
+    missing = re.findall(r"silent.cpp:\d+, (\w+) on PIPE_(\w+), block", done.stderr)
+    assert (done.returncode, set(missing)) == (
+        (1, {("GetValue", "S"), ("Adds", "V"), ("Muls", "V"), ("DataCopy", "MTE3"), ("SetValue", "S")})
+        if flags
+        else (0, set())
+    )
+    assert run(library, "silent_without_auto_sync").stderr == ""
 
 
 def test_results_stay_those_of_the_number_of_blocks_that_was_asked_for(silent: Path) -> None:

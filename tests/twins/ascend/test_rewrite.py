@@ -29,7 +29,8 @@ def test_a_kernel_gets_a_function_for_hosts_behind_it() -> None:
     assert kernel.name == "k"
     assert kernel.parameters == (Parameter("GM_ADDR", "x"), Parameter("__gm__ half *", "y"), Parameter("uint32_t", "n"))
     assert (
-        "uint32_t aclrtlaunch_k(uint32_t blockDim, void* stream, void* x, void* y, uint32_t n);" in kernel.declaration
+        "uint32_t aclrtlaunch_k(uint32_t opbridge_blocks, void* opbridge_stream, void* x, void* y, uint32_t n);"
+        in kernel.declaration
     )
     assert f"{{ body(); }} {kernel.definition}\n" in rewritten.code
     assert "k((GM_ADDR)ob_ascend_window(x), (__gm__ half *)ob_ascend_window(y), n);" in kernel.definition
@@ -46,7 +47,7 @@ def test_a_kernel_gets_a_function_for_hosts_behind_it() -> None:
 def test_a_launch_says_which_cores_a_block_has(body: str, cores: str) -> None:
     source = f"__global__ void k(GM_ADDR x) {{ {body} }}\nvoid f() {{ k<<<1, nullptr, s>>>(x); }}\n"
     rewritten = rewrite(source, "k.cpp")
-    assert f"k((GM_ADDR)ob_ascend_window(x)); }}, {cores});" in rewritten.code
+    assert f"k((GM_ADDR)ob_ascend_window(x)); }}, {cores}, {{ob_ascend_window(x)}});" in rewritten.code
     assert f'::opbridge_ascend::configured<{cores}>("k",' in rewritten.code
 
 
@@ -67,3 +68,30 @@ def test_what_a_host_cannot_call_by_name_is_left_alone(source: str) -> None:
 def test_half_a_launch_is_refused_where_it_stands(source: str) -> None:
     with pytest.raises(InputError, match=r"f\.cpp:1:\d+: expected"):
         rewrite(source, "f.cpp")
+
+
+@pytest.mark.parametrize(
+    ("head", "is_marked"),
+    [
+        ("__aicore__ void f(int a)", True),
+        ("class A { public: __aicore__ int f() const", True),
+        ("template <class T> __aicore__ T f(T x)", True),
+        ("__aicore__ inline void f()", False),
+        ("__inline__ __attribute__((always_inline)) __aicore__ void f()", False),
+        ("__aicore__ constexpr int f()", False),
+        ("__aicore__ A() : a{1}", False),
+        ("auto f = [&] __aicore__ (int a)", False),
+        ('extern "C" __global__ __aicore__ void k(GM_ADDR x)', False),
+        ("void host()", False),
+    ],
+)
+def test_a_function_of_the_device_that_is_not_inline_says_so(head: str, is_marked: bool) -> None:
+    code = rewrite(f"{head} {{ body(); }}", "f.cpp").code
+    assert code.startswith(f"{head} {{ ::opbridge_ascend::OutOfLine opbridge_out_of_line; body();") is is_marked
+    assert ("OutOfLine" in code) is is_marked
+
+
+def test_a_project_cannot_define_the_qualifiers_anew() -> None:
+    source = "#define __aicore__ [aicore]\n#ifndef __global__\n#define __global__ \\\n  [global]\n#endif\nint x;\n"
+    code = rewrite(source, "f.cpp").code
+    assert code == "#define __aicore__\n#ifndef __global__\n#define __global__\n\n#endif\nint x;\n"

@@ -12,8 +12,6 @@ from opbridge.twins.ascend.compiling import compile_source, complain, translate
 
 # The project's own options come later and win.
 _DEFAULTS = ("-O2", "-g")
-_FOR_AN_NPU = ("--npu-", "--cce-", "-xasc", "--enable-simt")
-"""Begin options that say nothing to another compiler."""
 
 
 def declare(arguments: Sequence[str]) -> int:
@@ -37,6 +35,5 @@ def launch(arguments: Sequence[str]) -> int:
     del command[at : at + 2]
     target = Path(command[command.index("-o") + 1])
     depfile = Path(command[command.index("-MF") + 1]) if "-MF" in command else None
-    command = [word for word in command if not word.startswith(_FOR_AN_NPU)]
     compiler = [command[0], *_DEFAULTS, *LANGUAGE, *command[1:]]
     return compile_source(source, target.with_suffix(".rewritten"), depfile, compiler)

@@ -17,6 +17,11 @@ from opbridge.twins.common.rewriting import Files, Included
 PRELUDE = "opbridge_ascend/aot.h"
 """Included before a source's first line: what hosts call stands behind its last one."""
 
+FOR_AN_NPU = ("--npu-", "--cce-", "-xasc", "--enable-simt")
+"""Begin options that say nothing to another compiler."""
+
+_MEANS = {"--cce-auto-sync=off": "-DOPBRIDGE_ASCEND_AUTO_SYNC=0"}
+
 _ASCEND_C = re.compile(r"<<<|__(?:global|aicore)__")
 
 
@@ -43,8 +48,9 @@ def compile_source(
     except InputError as error:
         complain(error)
         return 1
+    options = [_MEANS.get(word, word) for word in compiler if not word.startswith(FOR_AN_NPU) or word in _MEANS]
     lookup = (f"-iquote{source.parent}", f"-I{folder}", "-include", PRELUDE)
-    command = [*compiler, *lookup, "-x", "c++", "-c", str(translated)]
+    command = [*options, *lookup, "-x", "c++", "-c", str(translated)]
     code = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
     if code == 0 and depfile is not None:
         add_dependencies(depfile, [*own, *read])

@@ -2,10 +2,13 @@
 
 k<<<blocks, nullptr, stream>>>(x, n)      configured<…>("k", [&](auto... a) { k(a...); }, blocks, nullptr, stream)(x, n)
 __global__ void k(GM_ADDR x) { body }     ... and behind it aclrtlaunch_k, as ACLRT_LAUNCH_KERNEL(k) calls it
+__aicore__ void f() { body }              __aicore__ void f() { OutOfLine …; body }, for it is not inline
+#define __aicore__ [aicore]               #define __aicore__
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
@@ -29,6 +32,11 @@ class Parameter:
         return "*" in self.type or "GM_ADDR" in self.type.split()
 
 
+# As older projects tell the vendor's compiler what the words mean.
+_DEFINED_QUALIFIER = re.compile(r"\s*#\s*define\s+__(?:aicore|global|gm)__(?=\s)")
+
+_INLINE = frozenset({"inline", "__inline__", "__inline", "__forceinline__", "always_inline", "constexpr"})
+
 UNKNOWN = "OPBRIDGE_ASCEND_CORES"
 """The macro for kernels that do not say of which type they are."""
 
@@ -43,7 +51,7 @@ class Kernel:
     @property
     def _signature(self) -> str:
         others = "".join(f", {parameter.host_type} {parameter.name}" for parameter in self.parameters)
-        return f"uint32_t aclrtlaunch_{self.name}(uint32_t blockDim, void* stream{others})"
+        return f"uint32_t aclrtlaunch_{self.name}(uint32_t opbridge_blocks, void* opbridge_stream{others})"
 
     @property
     def declaration(self) -> str:
@@ -56,9 +64,11 @@ class Kernel:
             f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in self.parameters
         )
         call = f"{self.name}({', '.join(passed)});"
-        launch = f'::opbridge_ascend::launch("{self.name}", blockDim, [&] {{ {call} }}, {self.cores})'
+        addresses = ", ".join(f"ob_ascend_window({one.name})" for one in self.parameters if one.is_address)
+        launch = f'"{self.name}", opbridge_blocks, [&] {{ {call} }}, {self.cores}, {{{addresses}}}'
         return (
-            f'extern "C" __attribute__((visibility("default"))) {self._signature} {{ (void)stream; return {launch}; }}'
+            f'extern "C" __attribute__((visibility("default"))) {self._signature} '
+            f"{{ (void)opbridge_stream; return ::opbridge_ascend::launch({launch}); }}"
         )
 
 
@@ -95,6 +105,7 @@ class _Rewriter(Reader):
             elif token.text == "{":
                 if all(scopes):
                     self._function(head, index, in_c_block=bool(scopes))
+                self._out_of_line(head, index)
                 scopes.append(self._is_c_linkage(index))
             elif token.text == "}" and scopes:
                 scopes.pop()
@@ -110,12 +121,21 @@ class _Rewriter(Reader):
         text = self.texts[index]
         if (named := INCLUDE_LINE.match(text)) and (replacement := self.included(named["name"])):
             self.texts[index] = f'{text[: named.start("name")]}"{replacement}"{text[named.end() :]}'
+        elif defined := _DEFINED_QUALIFIER.match(text):
+            self.texts[index] = defined[0] + "\n" * text.count("\n")
 
     def _function(self, head: int, opened: int, in_c_block: bool) -> None:
         words = [token for token in self.tokens[head:opened] if not token.blank]
         has_c_linkage = in_c_block or [word.text for word in words[:2]] == ["extern", '"C"']
         if has_c_linkage and (name := aot_function(words)):
             self.aot_functions.append(name)
+
+    def _out_of_line(self, head: int, opened: int) -> None:
+        """A function of the device's that is not inline says so when it begins: the compiler's flags stop at it."""
+        words = [token.text for token in self.tokens[head:opened] if not token.blank]
+        is_plain = "__aicore__" in words and "__global__" not in words and _INLINE.isdisjoint(words)
+        if is_plain and words[-1] in (")", "const", "noexcept", "override", "final") and "[" not in words:
+            self.texts[opened] += " ::opbridge_ascend::OutOfLine opbridge_out_of_line;"
 
     def _is_c_linkage(self, opened: int) -> bool:
         before = self.previous(opened - 1)

@@ -8,7 +8,7 @@ extern "C" __global__ __aicore__ void lost_remainder_kernel(GM_ADDR x) {
 
 extern "C" void lost_remainder() { run(lost_remainder_kernel, "lost_remainder", 4); }
 
-// Checks: blocks
+// Variable: OPBRIDGE_TWIN_CHECKS=blocks
 // Reported:
 // ascend-twin: lost_remainder: another result on 1 block than on 4 blocks [depends-on-blocks]
 //   where   broken/lost_remainder.cpp:6, SetValue on PIPE_S, block 0

@@ -7,7 +7,7 @@ extern "C" __global__ __aicore__ void only_on_many_blocks_kernel(GM_ADDR x) {
 
 extern "C" void only_on_many_blocks() { run(only_on_many_blocks_kernel, "only_on_many_blocks", 4); }
 
-// Checks: blocks
+// Variable: OPBRIDGE_TWIN_CHECKS=blocks
 // Reported:
 // ascend-twin: only_on_many_blocks: runs on 4 blocks, and not on 1 block [depends-on-blocks]
 //   found   1 buffers of 409600 bytes do not fit into the unified buffer

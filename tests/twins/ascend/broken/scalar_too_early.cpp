@@ -1,4 +1,5 @@
-// GetValue does not wait for the sum.
+// GetValue does not wait for the sum, and the compiler was told to put no flag there.
+// Variable: OPBRIDGE_ASCEND_AUTO_SYNC=0
 extern "C" __global__ __aicore__ void scalar_too_early_kernel(GM_ADDR x) {
   TPipe pipe;
   TBuf<TPosition::VECCALC> buffer;
@@ -12,8 +13,8 @@ extern "C" void scalar_too_early() { run(scalar_too_early_kernel, "scalar_too_ea
 
 // Reported:
 // ascend-twin: scalar_too_early: reads what Duplicate may still be writing [missing-sync]
-//   where   broken/scalar_too_early.cpp:8, GetValue on PIPE_S, block 0
-//   before  broken/scalar_too_early.cpp:7, Duplicate on PIPE_V
+//   where   broken/scalar_too_early.cpp:9, GetValue on PIPE_S, block 0
+//   before  broken/scalar_too_early.cpp:8, Duplicate on PIPE_V
 //   memory  byte 0 of the 64 bytes of a VECCALC tensor at 0x0 of the unified buffer
 //   needs   SetFlag<HardEvent::V_S> behind the one, WaitFlag<HardEvent::V_S> before the other
 //   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

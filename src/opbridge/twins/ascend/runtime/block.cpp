@@ -31,6 +31,19 @@ bool reaches(pipe_t pipe, Space space) {
   return pipe == PIPE_M || pipe == PIPE_MTE1 || pipe == PIPE_MTE2;
 }
 
+// What --cce-auto-sync puts flags and barriers between.
+bool is_covered_by_compiler(pipe_t before, pipe_t after) {
+  const auto is_one = [](pipe_t pipe) { return pipe == PIPE_V || pipe == PIPE_MTE2 || pipe == PIPE_MTE3; };
+  if (before == PIPE_V && after == PIPE_V) return true;
+  return (before == PIPE_S && is_one(after)) || (after == PIPE_S && is_one(before));
+}
+
+// Whether a tensor was given back and nobody else has its memory yet: using it is no harm until somebody has, and who
+// has it next is held against that use by the clocks.
+bool is_lying_idle(const Buffer& buffer, const Local& local) {
+  return buffer.state == State::idle && buffer.bytes > 0 && buffer.generation == local.generation + 1;
+}
+
 thread_local Block* running = nullptr;
 
 }  // namespace
@@ -59,6 +72,7 @@ Block& Block::current() {
 }
 
 void Block::leave() { running = nullptr; }
+bool Block::any() { return running != nullptr; }
 
 void Block::begin(Launch& of, uint32_t index) {
   running = this;
@@ -83,6 +97,8 @@ void Block::begin(Launch& of, uint32_t index) {
   order_ = Order{};
   for (Recent& recent : recent_) recent.clear();
   clocks_ = {};
+  drained_ = {};
+  for (Lessons& lessons : lessons_) lessons.count = 0;
   for (auto& from : flags_) {
     for (auto& to : from) std::fill(std::begin(to), std::end(to), Flag{});
   }
@@ -131,7 +147,8 @@ std::string Block::where() const { return described(sites_[site_]); }
 uint16_t Block::number_of(const Site& site) {
   for (size_t i = sites_.size(); i-- > 0;) {
     const Site& other = sites_[i];
-    if (other.place.line == site.place.line && other.place.file == site.place.file && other.name == site.name) {
+    if (other.place.line == site.place.line && other.place.file == site.place.file && other.name == site.name &&
+        other.automatic == site.automatic) {
       return static_cast<uint16_t>(i);
     }
   }
@@ -140,7 +157,7 @@ uint16_t Block::number_of(const Site& site) {
 }
 
 void Block::instruction(const char* name, pipe_t pipe, Place at) {
-  site_ = number_of({name, at, pipe});
+  site_ = number_of({name, at, pipe, launch->auto_sync() && registers.out_of_line == 0});
   if (pipe == PIPE_V && launch->kind() == Cores::cube && chosen_soc()->vector_cores > 1) {
     fail(Kind::bad_parameter, "a vector instruction on a core with a matrix unit alone", where(),
          {{"expected", "a kernel that is not KERNEL_TYPE_AIC_ONLY"}});
@@ -152,6 +169,7 @@ void Block::instruction(const char* name, pipe_t pipe, Place at) {
     const uint32_t of_scalar = own[PIPE_S];
     join(own, clocks_[PIPE_S]);
     own[PIPE_S] = of_scalar;
+    drained_[pipe] = std::max(drained_[pipe], clocks_[PIPE_S][pipe]);
   }
   ++own[pipe];
 }
@@ -164,6 +182,37 @@ void Block::join_all() {
   Clock all{};
   for (const Clock& clock : clocks_) join(all, clock);
   clocks_.fill(all);
+  drained_ = all;
+  for (Lessons& lessons : lessons_) lessons.count = 0;
+}
+
+void Block::learn(pipe_t pipe, const Clock& from) {
+  Clock& own = clocks_[pipe];
+  const uint32_t time = own[pipe];
+  join(own, from);
+  own[pipe] = time;
+  drained_[pipe] = std::max(drained_[pipe], from[pipe]);
+  Lessons& lessons = lessons_[pipe];
+  lessons.last[lessons.count++ % kLessons] = {time + 1, own};
+}
+
+Clock Block::known_at(pipe_t pipe, uint32_t time) const {
+  const Lessons& lessons = lessons_[pipe];
+  Clock clock{};
+  for (size_t i = lessons.count; i-- > 0 && i + kLessons >= lessons.count;) {
+    if (lessons.last[i % kLessons].time > time) continue;
+    clock = lessons.last[i % kLessons].clock;
+    break;
+  }
+  clock[pipe] = time;
+  return clock;
+}
+
+bool Block::is_ordered_by_compiler(pipe_t before, uint32_t time, uint16_t site) {
+  const Site& own = sites_[site_];
+  if (!own.automatic || !sites_[site].automatic || !is_covered_by_compiler(before, own.pipe)) return false;
+  if (before != own.pipe) learn(own.pipe, known_at(before, time));
+  return true;
 }
 
 Space Block::space_of(AscendC::TPosition position) {
@@ -261,9 +310,9 @@ size_t Block::touch(const Local& local, const void* at, size_t bytes, bool write
   if (local.data == nullptr) {
     fail(Kind::no_memory, std::string(verb) + " of a local tensor that was never given memory", where());
   }
-  if (buffers_[local.buffer].generation != local.generation) {
-    fail(Kind::use_after_free, std::string(verb) + " of a local tensor that is freed", where(),
-         {{"freed", text_of(buffers_[local.buffer].place)}});
+  if (const Buffer& now = buffers_[local.buffer]; now.generation != local.generation && !is_lying_idle(now, local)) {
+    fail(Kind::use_after_free, std::string(verb) + " of a local tensor that is freed, and whose memory another has",
+         where(), {{"since", text_of(now.place)}});
   }
   if (const Space space = space_of(buffers_[local.buffer].position); !reaches(sites_[site_].pipe, space)) {
     fail(Kind::bad_parameter, std::string(verb) + " of a tensor of " + name_of(buffers_[local.buffer].position),
@@ -294,14 +343,20 @@ void Block::missing_sync(bool writes, bool wrote, uint16_t before, Describe memo
   const Site& other = sites_[before];
   const Site& own = sites_[site_];
   const std::string pair = event_name(other.pipe, own.pipe);
+  const std::string needs =
+      own.pipe == other.pipe
+          ? "PipeBarrier<PIPE_" + name_of(own.pipe) + ">() between the two"
+          : "SetFlag<HardEvent::" + pair + "> behind the one, WaitFlag<HardEvent::" + pair + "> before the other";
+  std::vector<std::pair<std::string, std::string>> details{
+      {"before", described(other)}, {"memory", memory()}, {"needs", needs}};
+  const bool left_alone = !own.automatic || !other.automatic;
+  if (launch->auto_sync() && left_alone && is_covered_by_compiler(other.pipe, own.pipe)) {
+    details.emplace_back("or", "inline for the function that it stands in: --cce-auto-sync leaves others alone");
+  }
   report(Kind::missing_sync,
          std::string(writes ? "writes" : "reads") + " what " + other.name + " may still be " +
              (wrote ? "writing" : "reading"),
-         where(),
-         {{"before", described(other)},
-          {"memory", memory()},
-          {"needs",
-           "SetFlag<HardEvent::" + pair + "> behind the one, WaitFlag<HardEvent::" + pair + "> before the other"}});
+         where(), std::move(details));
 }
 
 void Block::order(const Local& local, size_t begin, size_t bytes, bool writes) {
@@ -312,8 +367,12 @@ void Block::order(const Local& local, size_t begin, size_t bytes, bool writes) {
   for (size_t i = begin / kBlockBytes; i <= last; ++i) {
     Touched& touched = touched_[i];
     const auto memory = [&] { return describe(local, memory_.get() + i * kBlockBytes); };
-    // A pipe is in order with itself: where the hardware's is not, the compiler puts the barriers.
-    if (touched.write_time > known[touched.write_pipe] && touched.write_pipe != pipe) {
+    // Of the pipes, the vector pipe alone begins an instruction before the one ahead of it has ended.
+    const uint32_t finished = touched.write_pipe != pipe ? known[touched.write_pipe]
+                              : pipe == PIPE_V           ? drained_[pipe]
+                                                         : touched.write_time;
+    if (touched.write_time > finished &&
+        !is_ordered_by_compiler(touched.write_pipe, touched.write_time, touched.write_site)) {
       missing_sync(writes, true, touched.write_site, memory);
     }
     if (!writes) {
@@ -324,6 +383,7 @@ void Block::order(const Local& local, size_t begin, size_t bytes, bool writes) {
     for (int other = 0; other < kPipes; ++other) {
       // The scalar pipe has what it reads before it hands out the next instruction.
       if (other == pipe || other == PIPE_S || touched.read_time[other] <= known[other]) continue;
+      if (is_ordered_by_compiler(pipe_t(other), touched.read_time[other], touched.read_site[other])) continue;
       missing_sync(writes, false, touched.read_site[other], memory);
     }
     touched = Touched{};

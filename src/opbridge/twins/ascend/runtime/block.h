@@ -51,6 +51,7 @@ class Block {
   static Block& mine();
   // The one that is running on this thread.
   static Block& current();
+  static bool any();
   static void leave();
 
   void begin(Launch& launch, uint32_t index);
@@ -83,6 +84,10 @@ class Block {
   Clock& clock(pipe_t pipe) { return clocks_[pipe]; }
   static void join(Clock& into, const Clock& from);
   void join_all();
+  // The pipe has waited for all that stands in a clock.
+  void learn(pipe_t pipe, const Clock& from);
+  // The pipe has waited for itself.
+  void drain(pipe_t pipe) { drained_[pipe] = clocks_[pipe][pipe]; }
   Flag& flag(pipe_t from, pipe_t to, int id) { return flags_[from][to][id]; }
   uint8_t& events(pipe_t from, pipe_t to) { return events_[from][to]; }
 
@@ -111,6 +116,10 @@ class Block {
   void check_bounds(const Global& global, const void* at, size_t bytes, bool writes);
   void check_initialised(const Local& local, size_t offset, size_t bytes);
   void order(const Local& local, size_t offset, size_t bytes, bool writes);
+  // Whether the compiler has made this instruction wait for another one; the clocks know it then.
+  bool is_ordered_by_compiler(pipe_t pipe, uint32_t time, uint16_t site);
+  // What a pipe knew when it ran an instruction.
+  Clock known_at(pipe_t pipe, uint32_t time) const;
   // Whether this instruction has not been blamed yet, for this and with this other one.
   bool is_news(Kind kind, uint16_t other);
   void order(const Recent::Access& now);
@@ -132,6 +141,18 @@ class Block {
   std::vector<Buffer> buffers_;
 
   std::array<Clock, kPipes> clocks_{};
+  Clock drained_{};  // what of its own each pipe knows to be finished
+  // What a pipe has learned by waiting, and before which of its instructions.
+  struct Lesson {
+    uint32_t time = 0;
+    Clock clock{};
+  };
+  static constexpr size_t kLessons = 64;
+  struct Lessons {
+    std::array<Lesson, kLessons> last;  // a ring
+    size_t count = 0;
+  };
+  Lessons lessons_[kPipes];
   Flag flags_[kPipes][kPipes][kEvents];
   uint8_t events_[kPipes][kPipes] = {};
   std::vector<Site> sites_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "block.h"
+#include "memory.h"
 #include "rerun.h"
 #include "soc.h"
 
@@ -23,6 +24,19 @@ std::atomic<uint64_t> current_tiling_key{0};
 bool checks_are(const char* wanted) {
   const char* const value = getenv("OPBRIDGE_TWIN_CHECKS");
   return value != nullptr && strcmp(value, wanted) == 0;
+}
+
+// OPBRIDGE_ASCEND_AUTO_SYNC: 0 for kernels as they are built without --cce-auto-sync.
+bool has_auto_sync(const ob_ascend_kernel& kernel) {
+  const char* const value = getenv("OPBRIDGE_ASCEND_AUTO_SYNC");
+  return kernel.auto_sync != 0 && (value == nullptr || strcmp(value, "0") != 0);
+}
+
+bool knows_all(const ob_ascend_kernel& kernel) {
+  const void* const* const end = kernel.addresses + kernel.address_count;
+  const auto is_known = [](const void* address) { return allocation_of(address).bytes > 0; };
+  return std::all_of(kernel.addresses, end, [&](const void* it) { return it == nullptr || is_known(it); }) &&
+         std::any_of(kernel.addresses, end, is_known);
 }
 
 std::string objection(uint32_t blocks) {
@@ -178,18 +192,19 @@ uint64_t tiling_key() { return current_tiling_key.load(std::memory_order_relaxed
 
 }  // namespace opbridge_ascend
 
-uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int cores, void (*body)(void*), void* state) {
+uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks) {
   using namespace opbridge_ascend;
   if (const std::string why = objection(blocks); !why.empty()) {
-    deliver(kernel, {{Kind::bad_launch, why, {}, {}, {}}});
+    deliver(kernel->name, {{Kind::bad_launch, why, {}, {}, {}}});
     return 1;
   }
-  const auto kind = static_cast<Cores>(cores);
-  const Work work{body, state, kind == Cores::mixed ? chosen_soc()->vector_cores : 1, kind};
+  const auto kind = static_cast<Cores>(kernel->cores);
+  const Work work{kernel->body, kernel->state,          kind == Cores::mixed ? chosen_soc()->vector_cores : 1,
+                  kind,         has_auto_sync(*kernel), knows_all(*kernel)};
   std::vector<Report> reports =
       checks_are("blocks") ? run_on_several(work, blocks) : Launch(work, blocks, !checks_are("0")).run();
   if (reports.empty()) return 0;
-  deliver(kernel, std::move(reports));
+  deliver(kernel->name, std::move(reports));
   return 1;
 }
 

@@ -26,6 +26,9 @@ struct Work {
   void* state;
   uint32_t cores_per_block;
   Cores cores;
+  bool auto_sync;
+  // Whether all global memory that the kernel is passed is known, so that any other is a mistake.
+  bool is_enclosed;
 };
 
 // One kernel on all its cores; alive until the last of them has ended.
@@ -46,6 +49,8 @@ class Launch {
   uint32_t cores_per_block() const { return work_.cores_per_block; }
   Cores kind() const { return work_.cores; }
   bool checked() const { return checked_; }
+  bool auto_sync() const { return work_.auto_sync; }
+  bool is_enclosed() const { return work_.is_enclosed; }
   Writes* log() const { return log_; }
   // Whether the kernel has asked how many blocks there are.
   bool asked_for_count() const { return asked_for_count_; }

@@ -9,6 +9,7 @@
 namespace opbridge_ascend {
 
 Registers& registers() { return Block::current().registers; }
+Registers* registers_if_any() { return Block::any() ? &Block::current().registers : nullptr; }
 
 void Instruction::begin(const char* name, pipe_t pipe, Place at) { Block::current().instruction(name, pipe, at); }
 
@@ -78,6 +79,10 @@ void Block::check_bounds(const Global& global, const void* at, size_t bytes, boo
   // A tensor's start says which memory is meant; an address beyond its end may lie in another one.
   const Allocation memory = allocation_of(global.data != nullptr ? global.data : first);
   if (memory.bytes > 0 && outside(memory.begin, memory.bytes)) explain(memory.begin, memory.bytes, memory.name);
+  if (memory.bytes == 0 && launch->is_enclosed()) {
+    fail(Kind::out_of_bounds, what + " outside of all memory that the kernel was given", where(),
+         {{"address", described_outside(first)}});
+  }
 }
 
 uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at) {
@@ -130,7 +135,7 @@ void wait_flag(pipe_t from, pipe_t to, int id, Place at) {
     block.fail(Kind::unpaired_flag, "waits for a flag that is not set, on hardware for ever",
                text_of(at) + ", WaitFlag of " + event_name(from, to, id));
   }
-  Block::join(block.clock(to), flag.clock);
+  block.learn(to, flag.clock);
   flag.is_set = false;
 }
 
@@ -158,7 +163,8 @@ void release_event(pipe_t from, pipe_t to, int id) {
 }
 
 void barrier(pipe_t pipe) {
-  if (pipe == PIPE_ALL) Block::current().join_all();
+  if (pipe == PIPE_ALL) return Block::current().join_all();
+  Block::current().drain(pipe);
 }
 
 void Block::sync_all(Place at) {

@@ -8,6 +8,7 @@
 #include <shared_mutex>
 
 #include "device.h"
+#include "report.h"
 
 namespace opbridge_ascend {
 namespace {
@@ -35,6 +36,17 @@ Allocation allocation_of(const void* address) {
   if (found == state.by_begin.begin()) return {};
   const Allocation& before = (--found)->second;
   return byte < before.begin + before.bytes ? before : Allocation{};
+}
+
+std::string described_outside(const void* address) {
+  const auto* const byte = static_cast<const uint8_t*>(address);
+  Allocations& state = allocations();
+  const std::shared_lock<std::shared_mutex> lock(state.mutex);
+  auto found = state.by_begin.upper_bound(byte);
+  if (found == state.by_begin.begin()) return text_of(address);
+  const Allocation& before = (--found)->second;
+  return text_of(address) + ", " + std::to_string(byte - before.begin - static_cast<ptrdiff_t>(before.bytes)) +
+         " bytes behind the end of " + before.name;
 }
 
 }  // namespace opbridge_ascend

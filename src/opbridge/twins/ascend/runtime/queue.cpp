@@ -46,7 +46,7 @@ Local Queue::alloc(Place at) {
   buffer.state = State::allocated;
   buffer.place = at;
   if (block.registers.checked) {
-    Block::join(block.clock(producer_), buffer.handed);
+    block.learn(producer_, buffer.handed);
     block.forget_contents(buffer);
   }
   return block.local(number);
@@ -93,7 +93,7 @@ Local Queue::dequeue(Place at) {
   Buffer& buffer = block.buffer(number);
   buffer.state = State::dequeued;
   buffer.place = at;
-  Block::join(block.clock(consumer_), buffer.handed);
+  block.learn(consumer_, buffer.handed);
   return block.local(number);
 }
 

@@ -20,6 +20,8 @@ struct Site {
   const char* name;
   Place place;
   pipe_t pipe;
+  bool
+      automatic;  // whether the compiler of the NPU puts flags around it: --cce-auto-sync, which knows inline functions
 };
 
 // Two uses of one place are a race unless both read or both are atomic.

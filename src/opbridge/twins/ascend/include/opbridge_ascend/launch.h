@@ -6,13 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <initializer_list>
 #include <type_traits>
 
 extern "C" {
-// Runs body(state) on each core of each block, on all processors; 0, or an error that has been reported.  `cores` is a
-// Cores: a mixed kernel has two cores a block with a vector unit each, where the chip has them apart from the one with
-// the matrix unit.
-uint32_t ob_ascend_launch(const char* kernel, uint32_t blocks, int cores, void (*body)(void* state), void* state);
+typedef struct ob_ascend_kernel {
+  const char* name;
+  void (*body)(void* state);
+  void* state;
+  // A Cores: a mixed kernel has two cores a block with a vector unit each, where the chip has them apart from the one
+  // with the matrix unit.
+  int cores;
+  int auto_sync;  // whether the compiler of the NPU would put what --cce-auto-sync puts
+  const void* const* addresses;
+  uint32_t address_count;  // of what the kernel is passed; none: its host does not say
+} ob_ascend_kernel;
+
+// Runs body(state) on each core of each block, on all processors; 0, or an error that has been reported.
+uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks);
 
 // Memory of the host's that kernels may use, and whose bounds are watched.
 void ob_ascend_adopt(const void* begin, uint64_t bytes, const char* name);
@@ -33,15 +44,28 @@ void ob_ascend_attach_host();
 const char* ob_ascend_take_reports();
 }
 
+// Off where a project compiles with --cce-auto-sync=off.
+#ifndef OPBRIDGE_ASCEND_AUTO_SYNC
+#define OPBRIDGE_ASCEND_AUTO_SYNC 1
+#endif
+
 namespace opbridge_ascend {
 
 // What a kernel runs on.
 enum class Cores { unsaid, vector, cube, mixed };
 
 template <class Call>
-uint32_t launch(const char* kernel, uint32_t blocks, Call call, Cores cores = Cores::unsaid) {
+uint32_t launch(const char* kernel, uint32_t blocks, Call call, Cores cores = Cores::unsaid,
+                std::initializer_list<const void*> addresses = {}) {
   const auto body = [](void* state) { (*static_cast<Call*>(state))(); };
-  return ob_ascend_launch(kernel, blocks, static_cast<int>(cores), body, &call);
+  const ob_ascend_kernel whole{kernel,
+                               body,
+                               &call,
+                               static_cast<int>(cores),
+                               OPBRIDGE_ASCEND_AUTO_SYNC,
+                               addresses.begin(),
+                               static_cast<uint32_t>(addresses.size())};
+  return ob_ascend_launch(&whole, blocks);
 }
 
 // A kernel's argument as the kernel meets it: of the memory of a device, what the window shows.
@@ -54,6 +78,16 @@ Argument on_device(Argument argument) {
   }
 }
 
+// What of an argument is an address of global memory.
+template <class Argument>
+const void* address_of(const Argument& argument) {
+  if constexpr (std::is_pointer_v<Argument>) {
+    return (const void*)on_device(argument);
+  } else {
+    return nullptr;
+  }
+}
+
 // What `k<<<blocks, l2control, stream>>>` becomes: called with the kernel's arguments, it launches.
 template <Cores cores, class Kernel>
 class Configured {
@@ -62,7 +96,7 @@ class Configured {
 
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
-    launch(name_, blocks_, [&] { kernel_(on_device(arguments)...); }, cores);
+    launch(name_, blocks_, [&] { kernel_(on_device(arguments)...); }, cores, {address_of(arguments)...});
   }
 
  private:

@@ -52,6 +52,7 @@ struct Registers {
   Atomic atomic = Atomic::none;
   uint64_t compared[2] = {0, 0};  // CMPMASK: what Compare without a destination found
   float deq_scale = 1;
+  uint32_t out_of_line = 0;  // how many functions that are not inline the block is in
 };
 
 // Whether the core that this thread runs as is one with a matrix unit, for kernels that ask.
@@ -59,6 +60,24 @@ bool is_cube_core(Place at) OPBRIDGE_ASCEND_LIBRARY(is_cube_core);
 
 // Of the block that this thread runs.
 Registers& registers() OPBRIDGE_ASCEND_LIBRARY(registers);
+// Null outside of kernels.
+Registers* registers_if_any() OPBRIDGE_ASCEND_LIBRARY(registers_if_any);
+
+// While it lives, a function runs that is not inline: the rewritten source begins each of them with one.
+class OutOfLine {
+ public:
+  OutOfLine() : registers_(registers_if_any()) {
+    if (registers_ != nullptr) ++registers_->out_of_line;
+  }
+  ~OutOfLine() {
+    if (registers_ != nullptr) --registers_->out_of_line;
+  }
+  OutOfLine(const OutOfLine&) = delete;
+  OutOfLine& operator=(const OutOfLine&) = delete;
+
+ private:
+  Registers* const registers_;
+};
 
 // One instruction: what it reads and writes is checked before it is done.
 class Instruction {
