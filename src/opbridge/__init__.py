@@ -1,4 +1,4 @@
-"""Write a tensor operator once, call it from PyTorch, MindSpore, JAX and NumPy, on CPU, CUDA and Ascend.
+"""Write a tensor operator once, call it from PyTorch, MindSpore, JAX, Paddle and NumPy, on CPU, CUDA and Ascend.
 
 import opbridge as ob
 lib = ob.load("ops.yaml")

@@ -1,6 +1,6 @@
-"""The rules of an operator (`out`, `derivatives`, `batch`, `shard`, `flops`): parsed once, run by every framework.
+"""The rules of an operator (`out`, `derivatives`, `backward`, `batch`, `shard`, `flops`, `launch`).
 
-docs/rules.md describes the language.
+Each is parsed once and run by every framework; docs/rules.md describes the language.
 """
 
 from __future__ import annotations
