@@ -46,6 +46,8 @@ def read(text: str) -> object:
         ('{"a":1, "b": [ ] }', {"a": "1", "b": []}),
         ("{a: b\n, c: {d: e}}", {"a": "b", "c": {"d": "e"}}),
         ("\ufeffa: no", {"a": "no"}),
+        # JSON's escapes
+        (r'{"a": "\ud83d\ude00 \u00e9"}', {"a": "😀 é"}),
     ],
 )
 def test_formulas_need_no_quotes(text: str, expected: object) -> None:
@@ -70,6 +72,7 @@ def test_formulas_need_no_quotes(text: str, expected: object) -> None:
         ("[" * 60, "1:42", "nested more than 40 levels"),
         ("- " * 60, "1:82", "nested more than 40 levels"),
         ("a: b\nc: \x01", "2:4", "U+0001"),
+        (r'a: "\ud83d"', "1:4", "half of a character"),
         ("", "1:1", "the file is empty"),
         ("# only a comment\n", "1:1", "the file is empty"),
     ],

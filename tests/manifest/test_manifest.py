@@ -7,16 +7,21 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from manifests import FORMS, TEXT, documents
 
 import opbridge
 from opbridge.errors import OpbridgeError
 from opbridge.manifest import KernelRef, Manifest, ManifestErrors, OpSpec, Sample, TensorSample, json_schema
+from opbridge.manifest.fields import OPERATOR
+from opbridge.manifest.kinds import ByForm, Kind, ListOf, Record, Table, Text
+from opbridge.manifest.printing import to_yaml
 
 EXAMPLE = """\
 namespace: mylib
@@ -254,41 +259,37 @@ def test_the_json_schema_refuses_what_the_parser_refuses(old: str, new: str) -> 
 
 # --- many inputs
 
-TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
-NUMBERS = st.floats() | st.integers(-(1 << 63), (1 << 63) - 1)
-FILES = st.builds("{}.cpp".format, st.from_regex(r"\A[\w][\w .#'-]{0,8}\w\Z"))
-TENSORS = st.one_of(
-    st.fixed_dictionaries(
-        {"shape": st.lists(st.integers(0, 9), max_size=3), "dtype": st.sampled_from(["float32", "bool"])},
-        optional={"low": NUMBERS, "high": NUMBERS},
-    ),
-    st.fixed_dictionaries({"data": st.lists(NUMBERS | st.booleans(), max_size=3)}),
-)
-SAMPLES = st.fixed_dictionaries(
-    {"x": TENSORS, "mode": TEXT},
-    optional={"a": NUMBERS, "s": NUMBERS | st.booleans(), "names": st.none() | st.lists(TEXT, max_size=3)},
-)
+EDITOR = jsonschema.Draft202012Validator(json_schema())
 
 
-@st.composite
-def operators(draw: st.DrawFn, name: str) -> OpSpec:
-    return OpSpec.create(
-        f"m::{name}(Tensor x, str mode, float a=1.0, Scalar s=1, str[]? names=None) -> Tensor",
-        out=draw(st.sampled_from(["x", {"shape": "[x.shape[0], 2 * x.ndim]", "dtype": "promote(x, x)"}])),
-        kernels=draw(st.dictionaries(st.sampled_from(["cpu", "cuda", "npu", "cuda-twin"]), FILES, min_size=1)),
-        derivatives=draw(st.sampled_from([None, {"x": "grad"}, {"x": "where(x > 0, grad, grad * a)"}])),
-        batch=draw(st.sampled_from([None, "elementwise", "loop"])),
-        flops=draw(st.sampled_from([None, "2 * x.numel"])),
-        samples=draw(st.lists(SAMPLES, max_size=2)),
-    )
-
-
-@settings(deadline=None)
-@given(st.tuples(operators("f"), operators("no")))
-def test_every_manifest_prints_and_reads_back(ops: tuple[OpSpec, ...]) -> None:
-    manifest = Manifest("m", ops)
+@settings(deadline=None, max_examples=50)
+@given(documents())
+def test_every_form_of_every_field_prints_and_reads_back(document: dict[str, Any]) -> None:
+    manifest = Manifest.parse(to_yaml(document))
     assert Manifest.parse(str(manifest)) == manifest
-    yaml.safe_load(str(manifest))
+    assert str(Manifest.parse(str(manifest))) == str(manifest)
+    flow_style = json.dumps(document).replace("Infinity", ".inf").replace("NaN", ".nan")
+    assert Manifest.parse(flow_style) == manifest, "but for these, JSON is YAML"
+    EDITOR.validate(yaml.safe_load(str(manifest)))
+
+
+def test_every_form_of_every_field_is_drawn() -> None:
+    assert {field.name: forms(field.kind) for field in OPERATOR.fields} == {
+        name: set(drawn) for name, drawn in FORMS.items()
+    }
+
+
+def forms(kind: Kind) -> set[str]:
+    match kind:
+        case ByForm():
+            return {form for one in (kind.scalar, kind.mapping, kind.sequence) if one for form in forms(one)}
+        case Text():
+            return {"value"}
+        case Table() | Record():
+            return {"mapping"}
+        case ListOf():
+            return {"list"}
+    raise AssertionError(f"draw the forms of {kind}")
 
 
 PIECES = st.sampled_from(

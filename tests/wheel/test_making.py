@@ -92,6 +92,19 @@ class TestContents:
         (note,) = made(f"namespace: m\n{ops}").notes
         assert note.startswith("_kernels/libraries/k.so needs libother.so.1, which is not in the wheel")
 
+    def test_a_gradient_by_an_operator_comes_along_in_either_form(self, made: Callable[..., Made]) -> None:
+        ops = "".join(
+            f"  - {{func: '{func}', out: x, kernels: {{cpu: 'mylib.cpp:scaled_add'}}{more}}}\n"
+            for func, more in [
+                ("f(Tensor x, Tensor y) -> Tensor", ", backward: {x: g}"),
+                ("f2(Tensor x) -> Tensor", ", backward: g"),
+                ("g(Tensor grad, Tensor x) -> (Tensor grad_x)", ""),
+            ]
+        )
+        wheel = made(f"namespace: m\nops:\n{ops}")  # which imports it
+        with zipfile.ZipFile(wheel.path) as archive:
+            assert b"backward:\n      x: m::g" in archive.read(f"m/_kernels/{variants()[-1].manifest}")
+
     def test_a_wheel_of_pytorchs_operators_is_for_any_machine(self, made: Callable[..., Made]) -> None:
         ops = "ops:\n  - {func: relu(Tensor x) -> Tensor, kernels: {cpu: 'aten::relu'}}\n"
         assert made(f"namespace: renamed\n{ops}").path.name == "renamed-1.0-py3-none-any.whl"

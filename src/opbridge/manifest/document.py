@@ -160,6 +160,16 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
                 return rest[:1] not in ("", ",", "]", "}", ":", "#", "\0")
         return False
 
+    def scan_flow_scalar(self, style: str) -> ScalarToken:
+        token: ScalarToken = super().scan_flow_scalar(style)
+        try:
+            # JSON writes a character beyond U+FFFF as two escapes.
+            token.value = token.value.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            message = "half of a character: \\uD800 to \\uDFFF come in pairs"
+            raise ManifestError(message, self.document.at(token.start_mark)) from None
+        return token
+
     def scan_plain(self) -> ScalarToken:
         if not self.flow_level:
             token: ScalarToken = super().scan_plain()

@@ -8,6 +8,7 @@ from opbridge.manifest.kinds import Arguments, ByForm, Field, ListOf, Record, Ta
 _FORMULA_TYPES = ("string", "number", "boolean")
 _FORMULA = Text("a formula", _FORMULA_TYPES)
 _NUMBER = Text("a number", ("number",))
+_BACKWARD = Text("an operator")
 
 TENSOR = Record(
     "a tensor",
@@ -68,7 +69,11 @@ OPERATOR = Record(
             Table(_FORMULA, "a mapping from argument to formula"),
             "The gradient of each argument, as a formula over grad, the arguments and the results.",
         ),
-        Field("backward", Text("an operator"), "An operator that computes the gradients, instead of formulas."),
+        Field(
+            "backward",
+            ByForm(_BACKWARD, Table(_BACKWARD, "an operator, as in {x, y: mylib::f_backward}")),
+            "An operator that computes the gradients, instead of formulas: its name, or {arguments: name}.",
+        ),
         Field("batch", Text("a batching rule"), "How the operator behaves under vmap: elementwise, loop or a pattern."),
         Field(
             "shard", Text("a sharding rule"), 'Which dimensions may be sharded together, such as "b s h, h -> b s h".'

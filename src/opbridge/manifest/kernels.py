@@ -92,7 +92,9 @@ class KernelRef:
         if self.operator is not None:
             return self.operator
         file = f"{TVM_FFI if self.has_tvm_ffi_call else ''}{self.path}"
-        return file if self.symbol in (None, default_symbol) else f"{file}:{self.symbol}"
+        # What follows the last colon reads as the symbol.
+        is_default = self.symbol in (None, default_symbol) and ":" not in (self.path or "")
+        return file if is_default else f"{file}:{self.symbol}"
 
     def __str__(self) -> str:
         return self.text()

@@ -63,7 +63,7 @@ class OpSpec:
         kernels: Mapping[str, str],
         out: object = None,
         derivatives: object = None,
-        backward: str | None = None,
+        backward: object = None,
         batch: str | None = None,
         shard: str | None = None,
         flops: str | None = None,

@@ -9,7 +9,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,8 +67,17 @@ class Metadata:
         return "\n".join((*lines, ""))
 
 
-def write_wheel(folder: Path, metadata: Metadata, tag: str, files: Mapping[str, bytes]) -> Path:
-    """Writes the wheel with these files, by their place below site-packages, in one step."""
+def write_wheel(
+    folder: Path,
+    metadata: Metadata,
+    tag: str,
+    files: Mapping[str, bytes],
+    accept: Callable[[Path], None] = lambda _: None,
+) -> Path:
+    """Writes the wheel with these files, by their place below site-packages, in one step.
+
+    `accept` sees it before it is there, and may raise.
+    """
     info = f"{metadata.stem}.dist-info"
     pure = "true" if tag.endswith("-any") else "false"
     contents = {
@@ -91,6 +100,7 @@ def write_wheel(folder: Path, metadata: Metadata, tag: str, files: Mapping[str, 
                 entry = zipfile.ZipInfo(name, _EARLIEST)
                 entry.external_attr = _REGULAR_FILE
                 archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+        accept(unfinished)
         unfinished.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}") from None

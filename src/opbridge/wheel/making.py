@@ -25,6 +25,7 @@ from opbridge.wheel import adapters, python_code
 from opbridge.wheel.archive import Metadata, write_wheel
 from opbridge.wheel.installed import ADAPTERS, KERNELS
 from opbridge.wheel.platform import Needs, platform_tag
+from opbridge.wheel.trying import import_wheel
 from opbridge.wheel.variants import Variant, variants
 
 _SUMMARY_NAMES = 5
@@ -76,7 +77,8 @@ def make_wheel(order: Order, folder: Path, cache: Cache) -> Made:
     contents["__init__.pyi"] = python_code.stub(manifest.namespace, names).encode()
     contents["py.typed"] = b""
     tag = f"py3-none-{platform_tag(needs.values())}"
-    path = write_wheel(folder, metadata, tag, {f"{package}/{name}": data for name, data in contents.items()})
+    files_by_place = {f"{package}/{name}": data for name, data in contents.items()}
+    path = write_wheel(folder, metadata, tag, files_by_place, lambda wheel: import_wheel(wheel, package, cache))
     kernels = {
         kernel.path: tuple(variant.name for variant in _variants(kernel) if variant is not None)
         for op in ops

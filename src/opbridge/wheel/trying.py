@@ -1,0 +1,50 @@
+"""Imports a wheel before anybody else does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.errors import BuildError
+from opbridge.wheel.installed import KERNELS
+
+_IMPORT = """
+import importlib, pathlib, sys
+from opbridge.errors import OpbridgeError
+from opbridge.manifest import Manifest
+folder, package, kernels = sys.argv[1:]
+sys.path.insert(0, folder)
+try:
+    importlib.import_module(package)
+    # Importing it reads the one that suits this processor.
+    for manifest in sorted(pathlib.Path(folder, package, kernels).glob("*.yaml")):
+        Manifest.load(manifest)
+except OpbridgeError as error:
+    sys.exit(f"{error}")
+"""
+
+
+def import_wheel(wheel: Path, package: str, cache: Cache) -> None:
+    """Refuses a wheel whose package does not import in a process of its own, or that has a damaged manifest."""
+    with tempfile.TemporaryDirectory(prefix="opbridge-wheel-") as folder:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+        # It finds this opbridge, however that was found here.
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        tried = subprocess.run(
+            [sys.executable, "-c", _IMPORT, folder, package, KERNELS],
+            env={**os.environ, "PYTHONPATH": path, "OPBRIDGE_CACHE_DIR": str(cache.root)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+    if tried.returncode:
+        said = tried.stderr.strip() or f"Python ended with {tried.returncode}"
+        raise BuildError(f"no wheel was made, because {package} would not import from it:\n{said}")
