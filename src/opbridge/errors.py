@@ -105,6 +105,10 @@ class CacheError(OpbridgeError):
     exit_code = 3
 
 
+class DiskFullError(CacheError):
+    """There is no room for a result, neither in the cache nor in the folder for temporary files."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?`, or an empty string where nothing is near."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,12 +45,20 @@ def project(tmp_path: Path) -> Path:
 def test_a_node_compiles_nothing_of_what_was_published(project: Path, opbridge: Opbridge) -> None:
     # Where PyTorch's adapter is, which takes long to compile.
     lasting = {"OPBRIDGE_CACHE_DIR": str(Cache().root)}
-    first = opbridge("build", "ops.yaml", "--publish", "shared", **lasting)
+    key = opbridge("cache", "key", "ci.key").stdout
+    publish = ("build", "ops.yaml", "--publish", "shared", "--sign", "ci.key")
+    first = opbridge(*publish, **lasting)
     assert first.returncode == 0, first.stderr
     assert "results published into shared" in first.stdout
-    again = opbridge("build", "ops.yaml", "--publish", "shared", **lasting)
+    again = opbridge(*publish, **lasting)
     assert "0 results published into shared, 3 were there" in again.stdout
-    node = {**os.environ, "OPBRIDGE_CACHE_DIR": str(project / "node"), "OPBRIDGE_SHARED_CACHE": str(project / "shared")}
+    named = dict([re.search(r"export (OPBRIDGE_SHARED_CACHE_KEYS)=(\S+)", key).groups()])  # type: ignore[union-attr]
+    node = {
+        **os.environ,
+        **named,
+        "OPBRIDGE_CACHE_DIR": str(project / "node"),
+        "OPBRIDGE_SHARED_CACHE": str(project / "shared"),
+    }
     done = subprocess.run([sys.executable, "-c", NODE], cwd=project, env=node, capture_output=True, text=True)
     assert done.stdout.endswith("[2. 2.] tensor([2., 2.])\n"), done.stderr
     assert done.stdout.count(" from the shared cache") == 2
@@ -62,6 +71,8 @@ def test_a_node_compiles_nothing_of_what_was_published(project: Path, opbridge: 
         (["-j", "0"], "expected a number of compilers from 1 on, got '0'"),
         (["-j", "many"], "expected a number of compilers from 1 on, got 'many'"),
         (["-o", "lib", "--publish", "shared"], "give one of them"),
+        (["--sign", "ci.key"], "--sign is for what --publish DIR adds"),
+        (["--publish", "shared", "--sign", "none.key"], "make one: opbridge cache key none.key"),
     ],
 )
 def test_what_is_refused(project: Path, opbridge: Opbridge, arguments: list[str], words: str) -> None:

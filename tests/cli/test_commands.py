@@ -181,6 +181,16 @@ def test_cache_lists_trims_and_clears(project: Path, opbridge: Opbridge, tmp_pat
     assert opbridge("cache", "ls", **cache).stdout == f"0 B in {tmp_path / 'own'}\n"
 
 
+def test_a_key_is_made_once_and_shown_again(opbridge: Opbridge, tmp_path: Path) -> None:
+    made, shown = (opbridge("cache", "key", "ci.key") for _ in range(2))
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == shown.stdout
+    assert "export OPBRIDGE_SHARED_CACHE_KEYS=ed25519:" in made.stdout
+    assert (tmp_path / "ci.key").stat().st_mode & 0o777 == 0o600
+    for wrong in (("key",), ("ls", "ci.key")):
+        assert "`opbridge cache key FILE` names a file" in opbridge("cache", *wrong).stderr
+
+
 # --- new
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypedDict
+
+from opbridge.cache.openings import kind_of
 
 DIGEST_BYTES = 20
 _PIECE_BYTES = 1 << 20
@@ -29,16 +32,42 @@ class DependencySet(TypedDict):
     """Name, digest, and the size and times at which the content had that digest."""
 
 
+def dependency_set(value: object) -> DependencySet | None:
+    """What was read, if it is one: a file can be whole and yet another program's, or a stranger's."""
+    if not isinstance(value, dict) or value.keys() != {"entry", "absent", "files"}:
+        return None
+    entry, absent, files = value["entry"], value["absent"], value["files"]
+    if not isinstance(entry, str) or not isinstance(absent, list) or not isinstance(files, list):
+        return None
+    if not all(map(_is_name, absent)) or not all(map(_is_file, files)):
+        return None
+    return {"entry": entry, "absent": absent, "files": files}
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value[:1] in ("/", "@")
+
+
+def _is_file(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 5
+        and _is_name(value[0])
+        and isinstance(value[1], str)
+        and all(isinstance(number, int) for number in value[2:])
+    )
+
+
 def as_on_disk(record: DependencySet, roots: Mapping[str, str], digests: dict[str, str]) -> DependencySet | None:
     """The set with the stamps its files have now, if their content is still what the set says."""
-    if any(os.path.exists(expanded(name, roots)) for name in record["absent"]):
-        return None
     now = time.time_ns()
     files = []
-    for file in record["files"]:
-        name, digest, size, modified, changed = file
-        path = expanded(name, roots)
-        try:
+    try:
+        if any(os.path.exists(expanded(name, roots)) for name in record["absent"]):
+            return None
+        for file in record["files"]:
+            name, digest, size, modified, changed = file
+            path = expanded(name, roots)
             status = os.stat(path)
             if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) != (size, modified, changed):
                 if path not in digests:
@@ -46,9 +75,9 @@ def as_on_disk(record: DependencySet, roots: Mapping[str, str], digests: dict[st
                 if digests[path] != digest:
                     return None
                 file = [name, digest, *stamp(status, now)]
-        except OSError:
-            return None
-        files.append(file)
+            files.append(file)
+    except (OSError, ValueError, KeyError):
+        return None  # a file is gone, or a name means nothing here
     return {**record, "files": files}
 
 
@@ -76,6 +105,8 @@ def expanded(path: str, roots: Mapping[str, str]) -> str:
 def digest_of(path: str | Path) -> str:
     """Of a large file, such as a precompiled header, that of its slices' digests, which threads find side by side."""
     status = os.stat(path)
+    if kind := kind_of(status):
+        raise OSError(errno.EINVAL, f"expected a file, it is {kind}", str(path))
     if status.st_size <= _SLICE_BYTES:
         return _digest_of_slice(path, 0)
     seen = stamp(status, time.time_ns())

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from opbridge.errors import CacheError, InputError
+from opbridge.errors import CacheError, DiskFullError, InputError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
@@ -49,17 +49,25 @@ def private_folder(path: Path) -> None:
 
 
 @contextmanager
-def full_disk_explained(root: Path) -> Iterator[None]:
+def disk_explained(root: Path) -> Iterator[None]:
+    """What the disk refuses to a cache, in its user's words; what happens elsewhere is not the cache's."""
     try:
         yield
+    except FileNotFoundError:
+        raise  # removed a moment ago, which those who look again take care of
     except OSError as error:
         if error.errno in FULL:
             raise full_disk(root, error.strerror) from error
+        if error.filename is not None and Path(os.fsdecode(error.filename)).is_relative_to(root):
+            raise CacheError(
+                f"the cache {root} cannot be used: {error.filename}: {error.strerror}\n"
+                f"  all in it can be made again: rm -rf {error.filename}\n  or {_ELSEWHERE}"
+            ) from error
         raise
 
 
-def full_disk(root: Path, reason: str | None) -> CacheError:
-    return CacheError(
+def full_disk(root: Path, reason: str | None) -> DiskFullError:
+    return DiskFullError(
         f"no room for the result in the cache {root}: {reason}\n"
         f"  free some: opbridge cache gc, or opbridge cache clear\n  or {_ELSEWHERE}"
     )
@@ -83,7 +91,7 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 def wait_until_free(path: Path) -> None:
     """Until whoever holds the lock is done.  All go on at once; queueing for the lock, they would take turns."""
     with suppress(FileNotFoundError):
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         _unlock(descriptor)
 
@@ -132,7 +140,7 @@ def remove(path: Path) -> None:
     """Removes what can be removed: another process may be removing the same, or still be writing into it."""
     import shutil
 
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
@@ -155,9 +163,18 @@ def copy_atomically(source: Path, target: Path) -> None:
             unfinished.unlink()
 
 
+def replace_by_folder(path: Path) -> None:
+    """Makes a folder, in the place of whatever else has come there: all in a cache can be made again."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileExistsError:
+        path.unlink()
+        path.mkdir(mode=0o700)
+
+
 def folders_in(path: Path) -> list[Path]:
     with suppress(FileNotFoundError), os.scandir(path) as children:
-        return [Path(child.path) for child in children if child.is_dir()]
+        return [Path(child.path) for child in children if child.is_dir(follow_symlinks=False)]
     return []
 
 

@@ -33,6 +33,7 @@ from opbridge.cache.dependencies import (
     DIGEST_BYTES,
     DependencySet,
     as_on_disk,
+    dependency_set,
     digest_of,
     sealed,
     shortened,
@@ -40,21 +41,23 @@ from opbridge.cache.dependencies import (
     unsealed,
 )
 from opbridge.cache.filesystem import (
+    disk_explained,
     files_below,
     folders_in,
-    full_disk_explained,
     locked_if_free,
     names_in,
     private_folder,
     remove,
+    replace_by_folder,
     wait_until_free,
 )
-from opbridge.errors import CacheError
+from opbridge.cache.openings import read_file
+from opbridge.errors import CacheError, DiskFullError
 
 if TYPE_CHECKING:
     from logging import Logger
 
-    from opbridge.cache.shared import SharedCache
+    from opbridge.cache.shared import SharedCache, SigningKey
 
 Key = NewType("Key", str)
 Places = Mapping[str, Path]
@@ -137,22 +140,30 @@ class Cache:
         """The entry for a first key, built if it is not there; of many processes that want it, one builds."""
         started = time.perf_counter()
         roots = {name: str(folder) for name, folder in (places or {}).items()}
-        path = self._find(first, roots)
-        hit = path is not None
-        if path is None:
-            private_folder(self.root)
-            if self._read_only():
-                return _private_cache(self.root).fetch(first, build, places)
-            with full_disk_explained(self.root):
-                for folder in (self._store, self._building, self._locks):
-                    folder.mkdir(mode=0o700, exist_ok=True)
-                path, hit = self._made(first, build, roots)
-                if not hit:
-                    self._gc_now_and_then()
-        return Entry(path, Key(path.name), hit, time.perf_counter() - started)
+        with disk_explained(self.root):
+            path = self._find(first, roots)
+        if path is not None:
+            return Entry(path, Key(path.name), True, time.perf_counter() - started)
+        private_folder(self.root)
+        if self._read_only():
+            return _stand_in(self.root, "is read-only").fetch(first, build, places)
+        if self.root not in _full:
+            try:
+                with disk_explained(self.root):
+                    path, hit = self._made(first, build, roots)
+                    if not hit:
+                        self._gc_now_and_then()
+                return Entry(path, Key(path.name), hit, time.perf_counter() - started)
+            except DiskFullError:
+                if self.root in _stand_ins:
+                    raise
+                _full.add(self.root)
+        return _stand_in(self.root, "has no room, opbridge cache gc makes some").fetch(first, build, places)
 
     def _made(self, first: Key, build: Build, roots: Mapping[str, str]) -> tuple[Path, bool]:
         """The entry, and whether somebody else made it: one of many builds, and the others wait for that one."""
+        for folder in (self._store, self._building, self._locks):
+            replace_by_folder(folder)
         while True:
             with locked_if_free(self._locks / first) as free:
                 if free:
@@ -191,23 +202,23 @@ class Cache:
 
         return self.fetch(KeyBuilder("text").add("name", name).add("text", text).key(), build).path / name
 
-    def publish(self, entry: Path, shared: SharedCache) -> bool:
-        """Puts a copy of an entry into a shared cache; False if it is there."""
+    def publish(self, entry: Path, shared: SharedCache, key: SigningKey | None = None) -> bool:
+        """Puts a copy of an entry into a shared cache, signed where there is a key; False if it is there."""
         first = Key(entry.parent.name)
         record = next((known for known in _read_index(entry.parent) if known["entry"] == entry.name), None)
         if record is None or not _intact(entry):
             raise CacheError(f"{entry} cannot be published: it was removed, or its sources change as they are compiled")
-        return shared.publish(first, record, entry, _hashes(entry))
+        return shared.publish(first, record, entry, _hashes(entry), key)
 
     def entries(self) -> list[StoredEntry]:
         """What is stored, the longest unused first."""
         found = []
-        for first in self._first_keys():
-            for folder in folders_in(first):
+        with disk_explained(self.root):
+            for folder in (entry for first in self._first_keys() for entry in folders_in(first)):
                 with suppress(FileNotFoundError):
-                    files = [(file.relative_to(folder).as_posix(), file.stat().st_size) for file in files_below(folder)]
-                    names = tuple(name for name, _ in files if name != "entry.json")
-                    found.append(StoredEntry(folder, names, sum(size for _, size in files), _last_use(folder)))
+                    files = {file.relative_to(folder).as_posix(): file.lstat().st_size for file in files_below(folder)}
+                    names = tuple(name for name in files if name != "entry.json")
+                    found.append(StoredEntry(folder, names, sum(files.values()), _last_use(folder)))
         return sorted(found, key=lambda entry: entry.used)
 
     def size(self) -> int:
@@ -272,7 +283,7 @@ class Cache:
         folder = self._temporary(first)
         folder.mkdir(mode=0o700)
         try:
-            record = SharedCache(Path(place).expanduser()).take(first, roots, folder)
+            record = SharedCache(Path(place).expanduser()).take(first, roots, folder, _default_bytes())
             if record is None:
                 return None
             entry = self._settle(first, folder, record["entry"])
@@ -286,8 +297,9 @@ class Cache:
         hashes = {file.relative_to(folder).as_posix(): digest_of(file) for file in files_below(folder)}
         (folder / "entry.json").write_text(json.dumps({"files": hashes}), encoding="utf-8")
         entry = self._folder(first) / result
+        for shelf in (entry.parent.parent, entry.parent):
+            replace_by_folder(shelf)
         self._discard(entry)
-        entry.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(entry)
         return entry
 
@@ -303,10 +315,12 @@ class Cache:
 
     def _write_index(self, first: Key, records: list[DependencySet]) -> None:
         body = json.dumps(records, separators=(",", ":")).encode()
-        temporary = self._temporary(first)
+        index, temporary = self._folder(first) / "index", self._temporary(first)
         try:
             temporary.write_bytes(sealed(body))
-            temporary.rename(self._folder(first) / "index")
+            if index.is_dir():
+                self._discard(index)
+            temporary.rename(index)
         finally:
             remove(temporary)
 
@@ -320,6 +334,10 @@ class Cache:
     def _collect(self, max_bytes: int, unused_since: float) -> list[StoredEntry]:
         if self._read_only():
             raise CacheError(f"the cache {self.root} is read-only, so nothing can be removed from it")
+        with disk_explained(self.root):
+            return self._removed(max_bytes, unused_since)
+
+    def _removed(self, max_bytes: int, unused_since: float) -> list[StoredEntry]:
         self._remove_abandoned()
         entries = self.entries()
         excess = sum(entry.bytes for entry in entries) + sum(map(_index_bytes, self._first_keys())) - max_bytes
@@ -399,9 +417,14 @@ def _default_bytes() -> int:
         ) from None
 
 
+_full: set[Path] = set()
+"""The caches whose disk was full, as this process found."""
+_stand_ins: set[Path] = set()
+
+
 @functools.cache
-def _private_cache(read_only: Path) -> Cache:
-    """Where this process builds what a cache lacks that it may read but not write."""
+def _stand_in(root: Path, why: str) -> Cache:
+    """Where this process builds what a cache lacks that takes nothing more."""
     import atexit
     import tempfile
 
@@ -409,17 +432,20 @@ def _private_cache(read_only: Path) -> Cache:
     owner = os.getpid()
     # A forked child runs the handlers of its parent too.
     atexit.register(lambda: remove(folder) if os.getpid() == owner else None)
-    _log().warning("the cache %s is read-only; what it lacks is built for this process alone", read_only)
-    return Cache(folder)
+    _log().warning("the cache %s %s; what it lacks is built for this process alone", root, why)
+    stand_in = Cache(folder)
+    _stand_ins.add(stand_in.root)
+    return stand_in
 
 
 def _read_index(folder: Path) -> list[DependencySet]:
     """The dependency sets, the last used first; a damaged file is as none."""
     try:
-        body = unsealed((folder / "index").read_bytes())
-    except OSError:
+        value = json.loads(unsealed(read_file(folder / "index")) or b"[]")
+    except (OSError, ValueError, RecursionError):
         return []
-    return cast("list[DependencySet]", json.loads(body)) if body is not None else []
+    records = map(dependency_set, value if isinstance(value, list) else [])
+    return [record for record in records if record is not None]
 
 
 def _observed(
@@ -448,13 +474,13 @@ def _observed(
 
 
 def _hashes(entry: Path) -> dict[str, str]:
-    return cast("dict[str, str]", json.loads((entry / "entry.json").read_bytes())["files"])
+    return cast("dict[str, str]", json.loads(read_file(entry / "entry.json"))["files"])
 
 
 def _intact(entry: Path) -> bool:
     try:
         return all(digest_of(f"{entry}/{name}") == digest for name, digest in _hashes(entry).items())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 
 

@@ -48,7 +48,7 @@ COMMANDS = {
     "twin": Command(
         "run what is written for an accelerator on the CPU, as it is", "opbridge twin cann", has_subcommands=True
     ),
-    "cache": Command("show, trim or empty the cache of builds", "opbridge cache ls"),
+    "cache": Command("show, trim or empty the cache of builds; keys for a shared one", "opbridge cache ls"),
     "completion": Command("let a shell complete these commands", 'eval "$(opbridge completion bash)"'),
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
+from opbridge.cache.shared import SigningKey
 from opbridge.cli.terminal import green
 from opbridge.errors import InputError, OpbridgeError
 from opbridge.loading import MANIFEST_SUFFIXES
@@ -80,6 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="add what was built, and the frameworks' adapters, to the cache that many machines share",
     )
+    parser.add_argument(
+        "--sign", type=Path, metavar="KEY", help="with --publish: sign it with this key, from `opbridge cache key KEY`"
+    )
     parser.add_argument("--export", choices=("tvm-ffi",), help="with -o: the libraries are also for hosts of this kind")
     parser.add_argument(
         "--watch", action="store_true", help="build and check again whenever a source changes, until Ctrl-C"
@@ -103,6 +107,9 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
         raise InputError(f"--export {options.export} needs -o DIR, where the libraries are to be put")
     if options.publish and options.output is not None:
         raise InputError("-o is for machines without opbridge and --publish for those with it; give one of them")
+    if options.sign and options.publish is None:
+        raise InputError("--sign is for what --publish DIR adds; give both")
+    key = SigningKey.read(options.sign) if options.sign else None
     manifest = Manifest.load(options.manifest)
     sources = _sources(manifest, options.device)
     if options.device and not sources:
@@ -142,7 +149,7 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
         from opbridge.cli.publishing import publish
 
         beside = [path for device in {source.device for source in to_build} for path in companions(device)]
-        print(publish([*(library.path for library in built), *beside], options.publish, cache))
+        print(publish([*(library.path for library in built), *beside], options.publish, cache, key))
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return {f"{source.device} {source.name}": library.path for source, library in libraries.items()}

@@ -1,33 +1,51 @@
-"""opbridge cache: what the cache of builds holds."""
+"""opbridge cache: what the cache of builds holds, and keys for the one that many machines share."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from opbridge.cache import Cache, StoredEntry
 from opbridge.cli.terminal import size
+from opbridge.errors import InputError
 
 _ACTIONS = {
     "ls": "list what is stored, the last used first",
     "gc": "remove the longest unused until the rest fits OPBRIDGE_CACHE_SIZE (5 GiB by default)",
     "clear": "remove everything that is not being built right now",
+    "key": "make a key in FILE that signs what `opbridge build --publish` adds, or show the public half of one",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_text = "; ".join(f"{name}: {does}" for name, does in _ACTIONS.items())
     parser.add_argument("action", choices=_ACTIONS, help=help_text)
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="of `key`: where the key is, or will be")
 
 
 def run(options: argparse.Namespace) -> int:
+    if (options.action == "key") != (options.file is not None):
+        raise InputError("`opbridge cache key FILE` names a file, and no other action does")
+    if options.file:
+        _key(options.file)
+        return 0
     cache = Cache()
     if options.action == "ls":
         _list(cache)
     else:
         _report_removed(cache.gc() if options.action == "gc" else cache.clear(), cache)
     return 0
+
+
+def _key(path: Path) -> None:
+    # Not at the top: listing a cache has no use for it.
+    from opbridge.cache.shared import SigningKey
+
+    key = SigningKey.read(path) if path.exists() else SigningKey.make(path)
+    print(f"to sign what you publish:  opbridge build ops.yaml --publish DIR --sign {path}")
+    print(f"to take nothing else:      export OPBRIDGE_SHARED_CACHE_KEYS={key.public}")
 
 
 def _list(cache: Cache) -> None:

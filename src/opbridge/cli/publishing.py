@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.cache.shared import SharedCache
+from opbridge.cache.shared import SharedCache, SigningKey
 
 
-def publish(libraries: Sequence[Path], folder: Path, cache: Cache) -> str:
+def publish(libraries: Sequence[Path], folder: Path, cache: Cache, key: SigningKey | None) -> str:
     """Adds what was built, and the adapters of the frameworks that are here; says how much of it is new."""
     shared = SharedCache(folder.absolute())
     results = [*libraries, *_adapters(cache)]
-    new = sum(cache.publish(library.parent, shared) for library in results)
+    new = sum(cache.publish(library.parent, shared, key) for library in results)
     there = f", {len(results) - new} were there" if new < len(results) else ""
     return f"{new} {'result' if new == 1 else 'results'} published into {folder}{there}"
 

@@ -1,0 +1,58 @@
+"""Opening what may be anything by now: only regular files are read, nobody is waited for, and links can be refused."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def kind_of(status: os.stat_result) -> str:
+    """What stands in the place of a regular file, in words; empty where it is one."""
+    if stat.S_ISREG(status.st_mode):
+        return ""
+    return next((kind for fits, kind in _KINDS if fits(status.st_mode)), "a device")
+
+
+def open_file(path: str | Path, within: int | None = None, *, follow: bool = True) -> int:
+    """A descriptor of a regular file, below the open folder `within`; anything else is an OSError at once."""
+    # A device may act on being opened, so the path is looked at first, and what was opened after that.
+    _expect_file(os.stat(path, dir_fd=within, follow_symlinks=follow), path)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags, dir_fd=within)
+    try:
+        _expect_file(os.fstat(descriptor), path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_file(path: str | Path, within: int | None = None, *, follow: bool = True) -> bytes:
+    with open(open_file(path, within, follow=follow), "rb") as file:
+        return file.read()
+
+
+@contextmanager
+def opened_folder(path: str | Path, within: int | None = None) -> Iterator[int]:
+    """A descriptor of a folder that is there itself, not by a link."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _expect_file(status: os.stat_result, path: str | Path) -> None:
+    if kind := kind_of(status):
+        raise OSError(errno.EINVAL, f"expected a file, it is {kind}", str(path))

@@ -1,0 +1,74 @@
+"""What stands in a seal: which result it is of, what that was made from, and its files."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from opbridge.cache.dependencies import DIGEST_BYTES, DependencySet, dependency_set, sealed, unsealed
+
+_DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
+
+
+@dataclass(frozen=True)
+class SealedFile:
+    name: str
+    """Relative, with slashes, and not out of the folder."""
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Seal:
+    first: str
+    record: DependencySet
+    files: tuple[SealedFile, ...]
+
+    @classmethod
+    def parse(cls, content: bytes) -> Seal | None:
+        """None for what is damaged, or was never a seal."""
+        body = unsealed(content)
+        if body is None:
+            return None
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(value, dict) or value.keys() != {"first", "record", "files"}:
+            return None
+        record, files = dependency_set(value["record"]), _files(value["files"])
+        if record is None or files is None or not _is_digest(value["first"]) or not _is_digest(record["entry"]):
+            return None
+        return cls(value["first"], record, files)
+
+    def __bytes__(self) -> bytes:
+        files = [[file.name, file.digest, file.size] for file in self.files]
+        value = {"first": self.first, "record": self.record, "files": files}
+        return sealed(json.dumps(value, separators=(",", ":")).encode())
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(file.size for file in self.files)
+
+
+def _files(value: object) -> tuple[SealedFile, ...] | None:
+    if not isinstance(value, list) or not all(map(_is_file, value)):
+        return None
+    return tuple(SealedFile(*file) for file in value)
+
+
+def _is_file(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    name, digest, size = value
+    return _is_inside(name) and _is_digest(digest) and type(size) is int and size >= 0
+
+
+def _is_inside(name: object) -> bool:
+    return isinstance(name, str) and "\0" not in name and not {"", ".", ".."} & {*name.split("/")}
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
