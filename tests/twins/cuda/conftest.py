@@ -22,17 +22,17 @@ class Kernels:
     """The functions of a library; arrays go in as pointers, and a CUDA error comes out as an exception."""
 
     def __init__(self, path: Path) -> None:
-        self._library = ctypes.CDLL(str(path))
+        self.library = ctypes.CDLL(str(path))
 
     def call(self, name: str, *arguments: Any) -> int:
         """The CUDA error."""
-        function = getattr(self._library, name)
+        function = getattr(self.library, name)
         error: int = function(
             *(a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else a for a in arguments)
         )
         if error:
             # The device would answer with it from now on.
-            self._library.ob_twin_clear_errors()
+            self.library.ob_twin_clear_errors()
         return error
 
     def run(self, name: str, *arguments: Any) -> None:

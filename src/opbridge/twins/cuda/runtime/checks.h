@@ -134,4 +134,7 @@ void unchecked_error(const char* kernel, const char* error, const void* made_at)
 extern "C" void ob_twin_adopt(const void* begin, size_t bytes, const char* name);
 extern "C" void ob_twin_release(const void* begin);
 
+// What a process gets to after millions of blocks, for whoever cannot wait for it.
+extern "C" void ob_twin_count_runs_from(uint64_t run);
+
 #endif  // OPBRIDGE_TWIN_CHECKS_H

@@ -141,7 +141,7 @@ Race race(const Touch& touch, Cell last, bool ordered, bool mine) {
   if ((last & kManyReaders) == 0) return Race::none;
   // Others read as well.  Where that cannot have been ordered either, one of them is in the way.
   if (state_of(last) == kWarpReads) {
-    return mine && clock_of(last) == clock_of(worker.stamp) ? Race::with_another : Race::none;
+    return mine && (last ^ worker.stamp) >> kClockShift == 0 ? Race::with_another : Race::none;
   }
   const bool since_barrier = state_of(last) == kGridReads || last >= worker.barrier_floor();
   return since_barrier && worker.block->launch().time() == 0 ? Race::with_another : Race::none;
@@ -151,7 +151,7 @@ Race race(const Touch& touch, Cell last, bool ordered, bool mine) {
 Cell after_load(Cell last, Cell mine_now, uint64_t block, bool ordered, bool mine) {
   const Block& self = *worker.block;
   const Cell state = state_of(last);
-  if (mine && clock_of(last) == clock_of(worker.stamp) && run_of(last) == run_of(worker.stamp)) return last;
+  if (mine && (last ^ worker.stamp) >> kClockShift == 0) return last;
   if (state == kGridReads) return last;
   if (state == kWrite) return ordered || mine ? mine_now : last;
   if (state == kAtomic) return mine_now;
@@ -181,6 +181,7 @@ void judge(const Touch& touch, Cell* cell) {
     if (access.reads && last == kUnset) report_unset(touch);
     return;
   }
+  if (is_nobodys(last) || is_nobodys(worker.stamp)) return leave(mine_now);
   const std::optional<uint64_t> owner = touch.shared ? block.linear() : block.block_of(last);
   if (!owner) return leave(mine_now);  // of another launch
   const bool mine = *owner == block.linear() && thread_of(last) == worker.thread();

@@ -21,14 +21,19 @@ std::string short_name(const std::string& name) {
 }
 
 bool runs_are_used_up() { return next_run.load(std::memory_order_relaxed) > kMostRun - kMostRun / 4; }
-void count_runs_anew() { next_run.store(1, std::memory_order_relaxed); }
+void count_runs_anew() { ob_twin_count_runs_from(1); }
+
+namespace {
+
+Cell floor_of_next_run() { return std::min(next_run.load(std::memory_order_relaxed), kMostRun) << kRunShift; }
+
+}  // namespace
 
 Launch::Launch(const LaunchInfo& info)
-    : info(info), kernel(short_name(info.kernel)), number(++launches), floor_(next_run.load() << kRunShift) {}
+    : info(info), kernel(short_name(info.kernel)), number(++launches), floor_(floor_of_next_run()) {}
 
 Cell Launch::new_run(uint64_t block) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // A launch of more blocks than there are numbers ends up with one number for several blocks, whose races stay unseen.
   const Cell run = std::min(next_run.fetch_add(1, std::memory_order_relaxed), kMostRun);
   blocks_.emplace_back(run, block);
   return run;
@@ -41,7 +46,7 @@ std::optional<uint64_t> Launch::block_of(Cell run) const {
   return found->second;
 }
 
-void Launch::raise_floor() { floor_.store(next_run.load() << kRunShift, std::memory_order_relaxed); }
+void Launch::raise_floor() { floor_.store(floor_of_next_run(), std::memory_order_relaxed); }
 
 void Launch::publish(uint64_t block, Publication publication) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -99,8 +104,8 @@ void Block::begin(Launch* launch, uint64_t linear) {
   launch_ = launch;
   linear_ = linear;
   const size_t threads = launch->info.block.count();
-  if (threads_.size() != threads) {
-    threads_.assign(threads, Thread());
+  if (threads_.size() != threads || std::exchange(any_looked_, false)) threads_.assign(threads, Thread());
+  if (warps_.size() != (threads + kWarp - 1) / kWarp) {
     warps_.resize((threads + kWarp - 1) / kWarp);
     untouched_ = false;
   }
@@ -113,7 +118,7 @@ void Block::begin(Launch* launch, uint64_t linear) {
 void Block::reset_clocks() {
   barrier_clock_ = most_clock_ = fenced_barrier_ = 0;
   if (untouched_) return;
-  std::fill(threads_.begin(), threads_.end(), Thread());
+  for (Thread& thread : threads_) thread.clock = thread.fence_clock = thread.fence_barrier = 0;
   for (Warp& warp : warps_) warp.used = false;
   untouched_ = true;
 }
@@ -124,9 +129,15 @@ void Block::begin_new_run() {
 }
 
 Cell Block::stamp(uint32_t thread) const {
-  // A clock past the last one that fits looks like an earlier access: races may be missed then, none invented.
-  const Cell now = std::min<Cell>(clock(thread), kMostClock);
-  return run_ << kRunShift | now << kClockShift | Cell{thread} << kThreadShift;
+  return run_ << kRunShift | Cell{clock(thread)} << kClockShift | Cell{thread} << kThreadShift;
+}
+
+// Thousands of meetings of lanes or fences and no barrier: what was before counts as ordered from here on, so that
+// races with it are missed, and none is invented.
+void Block::leave_room_for_clocks() {
+  if (most_clock_ < kMostClock) return;
+  fence_at_barrier_ = fence_at_barrier_ || fence_since_barrier_;
+  begin_new_run();
 }
 
 void Block::barrier_passed() {
@@ -145,6 +156,7 @@ void Block::barrier_passed() {
 }
 
 void Block::warp_synced(uint32_t warp, uint32_t lanes) {
+  leave_room_for_clocks();
   untouched_ = false;
   Warp& state = warps_[warp];
   if (!state.used) {
@@ -168,6 +180,7 @@ void Block::warp_synced(uint32_t warp, uint32_t lanes) {
 }
 
 void Block::fence(uint32_t thread) {
+  leave_room_for_clocks();
   untouched_ = false;
   fence_since_barrier_ = true;
   Thread& self = threads_[thread];
@@ -182,10 +195,7 @@ void Block::publish(uint32_t thread) {
   launch_->publish(linear_, {run_, thread, self.fence_clock, std::max(self.fence_barrier, fenced_barrier_), 0});
 }
 
-void Block::acquire(uint32_t thread) {
-  untouched_ = false;
-  threads_[thread].looks = some_look_ = true;
-}
+void Block::acquire(uint32_t thread) { threads_[thread].looks = some_look_ = any_looked_ = true; }
 
 uint64_t Block::seen(uint32_t thread) {
   Thread& self = threads_[thread];
@@ -215,3 +225,5 @@ bool Block::ordered(Cell cell, uint64_t block, uint32_t thread) {
 }
 
 }  // namespace opbridge_twin::checks
+
+void ob_twin_count_runs_from(uint64_t run) { opbridge_twin::checks::next_run.store(run, std::memory_order_relaxed); }

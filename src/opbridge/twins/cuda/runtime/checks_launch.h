@@ -25,9 +25,12 @@ constexpr uint32_t kWarp = 32;
 // "void scale<T>(T*, int) [with T = float]" is how a compiler spells it; users know it as "scale<T> [with T = float]".
 std::string short_name(const std::string& kernel);
 
-// Numbers for runs are to be had no more; with all cells cleared, they begin anew.
+// Numbers for runs are running out; with all cells cleared, they begin anew.
 bool runs_are_used_up();
 void count_runs_anew();
+
+// Of a run that got no number of its own: whose it is, and when, is not known.
+inline bool is_nobodys(Cell cell) { return run_of(cell) == kMostRun; }
 
 // A thread said, by an atomic after a fence, that what it did is there for others to see.
 struct Publication {
@@ -96,7 +99,7 @@ class Block {
   bool all_clocks_are_equal() const { return untouched_; }
   Cell run_floor() const { return run_ << kRunShift; }
   Cell first_floor() const { return first_run_ << kRunShift; }
-  Cell barrier_floor() const { return run_ << kRunShift | barrier_clock_ << kClockShift; }
+  Cell barrier_floor() const { return run_ << kRunShift | Cell{barrier_clock_} << kClockShift; }
   bool begun_before(Cell floor) const { return run_ << kRunShift < floor; }
 
   void begin_new_run();
@@ -129,6 +132,7 @@ class Block {
 
   uint32_t clock(uint32_t thread) const { return std::max(threads_[thread].clock, barrier_clock_); }
   void reset_clocks();
+  void leave_room_for_clocks();
   uint64_t seen(uint32_t thread);
 
   Launch* launch_ = nullptr;
@@ -139,12 +143,13 @@ class Block {
   uint32_t most_clock_ = 0;
   uint64_t seen_at_barrier_ = 0;
   uint64_t most_seen_ = 0;
-  bool some_look_ = false;
+  bool some_look_ = false;   // since the last barrier
+  bool any_looked_ = false;  // since the block began
   // A fence by any thread before a barrier is one for all: what they did before the barrier, an atomic after it tells.
   bool fence_since_barrier_ = false;
   bool fence_at_barrier_ = false;
   uint32_t fenced_barrier_ = 0;
-  bool untouched_ = false;  // no thread has anything of its own
+  bool untouched_ = false;  // no thread has a clock of its own
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
 };
