@@ -194,7 +194,7 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
     stored = cache.fetch_value(key.key(), compile_catalog)
     with _collector_paused():
         catalog = Catalog.from_bytes(stored)
-    kernels = KernelStore(catalog, path.parent, cache, allow_outside, twin=device)
+    kernels = KernelStore(catalog, path.parent, cache, allow_outside, twin=device, manifest=path)
     kernels.build("cpu")
     with _collector_paused():
         reopen = reopen or (_load_manifest, (path, allow_outside, device))

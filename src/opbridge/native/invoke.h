@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aot_kernel.h"
+#include "floating_point_mode.h"
 #include "plan.h"
 #include "rule_vm.h"
 
@@ -167,6 +168,7 @@ class Invocation {
     const int count = static_cast<int>(params_.size());
     int status;
     try {
+      const KeptFloatingPointMode kept;
       status = kernel.aot ? kernel.aot->run(call, count, params_.data(), ndims_.data(), shapes_.data(), names_.data(),
                                             host.stream)
                           : kernel.function(count, params_.data(), ndims_.data(), shapes_.data(), names_.data(),

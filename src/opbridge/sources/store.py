@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from opbridge._core import Kernel, load_kernel
+from opbridge._core import Kernel, load_kernel, name_kernel
 from opbridge.errors import KernelError, UnsupportedError
 from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.sources import elf
@@ -36,15 +36,17 @@ class KernelStore:
         allow_outside: bool = False,
         begun: Callable[[], BuiltLibrary] | None = None,
         twin: str | None = None,
+        manifest: Path | None = None,
     ) -> None:
         """`begun` is the build of the only source, where that was started before its rules were read; tensors on the
-        CPU go to the kernels that `twin` runs."""
+        CPU go to the kernels that `twin` runs; `manifest` is the file that declares the operators, if one does."""
         self._twins = tuple(name for name, one in TWINS.items() if name == twin or _is_set(one.variable))
         self._catalog = catalog
         self._begun = begun
         self._root = root
         self._cache = cache
         self._allow_outside = allow_outside
+        self._manifest = manifest
         self._libraries: dict[tuple[str, str], Path] = {}
         self._lock = Lock()
 
@@ -85,7 +87,9 @@ class KernelStore:
         if (ref.device, ref.path) not in self._libraries:
             self.build(device)
         symbol = _symbol(self._root, entry, ref)
-        return _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
+        kernel = _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
+        name_kernel(kernel, entry.name, self._advice(entry.name))
+        return kernel
 
     def devices(self, index: int) -> tuple[str, ...]:
         """Where tensors may be that one operator has a kernel for; the CPU first, whose kernel is easiest to build."""
@@ -100,7 +104,15 @@ class KernelStore:
 
     def beside(self, device: str) -> KernelStore:
         """The same kernels, where tensors on the CPU go to those of a twin if it is that which is asked for."""
-        return KernelStore(self._catalog, self._root, self._cache, self._allow_outside, twin=device)
+        return KernelStore(
+            self._catalog, self._root, self._cache, self._allow_outside, twin=device, manifest=self._manifest
+        )
+
+    def _advice(self, operator: str) -> str:
+        """How to find what is wrong with one that crashes."""
+        if self._manifest is None:
+            return 'rows = opbridge.check.check(op, sanitize=["address"])'
+        return f"opbridge check {self._manifest} --op {operator.partition('::')[2]} --sanitize address"
 
     def _ref(self, entry: CatalogEntry, device: str) -> KernelRef | None:
         if device == "cpu" and len(entry.kernels) == 1 and entry.kernels[0].device == "cpu":

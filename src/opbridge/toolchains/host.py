@@ -52,15 +52,12 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-    own = [flag for source in request.sources for flag in request.flags_for(source)]
-    flags = (*_environment_words("CXXFLAGS"), *_processor_flag(request), *own)
-    native = any(flag.endswith("=native") for flag in flags)
-    # Debug information names the project's folder, so then its copies cannot share what is built.
-    debug = any(flag.startswith("-g") for flag in flags)
+    native = any(flag.endswith("=native") for flag in (*_chosen_flags(request), *_processor_flag(request)))
     return (
         compiler(find(), cache),
         processor() if native else "",
-        str(request.project) if debug else "",
+        # The user's debug information names the project's folder, so then its copies cannot share what is built.
+        str(request.project) if _has_debug_information(request) else "",
         *environment(),
     )
 
@@ -72,6 +69,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     driver = (*find(), *_environment_words("CXXFLAGS"))
     shared = (
         *_code_generation(request),
+        *_line_tables(request),
         # __FILE__ must not tell one copy of the project from another, for they share what is built.
         *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
         *(f"-I{path}" for path in request.include_dirs),
@@ -121,6 +119,25 @@ def _code_generation(request: BuildRequest) -> tuple[str, ...]:
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
         *_processor_flag(request),
     )
+
+
+def _line_tables(request: BuildRequest) -> tuple[str, ...]:
+    """So that a crash can name its line; the file is called as the user called it, and not by the folder it was in."""
+    # What is made for others is small, and a precompiled header fits one kind of debug information.
+    if request.portable or request.library or _has_debug_information(request):
+        return ()
+    names = (f"-fdebug-prefix-map={path}={path.name}" for path in request.include_dirs)
+    return ("-g1", f"-fdebug-prefix-map={request.project}=.", *names)
+
+
+def _has_debug_information(request: BuildRequest) -> bool:
+    return any(flag.startswith("-g") for flag in _chosen_flags(request))
+
+
+def _chosen_flags(request: BuildRequest) -> tuple[str, ...]:
+    """By the user, and by the project."""
+    own = (flag for source in request.sources for flag in request.flags_for(source))
+    return (*_environment_words("CXXFLAGS"), *own)
 
 
 def _environment_words(variable: str) -> list[str]:

@@ -4,34 +4,16 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <unordered_map>
 
 #include "../binding.h"
 #include "aot_library.h"
+#include "crashes.h"
+#include "libraries.h"
 
 namespace opbridge {
 namespace {
 
 PyTypeObject* kernel_type;
-
-// Libraries stay open: a kernel may have started threads, or be called from a thread we know nothing of.
-void* open_library(std::string path) {
-  static std::unordered_map<std::string, void*> opened;  // guarded by the GIL
-  // A name without a slash would be looked for among the system's libraries, and a relative one changes its meaning.
-  if (char* resolved = realpath(path.c_str(), nullptr)) {
-    path = resolved;
-    std::free(resolved);
-  }
-  if (auto found = opened.find(path); found != opened.end()) return found->second;
-  void* library;
-  {
-    const WithoutGil no_gil;  // a library may take a while to load, and its initialisers may want the GIL
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
-  if (library) opened.emplace(path, library);
-  return library;
-}
 
 std::string dl_message() {
   const char* text = dlerror();
@@ -229,6 +211,7 @@ PyObject* load_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count < 2 || count > 3 || !std::all_of(args, args + count, [](PyObject* arg) { return PyUnicode_Check(arg); }))
       raise("KernelError", "load_kernel expects a path, a symbol and what messages call the library, all of them str");
     const std::string path = encoded_path(args[0]), symbol = text_of(args[1]);
+    watch_for_crashes();
     void* library = open_library(path);
     if (!library) {
       const std::string reason = dl_message();
@@ -243,6 +226,15 @@ PyObject* load_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
     auto* describe_itself = static_cast<const ob_signature*>(dlsym(library, (symbol + "_ob_signature").c_str()));
     AotKernel* aot = describe_itself ? nullptr : block_kernel(library, symbol, function, args[0]);
     return new_kernel({function, describe_itself, aot}, args[0], args[1]);
+  });
+}
+
+PyObject* set_kernel_name(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    Kernel* kernel = count == 3 ? as_kernel(args[0]) : nullptr;
+    if (!kernel) raise("KernelError", "name_kernel expects a kernel, its operator and an advice");
+    name_kernel(reinterpret_cast<uintptr_t>(kernel->entry.function), text_of(args[1]), text_of(args[2]));
+    return Py_NewRef(Py_None);
   });
 }
 

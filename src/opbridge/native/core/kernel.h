@@ -39,6 +39,9 @@ std::string advice(const char* module, const char* function, PyObject* path, con
 // load_kernel(path, symbol, shown=path) of the module.
 PyObject* load_kernel(PyObject* module, PyObject* const* args, Py_ssize_t count);
 
+// name_kernel(kernel, operator, advice) of the module.
+PyObject* set_kernel_name(PyObject* module, PyObject* const* args, Py_ssize_t count);
+
 void add_kernel_type(PyObject* module);
 
 }  // namespace opbridge

@@ -1,7 +1,9 @@
 // `opbridge._core`: the native core.  It imports no framework; NumPy's C API is loaded with the first NumpyOp.
 #include <opbridge/pool.h>
 
+#include "../floating_point_mode.h"
 #include "dispatcher.h"
+#include "forks.h"
 #include "kernel.h"
 #include "mindspore_functions.h"
 #include "numpy_op.h"
@@ -25,12 +27,30 @@ PyObject* set_num_threads(PyObject*, PyObject* count) {
 
 PyObject* num_threads(PyObject*, PyObject*) { return PyLong_FromLong(ob::pool.size()); }
 
+PyObject* changed_modes(PyObject*, PyObject*) {
+  return PyLong_FromLongLong(changes_of_floating_point_mode.load(std::memory_order_relaxed));
+}
+
+PyObject* end_forks(PyObject*, PyObject* args) {
+  int most = 0, exit_code = 0;
+  if (!PyArg_ParseTuple(args, "ii", &most, &exit_code)) return nullptr;
+  end_forks_of_kernels(most, exit_code);
+  return Py_NewRef(Py_None);
+}
+
 PyMethodDef functions[] = {
     {"load_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(load_kernel)), METH_FASTCALL,
      "load_kernel(path, symbol, shown=path): a kernel of a library, which stays loaded; messages call it `shown`."},
     {"load_tvm_ffi_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(load_tvm_ffi_kernel)), METH_FASTCALL,
      "load_tvm_ffi_kernel(path, function, shown, runtime): as load_kernel, for a library of tvm-ffi's call; `runtime` "
      "is libtvm_ffi.so."},
+    {"name_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(set_kernel_name)), METH_FASTCALL,
+     "name_kernel(kernel, operator, advice): what is said where the kernel crashes."},
+    {"floating_point_changes", changed_modes, METH_NOARGS,
+     "How often a call by NumPy found the floating-point mode changed by its kernel, and put it back."},
+    {"end_forks_of_kernels", end_forks, METH_VARARGS,
+     "end_forks_of_kernels(most, exit_code): a process that a kernel forks ends at once from now on; one whose kernels "
+     "fork more often ends with the exit code."},
     {"publish_target", publish_target, METH_O,
      "publish_target(capsule): the number under which MindSpore reaches an operator from now on."},
     {"withdraw_target", withdraw_target, METH_O,

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "../aot_kernel.h"
+#include "crashes.h"
 #include "kernel.h"
+#include "libraries.h"
 #include "tvm_ffi_runtime.h"
 
 namespace opbridge {
@@ -198,6 +200,7 @@ PyObject* load_tvm_ffi_kernel(PyObject*, PyObject* const* args, Py_ssize_t count
     const std::string path = encoded_path(args[0]), name = text_of(args[1]), runtime = encoded_path(args[3]);
     AotKernel* kernel = nullptr;
     std::string failure;
+    watch_for_crashes();
     {
       const WithoutGil no_gil;
       try {
@@ -211,6 +214,7 @@ PyObject* load_tvm_ffi_kernel(PyObject*, PyObject* const* args, Py_ssize_t count
     if (!kernel)
       raise("KernelError",
             "no function '" + name + "' in " + text_of(args[2]) + advice("tvm_ffi", "why_no_function", args[0], name));
+    open_library(path);  // which it is already, and is known from now on
     return new_kernel({nullptr, nullptr, kernel}, args[0], args[1]);
   });
 }
