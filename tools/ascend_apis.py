@@ -39,7 +39,7 @@ GROUPS = {
     "matmul": "matrices",
 }
 """Headers, and what the functions of each are called in the document; of others, the header's name."""
-WITHOUT_FUNCTIONS = {"tensor", "pipe", "machine", "launch", "aot", "device", "tiling", "refused"}
+WITHOUT_FUNCTIONS = {"tensor", "pipe", "machine", "launch", "aot", "device", "tiling", "refused", "constants"}
 """Headers of classes, which the document describes, and of what kernels do not call."""
 
 _MARKER = re.compile(r'^# \d+ "([^"]+)"')

@@ -13,6 +13,7 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks, uint
   GmFree(x);
 }
 
+#include "broken/assertion.cpp"
 #include "broken/atomic_mode.cpp"
 #include "broken/between_blocks.cpp"
 #include "broken/between_fractals.cpp"

@@ -95,3 +95,29 @@ def test_a_project_cannot_define_the_qualifiers_anew() -> None:
     source = "#define __aicore__ [aicore]\n#ifndef __global__\n#define __global__ \\\n  [global]\n#endif\nint x;\n"
     code = rewrite(source, "f.cpp").code
     assert code == "#define __aicore__\n#ifndef __global__\n#define __global__\n\n#endif\nint x;\n"
+
+
+def test_a_kernel_may_have_the_name_of_a_function_of_c() -> None:
+    source = 'extern "C" __global__ void hypot(GM_ADDR x) { hypot(1.0f, 2.0f); }\nvoid f() { hypot<<<1, 0, s>>>(x); }\n'
+    rewritten = rewrite(source, "k.cpp")
+    assert rewritten.code.startswith(
+        'extern "C" __global__ void opbridge_kernel_hypot(GM_ADDR x) { hypot(1.0f, 2.0f); }'
+    )
+    assert "uint32_t aclrtlaunch_hypot(" in rewritten.code
+    assert 'configured<OPBRIDGE_ASCEND_CORES>("hypot", [&](auto... opbridge_arguments) { opbridge_kernel_hypot(' in (
+        rewritten.code
+    )
+    assert [kernel.name for kernel in rewritten.kernels] == ["hypot"]
+
+
+def test_attributes_of_a_kernel_are_no_parameters() -> None:
+    source = "__global__ __attribute__((used)) __aicore__ void k(GM_ADDR x, int n) { }\n"
+    (kernel,) = rewrite(source, "k.cpp").kernels
+    assert (kernel.name, [one.name for one in kernel.parameters]) == ("k", ["x", "n"])
+
+
+def test_a_launch_in_a_macro_is_one_on_as_many_lines() -> None:
+    source = "#define GO(kernel, n) \\\n  kernel<<<n, \\\n    nullptr, stream>>>(x)\nvoid f() { GO(k, 2); }\n"
+    code = rewrite(source, "f.cpp").code
+    assert "#define GO(kernel, n) \\\n  ::opbridge_ascend::configured<OPBRIDGE_ASCEND_CORES>(#kernel, [&]" in code
+    assert "n, \\\n    nullptr, stream)(x)\nvoid f()" in code

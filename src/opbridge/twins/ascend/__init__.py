@@ -18,9 +18,12 @@ LIBRARY = "libopbridge_ascend_twin.so"
 
 # An NPU rounds after each operation, and its integers wrap; one local memory is read as many types.
 _MODEL = (*floating_point.FLAGS, "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
-_WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-narrowing")
+_WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-narrowing", "-Wno-volatile")
 
-LANGUAGE = (*_MODEL, *_WARNINGS)
+# bisheng takes C++17 and finds templates by their arguments, as only C++20 says: `Cast<half>(x, y)` with no using.
+_STANDARD = "-std=gnu++20"
+
+LANGUAGE = (_STANDARD, *_MODEL, *_WARNINGS)
 """What the compiler is told beside where the headers are."""
 
 

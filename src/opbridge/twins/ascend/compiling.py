@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opbridge.errors import InputError
-from opbridge.twins.ascend.rewrite import Kernel, rewrite
+from opbridge.twins.ascend.rewrite import UNKNOWN, Kernel, rewrite
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import Files, Included
 
@@ -21,6 +21,10 @@ FOR_AN_NPU = ("--npu-", "--cce-", "-xasc", "--enable-simt")
 """Begin options that say nothing to another compiler."""
 
 _MEANS = {"--cce-auto-sync=off": "-DOPBRIDGE_ASCEND_AUTO_SYNC=0"}
+_OLDER_STANDARD = re.compile(r"-std=(?:c|gnu)\+\+(?:11|14|17)")
+"""A project's own; the twin's is one that has all of it."""
+
+_MIXED = f"#define {UNKNOWN} ::opbridge_ascend::Cores::mixed\n"
 
 _ASCEND_C = re.compile(r"<<<|__(?:global|aicore)__")
 
@@ -48,13 +52,17 @@ def compile_source(
     except InputError as error:
         complain(error)
         return 1
-    options = [_MEANS.get(word, word) for word in compiler if not word.startswith(FOR_AN_NPU) or word in _MEANS]
+    options = [_MEANS.get(word, word) for word in compiler if word in _MEANS or not _says_nothing(word)]
     lookup = (f"-iquote{source.parent}", f"-I{folder}", "-include", PRELUDE)
     command = [*options, *lookup, "-x", "c++", "-c", str(translated)]
     code = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
     if code == 0 and depfile is not None:
         add_dependencies(depfile, [*own, *read])
     return code
+
+
+def _says_nothing(word: str) -> bool:
+    return word.startswith(FOR_AN_NPU) or _OLDER_STANDARD.fullmatch(word) is not None
 
 
 def complain(error: InputError) -> None:
@@ -67,15 +75,21 @@ def translate(source: Path, folder: Path, include_dirs: Sequence[Path], headers:
     """The rewritten source and the files it comes from; `headers` gets an aclrtlaunch_k.h for each of its kernels."""
     kernels: list[Kernel] = []
     aot_functions: list[str] = []
+    multiply: list[str] = []
+    """Files with kernels that use Matmul."""
 
     def rewrite_file(text: str, file: str, included: Included) -> str:
         rewritten = rewrite(text, file, included)
         kernels.extend(rewritten.kernels)
         aot_functions.extend(rewritten.aot_functions)
+        multiply.extend([file] * rewritten.multiplies)
         return rewritten.code
 
     files = Files(folder, tuple(include_dirs), _ASCEND_C, rewrite_file)
     translated = files.translate(source, aot_functions)
+    if multiply:
+        code = translated.read_text(encoding="utf-8", errors="surrogateescape")
+        translated.write_text(f"{_MIXED}{code}", encoding="utf-8", errors="surrogateescape")
     for kernel in kernels:
         (headers / f"aclrtlaunch_{kernel.name}.h").write_text(kernel.declaration, encoding="utf-8")
     return translated, list(files.copies)

@@ -4,6 +4,7 @@ k<<<blocks, nullptr, stream>>>(x, n)      configured<…>("k", [&](auto... a) { 
 __global__ void k(GM_ADDR x) { body }     ... and behind it aclrtlaunch_k, as ACLRT_LAUNCH_KERNEL(k) calls it
 __aicore__ void f() { body }              __aicore__ void f() { OutOfLine …; body }, for it is not inline
 #define __aicore__ [aicore]               #define __aicore__
+#define GO(k) k<<<…>>>(x)                 #define GO(k) configured<…>(…)(x)
 """
 
 from __future__ import annotations
@@ -35,7 +36,20 @@ class Parameter:
 # As older projects tell the vendor's compiler what the words mean.
 _DEFINED_QUALIFIER = re.compile(r"\s*#\s*define\s+__(?:aicore|global|gm)__(?=\s)")
 
+_MACRO = re.compile(r"\s*#\s*define\s+\w+(?:\((?P<parameters>[^)]*)\))?")
+
 _INLINE = frozenset({"inline", "__inline__", "__inline", "__forceinline__", "always_inline", "constexpr"})
+
+# Names of C's library, which a kernel may have: nothing of it is there on the device.
+_NAMES_OF_C = """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil clock copysign cos cosh div dup erf erfc exp exp2 expm1 fabs
+    fdim floor fma fmax fmin fmod frexp hypot index isnan j0 j1 jn ldexp lgamma log log10 log1p log2 logb lrint lround
+    modf nearbyint nextafter pow random read remainder remquo remove rename rint round scalb select signal sin sinh sqrt
+    tan tanh tgamma time trunc write y0 y1 yn
+"""
+_OF_C = frozenset(_NAMES_OF_C.split())
+_KERNEL = "opbridge_kernel_"
+"""Begins the name by which such a kernel is called."""
 
 UNKNOWN = "OPBRIDGE_ASCEND_CORES"
 """The macro for kernels that do not say of which type they are."""
@@ -63,7 +77,7 @@ class Kernel:
         passed = (
             f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in self.parameters
         )
-        call = f"{self.name}({', '.join(passed)});"
+        call = f"{symbol_of(self.name)}({', '.join(passed)});"
         addresses = ", ".join(f"ob_ascend_window({one.name})" for one in self.parameters if one.is_address)
         launch = f'"{self.name}", opbridge_blocks, [&] {{ {call} }}, {self.cores}, {{{addresses}}}'
         return (
@@ -79,11 +93,19 @@ class Rewritten:
     """Those that a host can call by name: defined outside of namespaces, and no templates."""
     aot_functions: tuple[str, ...] = ()
     """What operators call: the functions with the plain C call."""
+    multiplies: bool = False
+    """Whether a kernel uses Matmul."""
+
+
+def symbol_of(kernel: str) -> str:
+    return f"{_KERNEL}{kernel}" if kernel in _OF_C else kernel
 
 
 def rewrite(source: str, file: str, included: Included = lambda name: None) -> Rewritten:
     rewriter = _Rewriter(source, file, included)
-    return Rewritten(rewriter.run(), tuple(rewriter.kernels), tuple(rewriter.aot_functions))
+    code = rewriter.run()
+    multiplies = any(token.text == "REGIST_MATMUL_OBJ" for token in rewriter.tokens)
+    return Rewritten(code, tuple(rewriter.kernels), tuple(rewriter.aot_functions), multiplies)
 
 
 class _Rewriter(Reader):
@@ -93,6 +115,8 @@ class _Rewriter(Reader):
         self.included = included
         self.kernels: list[Kernel] = []
         self.aot_functions: list[str] = []
+        self.parameters: frozenset[str] = frozenset()
+        """Of the macro whose text this is."""
 
     def run(self) -> str:
         scopes: list[bool] = []
@@ -123,6 +147,11 @@ class _Rewriter(Reader):
             self.texts[index] = f'{text[: named.start("name")]}"{replacement}"{text[named.end() :]}'
         elif defined := _DEFINED_QUALIFIER.match(text):
             self.texts[index] = defined[0] + "\n" * text.count("\n")
+        elif (macro := _MACRO.match(text)) and "<<<" in text:
+            body = _Rewriter(text[macro.end() :], self.file, self.included)
+            body.kernels = self.kernels
+            body.parameters = frozenset(re.findall(r"\w+", macro["parameters"] or ""))
+            self.texts[index] = macro[0] + body.run().replace("\\\n", "\n").replace("\n", "\\\n")
 
     def _function(self, head: int, opened: int, in_c_block: bool) -> None:
         words = [token for token in self.tokens[head:opened] if not token.blank]
@@ -142,10 +171,12 @@ class _Rewriter(Reader):
         return before is not None and self.tokens[before].text == '"C"' and self.follows(before, "extern")
 
     def _kernel(self, index: int) -> None:
-        opened = next((i for i in range(index, len(self.tokens)) if self.tokens[i].text in ("(", ";")), None)
-        if opened is None or self.tokens[opened].text == ";" or self._is_template(index):
+        opened = self._parameters(index)
+        if opened is None or self._is_template(index):
             return
         name = self.previous(opened - 1)
+        if name is not None:
+            self.texts[name] = symbol_of(self.texts[name])
         closed = self.match(opened)
         body = self.next(closed + 1)
         if name is None or body is None or self.tokens[body].text != "{":
@@ -154,6 +185,18 @@ class _Rewriter(Reader):
         kernel = Kernel(self.tokens[name].text, parameters, self._cores(body))
         self.kernels.append(kernel)
         self.texts[self.match(body)] += f" {kernel.definition}"
+
+    def _parameters(self, index: int) -> int | None:
+        """The bracket that opens a kernel's list; what stands in brackets before it are attributes."""
+        for i in range(index, len(self.tokens)):
+            if self.tokens[i].text == ";":
+                return None
+            before = self.previous(i - 1)
+            if self.tokens[i].text != "(" or before is None or self.tokens[before].kind is not Kind.NAME:
+                continue
+            if not self.tokens[before].text.startswith("__"):
+                return i
+        return None
 
     def _cores(self, body: int) -> str:
         words = [token.text for token in self.body(body) if not token.blank]
@@ -184,15 +227,24 @@ class _Rewriter(Reader):
     def _launch(self, index: int) -> None:
         start = self._start_of_name(index)
         end = self._end_of_configuration(index)
-        kernel = "".join(self.texts[start:index]).strip()
-        named = kernel.replace("\\", "\\\\").replace('"', '\\"')
+        spelled = "".join(self.texts[start:index]).strip()
+        kernel = symbol_of(spelled)
+        named = self._as_text(spelled)
         call = f"[&](auto... opbridge_arguments) {{ {kernel}(opbridge_arguments...); }}"
-        cores = next((known.cores for known in self.kernels if known.name == kernel), UNKNOWN)
-        self.texts[start] = f'::opbridge_ascend::configured<{cores}>("{named}", {call}, '
+        cores = next((known.cores for known in self.kernels if known.name == spelled), UNKNOWN)
+        self.texts[start] = f"::opbridge_ascend::configured<{cores}>({named}, {call}, "
         for i in range(start + 1, index + 1):
             self.texts[i] = "\n" * self.texts[i].count("\n")
         for i in range(end, end + 3):
             self.texts[i] = ")" if i == end else ""
+
+    def _as_text(self, kernel: str) -> str:
+        """A string, which in a macro has what stands there for a parameter."""
+        pieces = re.split(r"\s*##\s*", kernel) if self.parameters else [kernel]
+        quoted = (
+            f"#{one}" if one in self.parameters else '"' + re.sub(r'([\\"])', r"\\\1", one) + '"' for one in pieces
+        )
+        return " ".join(quoted)
 
     def _start_of_name(self, index: int) -> int:
         at = self.previous(index - 1)
@@ -205,8 +257,11 @@ class _Rewriter(Reader):
                 break
             start = at
             before = self.previous(at - 1)
-            if before is None or self.tokens[before].text != "::":
+            if before is not None and self.tokens[before].text == "#":  # the second of ##
+                before = self.previous(before - 1)
+            elif before is None or self.tokens[before].text != "::":
                 break
+            assert before is not None
             start = before
             at = self.previous(before - 1)
         if start == index:

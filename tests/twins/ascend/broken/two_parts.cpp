@@ -1,14 +1,20 @@
 // One part of the kernel is for the core with the matrix unit, the other for those beside it.
 extern "C" __global__ __aicore__ void two_parts_kernel(GM_ADDR x) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 64);
   if ASCEND_IS_AIC {
-    return;
+    CrossCoreSetFlag<0, PIPE_FIX>(1);
+  }
+  if ASCEND_IS_AIV {
+    Duplicate(buffer.Get<float>(), 1.0f, 16);
   }
 }
 
 extern "C" void two_parts() { run(two_parts_kernel, "two_parts", 1); }
 
 // Reported:
-// ascend-twin: two_parts: the kernel asks on which of a block's cores it runs [bad-parameter]
-//   where   broken/two_parts.cpp:3, ASCEND_IS_AIC or ASCEND_IS_AIV, block 0
-//   expected KERNEL_TYPE_AIV_ONLY or KERNEL_TYPE_AIC_ONLY: the twin has no kernels in two parts
+// ascend-twin: two_parts: the kernel has a part of its own for cores with a matrix unit [bad-parameter]
+//   where   broken/two_parts.cpp:7, CrossCoreSetFlag on PIPE_FIX, block 0
+//   expected Matmul, or a kernel of one part: the twin does not run two that differ
 //   to do   split the instruction, or correct the parameter

@@ -105,8 +105,13 @@ void Block::begin(Launch& of, uint32_t index) {
   memset(events_, 0, sizeof events_);
 }
 
+void Block::begin_as_cube(Launch& of, uint32_t index) {
+  begin(of, index);
+  registers.is_cube = true;
+}
+
 void Block::end() {
-  if (!registers.checked) return;
+  if (!registers.checked || registers.is_cube) return;
   for (int from = 0; from < kPipes; ++from) {
     for (int to = 0; to < kPipes; ++to) {
       for (int id = 0; id < kEvents; ++id) {
@@ -158,6 +163,7 @@ uint16_t Block::number_of(const Site& site) {
 
 void Block::instruction(const char* name, pipe_t pipe, Place at) {
   site_ = number_of({name, at, pipe, launch->auto_sync() && registers.out_of_line == 0});
+  if (registers.is_cube && pipe != PIPE_S) fail_as_second_part(where());
   if (pipe == PIPE_V && launch->kind() == Cores::cube && chosen_soc()->vector_cores > 1) {
     fail(Kind::bad_parameter, "a vector instruction on a core with a matrix unit alone", where(),
          {{"expected", "a kernel that is not KERNEL_TYPE_AIC_ONLY"}});

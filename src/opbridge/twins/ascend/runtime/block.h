@@ -55,6 +55,8 @@ class Block {
   static void leave();
 
   void begin(Launch& launch, uint32_t index);
+  // As the core with the matrix unit, of a kernel that asks: nothing may be left for it to do that the others do not.
+  void begin_as_cube(Launch& launch, uint32_t index);
   // What must not be left when a kernel returns.
   void end();
   // In global memory, from the begin of the block to its end.
@@ -91,6 +93,7 @@ class Block {
   Flag& flag(pipe_t from, pipe_t to, int id) { return flags_[from][to][id]; }
   uint8_t& events(pipe_t from, pipe_t to) { return events_[from][to]; }
 
+  [[noreturn]] void fail_as_second_part(const std::string& where);
   void report(Kind kind, const std::string& what, const std::string& where,
               std::vector<std::pair<std::string, std::string>> details = {});
   [[noreturn]] void fail(Kind kind, const std::string& what, const std::string& where,

@@ -82,8 +82,18 @@ void Launch::run_block(uint32_t index) {
     block.end();
   } catch (const BlockEnded&) {
   }
-  Block::leave();
+  const bool has_asked = block.registers.asked_for_kind;
   block_ended(block);
+  if (checked_ && has_asked && index % work_.cores_per_block == 0) run_as_cube(block, index);
+  Block::leave();
+}
+
+void Launch::run_as_cube(Block& block, uint32_t index) {
+  block.begin_as_cube(*this, index);
+  try {
+    work_.body(work_.state);
+  } catch (const BlockEnded&) {
+  }
 }
 
 void Launch::block_ended(Block& block) {

@@ -59,6 +59,7 @@ class Launch {
   // Runs blocks until none is left.
   void work();
   void run_block(uint32_t index);
+  void run_as_cube(Block& block, uint32_t index);
   void block_ended(Block& block);
   // Waits for what only other blocks can bring about; who does so calls others_go_on.
   template <class Ready>

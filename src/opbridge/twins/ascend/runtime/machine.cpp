@@ -49,8 +49,14 @@ void Instruction::bad_parameter(const char* parameter, long long value, const ch
              {{"expected", expected}});
 }
 
+void Block::fail_as_second_part(const std::string& where) {
+  fail(Kind::bad_parameter, "the kernel has a part of its own for cores with a matrix unit", where,
+       {{"expected", "Matmul, or a kernel of one part: the twin does not run two that differ"}});
+}
+
 void Block::access(const Global& global, const void* at, size_t bytes, bool writes) {
   if (bytes == 0) return;
+  if (registers.is_cube && writes) fail_as_second_part(where());
   check_bounds(global, at, bytes, writes);
   const Use use = !writes ? Use::read : registers.atomic == Atomic::none ? Use::write : Use::atomic;
   const auto* const first = static_cast<const uint8_t*>(at);
@@ -89,13 +95,20 @@ uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition posit
   return Block::current().allocate(count, bytes, position, at);
 }
 
-bool is_cube_core(Place at) {
+void assert_that(bool holds, const char* what, Place at) {
+  if (!holds) Block::current().fail(Kind::assertion, std::string("ASSERT(") + what + ") does not hold", text_of(at));
+}
+
+bool is_cube_core() {
   Block& block = Block::current();
   const Cores kind = block.launch->kind();
   if (kind == Cores::vector || kind == Cores::cube) return kind == Cores::cube;
-  block.fail(Kind::bad_parameter, "the kernel asks on which of a block's cores it runs",
-             text_of(at) + ", ASCEND_IS_AIC or ASCEND_IS_AIV",
-             {{"expected", "KERNEL_TYPE_AIV_ONLY or KERNEL_TYPE_AIC_ONLY: the twin has no kernels in two parts"}});
+  block.registers.asked_for_kind = true;
+  return block.registers.is_cube;
+}
+
+void serve_matmul() {
+  if (registers().is_cube) throw BlockEnded{};
 }
 
 AscendC::TPosition position_of(const Local& local) {
@@ -168,6 +181,7 @@ void barrier(pipe_t pipe) {
 }
 
 void Block::sync_all(Place at) {
+  if (registers.is_cube) return;
   join_all();
   launch->sync_all(registers.index, at);
   ++order_.sets;
@@ -177,11 +191,13 @@ void Block::sync_all(Place at) {
 void sync_all(Place at) { Block::current().sync_all(at); }
 
 void Block::wait_for_cores(uint32_t flag, Place at) {
+  if (registers.is_cube) fail_as_second_part(text_of(at) + ", CrossCoreWaitFlag");
   launch->wait_flag_of_cores(registers.index, flag, at);
   ++order_.waits;
 }
 
 void Block::set_flag_of_cores(bool of_all, uint32_t flag, Place at) {
+  if (registers.is_cube) fail_as_second_part(text_of(at) + ", CrossCoreSetFlag");
   launch->set_flag_of_cores(registers.index, of_all ? 0 : registers.per_block, flag, at);
   ++order_.sets;
 }

@@ -60,6 +60,8 @@ Meaning meaning(Kind kind) {
       return {"depends-on-blocks", "divide the work by GetBlockNum so that any number of blocks does all of it, once"};
     case Kind::tiling_mismatch:
       return {"tiling-mismatch", "give host and kernel one definition of the struct, and the launch all of its bytes"};
+    case Kind::assertion:
+      return {"assertion", "the kernel itself expects this: see what it was given"};
     case Kind::bad_launch:
       return {"bad-launch", "no NPU takes this launch"};
   }

@@ -34,6 +34,7 @@ enum class Kind : uint8_t {
   global_race,
   depends_on_blocks,
   tiling_mismatch,
+  assertion,
   bad_launch,
 };
 

@@ -34,7 +34,10 @@ struct TilingData {
   void set_##field(const Type* values) { memcpy(field, values, sizeof field); } \
   const Type* get_##field() const { return field; }
 #define TILING_DATA_FIELD_DEF_STRUCT(Type, field) Type field = {};
-#define END_TILING_DATA_DEF }
+// With a semicolon of its own: hosts write one behind it, or none.
+#define END_TILING_DATA_DEF \
+  }                         \
+  ;
 
 // What the high-level functions are told of their shapes.  On hardware these carry more, on how local memory is used.
 namespace AscendC {
@@ -55,6 +58,9 @@ struct LayerNormSeparateTiling {
   uint32_t aLength = 0, rLength = 0;
 };
 struct TopkTiling {};
+struct UnPadTiling {
+  uint32_t srcHeight = 0, srcWidth = 0;
+};
 
 namespace tiling {
 using AscendC::LayerNormSeparateTiling;
@@ -62,6 +68,7 @@ using AscendC::LayerNormTiling;
 using AscendC::RmsNormTiling;
 using AscendC::SoftMaxTiling;
 using AscendC::TopkTiling;
+using AscendC::UnPadTiling;
 }  // namespace tiling
 
 }  // namespace AscendC
@@ -71,6 +78,7 @@ using AscendC::LayerNormTiling;
 using AscendC::RmsNormTiling;
 using AscendC::SoftMaxTiling;
 using AscendC::TopkTiling;
+using AscendC::UnPadTiling;
 
 // How a product of matrices is divided: among cores, and on each of them into blocks.
 BEGIN_TILING_DATA_DEF(TCubeTiling)

@@ -5,10 +5,10 @@
 #include "kernel_operator.h"
 #include "opbridge_ascend/matmul.h"
 
-// A core with a matrix unit has two with vector units, and a kernel that multiplies runs on each of these.
-#ifndef ASCENDC_CUBE_ONLY
+// Of a source that says so the kernels run on the core with the matrix unit alone, and not beside it.
+#ifdef ASCENDC_CUBE_ONLY
 #undef OPBRIDGE_ASCEND_CORES
-#define OPBRIDGE_ASCEND_CORES ::opbridge_ascend::Cores::mixed
+#define OPBRIDGE_ASCEND_CORES ::opbridge_ascend::Cores::unsaid
 #endif
 
 #endif

@@ -19,7 +19,8 @@ struct DataCopyParams {
 // Copies of blockLen bytes each; the gaps count bytes in global memory, and units of 32 bytes in local memory.
 struct DataCopyExtParams {
   DataCopyExtParams() = default;
-  DataCopyExtParams(uint32_t count, uint32_t length, uint32_t src_gap = 0, uint32_t dst_gap = 0, uint32_t reserved = 0)
+  // All five, so that four in braces are DataCopyParams.
+  DataCopyExtParams(uint32_t count, uint32_t length, uint32_t src_gap, uint32_t dst_gap, uint32_t reserved)
       : blockCount(count), blockLen(length), srcStride(src_gap), dstStride(dst_gap), rsv(reserved) {}
 
   uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0, rsv = 0;
@@ -229,7 +230,7 @@ void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Da
   Instruction instruction("DataCopyPad", PIPE_MTE2, at);
   T value;
   memcpy(&value, &pad.paddingValue, sizeof value);
-  const DataCopyExtParams params{p.blockCount, p.blockLen, p.srcStride, p.dstStride};
+  const DataCopyExtParams params{p.blockCount, p.blockLen, p.srcStride, p.dstStride, 0};
   detail::load_padded(instruction, dst, src, params, pad.leftPadding, pad.rightPadding, pad.isPad, value);
 }
 template <class T>
@@ -244,7 +245,7 @@ void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Da
 template <class T>
 void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,
                  Place at = Place::here()) {
-  DataCopyPad(dst, src, DataCopyExtParams{p.blockCount, p.blockLen, p.srcStride, p.dstStride}, at);
+  DataCopyPad(dst, src, DataCopyExtParams{p.blockCount, p.blockLen, p.srcStride, p.dstStride, 0}, at);
 }
 
 template <class T, bool isSetMask = true>

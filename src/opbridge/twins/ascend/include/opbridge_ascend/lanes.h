@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "constants.h"
 #include "tensor.h"
 
 namespace AscendC {
@@ -15,9 +16,6 @@ using opbridge_ascend::kBlockBytes;
 using opbridge_ascend::kMaxRepeats;
 using opbridge_ascend::kRepeatBytes;
 }  // namespace detail
-
-constexpr uint32_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8, DEFAULT_BLK_NUM = 8;
-constexpr uint32_t ONE_BLK_SIZE = detail::kBlockBytes, ONE_REPEAT_BYTE_SIZE = detail::kRepeatBytes;
 
 // Strides count units of 32 bytes: between the eight of a repeat, and from one repeat to the next.
 struct UnaryRepeatParams {

@@ -112,7 +112,8 @@ Configured<cores, Kernel> configured(const char* name, Kernel kernel, uint32_t b
 
 }  // namespace opbridge_ascend
 
-// Of kernels that do not say of which type they are; those that include lib/matmul_intf.h are mixed.
+// Of kernels that do not say of which type they are.  In a source that says REGIST_MATMUL_OBJ they are mixed, as a core
+// with a matrix unit has two with vector units, and a kernel that multiplies runs on each of these.
 #ifndef OPBRIDGE_ASCEND_CORES
 #define OPBRIDGE_ASCEND_CORES ::opbridge_ascend::Cores::unsaid
 #endif

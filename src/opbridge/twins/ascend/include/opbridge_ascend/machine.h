@@ -52,11 +52,16 @@ struct Registers {
   Atomic atomic = Atomic::none;
   uint64_t compared[2] = {0, 0};  // CMPMASK: what Compare without a destination found
   float deq_scale = 1;
-  uint32_t out_of_line = 0;  // how many functions that are not inline the block is in
+  bool asked_for_kind = false;  // of core
+  bool is_cube = false;         // in a kernel for both kinds: the run as the core with the matrix unit
+  uint32_t out_of_line = 0;     // how many functions that are not inline the block is in
 };
 
 // Whether the core that this thread runs as is one with a matrix unit, for kernels that ask.
-bool is_cube_core(Place at) OPBRIDGE_ASCEND_LIBRARY(is_cube_core);
+bool is_cube_core() OPBRIDGE_ASCEND_LIBRARY(is_cube_core);
+
+// A core with a matrix unit waits in REGIST_MATMUL_OBJ for what the others send, and does no more of the kernel.
+void serve_matmul() OPBRIDGE_ASCEND_LIBRARY(serve_matmul);
 
 // Of the block that this thread runs.
 Registers& registers() OPBRIDGE_ASCEND_LIBRARY(registers);
@@ -205,6 +210,9 @@ class AtomicScope {
   AtomicScope(const AtomicScope&) = delete;
   AtomicScope& operator=(const AtomicScope&) = delete;
 };
+
+// Ends the block where a kernel's ASSERT does not hold.
+void assert_that(bool holds, const char* what, Place at = Place::here()) OPBRIDGE_ASCEND_LIBRARY(assert_that);
 
 // That the host has given as much as the kernel's struct has.
 void check_tiling(const void* memory, size_t bytes, Place at) OPBRIDGE_ASCEND_LIBRARY(check_tiling);

@@ -17,19 +17,35 @@ enum class CubeFormat { ND = 0, NZ };
 // How the hardware would cut the product; it changes nothing of the result.
 struct MatmulConfig {
   bool doNorm = false, doMultiDataLoad = false;
+  bool intrinsicsCheck = false, isNBatch = false, enVecND2NZ = false;
 };
-constexpr MatmulConfig CFG_NORM{true, false};
-constexpr MatmulConfig CFG_MDL{false, true};
+constexpr MatmulConfig GetNormalConfig(bool intrinsicsLimit = false, bool batchLoop = false, bool isVecND2NZ = false) {
+  return {true, false, intrinsicsLimit, batchLoop, isVecND2NZ};
+}
+constexpr MatmulConfig GetMDLConfig(bool intrinsicsLimit = false, bool batchLoop = false, uint32_t = 0,
+                                    bool isVecND2NZ = false) {
+  return {false, true, intrinsicsLimit, batchLoop, isVecND2NZ};
+}
+constexpr MatmulConfig CFG_NORM = GetNormalConfig();
+constexpr MatmulConfig CFG_MDL = GetMDLConfig();
+
+// Of a batch of matrices; NONE is one matrix.
+enum class LayoutMode { NONE = 0, BSNGD, SBNGD, BNGS1S2, NORMAL };
 
 namespace AscendC {
 
 using ::CFG_MDL;
 using ::CFG_NORM;
 using ::CubeFormat;
+using ::LayoutMode;
 
 // A matrix of the product as its type says it; a template argument only, never an object.
-template <TPosition position, CubeFormat matrix_format, class Type, bool transposed = false>
+template <TPosition position, CubeFormat matrix_format, class Type, bool transposed = false,
+          LayoutMode batch_layout = LayoutMode::NONE, bool shares_l1 = false>
 struct MatmulType {
+  static_assert(batch_layout == LayoutMode::NONE,
+                "opbridge's Ascend twin has no batched Matmul: LayoutMode::NONE only");
+
   static constexpr TPosition pos = position;
   static constexpr CubeFormat format = matrix_format;
   static constexpr bool isTrans = transposed;
@@ -331,6 +347,7 @@ namespace detail {
 
 template <class M>
 void register_matmul(Place at, TPipe* pipe, M& matmul, const TCubeTiling* tiling) {
+  opbridge_ascend::serve_matmul();
   // Without one the kernel calls Init itself.
   if (tiling != nullptr) matmul.Init(tiling, pipe, at);
 }
@@ -344,14 +361,10 @@ void register_matmul(Place, TPipe*, M&) {}
 
 }  // namespace detail
 
-// The twin has no workspace of the system's.
-inline GM_ADDR GetSysWorkSpacePtr() { return nullptr; }
-
 }  // namespace AscendC
 
 namespace matmul {
 
-using AscendC::GetSysWorkSpacePtr;
 using AscendC::Matmul;
 using AscendC::MatmulImpl;
 using AscendC::MatmulType;

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include <type_traits>
+
+#include "constants.h"
 #include "tensor.h"
 
 namespace AscendC {
@@ -33,9 +36,43 @@ int64_t ScalarGetSFFValue(uint64_t value) {
 inline bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
 inline float ToFloat(const bfloat16_t& value) { return value; }
 
-inline uint32_t AlignUp(uint32_t value, uint32_t alignment) {
-  return alignment == 0 ? 0 : (value + alignment - 1) / alignment * alignment;
+namespace detail {
+
+template <class A, class B>
+using Whole = std::enable_if_t<std::is_integral_v<A> && std::is_integral_v<B>, std::common_type_t<A, B>>;
+
+}  // namespace detail
+
+// Quotients are rounded up; by zero they are zero.
+template <class A, class B>
+constexpr detail::Whole<A, B> DivCeil(A value, B by) {
+  return by == 0 ? 0 : (value + by - 1) / by;
 }
+template <class A, class B>
+constexpr detail::Whole<A, B> CeilDivision(A value, B by) {
+  return DivCeil(value, by);
+}
+template <class A, class B>
+constexpr detail::Whole<A, B> Ceil(A value, B by) {
+  return DivCeil(value, by);
+}
+template <class A, class B>
+constexpr detail::Whole<A, B> AlignUp(A value, B alignment) {
+  return DivCeil(value, alignment) * alignment;
+}
+
+template <class A, class B>
+struct IsSameType {
+  static constexpr bool value = std::is_same_v<A, B>;
+};
+
+// What the instructions are written with.
+struct AscendCUtils {
+  static constexpr int32_t GetBitSize(int32_t bytes) { return bytes * 8; }
+  static constexpr int32_t GetC0Size() { return DEFAULT_C0_SIZE; }
+  static constexpr int32_t GetC0Count(int32_t bytes) { return bytes == 0 ? 0 : DEFAULT_C0_SIZE / bytes; }
+  static constexpr int32_t GetDefaultBlockNum() { return DEFAULT_BLK_NUM; }
+};
 
 // The hardware's clock runs at 50 MHz.
 inline int64_t GetSystemCycle() {
@@ -53,5 +90,24 @@ void DataSyncBarrier() {}
 }  // namespace AscendC
 
 #define PRINTF(...) printf(__VA_ARGS__)
+
+// The end of the block where it does not hold.
+#define ASSERT(...) ::opbridge_ascend::assert_that(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__)
+#define ascendc_assert(expression, ...) ASSERT(expression)
+
+// What the compiler knows of scalars by itself.  The types may differ; std's, where they are visible too, come first.
+template <class A, class B>
+constexpr std::common_type_t<A, B> min(A a, B b) {
+  using C = std::common_type_t<A, B>;
+  return static_cast<C>(b) < static_cast<C>(a) ? static_cast<C>(b) : static_cast<C>(a);
+}
+template <class A, class B>
+constexpr std::common_type_t<A, B> max(A a, B b) {
+  using C = std::common_type_t<A, B>;
+  return static_cast<C>(a) < static_cast<C>(b) ? static_cast<C>(b) : static_cast<C>(a);
+}
+// In brackets, for a kernel that has macros of these names.
+constexpr bool(likely)(bool condition) { return condition; }
+constexpr bool(unlikely)(bool condition) { return condition; }
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef OPBRIDGE_ASCEND_SHAPE_H
 #define OPBRIDGE_ASCEND_SHAPE_H
 
+#include <kernel_tiling/kernel_tiling.h>
+
 #include "functions.h"
 
 namespace AscendC {
@@ -27,7 +29,8 @@ constexpr uint32_t kTile = 16;
 template <class T, int32_t dim, int32_t axis>
 void broadcast(Instruction& instruction, const LocalTensor<T>& dst, const LocalTensor<T>& src,
                const uint32_t dst_shape[], const uint32_t src_shape[]) {
-  OPBRIDGE_ASCEND_TYPES("BroadCast", T, int8_t, uint8_t, half, float);
+  // The documents name the first four; it is bits that are moved, and shipped kernels do so with whole numbers.
+  OPBRIDGE_ASCEND_TYPES("BroadCast", T, int8_t, uint8_t, half, float, int16_t, uint16_t, int32_t, uint32_t);
   static_assert(dim == 1 || dim == 2, "opbridge's Ascend twin has BroadCast of one and two dimensions only");
   static_assert(axis >= 0 && axis < dim, "the axis of BroadCast is one of the shape's");
   const uint32_t rows = dim == 1 ? 1 : dst_shape[0], columns = dst_shape[dim - 1];
@@ -94,6 +97,35 @@ void to_5hd(Instruction& instruction, const LocalTensor<T> (&dst)[kTile], const 
 OPBRIDGE_ASCEND_BROADCAST(BroadCast)
 OPBRIDGE_ASCEND_BROADCAST(Broadcast)
 #undef OPBRIDGE_ASCEND_BROADCAST
+
+struct UnPadParams {
+  uint16_t leftPad = 0, rightPad = 0;
+};
+
+// Rows without their last elements; they stand in whole blocks before, and behind each other afterwards.
+template <class T>
+void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& params, const UnPadTiling& tiling,
+           Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("UnPad", T, int16_t, uint16_t, half, int32_t, uint32_t, float);
+  Instruction instruction("UnPad", PIPE_V, at);
+  const uint32_t rows = tiling.srcHeight, width = tiling.srcWidth;
+  instruction.requires_that(width * sizeof(T) % detail::kBlockBytes == 0, "the width", width,
+                            "whole blocks of 32 bytes");
+  instruction.requires_that(params.rightPad * sizeof(T) < detail::kBlockBytes && params.rightPad <= width, "rightPad",
+                            params.rightPad, "less than 32 bytes");
+  const uint32_t kept = width - params.rightPad;
+  detail::reads(instruction, detail::Lanes::first(instruction, rows * width), detail::Strided<T>{src}, "src");
+  detail::writes(instruction, detail::Lanes::first(instruction, rows * kept), detail::Strided<T>{dst}, "dst");
+  for (uint32_t row = 0; row < rows; ++row) {
+    memmove(static_cast<void*>(dst.data() + row * kept), src.data() + row * width, kept * sizeof(T));
+  }
+}
+template <class T>
+void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& params,
+           const LocalTensor<uint8_t>& sharedTmpBuffer, const UnPadTiling& tiling, Place at = Place::here()) {
+  detail::temporary("UnPad", sharedTmpBuffer, at);
+  UnPad(dst, src, params, tiling, at);
+}
 
 // 16 rows of 16 elements of 2 bytes.
 template <class T>

@@ -16,6 +16,11 @@ namespace AscendC {
 
 template <class T>
 struct MrgSortSrcList {
+  MrgSortSrcList() = default;
+  MrgSortSrcList(const LocalTensor<T>& list1, const LocalTensor<T>& list2, const LocalTensor<T>& list3,
+                 const LocalTensor<T>& list4)
+      : src1(list1), src2(list2), src3(list3), src4(list4) {}
+
   LocalTensor<T> src1, src2, src3, src4;
 };
 

@@ -29,7 +29,7 @@ inline constexpr struct {
 inline int64_t get_subblockdim() { return opbridge_ascend::registers().per_block; }
 inline int64_t get_subblockid() { return get_block_idx() % get_subblockdim(); }
 
-#define ASCEND_IS_AIC (::opbridge_ascend::is_cube_core(::opbridge_ascend::Place::here()))
+#define ASCEND_IS_AIC (::opbridge_ascend::is_cube_core())
 #define ASCEND_IS_AIV (!ASCEND_IS_AIC)
 
 namespace AscendC {
@@ -108,6 +108,13 @@ void InitGlobalMemory(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, con
   Instruction instruction("InitGlobalMemory", PIPE_MTE3, at);
   instruction.writes(gmWorkspaceAddr.memory(), gmWorkspaceAddr.data(), size * sizeof(T));
   for (uint64_t i = 0; i < size; ++i) gmWorkspaceAddr.data()[i] = value;
+}
+
+// Its name of before.
+template <class T>
+void InitOutput(const GlobalTensor<T>& gmWorkspaceAddr, uint64_t size, T value = 0, Place at = Place::here()) {
+  GlobalTensor<T> memory = gmWorkspaceAddr;
+  InitGlobalMemory(memory, size, value, at);
 }
 
 // Stores by DataCopy change what is there instead of replacing it, until SetAtomicNone.

@@ -22,9 +22,8 @@ Tiling tiling_from(const void* memory, Place at = Place::here()) {
 
 #define REGISTER_TILING_DEFAULT(Tiling) using REGISTER_TILING_DEFAULT_names_the_struct = Tiling
 #define GET_TILING_DATA(name, address) \
-  const auto name = ::opbridge_ascend::tiling_from<REGISTER_TILING_DEFAULT_names_the_struct>(address)
-#define GET_TILING_DATA_WITH_STRUCT(Tiling, name, address) \
-  const auto name = ::opbridge_ascend::tiling_from<Tiling>(address)
+  auto name = ::opbridge_ascend::tiling_from<REGISTER_TILING_DEFAULT_names_the_struct>(address)
+#define GET_TILING_DATA_WITH_STRUCT(Tiling, name, address) auto name = ::opbridge_ascend::tiling_from<Tiling>(address)
 #define TILING_KEY_IS(key) (::opbridge_ascend::tiling_key() == static_cast<uint64_t>(key))
 
 // Which cores a kernel runs on, and how many vector cores go with a cube core.
@@ -66,6 +65,14 @@ namespace AscendC {
 // The twin has no workspace of the system's, so all of it is the user's.
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 inline void SetSysWorkspace(GM_ADDR) {}
+inline void SetSysWorkspaceForce(GM_ADDR) {}
+// Kernels ask whether there is one, and give up where there is none.
+inline GM_ADDR GetSysWorkSpacePtr() {
+  static uint8_t none = 0;
+  return &none;
+}
 
 }  // namespace AscendC
+
+using AscendC::GetSysWorkSpacePtr;
 #endif

@@ -1,0 +1,9 @@
+// The kernel says itself what it expects.
+extern "C" __global__ __aicore__ void assertion_kernel(GM_ADDR x) { ASSERT(GetBlockNum() > 1 && "two blocks at least"); }
+
+extern "C" void assertion() { run(assertion_kernel, "assertion", 1); }
+
+// Reported:
+// ascend-twin: assertion: ASSERT(GetBlockNum() > 1 && "two blocks at least") does not hold [assertion]
+//   where   broken/assertion.cpp:2, block 0
+//   to do   the kernel itself expects this: see what it was given
