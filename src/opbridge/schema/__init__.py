@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from opbridge.schema.model import (
+from opbridge.schema.model import Schema
+from opbridge.schema.parts import (
     RESERVED_WORDS,
     Alias,
     Argument,
@@ -12,7 +13,6 @@ from opbridge.schema.model import (
     ListType,
     OptionalType,
     Return,
-    Schema,
     Type,
     is_identifier,
     shares_storage,

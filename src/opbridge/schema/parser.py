@@ -7,7 +7,7 @@ import sys
 from itertools import islice
 
 from opbridge.errors import Location, SchemaError, did_you_mean
-from opbridge.schema.model import (
+from opbridge.schema.parts import (
     RESERVED_WORDS,
     Alias,
     Argument,
@@ -17,7 +17,6 @@ from opbridge.schema.model import (
     ListType,
     OptionalType,
     Return,
-    Schema,
     Type,
     is_identifier,
     shares_storage,
@@ -111,7 +110,8 @@ class Parser:
         self.tokens.append("")
         self.at = 0
 
-    def schema(self) -> Schema:
+    def schema(self) -> tuple[str | None, str, str, tuple[Argument, ...], tuple[Return, ...]]:
+        """Namespace, name, overload, arguments and returns."""
         namespace = None
         name = self.name("the operator's name")
         if self.accept("::"):
@@ -125,7 +125,7 @@ class Parser:
             several = self.tokens[self.at] == ","
             hint = "several returns go in parentheses: '-> (Tensor, Tensor)'" if several else ""
             raise self.unexpected("the end of the schema", hint)
-        return Schema(namespace, name, overload, arguments, returns)
+        return namespace, name, overload, arguments, returns
 
     def overload(self) -> str:
         overload = self.name("the overload's name")

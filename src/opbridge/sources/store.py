@@ -13,7 +13,7 @@ from opbridge._core import Kernel, load_kernel, name_kernel
 from opbridge.errors import KernelError, UnsupportedError
 from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.sources import elf
-from opbridge.sources.ascend.use import ASCEND_C, Use, is_bare, with_hosts
+from opbridge.sources.ascend.use import ASCEND_C, Use, is_bare
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:
@@ -214,7 +214,11 @@ def source_request(
         root=root,
     )
     bare = [use for use in uses if has_host(root / path, device, use)]
-    return with_hosts(request, bare) if bare else request
+    if not bare:
+        return request
+    from opbridge.sources.ascend.host_code import with_hosts  # large libraries of other kernels need none of it
+
+    return with_hosts(request, bare)
 
 
 def has_host(source: Path, device: str, use: Use) -> bool:

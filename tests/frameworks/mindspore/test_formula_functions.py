@@ -15,7 +15,7 @@ from opbridge.frameworks.numpy import adapter as numpy_adapter
 from opbridge.rules import ARRAY_FUNCTIONS
 
 ms = pytest.importorskip("mindspore")
-from opbridge.frameworks import mindspore_functions  # noqa: E402  it imports MindSpore
+from opbridge.frameworks.mindspore import formula_functions as mindspore_functions  # noqa: E402  it imports MindSpore
 from opbridge.frameworks.mindspore.cell import DTYPES  # noqa: E402
 from opbridge.frameworks.mindspore.generated_modules import module_of  # noqa: E402
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from opbridge.codegen.eject.expressions import Value
+from opbridge.errors import UnsupportedError
 from opbridge.rules.kinds import Kind
 from opbridge.rules.syntax import Call, Expr, Int, NoneLiteral
-
-if TYPE_CHECKING:
-    from opbridge.codegen.eject.formulas import Tensors
 
 _SAME = frozenset(
     {
@@ -32,6 +31,28 @@ _RELATIONS = {
 }
 
 Given = Mapping[str, Expr]
+
+
+class Tensors(Protocol):
+    """Translates the arguments of such a call."""
+
+    def value(self, expr: Expr, /) -> Value: ...
+
+    def tensor(self, expr: Expr, /) -> str: ...
+
+    def plain(self, value: Value, /) -> str: ...
+
+    def as_kind(self, expr: Expr, kind: Kind, /) -> str: ...
+
+    def axes(self, expr: Expr, /) -> str: ...
+
+    def whole_number(self, expr: Expr, /) -> str: ...
+
+    def binary(self, op: str, left: Value, right: Value, expr: Expr, /) -> Value: ...
+
+    def compare(self, op: str, left: Value, right: Value, /) -> Value: ...
+
+    def unsupported(self, expr: Expr, /) -> UnsupportedError: ...
 
 
 def array_call(to: Tensors, expr: Call, given: Given) -> str:

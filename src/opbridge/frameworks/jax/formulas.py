@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 
@@ -13,9 +13,32 @@ from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import DTYPES, FUNCTIONS, sum_to
 from opbridge.frameworks.jax.mesh_types import described
 from opbridge.rules import Derivative, evaluate, formula_environment
+from opbridge.schema import Schema
 
-if TYPE_CHECKING:
-    from opbridge.frameworks.jax.library import LibraryCall
+
+class DifferentiatedCall(Protocol):
+    """What the derivative of a call asks of it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def schema(self) -> Schema: ...
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Its attributes."""
+
+    @property
+    def places(self) -> tuple[tuple[int, int | None], ...]:
+        """For each tensor that is present, the number of its argument, and its place in that where it is a list."""
+
+    @property
+    def returned(self) -> tuple[int | None, ...]:
+        """For each return of the schema its place among the outputs; None where it is an argument that is absent."""
+
+    def grouped(self, tensors: Mapping[int, Array], /) -> dict[str, Any]:
+        """Tensors by the names of their arguments, of those that are at hand."""
 
 
 class Functions(dict[str, Any]):
@@ -34,7 +57,7 @@ class Functions(dict[str, Any]):
 class FormulaLinear:
     """A Linear by formulas: the derivative of one call with respect to the inputs that move."""
 
-    call: LibraryCall
+    call: DifferentiatedCall
     derivatives: tuple[Derivative, ...] = field(compare=False)
     functions: Functions = field(compare=False)
     inputs: tuple[tuple[int, Like], ...]
@@ -62,7 +85,7 @@ class FormulaLinear:
         return [self._gradient(found, number, like) for number, like in self.inputs]
 
     def _environment(self, residuals: Sequence[Array], cotangents: Sequence[Array]) -> dict[str, object]:
-        call, schema = self.call, self.call.operator.schema
+        call, schema = self.call, self.call.schema
         split = len(self.saved_inputs)
         arguments = dict(_attributes(call))
         arguments |= call.grouped(dict(zip(self.saved_inputs, residuals[:split], strict=True)))
@@ -79,15 +102,15 @@ class FormulaLinear:
 
     def _gradient(self, found: Mapping[str, Any], number: int, like: Like) -> Array:
         argument, item = self.call.places[number]
-        name = self.call.operator.schema.arguments[argument].name
+        name = self.call.schema.arguments[argument].name
         if name not in found:
-            raise missing_derivative(self.call.operator.name, name)
+            raise missing_derivative(self.call.name, name)
         value = found[name]
         return as_cotangent(value if item is None or value is None else value[item], like)
 
 
 def formula_linear(
-    call: LibraryCall,
+    call: DifferentiatedCall,
     derivatives: tuple[Derivative, ...],
     functions: Functions,
     inputs: Sequence[Array],
@@ -95,7 +118,7 @@ def formula_linear(
     moving: tuple[int, ...],
 ) -> tuple[FormulaLinear, list[Array]]:
     """The derivative, and what it keeps of the call: the tensors that its formulas read."""
-    arguments = call.operator.schema.arguments
+    arguments = call.schema.arguments
     wanted = {arguments[call.places[number][0]].name for number in moving}
     used = tuple(derivative for derivative in derivatives if wanted & set(derivative.arguments))
     read = {name for derivative in used for name in derivative.formula.arguments}
@@ -133,11 +156,9 @@ def missing_derivative(name: str, argument: str) -> UnsupportedError:
     )
 
 
-def _attributes(call: LibraryCall) -> Mapping[str, object]:
-    operator = call.operator
-    dtypes = {item.name for item in operator.schema.attributes if item.type.base == "ScalarType"}
-    values = operator.values(call.attributes)
-    return {name: DTYPES[value] if name in dtypes and value else value for name, value in values.items()}
+def _attributes(call: DifferentiatedCall) -> Mapping[str, object]:
+    dtypes = {item.name for item in call.schema.attributes if item.type.base == "ScalarType"}
+    return {name: DTYPES[value] if name in dtypes and value else value for name, value in call.values.items()}
 
 
 def _is_inexact(value: Like) -> bool:

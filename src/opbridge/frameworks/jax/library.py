@@ -21,6 +21,7 @@ from opbridge.rules import Like as LikeRule
 from opbridge.rules import evaluate_out
 from opbridge.rules.dimensions import DOTS, Dimensions
 from opbridge.rules.sharding import Layout, Shape, Sharding, Tensor, lay_out
+from opbridge.schema import Schema
 
 if TYPE_CHECKING:
     from opbridge.frameworks.runtime import LibraryRuntime
@@ -63,7 +64,7 @@ class LibraryOperator:
 
     def symbolic_outputs(self, call: LibraryCall, inputs: Sequence[Like]) -> list[tuple[tuple[Any, ...], str]]:
         """The shape and dtype of each output, of inputs some of whose sizes are symbols."""
-        arguments = self.values(call.attributes) | call.grouped(dict(enumerate(inputs)))
+        arguments = call.values | call.grouped(dict(enumerate(inputs)))
         if self.batch == "elementwise" and not self.broadcasts and len({value.shape for value in inputs}) > 1:
             raise CallError(
                 f"{self.name}: expected inputs of one shape, got {', '.join(str(value.shape) for value in inputs)}"
@@ -105,6 +106,14 @@ class LibraryCall:
         return self.operator.name
 
     @property
+    def schema(self) -> Schema:
+        return self.operator.schema
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self.operator.values(self.attributes)
+
+    @property
     def devices(self) -> tuple[str, ...]:
         return self.operator.devices
 
@@ -129,7 +138,7 @@ class LibraryCall:
     def text(self) -> str:
         operator = self.operator
         said = {"op": operator.name, "declared": operator.declared, "tensors": _named(self.kinds)}
-        return json.dumps(said | {"attributes": operator.values(self.attributes)})
+        return json.dumps(said | {"attributes": self.values})
 
     @cached_property
     def places(self) -> tuple[tuple[int, int | None], ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from opbridge.cache import Cache
 from opbridge.errors import InputError, KernelError, UnsupportedError
 from opbridge.rules.kinds import Kind, kind_of, no_location
 from opbridge.rules.kinds import Place as RulePlace
@@ -27,6 +29,7 @@ from opbridge.rules.syntax import (
 )
 from opbridge.schema import Argument, OptionalType, Schema
 from opbridge.sources.ascend.use import Use
+from opbridge.toolchains import BuildRequest
 from opbridge.twins.ascend.rewrite import Kernel, Parameter, rewrite
 
 DEFAULT_BLOCKS = "8"
@@ -49,6 +52,14 @@ _ELEMENTS = {
     **{name: name for name in ("uint16_t", "uint32_t", "uint64_t")},
 }
 """Of uint8_t nobody knows more than that it is memory."""
+
+
+def with_hosts(request: BuildRequest, uses: Sequence[Use]) -> BuildRequest:
+    """The same library, with what starts the kernels for these operators."""
+    (source,) = request.sources
+    # Named like the user's source, whose name a build's messages then have.
+    generated = Cache().keep(f"{source.stem}_host.cpp", generate(source, uses))
+    return replace(request, sources=(generated,), include_dirs=(*request.include_dirs, source.parent))
 
 
 def generate(source: Path, uses: Sequence[Use]) -> str:

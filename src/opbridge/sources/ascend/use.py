@@ -7,12 +7,8 @@ By a function with the plain C call, or on kernel.h, like any other source; that
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-
-from opbridge.cache import Cache
-from opbridge.toolchains import BuildRequest
 
 ASCEND_C = ("npu", "ascend-twin")
 """The devices whose sources are Ascend C."""
@@ -41,13 +37,3 @@ def is_bare(source: Path, symbol: str) -> bool:
     except OSError:
         return False  # as the build will say
     return re.search(rf"__global__[^;{{}}()]*?\b{re.escape(symbol)}\s*\(", text) is not None
-
-
-def with_hosts(request: BuildRequest, uses: Sequence[Use]) -> BuildRequest:
-    """The same library, with what starts the kernels for these operators."""
-    from opbridge.sources.ascend.host_code import generate
-
-    (source,) = request.sources
-    # Named like the user's source, whose name a build's messages then have.
-    generated = Cache().keep(f"{source.stem}_host.cpp", generate(source, uses))
-    return replace(request, sources=(generated,), include_dirs=(*request.include_dirs, source.parent))
