@@ -6,7 +6,9 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Container, Iterator
 from fnmatch import fnmatch
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -64,17 +66,25 @@ def layer_of(module: str) -> str | None:
     return next((name for name in names if name in HEIGHT), None)
 
 
-def imported_modules(path: Path) -> set[str]:
-    """Every module named in an import statement, those for type checkers and inside functions included."""
-    found: set[str] = set()
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Modules, and what is taken from them, by every import statement; those for type checkers and inside functions
+    included."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: imports are absolute here"
-            found.add(node.module or "")
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def imported_modules(path: Path) -> set[str]:
+    return {name for module, item in imports(path) for name in (module, f"{module}.{item}")}
+
+
+def imported_files(path: Path, known: Container[str]) -> set[str]:
+    """The modules of opbridge themselves: that of a folder only for what the folder's own file has."""
+    found = (f"{module}.{item}" if f"{module}.{item}" in known else module for module, item in imports(path))
+    return {name for name in found if name in known}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -93,6 +103,15 @@ def test_only_adapters_import_a_framework(path: Path) -> None:
     if any(fnmatch(path.relative_to(SOURCE).as_posix(), allowed) for allowed in MAY_IMPORT_A_FRAMEWORK):
         return
     assert not {module.partition(".")[0] for module in imported_modules(path)} & FRAMEWORKS
+
+
+def test_no_module_imports_one_that_imports_it() -> None:
+    """Not through others, not inside of a function and not for type checkers: what is in a circle is read as one."""
+    modules = {f"opbridge.{name_of(path)}".removesuffix(".__init__"): path for path in MODULES}
+    try:
+        TopologicalSorter({name: imported_files(path, modules) for name, path in modules.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' <- '.join(error.args[1])}")
 
 
 def test_importing_opbridge_imports_no_framework_and_no_yaml() -> None:

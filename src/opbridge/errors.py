@@ -87,6 +87,10 @@ class UnsupportedError(OpbridgeError, NotImplementedError):
     """What was asked for cannot be had; the message says why and what to do instead."""
 
 
+class NoSuchFrameworkError(UnsupportedError, AttributeError):
+    """An operator was asked for its view in a framework that there is none of."""
+
+
 class BuildError(OpbridgeError):
     """A compiler or linker refused the user's source."""
 

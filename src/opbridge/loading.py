@@ -121,7 +121,7 @@ def aten(name: str) -> Op:
         raise ToolchainError(
             f"aten('{name}') is PyTorch's, which is not installed; install it with `{framework.install}`"
         )
-    from opbridge.frameworks.aten.operators import open_operator
+    from opbridge.frameworks.aten.runtime import open_operator
 
     return open_operator(name)
 

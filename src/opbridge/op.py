@@ -25,6 +25,9 @@ class Runtime(Protocol):
 
     def schema_text(self, index: int) -> str: ...
 
+    def frameworks(self) -> tuple[str, ...]:
+        """The names of its views."""
+
     def view(self, index: int, framework: str) -> Any: ...
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any: ...
@@ -35,7 +38,7 @@ class Runtime(Protocol):
 class Op:
     """One operator, callable with the tensors of any framework.
 
-    `op.torch`, `op.numpy`, `op.mindspore`, `op.jax` and `op.paddle` are the frameworks' own objects for it.
+    `op.torch`, `op.numpy` and the others are the frameworks' own objects for it.
     """
 
     name: str
@@ -65,30 +68,38 @@ class Op:
     def __signature__(self) -> inspect.Signature:
         return signature_of(self.schema)
 
-    @property
-    def torch(self) -> Any:
-        """The operator in `torch.ops`."""
-        return self._runtime.view(self._index, "torch")
+    if TYPE_CHECKING:
+        # For editors.  What counts is the table of frameworks, against which tests hold these.
+        @property
+        def torch(self) -> Any:
+            """The operator in `torch.ops`."""
 
-    @property
-    def numpy(self) -> Any:
-        """A function of arrays that also takes `out=`."""
-        return self._runtime.view(self._index, "numpy")
+        @property
+        def numpy(self) -> Any:
+            """A function of arrays that also takes `out=`."""
 
-    @property
-    def mindspore(self) -> Any:
-        """A Cell, for PyNative and Graph mode."""
-        return self._runtime.view(self._index, "mindspore")
+        @property
+        def mindspore(self) -> Any:
+            """A Cell, for PyNative and Graph mode."""
 
-    @property
-    def jax(self) -> Any:
-        """A function that `jax.jit`, `jax.grad`, `jax.vmap` and the others take like any other."""
-        return self._runtime.view(self._index, "jax")
+        @property
+        def jax(self) -> Any:
+            """A function that `jax.jit`, `jax.grad`, `jax.vmap` and the others take like any other."""
 
-    @property
-    def paddle(self) -> Any:
-        """A function of `paddle.Tensor`, on the CPU."""
-        return self._runtime.view(self._index, "paddle")
+        @property
+        def paddle(self) -> Any:
+            """A function of `paddle.Tensor`, on the CPU."""
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """A framework's own object for it, whoever brings the framework."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return self._runtime.view(self._index, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._runtime.frameworks()]
 
     def __repr__(self) -> str:
         return f"<Op {self._runtime.schema_text(self._index)}>"

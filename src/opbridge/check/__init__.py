@@ -117,11 +117,13 @@ def chosen_frameworks(names: Sequence[str] | None, settings: Settings) -> tuple[
             f"sanitizers watch code of the CPU, not of {settings.device}", hint="--device cuda-twin has them"
         )
     if names is None:
-        here = tuple(name for name, framework in FRAMEWORKS.items() if installed(framework))
-        return here if on_cpu else ("torch",)
+        return tuple(row.name for row in FRAMEWORKS.values() if (installed(row) if on_cpu else row.on_devices))
     for name in _known("framework", FRAMEWORKS, names):
-        if not on_cpu and name != "torch":
-            raise InputError(f"operators run on {settings.device} in torch, not in {name}", hint="--framework torch")
+        if not on_cpu and not FRAMEWORKS[name].on_devices:
+            there = next(row.name for row in FRAMEWORKS.values() if row.on_devices)
+            raise InputError(
+                f"operators run on {settings.device} in {there}, not in {name}", hint=f"--framework {there}"
+            )
         if not installed(FRAMEWORKS[name]):
             raise InputError(f"{name} is not installed", hint=FRAMEWORKS[name].install)
     return tuple(names)

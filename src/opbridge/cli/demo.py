@@ -103,7 +103,7 @@ def _show(folder: Path, report: Path | None) -> int:
     extension_fails = _show_extension(folder, width, frameworks)
     print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
     for framework in FRAMEWORKS.values():
-        if framework.name not in frameworks and framework.name != "paddle":
+        if framework.name not in frameworks and framework.beside_others:
             print(f"  {framework.name} is not installed: {framework.install}")
     _show_calls(measured)
     _show_bug(folder)

@@ -1,48 +1,48 @@
-"""The frameworks an operator can be called from: one table, one Protocol, one module each.
+"""The frameworks an operator can be called from: one row and one folder each.
 
-A framework's module is imported when its tensors first arrive or its view is first asked for, and is the only one that
-imports the framework.
+A folder is imported when the framework's tensors first arrive or its view is first asked for.  So is a package of
+somebody else's that brings one: it announces a row as an entry point in the group `opbridge.frameworks`, under the name
+of the view, which is the name of the package that the framework's tensors come from.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from opbridge.errors import ToolchainError, UnsupportedError, did_you_mean
+from opbridge.errors import NoSuchFrameworkError, OpbridgeError, ToolchainError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from importlib.metadata import EntryPoint
 
+    from opbridge.frameworks.interface import Adapter, AtenAdapter
 
-class Adapter(Protocol):
-    """What a framework's module offers."""
-
-    def define(self, library: LibraryRuntime) -> None:
-        """Make every operator of the library known to the framework, once."""
-
-    def view(self, library: LibraryRuntime, index: int) -> Any:
-        """The framework's own object for an operator."""
-
-    def call(self, library: LibraryRuntime, index: int) -> Callable[..., Any]:
-        """What `op(...)` runs when the framework's tensors are its arguments."""
+GROUP = "opbridge.frameworks"
 
 
 @dataclass(frozen=True)
 class Framework:
     name: str
+    """That of its view: `op.NAME`."""
     packages: tuple[str, ...]
     """The top-level packages that its tensor types come from; the first one is what is imported."""
     tensor: str
     """How messages call its tensors."""
-    finds_by_name: bool = False
-    """Whether it looks operators up by name, so that loading a library again has to reach it."""
+    package: str = ""
+    """That of its modules, which `opbridge.frameworks.interface` describes; empty for a folder here."""
     pip_name: str = ""
     """Where it is not the name of its package."""
+    finds_by_name: bool = False
+    """Whether it looks operators up by name, so that loading a library again has to reach it."""
+    runs_aten: bool = False
+    """Whether it has the operators of `ob.aten`."""
+    on_devices: bool = False
+    """Whether a check can put its tensors on devices that are not the CPU."""
+    beside_others: bool = True
+    """Whether it is usually installed beside the others, and missed where it is not."""
 
     @property
     def distribution(self) -> str:
@@ -54,42 +54,105 @@ class Framework:
 
 
 FRAMEWORKS = {
-    framework.name: framework
-    for framework in (
-        Framework("torch", ("torch",), "a torch.Tensor", finds_by_name=True),
-        Framework("numpy", ("numpy",), "a numpy.ndarray"),
-        Framework("mindspore", ("mindspore",), "a mindspore.Tensor"),
-        Framework("jax", ("jax", "jaxlib"), "a jax.Array", finds_by_name=True),
-        Framework("paddle", ("paddle",), "a paddle.Tensor", pip_name="paddlepaddle"),
+    row.name: row
+    for row in (
+        Framework("torch", ("torch",), "a torch.Tensor", finds_by_name=True, runs_aten=True, on_devices=True),
+        Framework("numpy", ("numpy",), "a numpy.ndarray", runs_aten=True),
+        Framework("mindspore", ("mindspore",), "a mindspore.Tensor", runs_aten=True),
+        Framework("jax", ("jax", "jaxlib"), "a jax.Array", finds_by_name=True, runs_aten=True),
+        Framework("paddle", ("paddle",), "a paddle.Tensor", pip_name="paddlepaddle", beside_others=False),
     )
 }
+"""Those that come with opbridge."""
+
+
+def names() -> tuple[str, ...]:
+    """All that there are here, whoever brings them."""
+    return (*FRAMEWORKS, *_announced())
+
+
+def framework(name: str) -> Framework:
+    found = FRAMEWORKS.get(name) or _brought(name)
+    if found is None:
+        raise NoSuchFrameworkError(f"no framework '{name}'; {did_you_mean(name, names()) or ', '.join(names())}")
+    return found
 
 
 def installed(framework: Framework) -> bool:
     return importlib.util.find_spec(framework.packages[0]) is not None
 
 
+def need(framework: Framework) -> None:
+    if not installed(framework):
+        raise ToolchainError(f"{framework.name} is not installed; install it with `{framework.install}`")
+
+
 @cache
 def adapter(name: str) -> Adapter:
-    """The module of a framework."""
-    framework = FRAMEWORKS.get(name)
-    if framework is None:
-        raise UnsupportedError(f"no framework '{name}'; {did_you_mean(name, FRAMEWORKS) or ', '.join(FRAMEWORKS)}")
-    if not installed(framework):
-        raise ToolchainError(f"{name} is not installed; install it with `{framework.install}`")
-    module: Adapter = importlib.import_module(f"opbridge.frameworks.{name}.adapter")
+    module: Adapter = _module(name, "adapter")
     return module
+
+
+@cache
+def aten_adapter(name: str) -> AtenAdapter | None:
+    """None where the framework has no operators of PyTorch's."""
+    if not framework(name).runs_aten:
+        return None
+    module: AtenAdapter = _module(name, "aten")
+    return module
+
+
+def _module(name: str, part: str) -> Any:
+    row = framework(name)
+    need(row)
+    return importlib.import_module(f"{row.package or f'{__name__}.{name}'}.{part}")
 
 
 def framework_of(value_type: type) -> Framework | None:
     """Whose tensor a type is, judged by its name alone, so that no framework is imported to find out."""
-    for base in value_type.__mro__:
-        package = base.__module__.partition(".")[0]
-        for framework in FRAMEWORKS.values():
-            if package in framework.packages and _is_tensor_name(base.__name__):
-                return framework
+    for package in _tensor_packages(value_type):
+        for row in FRAMEWORKS.values():
+            if package in row.packages:
+                return row
     return None
+
+
+def brought_framework_of(value_type: type) -> Framework | None:
+    """The same, of what others' packages bring."""
+    return next((row for package in _tensor_packages(value_type) if (row := _brought(package))), None)
+
+
+def _tensor_packages(value_type: type) -> list[str]:
+    return [base.__module__.partition(".")[0] for base in value_type.__mro__ if _is_tensor_name(base.__name__)]
 
 
 def _is_tensor_name(name: str) -> bool:
     return "Tensor" in name or "rray" in name or name in ("Parameter", "Tracer")
+
+
+@cache
+def _announced() -> dict[str, EntryPoint]:
+    """What packages say that they bring; none of them is imported."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in FRAMEWORKS}
+
+
+@cache
+def _brought(name: str) -> Framework | None:
+    entry = _announced().get(name)
+    if entry is None:
+        return None
+    said = f"the framework '{name}' of the package {entry.dist.name if entry.dist else entry.module}"
+    try:
+        row = entry.load()
+    except OpbridgeError:
+        raise
+    except Exception as error:
+        raise UnsupportedError(f"{said} cannot be loaded ({entry.value}): {type(error).__name__}: {error}") from error
+    if not isinstance(row, Framework) or row.name != name or name not in row.packages:
+        raise UnsupportedError(
+            f"{said}: expected {entry.value} to be a Framework whose name, and one of whose packages, is '{name}'; "
+            f"got {row!r:.100}"
+        )
+    return row

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import torch
 
@@ -18,30 +17,12 @@ from opbridge.errors import (
     UnsupportedError,
     did_you_mean,
 )
-from opbridge.frameworks import adapter
 from opbridge.frameworks.aten.matching import argument_order
-from opbridge.frameworks.runtime import NativeOp, framework_for, operators
-from opbridge.frameworks.torch.native import load_native
 from opbridge.schema import Schema
 
-if TYPE_CHECKING:
-    from opbridge.manifest import OpSpec
-    from opbridge.op import Op
-
 NAMESPACE = "aten"
-_DEFAULT = "default"
+DEFAULT = "default"
 """How PyTorch calls the overload that has no name."""
-
-
-def open_operator(name: str) -> Op:
-    """The Op of an operator registered with PyTorch; without a namespace the name is one of ATen's."""
-    qualified = name if "::" in name else f"{NAMESPACE}::{name}"
-    if qualified in operators:
-        return operators[qualified]
-    operator = AtenOperator.find(qualified)
-    op = operators.setdefault(qualified, NativeOp(qualified))
-    op.bind(AtenRuntime(operator), 0)
-    return op
 
 
 @dataclass
@@ -88,7 +69,7 @@ class AtenOperator:
     def find(cls, text: str) -> AtenOperator:
         namespace, _, rest = text.partition("::")
         name, dot, overload = rest.partition(".")
-        operator = cls(namespace, name, (overload if overload != _DEFAULT else "") if dot else None)
+        operator = cls(namespace, name, (overload if overload != DEFAULT else "") if dot else None)
         if operator not in _registered:
             raise NoSuchOperatorError(f"PyTorch has no operator {text}; {_registered.suggestion(operator)}")
         return operator
@@ -114,13 +95,13 @@ class AtenOperator:
     @property
     def torch(self) -> Any:
         """The operator in `torch.ops`."""
-        return self.packet if self.overload is None else getattr(self.packet, self.overload or _DEFAULT)
+        return self.packet if self.overload is None else getattr(self.packet, self.overload or DEFAULT)
 
     @cached_property
     def overloads(self) -> tuple[Any, ...]:
         """In the order PyTorch tries them, those that write to an `out` last."""
         if self.overload is not None:
-            chosen = getattr(self.packet, self.overload or _DEFAULT)
+            chosen = getattr(self.packet, self.overload or DEFAULT)
             out = out_variant(self.packet, chosen)
             return (chosen,) if out is None else (chosen, out)
         return tuple(sorted(_dispatched(self.packet), key=_has_out))
@@ -200,73 +181,6 @@ def schema_of(overload: Any) -> Schema:
         return Schema.parse(str(overload._schema))
     except SchemaError as error:
         raise UnsupportedError(f"{overload}: its schema is not one of tensors: {overload._schema}") from error
-
-
-@dataclass
-class AtenRuntime:
-    """What stands behind the Op of an operator of PyTorch's."""
-
-    operator: AtenOperator
-    _views: dict[str, Any] = field(default_factory=dict)
-
-    def spec(self, index: int) -> OpSpec:
-        return self._spec
-
-    @cached_property
-    def _spec(self) -> OpSpec:
-        from opbridge.manifest import OpSpec
-        from opbridge.manifest.kernels import KernelRef
-        from opbridge.rules import Rules
-
-        return OpSpec(self.operator.schema, Rules(), (KernelRef("cpu", operator=self.operator.full_name),))
-
-    def schema_text(self, index: int) -> str:
-        return str(self.operator.torch._schema) if self.operator.overload is not None else self.operator.qualified_name
-
-    def view(self, index: int, framework: str) -> Any:
-        if framework not in self._views:
-            self._views[framework] = view(self.operator, framework)
-        return self._views[framework]
-
-    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
-        framework, decided_by = framework_for(op.name, str(self.operator.schema), args, kwargs)
-        target = self.view(index, framework.name)
-        if isinstance(op, NativeOp):
-            op.remember(decided_by, target)
-        return target
-
-    def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
-        operator = self.operator
-        name = operator.full_name if operator.overload != "" else f"{operator.qualified_name}.{_DEFAULT}"
-        return open_operator, (name,)
-
-
-def view(operator: AtenOperator, framework: str) -> Any:
-    """A framework's own object for an operator of PyTorch's."""
-    match framework:
-        case "torch":
-            return operator.torch
-        case "numpy":
-            return numpy_function(operator)
-        case "mindspore":
-            adapter(framework)  # says so where it is not installed
-            from opbridge.frameworks.mindspore.aten import cell_of
-
-            return cell_of(operator)
-        case "jax":
-            adapter(framework)
-            from opbridge.frameworks.jax.aten import function_of
-
-            return function_of(operator)
-        case _:
-            adapter(framework)
-            raise UnsupportedError(f"{operator.full_name} cannot be had in {framework}")
-
-
-def numpy_function(operator: AtenOperator) -> Callable[..., Any]:
-    names = tuple(overload.name() for overload in operator.overloads)
-    function: Callable[..., Any] = load_native().numpy_function(names, partial(translated, operator.full_name))
-    return function
 
 
 _REFUSALS = (TypeError, ValueError, IndexError)

@@ -10,19 +10,19 @@ from opbridge.frameworks.jax.library import LibraryOperator
 from opbridge.frameworks.jax.operator import JaxOperator
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
 
 
-def define(library: LibraryRuntime) -> None:
+def define(library: Library) -> None:
     """JAX keeps no table of operators, but programs find them by name."""
     forget_operators()
 
 
-def view(library: LibraryRuntime, index: int) -> JaxOperator:
+def view(library: Library, index: int) -> JaxOperator:
     register_handler()
     return JaxOperator(LibraryOperator(library, index))
 
 
-def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., Any]:
     function: JaxOperator = library.view(index, "jax")
     return function

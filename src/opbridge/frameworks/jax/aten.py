@@ -15,7 +15,7 @@ import torch
 
 from opbridge._core import infer_target
 from opbridge.errors import CallError, UnsupportedError
-from opbridge.frameworks.aten.operators import AtenOperator, needs_values, numpy_function, target_names, translated
+from opbridge.frameworks.aten.operators import AtenOperator, needs_values, target_names, translated
 from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import CODES, DTYPES
 from opbridge.frameworks.jax.handler import register_handler
@@ -23,6 +23,7 @@ from opbridge.frameworks.jax.mesh_types import described
 from opbridge.frameworks.jax.primitives import bind_call
 from opbridge.frameworks.jax.run import RUNTIME_ERRORS, compiled, is_traced, traced
 from opbridge.frameworks.jax.run import translated as translated_of_program
+from opbridge.frameworks.numpy.aten import view as numpy_view
 from opbridge.frameworks.torch.native import load_native
 from opbridge.rules import DTYPES as NAMES
 from opbridge.rules.sharding import Layout, Shape, paired
@@ -42,7 +43,7 @@ class AtenFunction:
         self.__name__ = operator.name
         self.__doc__ = "\n".join(str(one._schema) for one in operator.functional)
         self._names = target_names(operator)
-        self._run_in_numpy = numpy_function(operator)
+        self._run_in_numpy = numpy_view(operator)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: list[Array] = []
@@ -238,7 +239,7 @@ def _known(function: AtenFunction, args: tuple[Said, ...], kwargs: tuple[tuple[s
     return AtenCall(function, args, kwargs)
 
 
-def function_of(operator: AtenOperator) -> AtenFunction:
+def view(operator: AtenOperator) -> AtenFunction:
     register_handler()
     return AtenFunction(operator)
 

@@ -24,7 +24,7 @@ from opbridge.rules.sharding import Layout, Shape, Sharding, Tensor, lay_out
 from opbridge.schema import Schema
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
 
 Kinds = tuple[Any, ...]
 """For each tensor argument of the schema its dtype code, None where it is absent, or a tuple of these for a list."""
@@ -33,7 +33,7 @@ Kinds = tuple[Any, ...]
 class LibraryOperator:
     """An operator with rules and a kernel."""
 
-    def __init__(self, library: LibraryRuntime, index: int) -> None:
+    def __init__(self, library: Library, index: int) -> None:
         spec = library.spec(index)
         self.name = spec.schema.full_name
         self.schema = spec.schema
@@ -80,7 +80,7 @@ class LibraryOperator:
     def _operator(self, name: str) -> Any:
         """What a formula calls by this name."""
         if name.startswith("aten::"):
-            from opbridge.frameworks.aten.operators import open_operator
+            from opbridge.frameworks.aten.runtime import open_operator
 
             return open_operator(name).jax
         entries = [entry.name for entry in self._library.catalog.entries]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from opbridge.errors import KernelError
-from opbridge.frameworks.runtime import operators
+from opbridge.frameworks.dispatch import operators
 
 
 def resolve(call: str, device: str) -> object:
@@ -13,7 +13,7 @@ def resolve(call: str, device: str) -> object:
     said = json.loads(call)
     name = said["op"]
     if name not in operators and name.startswith("aten::"):
-        from opbridge.frameworks.aten.operators import open_operator
+        from opbridge.frameworks.aten.runtime import open_operator
 
         open_operator(name)
     if name not in operators:

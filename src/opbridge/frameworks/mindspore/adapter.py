@@ -15,18 +15,18 @@ from opbridge.frameworks.mindspore.formulas import HELPERS, BpropText
 from opbridge.frameworks.mindspore.generated_modules import module_of
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
 
 
-def define(library: LibraryRuntime) -> None:
+def define(library: Library) -> None:
     """MindSpore keeps no table of operators."""
 
 
-def view(library: LibraryRuntime, index: int) -> OperatorCell:
+def view(library: Library, index: int) -> OperatorCell:
     return cell_of(LibraryOperator(library, index))
 
 
-def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., Any]:
     # Not the one that a user may have put into a network, which may cast its inputs or have hooks.
     cell: OperatorCell = copy(library.view(index, "mindspore"))
     return cell
@@ -35,7 +35,7 @@ def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
 class LibraryOperator:
     """An operator with rules and a kernel, as a Cell asks for it."""
 
-    def __init__(self, library: LibraryRuntime, index: int) -> None:
+    def __init__(self, library: Library, index: int) -> None:
         spec = library.spec(index)
         self.name = spec.schema.full_name
         self.schema = spec.schema
@@ -71,9 +71,10 @@ class LibraryOperator:
     def _operator(self, name: str) -> Any:
         """What a formula calls by this name."""
         if name.startswith("aten::"):
-            from opbridge.frameworks.aten import operators as aten  # it imports PyTorch
+            from opbridge.frameworks.aten.operators import AtenOperator  # which imports PyTorch
+            from opbridge.frameworks.mindspore import aten
 
-            return aten.view(aten.AtenOperator.find(name), "mindspore")
+            return aten.view(AtenOperator.find(name))
         entries = [entry.name for entry in self._library.catalog.entries]
         if name not in entries:
             raise UnsupportedError(f"{self.name}: its derivative calls {name}, which MindSpore has not")

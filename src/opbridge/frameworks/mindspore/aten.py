@@ -380,5 +380,5 @@ def attribute(value: Any) -> Any:
     return getattr(torch, DTYPE_NAMES[value]) if isinstance(value, typing.Type) else value
 
 
-def cell_of(operator: AtenOperator) -> AtenCell:
+def view(operator: AtenOperator) -> AtenCell:
     return AtenCell(operator)

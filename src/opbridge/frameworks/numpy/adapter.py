@@ -14,23 +14,23 @@ from opbridge._core import NumpyOp
 from opbridge.rules import ARRAY_FUNCTIONS
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
 
 Array = Any
 """An array or a Python number: formulas mix both, and NumPy takes both."""
 Axes = int | tuple[int, ...] | None
 
 
-def define(library: LibraryRuntime) -> None:
+def define(library: Library) -> None:
     """NumPy keeps no table of operators."""
 
 
-def view(library: LibraryRuntime, index: int) -> NumpyOp:
+def view(library: Library, index: int) -> NumpyOp:
     """A function of arrays; its kernel is asked for at the first call."""
     return NumpyOp(library.catalog.plan, index, partial(library.kernel, index, "cpu"))
 
 
-def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., Any]:
     function: Callable[..., Any] = library.view(index, "numpy")
     return function
 

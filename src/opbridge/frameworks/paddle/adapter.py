@@ -16,20 +16,20 @@ from opbridge.rules import Derivative, evaluate, formula_environment
 from opbridge.schema import Schema
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
 
 Tensor = Any
 
 
-def define(library: LibraryRuntime) -> None:
+def define(library: Library) -> None:
     """Paddle keeps no table of operators."""
 
 
-def view(library: LibraryRuntime, index: int) -> PaddleOperator:
+def view(library: Library, index: int) -> PaddleOperator:
     return PaddleOperator(library, index)
 
 
-def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., Any]:
     function: Callable[..., Any] = library.view(index, "paddle")
     return function
 
@@ -37,7 +37,7 @@ def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
 class PaddleOperator:
     """A function of `paddle.Tensor`, differentiable as often as its formulas are."""
 
-    def __init__(self, library: LibraryRuntime, index: int) -> None:
+    def __init__(self, library: Library, index: int) -> None:
         spec = library.spec(index)
         self.schema: Schema = spec.schema
         self.name = spec.schema.full_name

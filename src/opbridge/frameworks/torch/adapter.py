@@ -17,14 +17,14 @@ from opbridge.frameworks.torch import flops
 from opbridge.frameworks.torch.native import load_native
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
 
 
 class RedefinitionWarning(UserWarning):
     """An operator was defined again with another schema."""
 
 
-def define(library: LibraryRuntime) -> None:
+def define(library: Library) -> None:
     native = load_native()
     for index, entry in enumerate(library.catalog.entries):
         try:
@@ -48,7 +48,7 @@ def define(library: LibraryRuntime) -> None:
     when_imported("torch.distributed.tensor", partial(_tell_dtensor, library))
 
 
-def _tell_dtensor(library: LibraryRuntime) -> None:
+def _tell_dtensor(library: Library) -> None:
     try:
         from opbridge.frameworks.torch.sharding import tell_dtensor
     except ImportError:
@@ -58,7 +58,7 @@ def _tell_dtensor(library: LibraryRuntime) -> None:
     tell_dtensor(library, {index: getattr(packet, name or "default") for index, (packet, name) in named.items()})
 
 
-def _fake_without_tensors(library: LibraryRuntime, index: int) -> None:
+def _fake_without_tensors(library: Library, index: int) -> None:
     """PyTorch takes whatever makes tensors from none for one of its own, and would call it with device=."""
 
     def fake(*args: Any, **kwargs: Any) -> Any:
@@ -74,13 +74,13 @@ def _fake_without_tensors(library: LibraryRuntime, index: int) -> None:
     torch.library.register_fake(library.catalog.entries[index].name, fake)
 
 
-def view(library: LibraryRuntime, index: int) -> Any:
+def view(library: Library, index: int) -> Any:
     """torch.ops.ns.name, or torch.ops.ns.name.overload where there is one."""
     packet, overload = _packet(library, index)
     return getattr(packet, overload) if overload else packet
 
 
-def call(library: LibraryRuntime, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., Any]:
     packet, overload = _packet(library, index)
     entry = library.catalog.entries[index]
     if entry.operator is not None:
@@ -123,14 +123,14 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
     return translated
 
 
-def _packet(library: LibraryRuntime, index: int) -> tuple[Any, str]:
+def _packet(library: Library, index: int) -> tuple[Any, str]:
     """What torch.ops has under the operator's name, and which overload of it is meant."""
     namespace, _, rest = library.catalog.entries[index].name.partition("::")
     name, _, overload = rest.partition(".")
     return getattr(getattr(torch.ops, namespace), name), overload
 
 
-def _finder(library: LibraryRuntime, index: int) -> Callable[[str], tuple[int, int, int, str, bool]]:
+def _finder(library: Library, index: int) -> Callable[[str], tuple[int, int, int, str, bool]]:
     def find(device: str) -> tuple[int, int, int, str, bool]:
         kernel = library.kernel(index, device)
         by_window = device != "cpu" and library.kernels.device_of(index, device) == "cpu"

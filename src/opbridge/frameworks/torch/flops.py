@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
     from opbridge.schema import Schema
 
-_rules: dict[str, dict[str, tuple[LibraryRuntime, int]]] = {}
+_rules: dict[str, dict[str, tuple[Library, int]]] = {}
 """By name in torch.ops, then by overload, which the counter does not tell apart: where the rule stands."""
 
 
-def register(library: LibraryRuntime, index: int) -> None:
+def register(library: Library, index: int) -> None:
     """Counts by the operator's rule from now on, or no longer where it has none any more."""
     entry = library.catalog.entries[index]
     name, _, overload = entry.name.partition(".")

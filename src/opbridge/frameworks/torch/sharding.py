@@ -28,7 +28,7 @@ from opbridge.rules.sharding import Layout, Names, Shape, ShardingWarning, Tenso
 from opbridge.schema import Schema
 
 if TYPE_CHECKING:
-    from opbridge.frameworks.runtime import LibraryRuntime
+    from opbridge.frameworks.interface import Library
 
 Placements = tuple[Placement, ...]
 Bound = Mapping[str, Any]
@@ -38,7 +38,7 @@ _REMEMBERED = 1024
 """Choices of one operator; more come from sizes that change with every call."""
 
 
-def tell_dtensor(library: LibraryRuntime, overloads: Mapping[int, Any]) -> None:
+def tell_dtensor(library: Library, overloads: Mapping[int, Any]) -> None:
     """Makes DTensor know operators of a library, by their numbers."""
     dispatcher = DTensor._op_dispatcher
     for index, overload in overloads.items():
@@ -56,7 +56,7 @@ def tell_dtensor(library: LibraryRuntime, overloads: Mapping[int, Any]) -> None:
 class ShardedOperator:
     """An operator as DTensor runs it."""
 
-    def __init__(self, library: LibraryRuntime, index: int) -> None:
+    def __init__(self, library: Library, index: int) -> None:
         self.schema = Schema.parse(library.schema_text(index))
         self.name = self.schema.full_name
         self._library = library

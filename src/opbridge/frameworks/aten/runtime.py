@@ -1,0 +1,79 @@
+"""`ob.aten`: the Op of an operator that PyTorch has, and what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from opbridge.errors import UnsupportedError
+from opbridge.frameworks import FRAMEWORKS, aten_adapter, framework, need
+from opbridge.frameworks.aten.operators import DEFAULT, NAMESPACE, AtenOperator
+from opbridge.frameworks.dispatch import NativeOp, framework_for, operators
+
+if TYPE_CHECKING:
+    from opbridge.manifest import OpSpec
+    from opbridge.op import Op
+
+
+def open_operator(name: str) -> Op:
+    """The Op of an operator registered with PyTorch; without a namespace the name is one of ATen's."""
+    qualified = name if "::" in name else f"{NAMESPACE}::{name}"
+    if qualified in operators:
+        return operators[qualified]
+    operator = AtenOperator.find(qualified)
+    op = operators.setdefault(qualified, NativeOp(qualified))
+    op.bind(AtenRuntime(operator), 0)
+    return op
+
+
+@dataclass
+class AtenRuntime:
+    """What stands behind the Op of an operator of PyTorch's."""
+
+    operator: AtenOperator
+    _views: dict[str, Any] = field(default_factory=dict)
+
+    def spec(self, index: int) -> OpSpec:
+        return self._spec
+
+    @cached_property
+    def _spec(self) -> OpSpec:
+        from opbridge.manifest import OpSpec
+        from opbridge.manifest.kernels import KernelRef
+        from opbridge.rules import Rules
+
+        return OpSpec(self.operator.schema, Rules(), (KernelRef("cpu", operator=self.operator.full_name),))
+
+    def schema_text(self, index: int) -> str:
+        return str(self.operator.torch._schema) if self.operator.overload is not None else self.operator.qualified_name
+
+    def frameworks(self) -> tuple[str, ...]:
+        return tuple(row.name for row in FRAMEWORKS.values() if row.runs_aten)
+
+    def view(self, index: int, framework: str) -> Any:
+        if framework not in self._views:
+            self._views[framework] = view(self.operator, framework)
+        return self._views[framework]
+
+    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+        framework, decided_by = framework_for(op.name, str(self.operator.schema), args, kwargs)
+        target = self.view(index, framework.name)
+        if isinstance(op, NativeOp):
+            op.remember(decided_by, target)
+        return target
+
+    def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
+        operator = self.operator
+        name = operator.full_name if operator.overload != "" else f"{operator.qualified_name}.{DEFAULT}"
+        return open_operator, (name,)
+
+
+def view(operator: AtenOperator, name: str) -> Any:
+    """A framework's own object for an operator of PyTorch's."""
+    need(framework(name))
+    found = aten_adapter(name)
+    if found is None:
+        raise UnsupportedError(f"{operator.full_name} cannot be had in {name}")
+    return found.view(operator)
