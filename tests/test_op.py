@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import inspect
 import pickle
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 import opbridge as ob
-from opbridge.errors import CallError, ManifestError, OpbridgeError, SchemaError
+import opbridge.op
+from opbridge.errors import CallError, ManifestError, NoSuchFrameworkError, OpbridgeError, SchemaError
+from opbridge.frameworks import FRAMEWORKS
 
 KERNELS = """
 #include <opbridge/kernel.h>
@@ -134,3 +137,21 @@ def test_what_cannot_be_loaded_says_why(load: Callable[[], object], error: type[
 def test_a_call_without_tensors_says_what_was_expected(lib: ob.OpLibrary) -> None:
     with pytest.raises(CallError, match=r"expected tensors of one framework .* got int, float"):
         lib.shift(1, 2.0)
+
+
+def test_it_has_a_view_for_every_row_of_the_table(lib: ob.OpLibrary) -> None:
+    assert {*FRAMEWORKS} <= {*dir(lib.shift)}
+    assert lib.shift.numpy is lib.shift.numpy
+
+
+def test_what_editors_are_told_of_its_views_is_the_table() -> None:
+    (op,) = (node for node in ast.parse(inspect.getsource(opbridge.op)).body if getattr(node, "name", "") == "Op")
+    assert isinstance(op, ast.ClassDef)
+    (branch,) = (node for node in op.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    assert [node.name for node in branch.body if isinstance(node, ast.FunctionDef)] == [*FRAMEWORKS]
+
+
+def test_a_framework_there_is_none_of_is_a_missing_attribute(lib: ob.OpLibrary) -> None:
+    assert not hasattr(lib.shift, "onnx")
+    with pytest.raises(NoSuchFrameworkError, match="no framework 'mindsprore'; did you mean 'mindspore'"):
+        lib.shift.mindsprore(1)
