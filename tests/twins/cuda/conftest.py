@@ -31,8 +31,9 @@ class Kernels:
             *(a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else a for a in arguments)
         )
         if error:
-            # The device would answer with it from now on.
+            # The device would answer with it from now on, and the next host would get its reports.
             self.library.ob_twin_clear_errors()
+            self.library.ob_twin_take_reports()
         return error
 
     def run(self, name: str, *arguments: Any) -> None:

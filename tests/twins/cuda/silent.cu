@@ -137,6 +137,47 @@ __global__ void locked(int* total) {
   atomicExch(&lock, 0);
 }
 
+// An atomic of one's own, as CUDA's guide has it: what the plain read found is compared by the atomic.
+__device__ double add(double* address, double value) {
+  auto* const bits = reinterpret_cast<unsigned long long*>(address);
+  unsigned long long old = *bits, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(bits, assumed, __double_as_longlong(value + __longlong_as_double(assumed)));
+  } while (assumed != old);
+  return __longlong_as_double(old);
+}
+
+__global__ void sum_of_doubles(const int* x, double* totals) {
+  __shared__ double total;
+  if (threadIdx.x == 0) total = 0;
+  __syncthreads();
+  add(&total, x[threadIdx.x]);
+  __syncthreads();
+  if (threadIdx.x % 2 == 0) add(&totals[0], total);
+  if (threadIdx.x % 2 == 1) add(&totals[1], total);
+}
+
+// What all blocks have counted by atomics, read plainly by the last one; a fence and an atomic are between the two.
+__global__ void last_block_of_counts(const int* x, int* counts, int* total) {
+  __shared__ bool is_last;
+  atomicAdd(&counts[x[threadIdx.x] & 7], 1);
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(&blocks_done, 1) == gridDim.x - 1;
+  __syncthreads();
+  if (!is_last) return;
+  if (threadIdx.x < 8) total[threadIdx.x] = counts[threadIdx.x];
+  if (threadIdx.x == 0) blocks_done = 0;
+}
+
+// As if somebody wrote it, and nobody does.
+__global__ void readers(int* x, int* y) {
+  const volatile int* const seen_by_others = x;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = i % 3 == 0 ? x[0] : i % 3 == 1 ? seen_by_others[0] : *seen_by_others + x[0];
+}
+
 // One thread waits for another of its block, by a flag.
 __global__ void hand_over(volatile int* flag, int* value) {
   if (threadIdx.x == 1) {
@@ -249,6 +290,7 @@ extern "C" int silent() {
   Buffer<unsigned> words(kThreads / 4);
   Buffer<Pair> pairs(64);
   Buffer<float4> vector(100), copied(100);
+  Buffer<double> sums(2);
   for (int repeat = 0; repeat < 2; ++repeat) {
     bytes<<<1, kThreads>>>(narrow, halves, shorts);
     widths<<<1, kThreads>>>(words);
@@ -260,6 +302,10 @@ extern "C" int silent() {
     locked<<<8, 32>>>(total);
     cudaMemset(y, 0, 512 * sizeof(int));
     hand_over<<<1, 64>>>(y, total);
+    sum_of_doubles<<<8, 64>>>(x, sums);
+    cudaMemset(y, 0, 8 * sizeof(int));
+    last_block_of_counts<<<8, 64>>>(x, y, total);
+    readers<<<4, 64>>>(x, y);
     many_steps<<<1, 64>>>(x);
     aggregates<<<1, 64, 64 * (sizeof(double) + sizeof(int))>>>(pairs, x);
     vectors<<<1, 128>>>(vector, copied, 100);

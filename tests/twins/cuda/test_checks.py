@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 BROKEN = HERE / "broken"
 CASES = sorted(path.stem for path in BROKEN.glob("*.cu"))
-NOTES = {"leak"}
+NOTES = {"leak", "same_value"}
 """What is said, and is no failure."""
 MARK = "// Reported:\n"
 
@@ -104,6 +104,21 @@ def test_a_host_gets_the_reports_and_the_process_goes_on(catalogue: Path) -> Non
     assert done.stdout.startswith("cuda-twin: scale: read of 4 bytes out of bounds [out-of-bounds]\n")
     assert done.stdout.endswith("None\n")
 
+
+def test_a_note_fails_no_call_of_a_host_and_is_said_once(catalogue: Path) -> None:
+    done = run(catalogue, "ob_twin_attach_host", threads=2, after=f"exec({TWICE!r})")
+    assert done.stdout == "None\nNone\n"
+    assert done.stderr.count("[same-value]") == 1
+    assert done.returncode == 0
+
+
+TWICE = """
+take = library.ob_twin_take_reports
+take.restype = ctypes.c_char_p
+for _ in range(2):
+    library.same_value()
+    print(take())
+"""
 
 HOST = """
 array = (ctypes.c_float * 5)(1, 2, 3, 4, 5)

@@ -36,7 +36,8 @@ bool Reports::failed() {
   return failed_;
 }
 
-bool Reports::is_new(const std::string& key) {
+bool Reports::is_new(const std::string& key, bool is_failure) {
+  if (!is_failure && !noted_.insert(key).second) return false;
   if (shown_.count(key) > 0) return false;
   if (shown_.size() >= kMostReports) {
     ++not_shown_;
@@ -45,8 +46,8 @@ bool Reports::is_new(const std::string& key) {
   return shown_.insert(key).second;
 }
 
-void Reports::put(const std::string& text) {
-  if (has_host_) {
+void Reports::put(const std::string& text, bool is_failure) {
+  if (has_host_ && is_failure) {
     pending_ += text;
   } else {
     fputs(text.c_str(), stderr);

@@ -31,12 +31,13 @@ class Reports {
   void attach_host();
   bool has_host();
 
-  // Shows what has not been shown under this key; more than anybody reads is counted only.
+  // Shows what has not been shown under this key; more than anybody reads is counted only.  What is no failure goes to
+  // stderr, once a process, also where a host asks for the rest.
   template <class Write>
   void show(const std::string& key, bool is_failure, Write write) {
     const std::lock_guard<std::mutex> lock(mutex_);
     failed_ = failed_ || is_failure;
-    if (is_new(key)) put(write());
+    if (is_new(key, is_failure)) put(write(), is_failure);
   }
   bool failed();
 
@@ -47,11 +48,12 @@ class Reports {
   void end_process(const char* twin, int status);
 
  private:
-  bool is_new(const std::string& key);
-  void put(const std::string& text);
+  bool is_new(const std::string& key, bool is_failure);
+  void put(const std::string& text, bool is_failure);
 
   std::mutex mutex_;
   std::set<std::string> shown_;
+  std::set<std::string> noted_;
   size_t not_shown_ = 0;
   std::string pending_;
   bool failed_ = false;

@@ -9,6 +9,7 @@ __thread Worker worker __attribute__((tls_model("initial-exec")));
 namespace {
 
 const void* sites[kSiteMask + 1];
+bool compared_reads[kSiteMask + 1];
 
 // Where the table has another place at this number, the next few are tried.
 Cell new_site(uintptr_t address, Cell first) {
@@ -133,6 +134,9 @@ Cell site_of(const void* return_address) {
   const QuickSite site = quick_site(address);
   return site.is_known ? site.number : new_site(address, site.number);
 }
+
+void remember_compared_read(Cell site) { __atomic_store_n(&compared_reads[site], true, __ATOMIC_RELAXED); }
+bool is_compared_read(Cell site) { return __atomic_load_n(&compared_reads[site], __ATOMIC_RELAXED); }
 
 const void* site_address(Cell site) { return __atomic_load_n(&sites[site & kSiteMask], __ATOMIC_RELAXED); }
 

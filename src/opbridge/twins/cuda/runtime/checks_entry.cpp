@@ -27,6 +27,7 @@ bool is_shared(const volatile void* memory) {
 // What orders threads: told before the access, since others may see it at once.
 void before_ordering(Access access, int order) {
   if (worker.block == nullptr) return;
+  settle_suspicions();
   if (++worker.spins >= kManySpins) {
     worker.spins = 0;
     ob_twin_yield();
@@ -122,9 +123,10 @@ void __tsan_atomic_signal_fence(int) {}
                          [=] { return __atomic_fetch_##NAME(memory, value, __ATOMIC_SEQ_CST); }); \
   }
 
-#define EXCHANGE_IF(BITS, T, STRENGTH, WEAK)                                                                          \
+// A weak one is how the twin's own headers make other atomics of it.
+#define EXCHANGE_IF(BITS, T, STRENGTH, WEAK, ACCESS)                                                                  \
   int __tsan_atomic##BITS##_compare_exchange_##STRENGTH(volatile T* memory, T* expected, T desired, int order, int) { \
-    return static_cast<int>(atomically<T>(memory, kAtomicUpdate, order, HERE, [=] {                                   \
+    return static_cast<int>(atomically<T>(memory, ACCESS, order, HERE, [=] {                                          \
       return static_cast<T>(                                                                                          \
           __atomic_compare_exchange_n(memory, expected, desired, WEAK, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));          \
     }));                                                                                                              \
@@ -151,10 +153,10 @@ void __tsan_atomic_signal_fence(int) {}
   UPDATE(BITS, T, or)                                                                                       \
   UPDATE(BITS, T, xor)                                                                                      \
   UPDATE(BITS, T, nand)                                                                                     \
-  EXCHANGE_IF(BITS, T, strong, false)                                                                       \
-  EXCHANGE_IF(BITS, T, weak, true)                                                                          \
+  EXCHANGE_IF(BITS, T, strong, false, kCompareAndSwap)                                                      \
+  EXCHANGE_IF(BITS, T, weak, true, kAtomicUpdate)                                                           \
   T __tsan_atomic##BITS##_compare_exchange_val(volatile T* memory, T expected, T desired, int order, int) { \
-    return atomically<T>(memory, kAtomicUpdate, order, HERE, [=] {                                          \
+    return atomically<T>(memory, kCompareAndSwap, order, HERE, [=] {                                        \
       T found = expected;                                                                                   \
       __atomic_compare_exchange_n(memory, &found, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
       return found;                                                                                         \

@@ -26,6 +26,7 @@ void restamp(uint32_t thread) {
 }
 
 void enter(RunningBlock& block) {
+  settle_suspicions();  // of the block before
   const Range& shared = block.shared.range();
   worker.block = &block;
   worker.chunks = directory;
@@ -144,6 +145,7 @@ void block_resumed(Block* block) {
 }
 
 void block_end(Block* block) {
+  settle_suspicions();
   run_is_watched(&block->launch(), false);
   blocks.give_back(static_cast<RunningBlock*>(block));
   worker = Worker();
@@ -165,11 +167,13 @@ void thread_current(uint32_t linear_thread) { run_thread(linear_thread); }
 Cell stamp_of(uint32_t thread) { return worker.block->stamp(thread); }
 
 void barrier_passed() {
+  settle_suspicions();
   worker.block->barrier_passed();
   restamp(worker.thread());
 }
 
 void warp_synced(uint32_t warp, uint32_t lane_mask) {
+  settle_suspicions();
   worker.block->warp_synced(warp, lane_mask);
   restamp(worker.thread());
 }

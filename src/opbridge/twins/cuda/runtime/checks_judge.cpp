@@ -5,6 +5,7 @@
 #include "checks_describe.h"
 #include "checks_launch.h"
 #include "checks_memory.h"
+#include "checks_races.h"
 #include "checks_shadow.h"
 #include "checks_state.h"
 #include "checks_surroundings.h"
@@ -15,24 +16,6 @@ namespace opbridge_twin::checks {
 namespace {
 
 // One access of one thread, with what a report about it would say.
-struct Touch {
-  uintptr_t address;  // of the whole access, for reports
-  size_t bytes;
-  Access access;
-  const void* at;
-  bool shared;
-};
-
-std::string in_words(const Touch& touch) {
-  return access_in_words(touch.access) + " of " + bytes_in_words(touch.bytes);
-}
-
-std::string where_it_lies(const Touch& touch) {
-  if (touch.shared) return hexadecimal(touch.address) + ", " + shared_position_of(touch.address);
-  const std::optional<Allocation> allocation = memory.nearest(touch.address);
-  return hexadecimal(touch.address) + (allocation ? ", " + allocation->position_of(touch.address) : "");
-}
-
 void report_stray_of_shared(const Touch& touch) {
   Report report = report_here(Kind::out_of_bounds, touch.at, in_words(touch) + " out of bounds of shared memory");
   report.details.emplace_back("address", hexadecimal(touch.address) + ", " + shared_position_of(touch.address));
@@ -92,51 +75,13 @@ void report_unset(const Touch& touch) {
   found(std::move(report));
 }
 
-std::string other_in_words(Cell cell) {
-  switch (state_of(cell)) {
-    case kWrite:
-      return "write";
-    case kAtomic:
-      return "atomic update";
-    default:
-      return "read";
-  }
-}
-
-// `other_block` is not known where several threads read and this one was the last.
-void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_block) {
-  const Block& block = *worker.block;
-  const char* const what = touch.shared ? "two threads race on shared memory: nothing orders them, and one writes"
-                                        : "two threads race on global memory: nothing orders them, and one writes";
-  Report report = report_here(touch.shared ? Kind::shared_race : Kind::global_race, touch.at, what);
-  const std::string here = place(touch.at);
-  const std::string there = place(site_address(last & kSiteMask));
-  const std::string one = in_words(touch) + " at " + report.details.front().second;
-  std::string other = other_in_words(last) + " at " + there + ", ";
-  bool other_first = false;
-  if (other_block) {
-    const auto thread = static_cast<uint32_t>(thread_of(last));
-    other += thread_in_words(block.launch().info, *other_block, thread);
-    other_first = std::make_pair(*other_block, thread) < std::make_pair(block.linear(), worker.thread());
-  } else {
-    other += "another thread";
-  }
-  report.details = {{"one", other_first ? other : one}, {"other", other_first ? one : other}};
-  report.details.emplace_back("address", where_it_lies(touch));
-  report.same_as = std::min(here, there) + std::max(here, there);
-  found(std::move(report));
-}
-
-// With whom: a cell tells of the last access, and only roughly of those before it.
 enum class Race : uint8_t { none, with_last, with_another };
 
 // Whether this access and those the cell tells of are ordered, or harmless in any order.
 Race race(const Touch& touch, Cell last, bool ordered, bool mine) {
-  const bool other_atomic = state_of(last) == kAtomic;
-  const bool writes = touch.access.writes || state_of(last) == kWrite || other_atomic;
+  const bool other_atomic = state_of(last) == kAtomic || state_of(last) == kAtomicRead;
+  const bool writes = touch.access.writes || state_of(last) == kWrite || state_of(last) == kAtomic;
   if (!writes || (touch.access.atomic && other_atomic)) return Race::none;
-  // In global memory a plain access beside an atomic is common, and fine where the value may be either.
-  if (!touch.shared && (touch.access.atomic || other_atomic)) return Race::none;
   if (!ordered && !mine) return Race::with_last;
   if ((last & kManyReaders) == 0) return Race::none;
   // Others read as well.  Where that cannot have been ordered either, one of them is in the way.
@@ -154,7 +99,7 @@ Cell after_load(Cell last, Cell mine_now, uint64_t block, bool ordered, bool min
   if (mine && (last ^ worker.stamp) >> kClockShift == 0) return last;
   if (state == kGridReads) return last;
   if (state == kWrite) return ordered || mine ? mine_now : last;
-  if (state == kAtomic) return mine_now;
+  if (state == kAtomic || state == kAtomicRead) return mine_now;
   if (block != self.linear()) return as_read_by_many(last, kGridReads);
   if (state == kBlockReads && last >= worker.barrier_floor()) return last;
   if (ordered || mine) return mine_now;
@@ -162,19 +107,27 @@ Cell after_load(Cell last, Cell mine_now, uint64_t block, bool ordered, bool min
   return as_read_by_many(last, same_warp && state != kBlockReads ? kWarpReads : kBlockReads);
 }
 
-// Whether a plain access must not be forgotten because of an atomic: it races with plain ones still to come, and in
-// shared memory with atomics of others.
-bool stays_beside_atomics(Cell last, bool shared, bool ordered, bool mine) {
-  if (shared) return state_of(last) == kWrite && mine && last >= worker.barrier_floor();
-  return mine || !ordered;
+// What an atomic leaves behind.  A plain write of its own thread stays, since it races with atomics of others too; and
+// a mere read takes the place of nothing that it is not ordered with.
+Cell after_atomic(Access access, Cell last, Cell mine_now, bool ordered, bool mine) {
+  const Cell state = state_of(last);
+  if (mine && state == kWrite && last >= worker.barrier_floor()) return last;
+  if (access.writes || (ordered && !mine)) return mine_now;
+  const bool as_strict = mine && (state == kRead || state == kAtomic);
+  return as_strict ? with_state(worker.stamp, static_cast<State>(state)) | (last & kSiteMask) : mine ? mine_now : last;
 }
 
-void judge(const Touch& touch, Cell* cell) {
+State state_after(Access access) {
+  if (access.atomic) return access.writes ? kAtomic : kAtomicRead;
+  return access.writes ? kWrite : kRead;
+}
+
+// `address` and `bytes` are the part that the cell is for.
+void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   const Cell last = __atomic_load_n(cell, __ATOMIC_RELAXED);
   const auto leave = [cell](Cell value) { __atomic_store_n(cell, value, __ATOMIC_RELAXED); };
   const Access access = touch.access;
-  const State state = access.atomic ? kAtomic : access.writes ? kWrite : kRead;
-  const Cell mine_now = with_state(worker.stamp, state) | site_of(touch.at);
+  const Cell mine_now = with_state(worker.stamp, state_after(access)) | site_of(touch.at);
   Block& block = *worker.block;
   if (last < worker.launch_floor) {
     leave(mine_now);
@@ -187,12 +140,14 @@ void judge(const Touch& touch, Cell* cell) {
   const bool mine = *owner == block.linear() && thread_of(last) == worker.thread();
   const bool ordered = block.ordered(last, *owner, worker.thread());
   const Race with = race(touch, last, ordered, mine);
-  if (!access.writes && !access.atomic) {
-    leave(after_load(last, mine_now, *owner, ordered, mine));
-  } else if (!access.atomic || state_of(last) == kAtomic || !stays_beside_atomics(last, touch.shared, ordered, mine)) {
-    leave(mine_now);
-  }
-  if (with != Race::none) report_race(touch, last, with == Race::with_last ? owner : std::nullopt);
+  if (access.compares && mine && state_of(last) == kRead) remember_compared_read(last & kSiteMask);
+  leave(access.atomic   ? after_atomic(access, last, mine_now, ordered, mine)
+        : access.writes ? mine_now
+                        : after_load(last, mine_now, *owner, ordered, mine));
+  if (with == Race::none) return;
+  const bool both_write = !access.atomic && access.writes && state_of(last) == kWrite;
+  if (both_write) return suspect(touch, address, bytes, last, *owner);
+  report_race(touch, last, with == Race::with_last ? owner : std::nullopt);
 }
 
 void host_code_access(uintptr_t address, size_t bytes, Access access, const void* at) {
@@ -227,12 +182,12 @@ void slow_access(uintptr_t address, size_t bytes, Access access, const void* at)
     }
     const bool whole = stop - part == 4;
     if (whole && __atomic_load_n(cell, __ATOMIC_ACQUIRE) != kSplit) {
-      judge(touch, cell);
+      judge(touch, cell, part, 4);
     } else {
       split(granule, cell);
       for (uintptr_t byte = part; byte < stop; ++byte) {
         if (__atomic_load_n(byte_cell_at(byte), __ATOMIC_RELAXED) == kAsk && !admit(touch, byte)) return;
-        judge(touch, byte_cell_at(byte));
+        judge(touch, byte_cell_at(byte), byte, 1);
       }
     }
     part = stop;

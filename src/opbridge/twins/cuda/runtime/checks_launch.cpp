@@ -1,5 +1,7 @@
 #include "checks_launch.h"
 
+#include <functional>
+
 namespace opbridge_twin::checks {
 
 namespace {
@@ -75,6 +77,19 @@ bool Launch::published(uint64_t block, Cell cell, uint64_t time) const {
   });
 }
 
+bool Launch::knows_same_value(uint64_t places) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return same_values_.count(places) > 0;
+}
+bool Launch::notes_same_value(uint64_t places) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return same_values_.insert(places).second;
+}
+void Launch::forgets_same_value(uint64_t places) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  same_values_.erase(places);
+}
+
 void Launch::found(Report report) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (is_fatal(report.kind) && report.block < failed_block_.load()) failed_block_.store(report.block);
@@ -86,12 +101,17 @@ void Launch::found(Report report) {
 int Launch::deliver() {
   std::vector<Report> shown;
   for (const auto& [key, report] : reports_) {
+    if (report.compared_read != 0 && is_compared_read(report.compared_read)) continue;
     // Blocks after the first that failed may have run or not; only what comes every time is said.
     if (report.block <= failed_block_ && !(is_fatal(report.kind) && report.block != failed_block_)) {
       shown.push_back(report);
     }
   }
   std::sort(shown.begin(), shown.end());
+  // Of a launch that is wrong nobody wants notes: a sum that races may well add zeros.
+  const auto is_note = [](const Report& report) { return cuda_error(report.kind) == 0; };
+  const auto notes = std::stable_partition(shown.begin(), shown.end(), std::not_fn(is_note));
+  if (notes != shown.begin()) shown.erase(notes, shown.end());
   int error = 0;
   for (const Report& report : shown) {
     opbridge_twin::deliver(report);

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,11 @@ class Launch {
   // Whether a cell's access was published by its block before `time`.
   bool published(uint64_t block, Cell cell, uint64_t time) const;
 
+  // Pairs of places in the code whose threads were seen to write the same values.
+  bool knows_same_value(uint64_t places) const;
+  bool notes_same_value(uint64_t places);  // true where that is new
+  void forgets_same_value(uint64_t places);
+
   // Kept until the launch ends, so that what is said does not depend on which block came first.
   void found(Report report);
   bool has_failed_before(uint64_t block) const {
@@ -84,6 +90,7 @@ class Launch {
   std::vector<std::pair<Cell, uint64_t>> blocks_;  // by run, rising
   std::map<uint64_t, std::vector<Publication>> publications_;
   std::map<std::string, Report> reports_;
+  std::set<uint64_t> same_values_;
 };
 
 // The block that runs on a thread of the machine; used for one after the other.

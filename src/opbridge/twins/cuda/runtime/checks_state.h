@@ -37,6 +37,7 @@ enum State : Cell {
   kRead = 0,
   kWrite = 1,
   kAtomic = 2,
+  kAtomicRead = 3,
   // Read by several threads since it was written: of one warp, one block, or several blocks.
   kWarpReads = 4,
   kBlockReads = 5,
@@ -82,7 +83,8 @@ struct Worker {
   uintptr_t harmless_begin = 0;  // memory last found to be nobody's business: constants, arguments, thread-local data
   size_t harmless_bytes = 0;
   Block* block = nullptr;
-  uint32_t spins = 0;  // atomics since another thread of the block ran
+  uint32_t spins = 0;           // atomics since another thread of the block ran
+  bool has_suspicions = false;  // of checks_values.h
 
   uint32_t thread() const { return static_cast<uint32_t>(thread_of(stamp)); }
   Cell barrier_floor() const { return run_floor + before_barrier; }
@@ -99,8 +101,12 @@ inline bool is_out_of_scope(uintptr_t address) {
 // The clocks of the block's threads differ: looks up this one's.
 Cell stamp_of(uint32_t thread);
 
+// Looks at what racing threads have written, before another one writes.
+void settle_suspicions();
+
 // Another thread of the block runs, on the same stack.
 inline void run_thread(uint32_t thread) {
+  if (__builtin_expect(worker.has_suspicions, 0)) settle_suspicions();
   const Cell first = worker.loop_stamp;
   worker.stamp = first != 0 ? first + (Cell{thread} << kThreadShift) : stamp_of(thread);
 }
@@ -109,17 +115,24 @@ inline void run_thread(uint32_t thread) {
 Cell site_of(const void* return_address);
 const void* site_address(Cell site);
 
+// Places of plain reads whose value an atomic of the same thread's has compared with what was there by then: they may
+// have read anything.
+void remember_compared_read(Cell site);
+bool is_compared_read(Cell site);
+
 // Atomics both read and write.
 struct Access {
   bool reads;
   bool writes;
   bool atomic;
+  bool compares = false;  // writes only where it finds what the program has read before
 };
 constexpr Access kLoad{true, false, false};
 constexpr Access kStore{false, true, false};
 constexpr Access kAtomicLoad{true, false, true};
 constexpr Access kAtomicStore{false, true, true};
 constexpr Access kAtomicUpdate{true, true, true};
+constexpr Access kCompareAndSwap{true, true, true, true};
 
 // Everything that one comparison does not decide.  `at` is the return address in the instrumented code.
 void slow_access(uintptr_t address, size_t bytes, Access access, const void* at);

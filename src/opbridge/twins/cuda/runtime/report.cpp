@@ -48,6 +48,8 @@ Meaning meaning(Kind kind) {
     case Kind::global_race:
       return {"global-race", kLaunchFailure, false,
               "let one thread write each element, use atomics, or split the kernel in two; blocks have no order"};
+    case Kind::same_value:
+      return {"same-value", 0, false, "let one thread write it: others cost time, and other values would be a race"};
     case Kind::unset_shared:
       return {"uninitialised-shared", kLaunchFailure, false,
               "write shared memory before it is read: it holds what another block left there"};

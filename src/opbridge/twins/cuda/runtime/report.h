@@ -20,6 +20,7 @@ enum class Kind : uint8_t {
   device_memory,
   shared_race,
   global_race,
+  same_value,
   unset_shared,
   unset_global,
   misaligned,
@@ -47,6 +48,8 @@ struct Report {
   std::string same_as;
   uint64_t block = 0;
   uint32_t thread = 0;
+  // The place in the code, by its number, of a plain read that is no mistake where an atomic compares what it found.
+  uint64_t compared_read = 0;
 
   bool operator<(const Report& other) const;
 };
