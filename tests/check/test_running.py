@@ -54,7 +54,7 @@ def test_a_crash_is_a_row_that_names_signal_and_input(operators: OpLibrary) -> N
     rows = check([operators.crashes, operators.root], frameworks=["numpy"], checks=["dtypes", "shapes", "strides"])
     crashed = rows[1]
     assert crashed.check == "shapes"
-    assert crashed.message.startswith("the process dies of SIGSEGV, on one element: x=float64[1, 1]")
+    assert crashed.message.startswith("the process dies of SIGSEGV at broken.cpp:72, on one element: x=float64[1, 1]")
     others = [row for row in rows if row is not crashed]
     assert len(others) == 5
     assert all(row.status is Status.PASSED for row in others)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from opbridge.check.model import CHECKS, INPUTS, SANITIZERS, Curve, Job, Reference, Row, Settings, Status
@@ -98,15 +99,21 @@ def _run(
             for op in operators
         ]
 
+    stop = Event()
     with ThreadPoolExecutor(processors()) as threads:
-        waiting = [threads.submit(run, jobs(name, settings.checks), on_row) for name in frameworks if settings.checks]
-        for done in waiting:
-            done.result()
+        chosen = [jobs(name, settings.checks) for name in frameworks if settings.checks]
+        waiting = [threads.submit(run, one, on_row, stop) for one in chosen]
+        try:
+            for done in waiting:
+                done.result()
+        except BaseException:
+            stop.set()  # the processes are in groups of their own, which no Ctrl-C reaches
+            raise
     for sanitizer in settings.sanitizers:
         # One operator a process, because a report names none.
         build(jobs("numpy", ()), sanitizer)
         for job in jobs("numpy", (sanitizer,)):
-            run([job], on_row, sanitizer)
+            run([job], on_row, stop, sanitizer)
 
 
 def chosen_frameworks(names: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from opbridge.check import comparing, differentiating, robustness, sharding
 from opbridge.check.gradients import Verdict
-from opbridge.check.model import INPUTS, SANITIZERS, Row, Status
+from opbridge.check.manners import has_manners_of_its_own, manners
+from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Row, Status
 from opbridge.check.operator_under_test import Failure, Skip, Subject
 from opbridge.errors import OpbridgeError
 
@@ -36,6 +37,7 @@ def exercise(subject: Subject) -> str:
 
 
 TABLE: dict[str, Check] = {
+    MANNERS: Check(manners, has_manners_of_its_own),
     "values": Check(comparing.values),
     "gradients": Check(differentiating.gradients, differentiating.can_differentiate),
     "opcheck": Check(differentiating.opcheck, differentiating.is_torch),

@@ -9,19 +9,37 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import resource
 import select
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
+
+from opbridge.check.confining import (
+    FILES_CLOSED,
+    FORKS_WITHOUT_END,
+    MARK,
+    MOST_PROCESSES,
+    TOO_LARGE,
+    confine,
+    end_all,
+    processes_of,
+)
 
 _STARTING = 600.0
 """Seconds for kernels and adapters to be compiled and a framework to start, before the first job is begun."""
+_LOOK = 1.0
+"""Seconds between two looks at what the child has started."""
+_GLANCE = 0.01
+"""Seconds between two looks at whether one that has said all has ended."""
 NO_ANSWER = "no answer"
+_TOO_MANY = "its process starts others without end"
+_ENDS = {FORKS_WITHOUT_END: _TOO_MANY, FILES_CLOSED: "it closes files that it did not open"}
 
 Say = Callable[..., None]
 """Sends its keywords to whoever started the process."""
@@ -29,11 +47,17 @@ Say = Callable[..., None]
 
 def serve(work: Callable[[list[Any], Say], None]) -> None:
     """What a child's module runs: `python -m MODULE JOBS PIPE`."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with os.fdopen(int(sys.argv[2]), "w", buffering=1) as report, open(sys.argv[1], "rb") as file:
+    own, pipe = os.getpid(), int(sys.argv[2])
+    confine(os.getppid())
+    with open(sys.argv[1], "rb") as file:
 
         def say(**fields: object) -> None:
-            report.write(json.dumps(fields) + "\n")
+            if os.getpid() != own:
+                os._exit(0)  # a copy that a kernel made of this process
+            try:
+                os.write(pipe, (json.dumps(fields) + "\n").encode())
+            except OSError:
+                os._exit(FILES_CLOSED)
 
         sys.path[:] = pickle.load(file)
         jobs: list[Any] = pickle.load(file)
@@ -60,47 +84,70 @@ class Child:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, str(path), str(theirs)],
                 cwd=folder,  # where MindSpore leaves folders of its own
-                env={**os.environ, "GLOG_v": "3", **variables},
+                env={**os.environ, "GLOG_v": "3", **variables, MARK: folder},
                 pass_fds=[theirs],
+                start_new_session=True,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
         os.close(theirs)
-        self._silent = False
+        self._ended_for = ""
 
     def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
         os.close(self._pipe)
-        self._process.kill()
-        self._process.wait()
         self._folder.cleanup()
 
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """What it says until it ends, or has said nothing for too long."""
-        unread, patience = b"", _STARTING
-        while True:
-            if not select.select([self._pipe], [], [], patience)[0]:
-                self._silent = True
-                return
+    def stop(self) -> None:
+        """Ends it and all that it has started."""
+        if self._process.returncode is None:
+            end_all(self._process.pid, self._folder.name)
+            self._process.wait()
+
+    def messages(self, stop: Event | None = None) -> Iterator[dict[str, Any]]:
+        """What it says until it ends, has said nothing for too long, or has too many processes; or nobody asks more."""
+        unread, patience, silent_since = b"", _STARTING, time.monotonic()
+        while not self._ended_for and not (stop and stop.is_set()):
+            if not select.select([self._pipe], [], [], min(_LOOK, patience))[0]:
+                # Its end is not always that of the pipe, which others may hold.
+                if self._has_ended():
+                    return
+                if time.monotonic() - silent_since > patience:
+                    self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
+                elif len(processes_of(self._process.pid, self._folder.name)) > MOST_PROCESSES:
+                    self._ended_for = _TOO_MANY
+                continue
             read = os.read(self._pipe, 1 << 16)
             if not read:
                 return
+            silent_since = time.monotonic()
             *lines, unread = (unread + read).split(b"\n")
             for said in map(json.loads, lines):
                 if "begun" in said:
                     patience = self._patience
                 yield said
 
+    def _has_ended(self) -> bool:
+        """Without asking for its exit code, behind which its number might be another's."""
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def end(self) -> str:
         """How it ended; empty if it did all it should."""
-        if self._silent:
-            self._process.kill()
-        code = self._process.wait()
-        if self._silent:
-            return f"{NO_ANSWER} in {self._patience:g} s"
+        waiting_since = time.monotonic()
+        while not self._ended_for and not self._has_ended():
+            if time.monotonic() - waiting_since > self._patience:
+                self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
+            time.sleep(_GLANCE)
+        self.stop()
+        code = self._process.returncode
+        if self._ended_for or code in _ENDS:
+            return self._ended_for or _ENDS[code]
+        if code == -signal.SIGXFSZ:
+            return TOO_LARGE
         if code < 0:
             return f"the process dies of {signal.Signals(-code).name}"
         return f"the process ends with exit code {code}" if code else ""

@@ -18,6 +18,7 @@ from opbridge.rules import Dimensions, FromKernel
 from opbridge.rules.dimensions import DOTS
 
 _VARIATIONS = ("no elements", "one element", "odd", "large", "no dimensions")
+_SIZES = ("plain", "one element", "odd", "large")
 _BATCH = 3
 _GUARD = 256
 """Bytes on both sides of an output that a kernel must leave alone."""
@@ -114,7 +115,7 @@ def has_shapes(subject: Subject) -> bool:
 def bounds(subject: Subject) -> str:
     """In NumPy alone, where the caller may bring the memory of the outputs."""
     count = 0
-    for case in _sizes(subject):
+    for case in subject.sized(_SIZES):
         written = [_guarded(subject, case, fill) for fill in _FILLS]
         for number, (first, second) in enumerate(zip(*written, strict=True)):
             left = (first == _FILLS[0]).all(axis=-1) & (second == _FILLS[1]).all(axis=-1)
@@ -159,7 +160,7 @@ def _guarded(subject: Subject, case: Case, fill: int) -> list[Any]:
 def strides(subject: Subject) -> str:
     """Each tensor in each layout, the others as they are."""
     seen: dict[str, None] = {}
-    for case in _sizes(subject, ("plain", "odd")):
+    for case in subject.sized(("plain", "odd")):
         given = subject.arguments(case)
         plain = subject.run(given)
         for name in subject.plain_tensors(case):
@@ -237,12 +238,3 @@ def ordinary(subject: Subject) -> Iterator[Case]:
     yield from subject.cases
     if subject.form is not None and (odd := subject.varied("odd")):
         yield odd
-
-
-def _sizes(subject: Subject, variations: tuple[str, ...] = ("plain", "one element", "odd", "large")) -> Iterator[Case]:
-    if subject.form is None:
-        yield from subject.cases
-        return
-    for variation in variations:
-        if case := subject.varied(variation):
-            yield case

@@ -13,7 +13,11 @@ from opbridge.manifest.kernels import TWINS
 INPUTS = "inputs"
 """The row there is instead of all others where no inputs were found."""
 
+MANNERS = "manners"
+"""The row of what ends its process, too."""
+
 CHECKS: Mapping[str, str] = {
+    MANNERS: "files, folder, environment, signals, locale, floating-point mode and processes stay what they were",
     "values": "results agree with the reference, or with NumPy's where there is none",
     "gradients": "analytic against numeric derivatives in float64, and what float32 makes of them",
     "opcheck": "torch.library.opcheck: schema, fake tensors, autograd registration, torch.compile",

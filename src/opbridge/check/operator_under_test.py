@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from opbridge.check.inputs import Case, Form
 from opbridge.check.kernels import KernelFacts, device_of, facts_of, is_finding
 from opbridge.check.model import Settings, Status
 from opbridge.check.references import Oracle
+from opbridge.check.surroundings import Surroundings
 from opbridge.errors import OpbridgeError, UnsupportedError
 from opbridge.manifest import OpSpec
 from opbridge.manifest.kernels import TWINS
@@ -44,6 +46,9 @@ class Subject:
         self.oracle = Oracle(op, self.schema, settings.reference)
         self.dtypes_seen: dict[str, Status] = {}
         """What the row `dtypes` found of each element type so far."""
+        self.surroundings = Surroundings.now()
+        """As they were before the first call."""
+        self._process = os.getpid()
 
     def require_kernel(self) -> None:
         device = device_of(self.op, self.settings.tensors)
@@ -131,6 +136,15 @@ class Subject:
         case = inputs.case(self.spec, form, variation, self._dtypes(), absent=absent, sizes=sizes)
         return case and case.with_range(low_high)
 
+    def sized(self, variations: Iterable[str]) -> Iterator[Case]:
+        """Its form in several sizes; its samples where it has none."""
+        if self.form is None:
+            yield from self.cases
+            return
+        for variation in variations:
+            if case := self.varied(variation):
+                yield case
+
     def typed(self, case: Case, dtype: str) -> Case:
         """The case with another type for the tensors whose type the call chooses."""
         return case.with_dtype(dtype, self.facts.chooses) if self.facts.dtypes else case
@@ -160,7 +174,10 @@ class Subject:
 
     def called(self, values: Mapping[str, Any]) -> list[Array]:
         """The outputs for the framework's own tensors."""
-        return [self.host.array(output) for output in self.host.call(self.op, self.schema, values)]
+        outputs = self.host.call(self.op, self.schema, values)
+        if os.getpid() != self._process:
+            os._exit(0)  # a copy of this process, in which a kernel came back a second time
+        return [self.host.array(output) for output in outputs]
 
     def _hold_against_rule(self, made: list[Array], given: Mapping[str, Argument]) -> None:
         rules = self.spec.rules.out

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import Event
 
 from opbridge.check.child import NO_ANSWER, Child
-from opbridge.check.model import INPUTS, SANITIZERS, Job, Row, Status
+from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Job, Row, Status
 from opbridge.check.sanitizers import Report, environment, reports
 from opbridge.errors import ToolchainError
 
 _MOST_CRASHES = 3
 """Of one operator in one framework, after which its other checks are left."""
 _WORKER = "opbridge.check.worker"
+_PLACE_OF_CRASH = re.compile(r"^.* crashed \(\w+ at (.+:\d+)\); to find", re.MULTILINE)
+"""In what the process that dies says itself."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,12 @@ class Begun:
     started: float
 
 
-def run(jobs: Sequence[Job], on_row: Callable[[Row], None], sanitizer: str | None = None) -> None:
+def run(jobs: Sequence[Job], on_row: Callable[[Row], None], stop: Event, sanitizer: str | None = None) -> None:
     """Works the jobs off, in as many workers as they break."""
     left = list(jobs)
     crashes: dict[str, int] = {}
-    while left:
-        left = _run_some(left, on_row, crashes, sanitizer)
+    while left and not stop.is_set():
+        left = _run_some(left, on_row, crashes, stop, sanitizer)
 
 
 def build(jobs: Sequence[Job], sanitizer: str) -> None:
@@ -45,16 +49,17 @@ def build(jobs: Sequence[Job], sanitizer: str) -> None:
 
 
 def _run_some(
-    jobs: list[Job], on_row: Callable[[Row], None], crashes: dict[str, int], sanitizer: str | None
+    jobs: list[Job], on_row: Callable[[Row], None], crashes: dict[str, int], stop: Event, sanitizer: str | None
 ) -> list[Job]:
     """One process, as far as it gets; what is then left for another."""
     begun: Begun | None = None
     told: set[tuple[int, str]] = set()
     held: Row | None = None
+    left: list[Job] = []
     ready = False
     variables = environment(sanitizer, preload=True) if sanitizer else {}
     with Child(_WORKER, jobs, variables, jobs[0].settings.patience) as child:
-        for said in child.messages():
+        for said in child.messages(stop):
             if "ready" in said:
                 ready = True
             elif "refused" in said:
@@ -63,6 +68,8 @@ def _run_some(
                 begun = Begun(said["begun"], said["check"], "", time.perf_counter())
             elif "input" in said and begun:
                 begun = replace(begun, input=said["input"])
+            elif "left" in said:
+                left = jobs[said["left"] :]
             elif "row" in said and begun:
                 told.add((begun.job, begun.check))
                 if said["last"]:
@@ -71,16 +78,20 @@ def _run_some(
                 held = Row.of(said["row"]) if said["row"] else None
                 if held and not sanitizer:
                     on_row(held)
+        if stop.is_set():
+            return []
         how, log = child.end(), child.log()
     found = reports(log) if sanitizer else []
     if sanitizer and held and not (how and begun):
         on_row(_with_report(held, found))
     if begun is None:
+        if left:
+            return left
         if how and not all((number, name) in told for number, job in enumerate(jobs) for name in job.checks):
             raise ToolchainError(_no_start(jobs[0], how, log, ready))
         return []
     job = jobs[begun.job]
-    on_row(_crashed(job, begun, how or "the process ends without a word", found))
+    on_row(_crashed(job, begun, how or "the process ends with exit code 0, as by exit()", found, log))
     crashes[job.operator] = crashes.get(job.operator, 0) + 1
     rest = () if begun.check == INPUTS else job.checks[job.checks.index(begun.check) + 1 :]
     if rest and crashes[job.operator] >= _MOST_CRASHES:
@@ -92,16 +103,22 @@ def _run_some(
     return [*([replace(job, checks=rest)] if rest else []), *jobs[begun.job + 1 :]]
 
 
-def _crashed(job: Job, begun: Begun, how: str, found: list[Report]) -> Row:
+def _crashed(job: Job, begun: Begun, how: str, found: list[Report], log: str) -> Row:
+    if place := _PLACE_OF_CRASH.search(log):
+        how += f" at {place[1]}"
     message = f"{how}, on {begun.input}" if begun.input else how
     if found:
         message = str(found[0])
     elif how.startswith(NO_ANSWER):
         message += "; does a loop never end, or a lock never open? --timeout waits longer"
-    elif begun.check not in SANITIZERS:
+    elif how.startswith("the process ends"):
+        message += "; a kernel says what is wrong by OB_CHECK or ob::fail, and goes back to its caller"
+    elif how.startswith("the process dies") and begun.check not in SANITIZERS:
         message += "; `opbridge check --sanitize address` may name the line"
+    # Before the first row nothing but the kernel was at work.
+    check = MANNERS if begun.check == INPUTS and MANNERS in job.checks else begun.check
     seconds = time.perf_counter() - begun.started
-    return Row(job.operator, job.framework, begun.check, Status.FAILED, message, job.settings.device, seconds)
+    return Row(job.operator, job.framework, check, Status.FAILED, message, job.settings.device, seconds)
 
 
 def _with_report(row: Row, found: list[Report]) -> Row:

@@ -52,7 +52,8 @@ def environment(sanitizer: str, *, preload: bool) -> Mapping[str, str]:
         "CXXFLAGS": f"{os.environ.get('CXXFLAGS', '')} {flags}",
         "LDFLAGS": f"{os.environ.get('LDFLAGS', '')} -fsanitize={sanitizer}",
     }
-    return {**variables, **_OPTIONS, "LD_PRELOAD": _library(sanitizer)} if preload else variables
+    own = {"OPBRIDGE_CRASH_HANDLER": "0"}  # they tell of crashes themselves
+    return {**variables, **_OPTIONS, **own, "LD_PRELOAD": _library(sanitizer)} if preload else variables
 
 
 def _library(sanitizer: str) -> str:

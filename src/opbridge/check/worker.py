@@ -16,7 +16,7 @@ def _work(jobs: list[Job], say: Say) -> None:
 
     from opbridge.check.checks import row
     from opbridge.check.hosts import host
-    from opbridge.check.model import INPUTS, SANITIZERS, Status
+    from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Status
     from opbridge.check.operator_under_test import Subject
     from opbridge.errors import BuildError, ToolchainError
 
@@ -30,16 +30,21 @@ def _work(jobs: list[Job], say: Say) -> None:
         except (BuildError, ToolchainError) as error:
             say(refused=str(error))
             return
+        is_spoiled = False
         subject = Subject(job.op, where, job.settings, lambda text: say(input=text))
         for name in job.checks if job.checks[0] in SANITIZERS else (INPUTS, *job.checks):
             say(begun=number, check=name)
             with np.errstate(all="ignore"):
                 done = row(name, subject)
+            is_spoiled |= name == MANNERS and done is not None and done.failed
             found = name != INPUTS or (done is not None and done.status is Status.PASSED)
             # That inputs were found goes without saying.
             say(row=done.fields() if done and not (name == INPUTS and found) else None, last=not found)
             if not found:
                 break
+        if is_spoiled:
+            say(left=number + 1)  # the next operator is not to find what this one has done to the process
+            return
 
 
 if __name__ == "__main__":

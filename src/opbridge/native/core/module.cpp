@@ -2,6 +2,7 @@
 #include <opbridge/pool.h>
 
 #include "../floating_point_mode.h"
+#include "crashes.h"
 #include "dispatcher.h"
 #include "forks.h"
 #include "kernel.h"
@@ -31,6 +32,11 @@ PyObject* changed_modes(PyObject*, PyObject*) {
   return PyLong_FromLongLong(changes_of_floating_point_mode.load(std::memory_order_relaxed));
 }
 
+PyObject* watch(PyObject*, PyObject*) {
+  watch_for_crashes();
+  return Py_NewRef(Py_None);
+}
+
 PyObject* end_forks(PyObject*, PyObject* args) {
   int most = 0, exit_code = 0;
   if (!PyArg_ParseTuple(args, "ii", &most, &exit_code)) return nullptr;
@@ -48,6 +54,7 @@ PyMethodDef functions[] = {
      "name_kernel(kernel, operator, advice): what is said where the kernel crashes."},
     {"floating_point_changes", changed_modes, METH_NOARGS,
      "How often a call by NumPy found the floating-point mode changed by its kernel, and put it back."},
+    {"watch_for_crashes", watch, METH_NOARGS, "As the first kernel that is opened does."},
     {"end_forks_of_kernels", end_forks, METH_VARARGS,
      "end_forks_of_kernels(most, exit_code): a process that a kernel forks ends at once from now on; one whose kernels "
      "fork more often ends with the exit code."},

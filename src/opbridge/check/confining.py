@@ -1,0 +1,88 @@
+"""What keeps a process that tries kernels out from doing harm: limits, and an end of all that it started."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+MARK = "OPBRIDGE_JOBS_IN"
+"""The variable that every process below a child has, by which one that left its group is found."""
+FORKS_WITHOUT_END, FILES_CLOSED = 97, 96
+"""Exit codes of a child that was kept from saying what a kernel did."""
+MOST_PROCESSES = 200
+"""Of a child's, compilers among them."""
+
+_GIB = 1 << 30
+_LARGEST_FILE = 4 * _GIB
+"""A precompiled header is the largest that is written in earnest."""
+TOO_LARGE = f"it writes a file of more than {_LARGEST_FILE // _GIB} GiB"
+_LEAST_MEMORY = 4 * _GIB
+_MOST_FORKS = 200
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+
+
+def confine(parent: int) -> None:
+    """The calling process, which `parent` started, and those it starts."""
+    from opbridge._core import end_forks_of_kernels, watch_for_crashes
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_FSIZE, _LARGEST_FILE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it, and who writes without end may do so too
+    if "LD_PRELOAD" not in os.environ:  # a sanitizer takes terabytes of addresses
+        _lower(resource.RLIMIT_DATA, max(_LEAST_MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2))
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")  # where memory ends all the same, this process is to end
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    end_forks_of_kernels(_MOST_FORKS, FORKS_WITHOUT_END)
+    watch_for_crashes()  # before anybody looks at what handlers there are
+
+
+def _lower(limit: int, value: int) -> None:
+    _, most = resource.getrlimit(limit)
+    resource.setrlimit(limit, (value if most == resource.RLIM_INFINITY else min(value, most), most))
+
+
+def processes_of(group: int, mark: str) -> list[int]:
+    """Those that run of a child, which leads the group, and of what it started and has left the group."""
+    marked = f"{MARK}={mark}".encode()
+    return [pid for pid in _processes() if _is_of(pid, group, marked) and not _has_ended(pid)]
+
+
+def end_all(group: int, mark: str) -> None:
+    """A child, which nobody has waited for, so that its number is its own, and all that came of it."""
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+    # What is started while the list is read is found in the next round; it cannot go on for ever, as all are killed.
+    while left := processes_of(group, mark):
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _processes() -> Iterator[int]:
+    own = os.getpid()
+    return (int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != own)
+
+
+def _is_of(pid: int, group: int, marked: bytes) -> bool:
+    with suppress(OSError):
+        if os.getpgid(pid) == group:
+            return True
+        return marked in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return False
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether it is gone, or waits for its parent to ask how it ended."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return True
+    return state in (b"Z", b"X")
