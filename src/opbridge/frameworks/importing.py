@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import ModuleType
 
 
@@ -19,31 +18,34 @@ def when_imported(name: str, then: Callable[[], None]) -> None:
     if waiting is None:
         waiting = _Waiting(name)
         sys.meta_path.insert(0, waiting)
-    waiting.then.append(then)
+    waiting.actions.append(then)
 
 
 class _Waiting(MetaPathFinder):
-    """Finds one module the way the others do, and notices that it has been imported."""
+    """Stands before the other finders until the module is imported: that somebody looks for it is not enough."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.then: list[Callable[[], None]] = []
+        self.actions: list[Callable[[], None]] = []
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != self.name:
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != self.name:
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
-        if spec is None or spec.loader is None:
-            return spec
-        run = spec.loader.exec_module
+        others = [finder for finder in sys.meta_path if finder is not self]
+        found = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
 
-        def run_and_tell(module: ModuleType) -> None:
-            run(module)
-            for then in self.then:
-                then()
+            def execute_then_act(module: ModuleType) -> None:
+                execute(module)
+                self._act()
 
-        spec.loader.exec_module = run_and_tell  # type: ignore[method-assign]
+            spec.loader.exec_module = execute_then_act  # type: ignore[method-assign]
         return spec
+
+    def _act(self) -> None:
+        # Another list, for another thread may be on its way through this one.
+        sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
+        while self.actions:
+            self.actions.pop(0)()

@@ -11,10 +11,10 @@ import warnings
 from pathlib import Path
 
 from opbridge.errors import KernelError, OpbridgeError
+from opbridge.frameworks.importing import when_imported
 from opbridge.frameworks.torch.native import add_prebuilt
 from opbridge.loading import load_package
 from opbridge.op import OpLibrary
-from opbridge.wheel.after_import import run_after_import
 from opbridge.wheel.variants import processor_features, suitable
 
 KERNELS = "_kernels"
@@ -35,7 +35,7 @@ def open_library(package: str, file: str) -> OpLibrary:
     add_prebuilt(folder / ADAPTERS)
     library = load_package(manifest, (_library_of, (package,)))
     if "torch" not in sys.modules:  # otherwise loading has defined them
-        run_after_import("torch", lambda: _define_in_torch(library))
+        when_imported("torch", lambda: _define_in_torch(library))
     return library
 
 

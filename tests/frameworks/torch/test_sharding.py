@@ -35,3 +35,17 @@ import torch.distributed.tensor
     command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "sharded")]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_dtensor_is_told_though_somebody_looked_for_it_before(tmp_path: Path) -> None:
+    program = """
+import importlib.util, sys, torch, opbridge as ob
+lib = ob.load(f"{sys.argv[1]}/ops.yaml")
+lib.scaled_mul(torch.ones(2), torch.ones(2))
+assert importlib.util.find_spec("torch.distributed.tensor")
+from torch.distributed.tensor import DTensor
+print(torch.ops.sharded.scaled_mul.default in DTensor._op_dispatcher.sharding_propagator.op_strategy_funcs)
+"""
+    command = [sys.executable, "-c", program, str(PROGRAMS.parent)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.stdout.strip() == "True", run.stderr
