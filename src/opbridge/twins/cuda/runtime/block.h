@@ -53,6 +53,7 @@ class Queue {
   bool empty() const { return begin_ == end_; }
   void push(unsigned thread) { threads_[end_++ % kMostThreads] = static_cast<unsigned short>(thread); }
   unsigned pop() { return threads_[begin_++ % kMostThreads]; }
+  unsigned front() const { return threads_[begin_ % kMostThreads]; }
   void clear() { begin_ = end_ = 0; }
 
  private:
@@ -83,6 +84,8 @@ class Block {
 
   bool has_ready() const { return !ready_->empty(); }
   unsigned next_ready();
+  // Null, or the fiber that is probably next.
+  const Fiber* upcoming() const { return has_ready() ? threads_[ready_->front()].fiber : nullptr; }
   bool has_unstarted() const { return view.next < count_; }
   bool over() const { return !scheduled_ || ended_ == count_; }
   bool all_at_grid_barrier() const { return at_grid_barrier_ > 0 && at_grid_barrier_ + ended_ == count_; }

@@ -148,6 +148,7 @@ void Worker::show_block(const Block& block) {
 void Worker::resume(Fiber* from, unsigned thread) {
   thread_ = thread;
   fiber_ = block_->thread(thread).fiber;
+  if (const Fiber* upcoming = block_->upcoming()) upcoming->prefetch();
   if (launch_->checked != nullptr) show_thread(thread);
   if (fiber_ != from) ob_twin_switch(&from->stack_pointer, fiber_->stack_pointer);
 }
