@@ -1,6 +1,8 @@
 // Conversions and arithmetic of the 16-bit types, element by element and bit by bit.
+#include <opbridge/halves.h>
 #include <opbridge/kernel.h>
 
+#include <algorithm>
 #include <cmath>
 
 template <class T>
@@ -14,6 +16,23 @@ void narrow(ob::In<float> x, ob::Out<T> out) {
   ob::parallel_for(x.numel(), [=](int64_t i) { out[i] = x[i]; });
 }
 OB_KERNEL(narrow, ob::half, ob::bfloat16)
+
+// By rows; a row need not begin or end where the processor's vectors do.
+void widen_rows(ob::In<ob::half> x, ob::Out<float> out) {
+  constexpr int64_t kRow = 37;
+  for (int64_t i = 0; i < x.numel(); i += kRow) {
+    ob::detail::widen(x.data() + i, out.data() + i, static_cast<size_t>(std::min(kRow, x.numel() - i)));
+  }
+}
+OB_KERNEL(widen_rows)
+
+void narrow_rows(ob::In<float> x, ob::Out<ob::half> out) {
+  constexpr int64_t kRow = 37;
+  for (int64_t i = 0; i < x.numel(); i += kRow) {
+    ob::detail::narrow(x.data() + i, out.data() + i, static_cast<size_t>(std::min(kRow, x.numel() - i)));
+  }
+}
+OB_KERNEL(narrow_rows)
 
 template <class T>
 void arithmetic(ob::In<T> x, ob::In<T> y, ob::Out<T> sum, ob::Out<T> difference, ob::Out<T> product, ob::Out<T> ratio,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import subprocess
 from collections.abc import Callable
@@ -15,7 +16,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Host = Any  # of conftest.py
 
 
-@pytest.fixture(scope="session", params=["", "-march=native"], ids=["any machine", "this machine"])
+MACHINES = {"any machine": "", "this machine": "-march=native"}
+if platform.machine() == "x86_64":
+    MACHINES["AVX2"] = "-march=x86-64-v3"
+
+
+@pytest.fixture(scope="session", params=MACHINES.values(), ids=list(MACHINES))
 def shorts(request: pytest.FixtureRequest, load: Callable[..., Host], compiler: str) -> Host:
     """Conversions and arithmetic of the 16-bit types, which depend on what the processor has."""
     return load("dtypes.cpp", "-O2", *filter(None, [request.param]), compiler=compiler)
@@ -26,10 +32,11 @@ def same_bits(got: Array, expected: Array, nan: Array) -> None:
     np.testing.assert_array_equal(got[~nan], expected[~nan])
 
 
-def test_every_half_becomes_the_right_float(shorts: Host) -> None:
+@pytest.mark.parametrize("function", ["widen", "widen_rows"])
+def test_every_half_becomes_the_right_float(shorts: Host, function: str) -> None:
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     out = np.zeros(1 << 16, np.float32)
-    shorts("widen", [halves], [out])
+    shorts(function, [halves], [out])
     expected = halves.astype(np.float32)
     assert np.isnan(out[np.isnan(expected)]).all()
     same_bits(out.view(np.uint32), expected.view(np.uint32), np.isnan(expected))
@@ -61,10 +68,11 @@ def floats_that_round() -> Array:
     return bits.view(np.float32)
 
 
-def test_floats_round_to_the_nearest_even_half(shorts: Host) -> None:
+@pytest.mark.parametrize("function", ["narrow", "narrow_rows"])
+def test_floats_round_to_the_nearest_even_half(shorts: Host, function: str) -> None:
     x = floats_that_round()
     out = np.zeros(x.size, np.float16)
-    shorts("narrow", [x], [out])
+    shorts(function, [x], [out])
     with np.errstate(all="ignore"):
         expected = x.astype(np.float16)
     np.testing.assert_array_equal(np.isnan(out), np.isnan(x))

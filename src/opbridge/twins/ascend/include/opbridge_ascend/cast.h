@@ -95,10 +95,10 @@ D converted(S value, RoundMode mode) {
 
 // The usual case, as a loop of vector instructions: float to half or bfloat16, to nearest.
 template <class D>
-D nearest(float value) {
+float nearest(float value) {
   const auto most = static_cast<float>(std::numeric_limits<D>::max());
   const float inside = value > most ? most : value < -most ? -most : value;
-  return D(std::fabs(value) == INFINITY ? value : inside);
+  return std::fabs(value) == INFINITY ? value : inside;
 }
 
 inline int32_t half_byte(const uint8_t* bytes, uint32_t i) {
@@ -149,10 +149,10 @@ void cast(Instruction& instruction, const Lanes& lanes, RoundMode mode, const St
   }
   if constexpr (std::is_same<S, float>::value && (std::is_same<D, half>::value || std::is_same<D, bfloat16_t>::value)) {
     if (mode == RoundMode::CAST_RINT || mode == RoundMode::CAST_NONE) {
-      return unary(instruction, lanes, nearest<D>, dst, src);
+      return unary(instruction, lanes, [](float value) { return nearest<D>(value); }, dst, src);
     }
   }
-  unary(instruction, lanes, [mode](S value) { return converted<D>(value, mode); }, dst, src);
+  unary(instruction, lanes, [mode](auto value) { return converted<D>(value, mode); }, dst, src);
 }
 
 template <class D, class S>

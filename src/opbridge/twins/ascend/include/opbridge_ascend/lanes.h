@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "constants.h"
+#include "elements.h"
 #include "tensor.h"
 
 namespace AscendC {
@@ -222,23 +223,17 @@ void writes(Instruction& instruction, const Lanes& lanes, const Strided<T>& oper
 // dst = f(src...) for every element that takes part, after the accesses have been told.
 template <class F, class D, class... S>
 void compute(const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>&... src) {
-  if (lanes.contiguous) {
-    const auto loop = [&f, n = lanes.total](D* to, const S*... from) {
-      for (uint32_t i = 0; i < n; ++i) to[i] = f(from[i]...);
-    };
-    return loop(dst.tensor.data(), src.tensor.data()...);
-  }
+  if (lanes.contiguous) return elements(f, lanes.total, dst.tensor.data(), static_cast<const S*>(src.tensor.data())...);
   const bool dense = dst.block_stride == 1 && (true && ... && (src.block_stride == 1));
   if (const uint32_t n = dense ? lanes.prefix() : 0) {
-    const auto loop = [&f, n](D* to, const S*... from) {
-      for (uint32_t i = 0; i < n; ++i) to[i] = f(from[i]...);
-    };
-    for (uint32_t r = 0; r < lanes.repeats; ++r) loop(dst.at(r, 0), src.at(r, 0)...);
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+      elements(f, n, dst.at(r, 0), static_cast<const S*>(src.at(r, 0))...);
+    }
     return;
   }
   for (uint32_t r = 0; r < lanes.repeats; ++r) {
     for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
-      if (lanes.has(r, i)) *dst.at(r, i) = f(*src.at(r, i)...);
+      if (lanes.has(r, i)) *dst.at(r, i) = static_cast<D>(f(*src.at(r, i)...));
     }
   }
 }

@@ -14,7 +14,7 @@ namespace AscendC {
 namespace detail {
 
 template <class T>
-using Math = ob::opmath<T>;
+using Math = ob::opmath<Stored<T>>;
 
 // Bits, whatever their type.
 template <class T>
@@ -41,7 +41,8 @@ void fused(Instruction& instruction, const Lanes& lanes, F f, const Strided<T>& 
   reads(instruction, lanes, src1, "src1");
   reads(instruction, lanes, dst, "dst");
   writes(instruction, lanes, dst, "dst");
-  compute(lanes, [f](T old, U a, U b) { return f(old, T(a), T(b)); }, dst, dst, src0, src1);
+  const auto widened = [f](auto old, auto a, auto b) { return f(old, decltype(old)(a), decltype(old)(b)); };
+  compute(lanes, widened, dst, dst, src0, src1);
 }
 
 template <class T, class U>
@@ -60,9 +61,9 @@ void axpy(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst, c
   struct Name##Operation {                                                                                           \
     static constexpr const char* name = #Name;                                                                       \
     template <class T>                                                                                               \
-    static T apply(T a, T b) {                                                                                       \
-      OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                  \
-      return T(result);                                                                                              \
+    auto operator()(T a, T b) const {                                                                                \
+      OPBRIDGE_ASCEND_TYPES(#Name, Stored<T>, __VA_ARGS__);                                                          \
+      return result;                                                                                                 \
     }                                                                                                                \
   };                                                                                                                 \
   }                                                                                                                  \
@@ -71,20 +72,18 @@ void axpy(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst, c
             Place at = Place::here()) {                                                                              \
     OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                    \
     Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::binary(                                                                                                  \
-        instruction, detail::Lanes::first(instruction, count), [](T a, T b) { return T(result); },                   \
-        detail::Strided<T>{dst}, detail::Strided<T>{src0}, detail::Strided<T>{src1});                                \
+    detail::binary(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation(),                 \
+                   detail::Strided<T>{dst}, detail::Strided<T>{src0}, detail::Strided<T>{src1});                     \
   }                                                                                                                  \
   template <class T, bool isSetMask = true>                                                                          \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, detail::Mask mask,    \
             int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {                                \
     OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                    \
     Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::binary(                                                                                                  \
-        instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                             \
-        [](T a, T b) { return T(result); }, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},                 \
-        detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride},                                                  \
-        detail::Strided<T>{src1, p.src1BlkStride, p.src1RepStride});                                                 \
+    detail::binary(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                  \
+                   detail::Name##Operation(), detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},               \
+                   detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride},                                       \
+                   detail::Strided<T>{src1, p.src1BlkStride, p.src1RepStride});                                      \
   }
 
 OPBRIDGE_ASCEND_BINARY(Add, a + b, half, int16_t, float, int32_t)
@@ -102,25 +101,34 @@ OPBRIDGE_ASCEND_BINARY(AddRelu, T(a + b) < T(0) ? T(0) : T(a + b), half, int16_t
 OPBRIDGE_ASCEND_BINARY(SubRelu, T(a - b) < T(0) ? T(0) : T(a - b), half, int16_t, float)
 #undef OPBRIDGE_ASCEND_BINARY
 
-#define OPBRIDGE_ASCEND_SCALAR(Name, result, ...)                                                             \
-  template <class T>                                                                                          \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> b, const int32_t& count, \
-            Place at = Place::here()) {                                                                       \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                             \
-    Instruction instruction(#Name, PIPE_V, at);                                                               \
-    detail::unary(                                                                                            \
-        instruction, detail::Lanes::first(instruction, count), [b](T a) { return T(result); },                \
-        detail::Strided<T>{dst}, detail::Strided<T>{src});                                                    \
-  }                                                                                                           \
-  template <class T, bool isSetMask = true>                                                                   \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> b, detail::Mask mask,    \
-            int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {                          \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                             \
-    Instruction instruction(#Name, PIPE_V, at);                                                               \
-    detail::unary(                                                                                            \
-        instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                      \
-        [b](T a) { return T(result); }, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},              \
-        detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                             \
+#define OPBRIDGE_ASCEND_SCALAR(Name, result, ...)                                                                  \
+  namespace detail {                                                                                               \
+  template <class Scalar>                                                                                          \
+  struct Name##Operation {                                                                                         \
+    template <class T>                                                                                             \
+    auto operator()(T a) const {                                                                                   \
+      const T b(scalar);                                                                                           \
+      return result;                                                                                               \
+    }                                                                                                              \
+    Scalar scalar;                                                                                                 \
+  };                                                                                                               \
+  }                                                                                                                \
+  template <class T>                                                                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> scalar, const int32_t& count, \
+            Place at = Place::here()) {                                                                            \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                  \
+    Instruction instruction(#Name, PIPE_V, at);                                                                    \
+    detail::unary(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation<T>{scalar},       \
+                  detail::Strided<T>{dst}, detail::Strided<T>{src});                                               \
+  }                                                                                                                \
+  template <class T, bool isSetMask = true>                                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> scalar, detail::Mask mask,    \
+            int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {                               \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                  \
+    Instruction instruction(#Name, PIPE_V, at);                                                                    \
+    detail::unary(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                 \
+                  detail::Name##Operation<T>{scalar}, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},     \
+                  detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                        \
   }
 
 OPBRIDGE_ASCEND_SCALAR(Adds, a + b, half, int16_t, float, int32_t)
@@ -145,24 +153,30 @@ void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Ex
 }
 #undef OPBRIDGE_ASCEND_SCALAR
 
-#define OPBRIDGE_ASCEND_UNARY(Name, result, ...)                                                                       \
-  template <class T>                                                                                                   \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count, Place at = Place::here()) {    \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                      \
-    Instruction instruction(#Name, PIPE_V, at);                                                                        \
-    detail::unary(                                                                                                     \
-        instruction, detail::Lanes::first(instruction, count), [](T a) { return T(result); }, detail::Strided<T>{dst}, \
-        detail::Strided<T>{src});                                                                                      \
-  }                                                                                                                    \
-  template <class T, bool isSetMask = true>                                                                            \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, int32_t repeats,                  \
-            const UnaryRepeatParams& p, Place at = Place::here()) {                                                    \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                      \
-    Instruction instruction(#Name, PIPE_V, at);                                                                        \
-    detail::unary(                                                                                                     \
-        instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                               \
-        [](T a) { return T(result); }, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},                        \
-        detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                                      \
+#define OPBRIDGE_ASCEND_UNARY(Name, result, ...)                                                                    \
+  namespace detail {                                                                                                \
+  struct Name##Operation {                                                                                          \
+    template <class T>                                                                                              \
+    auto operator()(T a) const {                                                                                    \
+      return result;                                                                                                \
+    }                                                                                                               \
+  };                                                                                                                \
+  }                                                                                                                 \
+  template <class T>                                                                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count, Place at = Place::here()) { \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                   \
+    Instruction instruction(#Name, PIPE_V, at);                                                                     \
+    detail::unary(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation(),                 \
+                  detail::Strided<T>{dst}, detail::Strided<T>{src});                                                \
+  }                                                                                                                 \
+  template <class T, bool isSetMask = true>                                                                         \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, int32_t repeats,               \
+            const UnaryRepeatParams& p, Place at = Place::here()) {                                                 \
+    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                   \
+    Instruction instruction(#Name, PIPE_V, at);                                                                     \
+    detail::unary(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                  \
+                  detail::Name##Operation(), detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},               \
+                  detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                         \
   }
 
 OPBRIDGE_ASCEND_UNARY(Abs, a < T(0) ? T(-a) : a, half, float)
@@ -177,25 +191,31 @@ OPBRIDGE_ASCEND_UNARY(Not, detail::on_bits([](auto x, auto) { return ~x; }, a, a
 
 // What three operands give, one of which is the destination: dst = result of old, a and b.
 #define OPBRIDGE_ASCEND_FUSED(Name, result, ...)                                                                     \
+  namespace detail {                                                                                                 \
+  struct Name##Operation {                                                                                           \
+    template <class T>                                                                                               \
+    auto operator()(T old, T a, T b) const {                                                                         \
+      return result;                                                                                                 \
+    }                                                                                                                \
+  };                                                                                                                 \
+  }                                                                                                                  \
   template <class T, class U>                                                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, const int32_t& count, \
             Place at = Place::here()) {                                                                              \
     OPBRIDGE_ASCEND_PAIRS(#Name, T, U, __VA_ARGS__);                                                                 \
     Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::fused(                                                                                                   \
-        instruction, detail::Lanes::first(instruction, count), [](T old, T a, T b) { return T(result); },            \
-        detail::Strided<T>{dst}, detail::Strided<U>{src0}, detail::Strided<U>{src1});                                \
+    detail::fused(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation(),                  \
+                  detail::Strided<T>{dst}, detail::Strided<U>{src0}, detail::Strided<U>{src1});                      \
   }                                                                                                                  \
   template <class T, class U, bool isSetMask = true>                                                                 \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, detail::Mask mask,    \
             int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {                                \
     OPBRIDGE_ASCEND_PAIRS(#Name, T, U, __VA_ARGS__);                                                                 \
     Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::fused(                                                                                                   \
-        instruction, detail::repeated<isSetMask>(instruction, mask, repeats, detail::widest<T, U>()),                \
-        [](T old, T a, T b) { return T(result); }, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},          \
-        detail::Strided<U>{src0, p.src0BlkStride, p.src0RepStride},                                                  \
-        detail::Strided<U>{src1, p.src1BlkStride, p.src1RepStride});                                                 \
+    detail::fused(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, detail::widest<T, U>()),      \
+                  detail::Name##Operation(), detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},                \
+                  detail::Strided<U>{src0, p.src0BlkStride, p.src0RepStride},                                        \
+                  detail::Strided<U>{src1, p.src1BlkStride, p.src1RepStride});                                       \
   }
 OPBRIDGE_ASCEND_FUSED(MulAddDst, T(a* b) + old, half(half), float(float), float(half))
 OPBRIDGE_ASCEND_FUSED(FusedMulAdd, T(a* old) + b, half(half), float(float))
@@ -247,8 +267,8 @@ struct Expression {
 
   void into(const LocalTensor<T>& dst) const {
     Instruction instruction(Operation::name, PIPE_V, {nullptr, 0});
-    detail::binary(instruction, detail::Lanes::first(instruction, dst.GetSize()), Operation::template apply<T>,
-                   detail::Strided<T>{dst}, detail::Strided<T>{src0}, detail::Strided<T>{src1});
+    detail::binary(instruction, detail::Lanes::first(instruction, dst.GetSize()), Operation(), detail::Strided<T>{dst},
+                   detail::Strided<T>{src0}, detail::Strided<T>{src1});
   }
 };
 
