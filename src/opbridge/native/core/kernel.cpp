@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "../binding.h"
+#include "announced_kernel.h"
 #include "aot_library.h"
 #include "crashes.h"
 #include "libraries.h"
@@ -148,7 +149,7 @@ PyMethodDef methods[] = {{"describe", describe, METH_NOARGS, "The C++ parameters
 PyGetSetDef properties[] = {
     {"address", address, nullptr, "Where the kernel is in memory.", nullptr},
     {"signature_address", signature_address, nullptr, "Where its ob_signature is; 0 for a bare aot function.", nullptr},
-    {"aot_address", aot_address, nullptr, "Where its AotKernel is; 0 where it takes no attribute block.", nullptr},
+    {"aot_address", aot_address, nullptr, "Where its AotKernel is; 0 where `address` is called.", nullptr},
     {}};
 
 PyMemberDef members[] = {{"path", T_OBJECT_EX, offsetof(Kernel, path), READONLY, nullptr},
@@ -225,6 +226,7 @@ PyObject* load_kernel(PyObject*, PyObject* const* args, Py_ssize_t count) {
       raise("KernelError", "'" + symbol + "' in " + shown + " is a variable; expected a function");
     auto* describe_itself = static_cast<const ob_signature*>(dlsym(library, (symbol + "_ob_signature").c_str()));
     AotKernel* aot = describe_itself ? nullptr : block_kernel(library, symbol, function, args[0]);
+    if (AotKernel* announced = announced_kernel(library, symbol, function, aot)) aot = announced;
     return new_kernel({function, describe_itself, aot}, args[0], args[1]);
   });
 }

@@ -12,7 +12,7 @@ namespace opbridge {
 struct KernelEntry {
   ob_kernel function;
   const ob_signature* signature;  // null unless the kernel is written on kernel.h
-  AotKernel* aot;                 // null unless it takes attributes in another way than abi.h has them
+  AotKernel* aot;                 // null where the function is called as abi.h has it, by nobody in between
 };
 
 // A function of an open library, to Python; whoever runs it keeps this alive, and it keeps the library open.

@@ -95,6 +95,18 @@ struct Reach {
   }
 };
 
+// While it lives, the tensors of this thread's call are lent.
+class Announcement {
+ public:
+  explicit Announcement(bool& state) : state_(state) { state_ = true; }
+  Announcement(const Announcement&) = delete;
+  Announcement& operator=(const Announcement&) = delete;
+  ~Announcement() { state_ = false; }
+
+ private:
+  bool& state_;
+};
+
 int tell(const std::string& text, const char* name, void* extra) {
   const ob_call* const host = opbridge_host(extra);
   if (host != nullptr && host->error != nullptr) {
@@ -111,12 +123,16 @@ int tell(const std::string& text, const char* name, void* extra) {
 }  // namespace
 
 int run_for_host(const Lender& lender, HostFunction function, const char* name, const HostCall& of_host) {
+  const auto& [nparam, params, ndims, shapes, dtypes, stream, extra] = of_host;
+  // Who calls it has announced the tensors: opbridge's call of a function that announces them too.
+  static thread_local bool announced = false;
+  if (announced) return function(nparam, params, ndims, shapes, dtypes, stream, extra);
+  const Announcement until_it_returns(announced);
   // What is reported is told to the call it comes from, so one runs at a time; its blocks use all processors.
   static std::mutex& under_way = *new std::mutex;
   const std::lock_guard<std::mutex> lock(under_way);
   lender.what_failed();  // what is left of other uses of the device is not this kernel's
 
-  const auto& [nparam, params, ndims, shapes, dtypes, stream, extra] = of_host;
   const ob_call* const host = opbridge_host(extra);
   DeviceCall device(lender, host);
   for (int i = 0; i < nparam; ++i) {
