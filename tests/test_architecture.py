@@ -16,7 +16,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 
 LAYERS = (
-    ("errors", "tracebacks", "_version"),
+    ("errors", "openings", "tracebacks", "_version"),
     ("schema", "cxx"),
     ("rules",),
     ("manifest",),

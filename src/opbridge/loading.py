@@ -16,6 +16,7 @@ from opbridge.frameworks.runtime import LibraryRuntime, Reopen
 from opbridge.manifest.kernels import DEVICES, TVM_FFI, TWINS, is_library
 from opbridge.native.catalog import Catalog, code_stamp
 from opbridge.op import Op, OpLibrary
+from opbridge.openings import read_file
 from opbridge.sources import KernelStore
 from opbridge.sources.store import source_request
 from opbridge.toolchains import BuiltLibrary, begin
@@ -180,7 +181,7 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
         return Manifest.decode(data, path, allow_outside=allow_outside)
 
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError:
         from opbridge.manifest.document import read_bytes
 

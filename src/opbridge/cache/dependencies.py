@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypedDict
 
-from opbridge.cache.openings import kind_of
+from opbridge.openings import kind_of
 
 DIGEST_BYTES = 20
 _PIECE_BYTES = 1 << 20

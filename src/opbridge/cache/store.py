@@ -51,8 +51,8 @@ from opbridge.cache.filesystem import (
     replace_by_folder,
     wait_until_free,
 )
-from opbridge.cache.openings import read_file
 from opbridge.errors import CacheError, DiskFullError
+from opbridge.openings import read_file
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -82,7 +82,7 @@ class KeyBuilder:
         self._frame(b"count", str(len(parts)).encode())
         for part in parts:
             if isinstance(part, Path):
-                self._frame(b"file", part.read_bytes())
+                self._frame(b"file", read_file(part))
             elif isinstance(part, str):
                 self._frame(b"text", part.encode("utf-8", "surrogateescape"))
             else:
@@ -197,7 +197,8 @@ class Cache:
         """A text as a file that compilers, debuggers and people can open, at a place that follows from its content."""
 
         def build(folder: Path) -> Dependencies:
-            (folder / name).write_text(text, encoding="utf-8")
+            # A path in it may have bytes that are no text.
+            (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
             return Dependencies()
 
         return self.fetch(KeyBuilder("text").add("name", name).add("text", text).key(), build).path / name

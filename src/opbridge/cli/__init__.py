@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import importlib
+import io
 import logging
 import os
 import sys
@@ -59,6 +61,7 @@ _BROKEN_PIPE = 128 + 13
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; the only place that turns an error into an exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    _print_anything()
     try:
         code = _dispatch(given)
         print(end="", flush=True)
@@ -71,12 +74,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _abandon_stdout()  # the reader left, as `head` does
         return _BROKEN_PIPE
+    except UnicodeEncodeError as error:
+        letters = error.object[error.start : error.end]
+        print(
+            f"{red('error:', sys.stderr)} this locale's encoding, {error.encoding}, lacks {letters!a}", file=sys.stderr
+        )
+        print("  use UTF-8: export LC_ALL=C.UTF-8, or PYTHONUTF8=1", file=sys.stderr)
+        return OpbridgeError.exit_code
     except OSError as error:
         logging.getLogger("opbridge").debug("the error came from here:", exc_info=error)
         print(f"{red('error:', sys.stderr)} {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
         _abandon_stdout()
         return OpbridgeError.exit_code
     return code
+
+
+def _print_anything() -> None:
+    """A path need not be text, and a terminal need not have every letter: neither is a reason to fail."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error("opbridge", _as_it_was_or_escaped)
+        sys.stdout.reconfigure(errors="opbridge")
+
+
+def _as_it_was_or_escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeEncodeError:
+        return codecs.backslashreplace_errors(error)
 
 
 def _abandon_stdout() -> None:

@@ -15,6 +15,7 @@ from opbridge.doctor.processor import X86, level_here, level_name
 from opbridge.doctor.report import LibraryReport, Problem
 from opbridge.doctor.symbols import explain, undefined
 from opbridge.errors import InputError, KernelError
+from opbridge.openings import read_file
 from opbridge.sources.elf import check_library
 from opbridge.sources.elf_image import OBJECT, Image
 
@@ -36,11 +37,9 @@ _VERSION = re.compile(r"(?P<family>[A-Z]+)_(?P<number>\d+(\.\d+)*)$")
 
 def examine(path: Path) -> LibraryReport:
     """What is wrong with a library and what it offers; an InputError where there is no such file."""
-    if not path.is_file():
-        what = "is a folder; name a file in it" if path.is_dir() else "does not exist"
-        raise InputError(f"{path} {what}")
+    head = _beginning(path)
     report = LibraryReport(str(path))
-    if (problem := _no_library(path)) is not None:
+    if (problem := _no_library(path, head)) is not None:
         report.problems.append(problem)
         return report
     try:
@@ -50,9 +49,17 @@ def examine(path: Path) -> LibraryReport:
     return report
 
 
-def _no_library(path: Path) -> Problem | None:
-    with path.open("rb") as file:
-        head = file.read(64)
+def _beginning(path: Path) -> bytes:
+    try:
+        return read_file(path, limit=64)
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except OSError as error:
+        where = "; name a file in it" if path.is_dir() else ""
+        raise InputError(f"cannot read {path}: {error.strerror}{where}") from None
+
+
+def _no_library(path: Path, head: bytes) -> Problem | None:
     for beginning, what, cure in _KINDS:
         if head.startswith(beginning):
             return Problem(f"it is {what}, not a shared library", cure)

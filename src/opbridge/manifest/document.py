@@ -21,6 +21,7 @@ from yaml.scanner import Scanner
 from yaml.tokens import ScalarToken
 
 from opbridge.errors import Location, ManifestError, did_you_mean
+from opbridge.openings import read_file
 
 MAX_BYTES = 16 << 20
 _MAX_DEPTH = 40
@@ -214,12 +215,12 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
 def read_bytes(path: Path) -> bytes:
     """What a manifest file holds, or a ManifestError that says why there is none."""
     try:
-        return path.read_bytes()
+        return read_file(path, limit=MAX_BYTES + 1)
     except FileNotFoundError:
         raise missing_file(path) from None
-    except IsADirectoryError:
-        raise ManifestError(f"{path} is a folder", hint=f"name the file in it: {path / 'ops.yaml'}") from None
     except OSError as error:
+        if path.is_dir():
+            raise ManifestError(f"{path} is a folder", hint=f"name the file in it: {path / 'ops.yaml'}") from None
         raise ManifestError(f"cannot read {path}: {error.strerror}") from None
 
 

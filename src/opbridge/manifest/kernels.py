@@ -111,7 +111,18 @@ class KernelRef:
             depth += -1 if part == ".." else 1
             if depth < 0:
                 raise ManifestError(f"'{self.path}' leaves the manifest's folder", where, hint)
+        _check_file_name(self.path, where)
         if root is not None:
             real = Path(os.path.realpath(root / self.path))
             if not real.is_relative_to(os.path.realpath(root)):
                 raise ManifestError(f"'{self.path}' leads out of the manifest's folder, to {real}", where, hint)
+
+
+def _check_file_name(path: str, where: Location | None) -> None:
+    if "\0" in path:
+        raise ManifestError(f"{path!r} cannot name a file: it holds a zero byte", where)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        message = f"'{path}' cannot name a file here: the locale's encoding, {error.encoding}, lacks a letter of it"
+        raise ManifestError(message, where, "use UTF-8: export LC_ALL=C.UTF-8, or PYTHONUTF8=1") from None

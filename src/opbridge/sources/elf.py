@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.errors import KernelError, did_you_mean
+from opbridge.openings import read_file
 from opbridge.sources.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 
 _LOADED_SEGMENT = 1
@@ -94,8 +95,7 @@ def check_library(path: str | Path) -> None:
 
 def _read(path: str | Path, count: int = -1) -> bytes:
     try:
-        with open(path, "rb") as file:
-            data = file.read(count)
+        data = read_file(path, limit=count)
     except OSError as error:
         raise KernelError(f"cannot read {path}: {error.strerror}") from None
     check_identity(path, data)

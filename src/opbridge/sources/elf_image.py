@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from opbridge.errors import KernelError
+from opbridge.openings import open_file
 from opbridge.sources.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 
 OBJECT, EXECUTABLE, SHARED = 1, 2, 3
@@ -56,7 +57,7 @@ class Image:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with open(path, "rb") as file:
+            with open(open_file(path), "rb") as file:
                 check_identity(path, file.read(HEADER.size))
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:

@@ -25,6 +25,12 @@ class Outcome:
     stderr: str
     timed_out: bool = False
 
+    @classmethod
+    def of(cls, command: Command, code: int, stdout: bytes, stderr: bytes, timed_out: bool = False) -> Outcome:
+        """What is said on stdout is paths, whose bytes count; what is said on stderr is for people."""
+        paths = stdout.decode("utf-8", "surrogateescape")
+        return cls(command, code, paths, stderr.decode("utf-8", "replace"), timed_out)
+
     @property
     def failed(self) -> bool:
         return self.code != 0 or self.timed_out
@@ -36,7 +42,7 @@ class Compilers:
     def __init__(self, jobs: int | None = None) -> None:
         self._slots = threading.BoundedSemaphore(jobs or processors())
         self._guard = threading.Lock()
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
         self._timeout = _timeout()
 
@@ -45,11 +51,11 @@ class Compilers:
             process = self._start(command, folder, scratch)
             try:
                 stdout, stderr = process.communicate(timeout=self._timeout)
-                return Outcome(command, process.returncode, stdout, stderr)
+                return Outcome.of(command, process.returncode, stdout, stderr)
             except subprocess.TimeoutExpired:
                 _kill(process)
                 stdout, stderr = process.communicate()
-                return Outcome(command, process.returncode, stdout, stderr, timed_out=True)
+                return Outcome.of(command, process.returncode, stdout, stderr, timed_out=True)
             except BaseException:
                 _kill(process)
                 process.communicate()
@@ -65,7 +71,7 @@ class Compilers:
             for process in self._running:
                 _kill(process)
 
-    def _start(self, command: Command, folder: Path, scratch: Path) -> subprocess.Popen[str]:
+    def _start(self, command: Command, folder: Path, scratch: Path) -> subprocess.Popen[bytes]:
         # English messages for the hints, and temporary files where they are cleaned up even if we are killed.
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(scratch)}
         with self._guard:
@@ -80,8 +86,6 @@ class Compilers:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    encoding="utf-8",
-                    errors="replace",
                     start_new_session=True,
                 )
             except OSError as error:
@@ -95,7 +99,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from opbridge._version import __version__
 from opbridge.errors import InputError
+from opbridge.openings import read_file
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The time of every file: when a wheel was made must not show in it."""
@@ -124,6 +125,6 @@ def _digest(content: bytes) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from in_place import ANYTHING, without_end
 from shared_results import KEY, as_root, compiled, published, refuses
 from small_disk import on_a_small_disk
 
@@ -16,49 +16,7 @@ from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
 from opbridge.cache.shared import SharedCache, copying
 
 
-def folder(path: Path) -> None:
-    path.mkdir()
-
-
-def fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def link_to_itself(path: Path) -> None:
-    path.symlink_to(path)
-
-
-def link_to_a_device(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def a_socket(path: Path) -> None:
-    here = os.getcwd()
-    os.chdir(path.parent)  # the name of a socket has 108 bytes at most
-    try:
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(path.name)
-    finally:
-        os.chdir(here)
-
-
-def nothing_in_it(path: Path) -> None:
-    path.touch()
-
-
-def bad_bytes(path: Path) -> None:
-    path.write_bytes(b"\xff\x00" * 40)
-
-
-def without_end(path: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(1 << 40)
-
-
-ANYTHING = (folder, fifo, link_to_itself, link_to_a_device, a_socket, nothing_in_it, bad_bytes, without_end)
-
-
-@pytest.mark.parametrize("put", ANYTHING)
+@pytest.mark.parametrize("put", [*ANYTHING, without_end])
 @pytest.mark.parametrize("name", ["files/nested/result", "seal"])
 def test_what_is_in_the_place_of_a_file_is_not_taken(
     tmp_path: Path,

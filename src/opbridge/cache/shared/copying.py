@@ -9,8 +9,8 @@ from pathlib import Path
 
 from opbridge.cache.dependencies import digest_of
 from opbridge.cache.filesystem import files_below
-from opbridge.cache.openings import open_file, opened_folder
 from opbridge.cache.shared.seals import Seal, SealedFile
+from opbridge.openings import open_file, opened_folder
 
 _PIECE_BYTES = 1 << 20
 

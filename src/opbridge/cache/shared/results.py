@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from opbridge.cache.dependencies import UNKNOWN_STAMP, DependencySet, as_on_disk
 from opbridge.cache.filesystem import FULL
-from opbridge.cache.openings import open_file, opened_folder, read_file
 from opbridge.cache.shared.copying import are_whole, copy_files
 from opbridge.cache.shared.seals import Seal, SealedFile
 from opbridge.cache.shared.signing import SigningKey, is_signed, keys_named
 from opbridge.cache.shared.trust import Untrusted, expect_trusted
 from opbridge.cache.shared.writing import make_folder, remove_abandoned, write_result
 from opbridge.errors import CacheError
+from opbridge.openings import open_file, opened_folder, read_file
 
 if TYPE_CHECKING:
     from logging import Logger

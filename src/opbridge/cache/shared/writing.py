@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from opbridge.cache.filesystem import remove
-from opbridge.cache.openings import opened_folder
 from opbridge.cache.shared.seals import Seal
 from opbridge.cache.shared.signing import SigningKey
+from opbridge.openings import opened_folder
 
 _ABANDONED_SECONDS = 24 * 3600
 

@@ -38,9 +38,10 @@ def open_file(path: str | Path, within: int | None = None, *, follow: bool = Tru
     return descriptor
 
 
-def read_file(path: str | Path, within: int | None = None, *, follow: bool = True) -> bytes:
+def read_file(path: str | Path, within: int | None = None, *, follow: bool = True, limit: int = -1) -> bytes:
+    """All of a regular file, or as many bytes as the limit says."""
     with open(open_file(path, within, follow=follow), "rb") as file:
-        return file.read()
+        return file.read(limit)
 
 
 @contextmanager
