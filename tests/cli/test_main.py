@@ -124,12 +124,19 @@ def test_a_reader_that_leaves_is_no_error(cache_folder: Path) -> None:
 
 
 def test_an_interrupt_exits_with_130(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "ops.yaml")
+    os.mkfifo(tmp_path / "running")
+    (tmp_path / "c++").write_text(f"#!/bin/sh\necho > {tmp_path}/running\nexec sleep 600\n")
+    (tmp_path / "c++").chmod(0o755)
+    (tmp_path / "k.cpp").touch()
     process = subprocess.Popen(
-        [sys.executable, "-m", "opbridge", "build", "ops.yaml"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "opbridge", "compile", "k.cpp", "k.so"],
+        cwd=tmp_path,
+        env={**os.environ, "CXX": str(tmp_path / "c++"), "OPBRIDGE_CACHE_DIR": str(tmp_path / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    # Opening the pipe returns once the command is reading its manifest from it.
-    with open(tmp_path / "ops.yaml", "w"):
+    # Opening the pipe returns once the compiler runs.
+    with open(tmp_path / "running"):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130
