@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import opbridge as ob
 from opbridge.errors import CallError, OpbridgeError
+from opbridge.manifest import OpSpec
 
 KERNEL = """
 #include <opbridge/kernel.h>
@@ -81,6 +83,21 @@ class TestArguments:
     def test_every_other_field_is_checked_too(self, folder: Path, field: str, value: Any) -> None:
         with pytest.raises(OpbridgeError, match=field):
             ob.load("twice.cpp", **{"schema": SCHEMA, "out": "x", field: value})
+
+    def test_a_misspelled_rule_is_refused_as_python_refuses_a_keyword(self, folder: Path) -> None:
+        calls: list[Callable[..., Any]] = [
+            partial(ob.load, "twice.cpp", schema=SCHEMA),
+            partial(ob.load, "ops.yaml"),
+            partial(ob.inline, KERNEL, schema=SCHEMA),
+            partial(OpSpec.create, SCHEMA, kernels={"cpu": "twice.cpp"}),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match=r"unexpected keyword 'flop'\n  did you mean 'flops'\?"):
+                call(flop="x.numel")
+
+    def test_a_rule_for_a_manifest_stands_in_it(self, folder: Path) -> None:
+        with pytest.raises(CallError, match=r"load\('ops.yaml'\): schema, out stands in the manifest, not in the call"):
+            ob.load("ops.yaml", schema=SCHEMA, out="x")
 
     def test_an_operator_may_have_a_very_long_name(self) -> None:
         name = "twice" * 60

@@ -17,6 +17,8 @@ import opbridge.bench
 import opbridge.check
 import opbridge.errors
 from opbridge.cli import COMMANDS, parser_of
+from opbridge.frameworks import FRAMEWORKS
+from opbridge.rules.model import RuleFields
 
 ROOT = Path(__file__).parents[1]
 AT_THE_ROOT = {
@@ -89,6 +91,9 @@ def _members(prefix: str, module: Any, names: list[str]) -> Iterator[str]:
         yield f"{inspect.getdoc(item) or ''}\n"
         if inspect.isclass(item):
             yield from _methods(item)
+        if item is opbridge.Op:
+            yield from (f"- `{row.name}`: {row.view}" for row in FRAMEWORKS.values())
+            yield ""
 
 
 def _methods(item: type) -> Iterator[str]:
@@ -107,14 +112,18 @@ def _signature(name: str, item: Any) -> str:
     except (TypeError, ValueError):
         return name
     flat = f"{name}{signature}".replace("'", "")
-    if len(flat) < 100:
+    if len(flat) < 100 and "Unpack" not in flat:
         return flat
     result = signature.return_annotation
     end = "" if result is inspect.Signature.empty else f" -> {result}"
     lines, starred = [], False
     for parameter in signature.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD) and not starred:
             starred = True
             lines.append("    *,")
-        lines.append(f"    {parameter},".replace("'", ""))
+        if parameter.annotation == f"Unpack[{RuleFields.__name__}]":
+            rules = RuleFields.__annotations__.items()
+            lines += [f"    {key}: {kind.__forward_arg__} = ...," for key, kind in rules]
+        else:
+            lines.append(f"    {parameter},".replace("'", ""))
     return "\n".join([f"{name}(", *lines, f"){end}"])

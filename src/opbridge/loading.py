@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,8 +22,14 @@ from opbridge.sources.store import source_request
 from opbridge.toolchains import BuiltLibrary, begin
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from opbridge.manifest import Manifest
+    from opbridge.rules.model import RuleFields
     from opbridge.schema import Schema
+
+Given = tuple[tuple[str, Any], ...]
+"""Rules as they were given, by name."""
 
 MANIFEST_SUFFIXES = (".yaml", ".yml")
 _LONGEST_NAME = 100
@@ -34,29 +40,22 @@ def load(
     path: str | os.PathLike[str],
     *,
     schema: str | None = None,
-    out: object = None,
-    derivatives: Mapping[str, str] | None = None,
-    backward: object = None,
-    batch: str | None = None,
-    shard: str | None = None,
-    flops: str | None = None,
-    launch: Mapping[str, object] | None = None,
-    samples: Iterable[Mapping[str, object]] = (),
     device: str = "cpu",
     allow_outside: bool = False,
+    **rules: Unpack[RuleFields],
 ) -> Any:
     """The operators of an ops.yaml as an OpLibrary, or one kernel file with its schema as an Op.
 
     Builds what changed and takes the rest from the cache.  A kernel file may carry its symbol: "lib.so:symbol".
+    `rules` are the fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
     `device` is what a kernel file is for; with "cuda-twin" a library's CUDA kernels run on the CPU, with "ascend-twin"
     those of Ascend C.
     """
-    rules = _rules(out, derivatives, backward, batch, shard, flops, launch, samples)
+    given = _given(rules)
     text = _path_text("load", path, "ops.yaml")
     if Path(text).suffix in MANIFEST_SUFFIXES:
-        if schema is not None or rules:
-            given = ", ".join(["schema"] * (schema is not None) + list(rules))
-            raise CallError(f"load('{text}'): {given} stands in the manifest, not in the call")
+        if schema is not None or given:
+            raise _said_twice(text, ["schema"] * (schema is not None) + [name for name, _ in given])
         if device not in ("cpu", *TWINS):
             twins = " and ".join(f'device="{name}" runs those for {twin.of} on the CPU' for name, twin in TWINS.items())
             raise CallError(
@@ -70,7 +69,7 @@ def load(
             f"load('{text}') needs a schema, such as "
             f'schema="mylib::{Path(text).stem}(Tensor x) -> Tensor", out="x"; a manifest ends in .yaml'
         )
-    return _load_file(_absolute(text), schema, device, tuple(rules.items()))
+    return _load_file(_absolute(text), schema, device, given)
 
 
 def load_package(manifest: Path, reopen: Reopen) -> OpLibrary:
@@ -78,39 +77,26 @@ def load_package(manifest: Path, reopen: Reopen) -> OpLibrary:
     return _load_manifest(manifest, allow_outside=False, device="cpu", reopen=reopen)
 
 
-def inline(
-    source: str,
-    *,
-    schema: str,
-    out: object = None,
-    derivatives: Mapping[str, str] | None = None,
-    backward: object = None,
-    batch: str | None = None,
-    shard: str | None = None,
-    flops: str | None = None,
-    launch: Mapping[str, object] | None = None,
-    samples: Iterable[Mapping[str, object]] = (),
-    device: str = "cpu",
-) -> Op:
+def inline(source: str, *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
     """An operator from the text of its kernel."""
-    rules = _rules(out, derivatives, backward, batch, shard, flops, launch, samples)
-    return _load_text(_kernel_text(source), schema, device, tuple(rules.items()))
+    given = _given(rules)
+    return _load_text(_kernel_text(source), schema, device, given)
 
 
-def aot(library: str | os.PathLike[str], *, schema: str, **rules: Any) -> Op:
+def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
     """An operator from somebody's library with the plain C call: "custom_add.so:CustomAdd"."""
     text = _path_text("aot", library, "custom_add.so:CustomAdd")
     if not is_library(text.partition(":")[0]):
         raise CallError(f"aot('{text}'): expected a library and its function, such as 'custom_add.so:CustomAdd'")
-    return cast(Op, load(text, schema=schema, **rules))
+    return cast(Op, load(text, schema=schema, device=device, **rules))
 
 
-def tvm_ffi(library: str | os.PathLike[str], *, schema: str, **rules: Any) -> Op:
+def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
     """An operator from a function of tvm-ffi's call, which gets its outputs last: "add_one.so:add_one"."""
     text = _path_text("tvm_ffi", library, "add_one.so:add_one")
     if not is_library(text.partition(":")[0]):
         raise CallError(f"tvm_ffi('{text}'): expected a library and its function, such as 'add_one.so:add_one'")
-    return cast(Op, load(TVM_FFI + text, schema=schema, **rules))
+    return cast(Op, load(TVM_FFI + text, schema=schema, device=device, **rules))
 
 
 def aten(name: str) -> Op:
@@ -153,21 +139,19 @@ def _described(value: object) -> str:
     return f"{type(value).__name__} {value!r:.60}"
 
 
-def _rules(
-    out: object,
-    derivatives: object,
-    backward: object,
-    batch: object,
-    shard: object,
-    flops: object,
-    launch: object,
-    samples: Iterable[Mapping[str, object]],
-) -> dict[str, Any]:
+def _given(rules: RuleFields) -> Given:
+    samples = rules.get("samples", ())
     if not isinstance(samples, Iterable):
         raise CallError(f"samples: expected a list of inputs, got {_described(samples)}")
-    given = {"out": out, "derivatives": derivatives, "backward": backward}
-    given |= {"batch": batch, "shard": shard, "flops": flops, "launch": launch, "samples": tuple(samples) or None}
-    return {name: value for name, value in given.items() if value is not None}
+    said: dict[str, Any] = {**rules, "samples": tuple(samples) or None}
+    return tuple((name, value) for name, value in said.items() if value is not None)
+
+
+def _said_twice(text: str, names: list[str]) -> CallError:
+    from opbridge.rules.model import check_keywords
+
+    check_keywords(name for name in names if name != "schema")
+    return CallError(f"load('{text}'): {', '.join(names)} stands in the manifest, not in the call")
 
 
 def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen | None = None) -> OpLibrary:
@@ -214,14 +198,14 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _load_file(path: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
+def _load_file(path: str, schema: str, device: str, rules: Given) -> Op:
     call = TVM_FFI if path.startswith(TVM_FFI) else ""
     folder, name = os.path.split(path.removeprefix(call))
     reopen = (_load_file, (path, schema, device, rules))
     return _load_one(Path(folder), call + name, schema, device, rules, Cache(), reopen)
 
 
-def _load_text(source: str, schema: str, device: str, rules: tuple[tuple[str, Any], ...]) -> Op:
+def _load_text(source: str, schema: str, device: str, rules: Given) -> Op:
     cache = Cache()
     symbol = _parsed(schema).name
     suffix = ".cu" if device in ("cuda", "cuda-twin") else ".cpp"
@@ -246,7 +230,7 @@ def _load_one(
     kernel: str,
     schema: str,
     device: str,
-    rules: tuple[tuple[str, Any], ...],
+    rules: Given,
     cache: Cache,
     reopen: Any,
 ) -> Op:

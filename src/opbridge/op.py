@@ -71,24 +71,19 @@ class Op:
     if TYPE_CHECKING:
         # For editors.  What counts is the table of frameworks, against which tests hold these.
         @property
-        def torch(self) -> Any:
-            """The operator in `torch.ops`."""
+        def torch(self) -> Any: ...
 
         @property
-        def numpy(self) -> Any:
-            """A function of arrays that also takes `out=`."""
+        def numpy(self) -> Any: ...
 
         @property
-        def mindspore(self) -> Any:
-            """A Cell, for PyNative and Graph mode."""
+        def mindspore(self) -> Any: ...
 
         @property
-        def jax(self) -> Any:
-            """A function that `jax.jit`, `jax.grad`, `jax.vmap` and the others take like any other."""
+        def jax(self) -> Any: ...
 
         @property
-        def paddle(self) -> Any:
-            """A function of `paddle.Tensor`, on the CPU."""
+        def paddle(self) -> Any: ...
 
     else:
 

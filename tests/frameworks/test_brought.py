@@ -30,7 +30,7 @@ double = ob.inline(
 
 ROW = (
     "from opbridge.frameworks import Framework\n"
-    "TOYS = Framework('toys', ('toys',), 'a toys.ToyTensor', package='bridge_to_toys')\n"
+    "TOYS = Framework('toys', ('toys',), 'a toys.ToyTensor', 'A function.', package='bridge_to_toys')\n"
 )
 PACKAGE = {
     "toys.py": "class ToyTensor:\n    def __init__(self, values): self.values = values\n",

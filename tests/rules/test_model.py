@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opbridge.check.checks import TABLE
 from opbridge.errors import RuleError
+from opbridge.manifest.fields import OPERATOR
 from opbridge.rules import Rules, Sharding
+from opbridge.rules.model import RULES, RuleFields
 from opbridge.schema import Schema
 
 NORM = Schema.parse("mylib::norm(Tensor x, Tensor weight, float eps=1e-5) -> (Tensor y, Tensor rstd)")
@@ -138,3 +144,18 @@ def test_a_mistyped_rule_parses_or_is_a_rule_error(size: str, formula: str) -> N
         except RuleError:
             continue
         assert parse(rules.fields()) == rules
+
+
+def test_a_rule_is_one_row_that_everything_else_follows() -> None:
+    names = [*RULES]
+    assert [field.name for field in dataclasses.fields(Rules)] == names
+    assert {*RuleFields.__annotations__} == {*names, "samples"}
+    assert {*names} <= {field.name for field in OPERATOR.fields}
+    assert {check for rule in RULES.values() for check in rule.checks} <= {*TABLE}
+
+
+def test_the_page_of_rules_says_what_holds_a_kernel_to_each() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
+    for rule in RULES.values():
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| `{rule.name}` |"))
+        assert row.split("|")[-2].strip() == ", ".join(f"`{check}`" for check in rule.checks)

@@ -9,6 +9,7 @@ import pytest
 
 from opbridge.errors import Location, RuleError
 from opbridge.rules import Like, ShapeDtype, evaluate_out, evaluate_size, parse_expression, parse_out
+from opbridge.rules.kinds import Place
 from opbridge.schema import Schema
 
 MATMUL = Schema.parse("mylib::matmul(Tensor x, Tensor y, *, ScalarType? dtype=None) -> Tensor")
@@ -149,8 +150,9 @@ def test_a_dtype_is_asked_for_where_no_tensor_has_one() -> None:
 def test_a_nested_error_stands_where_its_value_does() -> None:
     item = Location("ops.yaml", 4, 20, " " * 19 + "m, 1")
 
+    place = Place(lambda path: item if path == (1, "shape", 0) else None)
     with pytest.raises(RuleError, match=r"ops\.yaml:4:20: 'm' is no argument"):
-        parse_out(["x", {"shape": ["m", 1]}], SPLIT, locate=lambda path: item if path == (1, "shape", 0) else None)
+        parse_out(["x", {"shape": ["m", 1]}], SPLIT, place)
 
 
 def test_one_operand_lowers_once() -> None:

@@ -3,4 +3,10 @@ so that whoever lists the frameworks imports neither tinygrad nor the adapter.""
 
 from opbridge.frameworks import Framework
 
-FRAMEWORK = Framework("tinygrad", ("tinygrad",), "a tinygrad.Tensor", package="opbridge_tinygrad")
+FRAMEWORK = Framework(
+    "tinygrad",
+    packages=("tinygrad",),
+    tensor="a tinygrad.Tensor",
+    view="A function of tinygrad's tensors.",
+    package="opbridge_tinygrad",
+)

@@ -31,6 +31,8 @@ class Framework:
     """The top-level packages that its tensor types come from; the first one is what is imported."""
     tensor: str
     """How messages call its tensors."""
+    view: str
+    """What `op.NAME` is."""
     package: str = ""
     """That of its modules, which `opbridge.frameworks.interface` describes; empty for a folder here."""
     pip_name: str = ""
@@ -56,11 +58,45 @@ class Framework:
 FRAMEWORKS = {
     row.name: row
     for row in (
-        Framework("torch", ("torch",), "a torch.Tensor", finds_by_name=True, runs_aten=True, on_devices=True),
-        Framework("numpy", ("numpy",), "a numpy.ndarray", runs_aten=True),
-        Framework("mindspore", ("mindspore",), "a mindspore.Tensor", runs_aten=True),
-        Framework("jax", ("jax", "jaxlib"), "a jax.Array", finds_by_name=True, runs_aten=True),
-        Framework("paddle", ("paddle",), "a paddle.Tensor", pip_name="paddlepaddle", beside_others=False),
+        Framework(
+            "torch",
+            packages=("torch",),
+            tensor="a torch.Tensor",
+            view="The operator in `torch.ops`.",
+            finds_by_name=True,
+            runs_aten=True,
+            on_devices=True,
+        ),
+        Framework(
+            "numpy",
+            packages=("numpy",),
+            tensor="a numpy.ndarray",
+            view="A function of arrays that also takes `out=`.",
+            runs_aten=True,
+        ),
+        Framework(
+            "mindspore",
+            packages=("mindspore",),
+            tensor="a mindspore.Tensor",
+            view="A Cell, for PyNative and Graph mode.",
+            runs_aten=True,
+        ),
+        Framework(
+            "jax",
+            packages=("jax", "jaxlib"),
+            tensor="a jax.Array",
+            view="A function that `jax.jit`, `jax.grad`, `jax.vmap` and the others take like any other.",
+            finds_by_name=True,
+            runs_aten=True,
+        ),
+        Framework(
+            "paddle",
+            packages=("paddle",),
+            tensor="a paddle.Tensor",
+            view="A function of `paddle.Tensor`, on the CPU.",
+            pip_name="paddlepaddle",
+            beside_others=False,
+        ),
     )
 }
 """Those that come with opbridge."""

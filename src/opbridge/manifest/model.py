@@ -10,22 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from opbridge.errors import InputError, Location, ManifestError
-from opbridge.manifest.fields import MANIFEST
+from opbridge.manifest.fields import MANIFEST, OPERATOR
 from opbridge.manifest.kernels import KernelRef
 from opbridge.manifest.kinds import Reader
 from opbridge.manifest.printing import to_yaml
 from opbridge.manifest.samples import Sample
 from opbridge.rules import Rules
 from opbridge.rules.kinds import Locate, no_location
-from opbridge.rules.model import FIELDS as RULE_FIELDS
+from opbridge.rules.model import RULES, RuleFields, check_keywords
 from opbridge.schema import Schema
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from opbridge.manifest.document import Document
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TAKEN_NAMESPACES = ("aten", "prim", "prims")
 _ERRORS_SHOWN = 20
+_NO_RULES = {field.name for field in OPERATOR.fields} - {*RULES}
 
 T = TypeVar("T")
 
@@ -61,21 +64,14 @@ class OpSpec:
         schema: str | Schema,
         *,
         kernels: Mapping[str, str],
-        out: object = None,
-        derivatives: object = None,
-        backward: object = None,
-        batch: str | None = None,
-        shard: str | None = None,
-        flops: str | None = None,
-        launch: Mapping[str, object] | None = None,
-        samples: Iterable[Mapping[str, object]] = (),
         operators: Mapping[str, Schema] | None = None,
         root: Path | None = None,
+        **rules: Unpack[RuleFields],
     ) -> OpSpec:
         """The same as an entry of a manifest, from values in code; errors then have no place in a file."""
+        check_keywords(rules)
         parsed = Schema.parse(schema) if isinstance(schema, str) else schema
-        rules = {"out": out, "derivatives": derivatives, "backward": backward}
-        rules |= {"batch": batch, "shard": shard, "flops": flops, "launch": launch}
+        samples = rules.pop("samples", ())
         entry = _Entry(parsed, {name: value for name, value in rules.items() if value is not None})
         refs = tuple(entry.kernel(device, text) for device, text in kernels.items())
         return cls(
@@ -103,11 +99,10 @@ class OpSpec:
     def fields(self) -> dict[str, object]:
         """What an entry of a manifest holds for this operator."""
         kernels = {kernel.device: kernel.text(self.schema.name) for kernel in self.kernels}
-        rules = self.rules.fields()
-        fields = {"func": str(self.schema), "out": rules.get("out"), "kernels": kernels}
-        fields |= {name: rules.get(name) for name in RULE_FIELDS[1:]}
-        fields["samples"] = [sample.fields() for sample in self.samples] or None
-        return {name: value for name, value in fields.items() if value is not None}
+        samples = [sample.fields() for sample in self.samples]
+        fields = {"func": str(self.schema), "kernels": kernels, "samples": samples or None, **self.rules.fields()}
+        names = (field.name for field in OPERATOR.fields)
+        return {name: fields[name] for name in names if fields.get(name) is not None}
 
 
 @dataclass(frozen=True)
@@ -169,7 +164,7 @@ class _Entry:
         return self.locate(path)
 
     def rules(self, operators: Mapping[str, Schema], kernels: Sequence[KernelRef]) -> Rules:
-        fields = {name: self.fields[name] for name in RULE_FIELDS if name in self.fields}
+        fields = {name: value for name, value in self.fields.items() if name not in _NO_RULES}
         framework_says = any(kernel.operator for kernel in kernels)
         if framework_says:
             self.check_operator(kernels)
@@ -193,10 +188,10 @@ class _Entry:
                 self.at("kernels", other.device),
                 f"{named} runs on every device PyTorch has it for; name it for all, or give every device a file",
             )
-        for field_ in ("out", "derivatives", "backward", "batch", "shard"):
-            if field_ in self.fields:
+        for rule in RULES.values():
+            if rule.is_brought and rule.name in self.fields:
                 raise ManifestError(
-                    f"{self.schema.full_name}: {named} brings its own '{field_}'", self.at(field_), "leave it out"
+                    f"{self.schema.full_name}: {named} brings its own '{rule.name}'", self.at(rule.name), "leave it out"
                 )
 
     def kernel(self, device: str, text: str) -> KernelRef:
@@ -267,7 +262,7 @@ class _ManifestReader:
         rules = None
         found = [self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
         kernels = _present(found)
-        if all(_is_whole(entry.fields.get(name, "")) for name in RULE_FIELDS):
+        if all(_is_whole(entry.fields.get(name, "")) for name in RULES):
             rules = self.attempt(entry.rules, schemas, kernels)
         samples = [self.attempt(entry.sample, *pair) for pair in enumerate(_items(entry.fields.get("samples")))]
         if rules is None:

@@ -85,3 +85,7 @@ class Place:
 
 def no_location(_: Path) -> None:
     """The `locate` of rules that stand in no file."""
+
+
+NOWHERE = Place(no_location)
+"""Of rules that stand in no file."""

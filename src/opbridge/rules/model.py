@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
-from opbridge.errors import did_you_mean
+from opbridge.errors import CallError, did_you_mean
 from opbridge.rules.derivatives import Backward, Derivative, parse_backward, parse_derivatives
 from opbridge.rules.dimensions import Batch, parse_batch
 from opbridge.rules.kinds import Kind, Locate, Place, no_location
@@ -17,7 +18,116 @@ from opbridge.rules.sharding import Shard, parse_shard
 from opbridge.rules.syntax import Expr
 from opbridge.schema import Schema
 
-FIELDS = ("out", "derivatives", "backward", "batch", "shard", "flops", "launch")
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a rule is read beside."""
+
+    schema: Schema
+    operators: Mapping[str, Schema]
+    """Those a formula may call, by full name."""
+    kernel_may_say: bool
+    """Whether the kernel may say itself what its outputs are like."""
+    brings_rules: bool
+    """Whether the kernel is a framework's own operator."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One field of `ops.yaml`: how it is read and written, and what holds a kernel to it."""
+
+    name: str
+    parse: Callable[[Any, Declaration, Place], Any]
+    """Refuses what does not fit the schema, at its place."""
+    field: Callable[[Any], object]
+    """What `parse` takes, and turns into an equal rule; nothing where there is none."""
+    checks: tuple[str, ...] = ()
+    """The rows of `opbridge check`."""
+    is_brought: bool = True
+    """Whether a framework's own operator brings it, so that a declaration must not say it again."""
+    is_read_always: bool = False
+    """Whether it matters that it is absent."""
+
+
+def _parse_out(value: object, beside: Declaration, place: Place) -> tuple[OutRule, ...]:
+    if beside.brings_rules:
+        return ()
+    return parse_out(value, beside.schema, place, kernel_may_say=beside.kernel_may_say)
+
+
+def _out_field(rules: tuple[OutRule, ...]) -> object:
+    fields = [rule.field() for rule in rules if not isinstance(rule, FromKernel)]
+    return fields[0] if len(fields) == 1 else fields or None
+
+
+def _derivatives_field(derivatives: tuple[Derivative, ...]) -> object:
+    return {", ".join(item.arguments): str(item.formula) for item in derivatives} or None
+
+
+def _parse_flops(value: object, beside: Declaration, place: Place) -> Expr:
+    source = place.text(value, "flops: 2 * x.numel")
+    expr = parse_expression(source.text, source.where)
+    Lowering(beside.schema, source).lower(expr, Kind.INT)
+    return expr
+
+
+def _text(rule: object) -> str | None:
+    return None if rule is None else str(rule)
+
+
+def _own_field(rule: Backward | Launch | None) -> object:
+    return rule and rule.field()
+
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        Rule("out", _parse_out, _out_field, ("shapes", "dtypes", "bounds"), is_read_always=True),
+        Rule(
+            "derivatives",
+            lambda value, beside, place: parse_derivatives(value, beside.schema, beside.operators, place),
+            _derivatives_field,
+            ("gradients",),
+        ),
+        Rule(
+            "backward",
+            lambda value, beside, place: parse_backward(value, beside.schema, beside.operators, place),
+            _own_field,
+            ("gradients",),
+        ),
+        Rule("batch", lambda value, beside, place: parse_batch(value, beside.schema, place), _text, ("vmap",)),
+        Rule("shard", lambda value, beside, place: parse_shard(value, beside.schema, place), _text, ("shard",)),
+        Rule("flops", _parse_flops, _text, is_brought=False),
+        Rule(
+            "launch",
+            lambda value, beside, place: parse_launch(value, beside.schema, place),
+            _own_field,
+            is_brought=False,
+        ),
+    )
+}
+
+
+class RuleFields(TypedDict, total=False):
+    """What `load`, `inline` and `OpSpec.create` take by keyword: the rules, and inputs to try them with."""
+
+    out: object
+    derivatives: Mapping[str, str] | None
+    backward: object
+    batch: str | None
+    shard: str | None
+    flops: str | None
+    launch: Mapping[str, object] | None
+    samples: Iterable[Mapping[str, object]]
+
+
+def check_keywords(given: Iterable[str]) -> None:
+    """As Python refuses a keyword that a function has not."""
+    known = RuleFields.__annotations__
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"the rules are {', '.join(RULES)}"
+            raise CallError(f"unexpected keyword '{name}'\n  {hint}")
 
 
 @dataclass(frozen=True)
@@ -48,32 +158,14 @@ class Rules:
         not read where the kernel is a framework's own operator.
         """
         place = Place(locate)
-        operators = operators or {}
         for key in fields:
-            if key not in FIELDS:
-                raise place.child(key).error(f"unknown rule '{key}'", did_you_mean(key, FIELDS) or ", ".join(FIELDS))
-        given = {key: (fields.get(key), place.child(key)) for key in FIELDS}
+            if key not in RULES:
+                raise place.child(key).error(f"unknown rule '{key}'", did_you_mean(key, RULES) or ", ".join(RULES))
         if fields.get("derivatives") is not None and fields.get("backward") is not None:
             raise place.child("backward").error("derivatives and backward say the same thing", "keep one of them")
-        derivatives, backward, batch, shard, flops, launch = (given[key] for key in FIELDS[1:])
-        return cls(
-            out=()
-            if framework_says
-            else parse_out(
-                fields.get("out"),
-                schema,
-                locate=lambda path: locate(("out", *path)),
-                kernel_may_say=kernel_may_say,
-            ),
-            derivatives=()
-            if derivatives[0] is None
-            else parse_derivatives(derivatives[0], schema, operators, derivatives[1]),
-            backward=None if backward[0] is None else parse_backward(backward[0], schema, operators, backward[1]),
-            batch=None if batch[0] is None else parse_batch(batch[0], schema, batch[1]),
-            shard=None if shard[0] is None else parse_shard(shard[0], schema, shard[1]),
-            flops=None if flops[0] is None else _parse_flops(flops[0], schema, flops[1]),
-            launch=None if launch[0] is None else parse_launch(launch[0], schema, launch[1]),
-        )
+        beside = Declaration(schema, operators or {}, kernel_may_say, framework_says)
+        read = {name: value for name in RULES if (value := fields.get(name)) is not None or RULES[name].is_read_always}
+        return cls(**{name: RULES[name].parse(value, beside, place.child(name)) for name, value in read.items()})
 
     @property
     def gradients(self) -> tuple[Derivative, ...]:
@@ -86,23 +178,5 @@ class Rules:
 
     def fields(self) -> dict[str, object]:
         """What `parse` takes, and turns into equal rules."""
-        out = [rule.field() for rule in self.out if not isinstance(rule, FromKernel)]
-        derivatives = {", ".join(item.arguments): str(item.formula) for item in self.derivatives}
-        printed = {
-            "out": out[0] if len(out) == 1 else out or None,
-            "derivatives": derivatives or None,
-            "backward": self.backward and self.backward.field(),
-            **{key: None if value is None else str(value) for key, value in self._texts()},
-            "launch": self.launch and self.launch.field(),
-        }
-        return {key: value for key, value in printed.items() if value is not None}
-
-    def _texts(self) -> tuple[tuple[str, Batch | Shard | Expr | None], ...]:
-        return (("batch", self.batch), ("shard", self.shard), ("flops", self.flops))
-
-
-def _parse_flops(value: object, schema: Schema, place: Place) -> Expr:
-    source = place.text(value, "flops: 2 * x.numel")
-    expr = parse_expression(source.text, source.where)
-    Lowering(schema, source).lower(expr, Kind.INT)
-    return expr
+        printed = {name: rule.field(getattr(self, name)) for name, rule in RULES.items()}
+        return {name: value for name, value in printed.items() if value is not None}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opbridge.errors import Location, RuleError, did_you_mean
-from opbridge.rules.kinds import Kind, Locate, Place, kind_of
+from opbridge.errors import RuleError, did_you_mean
+from opbridge.rules.kinds import NOWHERE, Kind, Place, kind_of
 from opbridge.rules.lowering import Lowering
 from opbridge.rules.parser import Source, parse_expression
 from opbridge.rules.sizes import SizeEvaluator
@@ -63,15 +63,9 @@ class Program:
 
 
 def parse_out(
-    value: object,
-    schema: Schema,
-    where: Location | None = None,
-    *,
-    locate: Locate | None = None,
-    kernel_may_say: bool = False,
+    value: object, schema: Schema, place: Place = NOWHERE, *, kernel_may_say: bool = False
 ) -> tuple[OutRule, ...]:
-    """The rules of `schema.new_outputs`, in their order; `locate` gives the place of a value nested in `value`."""
-    place = Place(locate or (lambda _: where))
+    """The rules of `schema.new_outputs`, in their order."""
     outputs = schema.new_outputs
     for output in outputs:
         if kind_of(output.type) is not Kind.TENSOR:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.errors import InputError, KernelError, UnsupportedError
-from opbridge.rules.kinds import Kind, kind_of, no_location
-from opbridge.rules.kinds import Place as RulePlace
+from opbridge.rules.kinds import NOWHERE, Kind, kind_of
 from opbridge.rules.launch import BLOCKS, Launch, is_struct, parse_launch
 from opbridge.rules.syntax import (
     Attribute,
@@ -80,7 +79,7 @@ class _Host:
         self.kernel = kernel
         self.use = use
         self.schema = Schema.parse(use.schema)
-        self.launch = parse_launch(dict(use.launch), self.schema, RulePlace(no_location)) if use.launch else Launch()
+        self.launch = parse_launch(dict(use.launch), self.schema, NOWHERE) if use.launch else Launch()
         self.kinds = {argument.name: kind_of(argument.type) for argument in self.schema.arguments}
         self.source = source
         self.statements: list[str] = []
