@@ -1,4 +1,4 @@
-# make demo | test | fuzz | lint | bench | conformance | torch-versions; each sets up .venv first.  newest-jax sets up its own.
+# make demo | test | fuzz | math | lint | bench | conformance | torch-versions; each sets up .venv first.  newest-jax sets up its own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,12 +9,13 @@ READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test fuzz lint format bench conformance torch-versions newest-jax paddle docs clean
+.PHONY: help setup demo test fuzz math lint format bench conformance torch-versions newest-jax paddle docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
 	@echo "make test            the whole test suite"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before"
+	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
 	@echo "make bench           speed against the peers, as one table"
 	@echo "make conformance     every operator of PyTorch's test samples in MindSpore and NumPy; stops and goes on"
@@ -41,6 +42,12 @@ test: setup
 fuzz: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile="new examples" \
 	  $$(grep -rl --include="test_*.py" "^@given" tests)
+
+math: setup
+	@mkdir -p build
+	$(CXX) -std=c++17 -O3 -march=native -fno-math-errno -fno-trapping-math -Isrc/opbridge/include \
+	  tests/include/math_accuracy.cpp -o build/math_accuracy
+	build/math_accuracy 1 0 0xffffffff | awk '{ print } $$3 > 2 || $$6 > 0 { bad = 1 } END { exit bad }'
 
 lint: setup
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from opbridge import floating_point
 from opbridge.errors import ToolchainError
 from opbridge.toolchains import BuildRequest, Toolchain, bisheng, toolchain_for
 
@@ -65,7 +66,12 @@ def test_the_commands_of_a_library(cann: Path, request_for: MakeRequest) -> None
                 "-fPIC",
                 "-fvisibility-inlines-hidden",
             ),
-            *("-Wno-c++11-narrowing", "-fdiagnostics-color=never", f"-fmacro-prefix-map={project}/="),
+            *(
+                "-Wno-c++11-narrowing",
+                *floating_point.FLAGS,
+                "-fdiagnostics-color=never",
+                f"-fmacro-prefix-map={project}/=",
+            ),
             *(f"-I{cann}/include", "-DN=1", "-c", f"{project}/add.asc", "-o", "/out/scratch/0.o"),
             *("-MD", "-MF", "/out/scratch/0.o.d"),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from opbridge.cache import Cache, Dependencies, Entry, Key, KeyBuilder
 from opbridge.errors import BuildError, InputError, OpbridgeError
-from opbridge.toolchains.model import COMPATIBLE, INCLUDE, LOG, BuildRequest, BuiltLibrary, Toolchain
+from opbridge.toolchains.model import COMPATIBLE, INCLUDE, LOG, VECTOR, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.toolchains.table import toolchain_for
 from opbridge.toolchains.torch_sources import with_torch
 
@@ -150,7 +150,7 @@ def absolute(request: BuildRequest) -> BuildRequest:
     return replace(
         request,
         sources=sources,
-        include_dirs=(*map(full, request.include_dirs), INCLUDE, COMPATIBLE),
+        include_dirs=(*map(full, request.include_dirs), INCLUDE, VECTOR, COMPATIBLE),
         root=full(request.root) if request.root else replace(request, sources=sources).project,
     )
 

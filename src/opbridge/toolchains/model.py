@@ -16,6 +16,9 @@ INCLUDE = Path(__file__).parents[1] / "include"
 COMPATIBLE = INCLUDE / "compat"
 """Headers that sources written for another host include by that host's names."""
 
+VECTOR = INCLUDE / "vector"
+"""Headers of the standard library's names, before it: the functions of <cmath> as loops want them."""
+
 LOG = "build.log"
 """The file beside a library that holds what its compilers said."""
 

@@ -10,6 +10,9 @@
 #define OB_HOST_DEVICE
 #endif
 
+// Inlined however large, because a loop with a call in it stays scalar.
+#define OB_ALWAYS_INLINE OB_HOST_DEVICE __attribute__((always_inline)) inline
+
 namespace ob {
 
 // Hidden: two libraries built from different versions of these headers must not bind to each other's functions.

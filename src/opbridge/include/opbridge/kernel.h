@@ -12,6 +12,7 @@
 #define OPBRIDGE_KERNEL_H
 
 #include <opbridge/half.h>
+#include <opbridge/math.h>
 #include <opbridge/param.h>
 #include <opbridge/run.h>
 #if !defined(__CUDACC__)
