@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 import opbridge as ob
 from opbridge.errors import BuildError, CallError, InputError, UnsupportedError
-from opbridge.extensions import request_for
+from opbridge.extensions import _warn_without_a_gpu, request_for
 
 PLAIN = """#include <Python.h>
 #define JOINED(a, b) a##b
@@ -153,6 +154,21 @@ class TestDevices:
     )
     def test_a_cu_asks_for_cuda(self, files: tuple[Path, ...], device: str | None, language: str) -> None:
         assert request_for("both", files, output="both.so", device=device).language == language
+
+    @pytest.mark.parametrize("device", [None, "cuda", "cuda-twin"])
+    def test_the_environment_has_the_twin_run_what_is_for_a_gpu(
+        self, device: str | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = request_for("both", self.FILES, output="both.so", device="cuda-twin", cuda_flags=["-arch=sm_80", "-DA"])
+        monkeypatch.setenv("OPBRIDGE_CUDA_TWIN", "1")
+        flags = ["-arch=sm_80", "-DA"]
+        assert request_for("both", self.FILES, output="both.so", device=device, cuda_flags=flags) == asked
+        assert request_for("host", self.FILES[:1], output="host.so").language == "c++"
+
+    @pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch sees a GPU")
+    def test_kernels_that_no_gpu_will_run_are_no_secret(self) -> None:
+        with pytest.warns(UserWarning, match=r"'both' is built for a GPU, and PyTorch sees none.*OPBRIDGE_CUDA_TWIN=1"):
+            _warn_without_a_gpu("both")
 
     def test_each_compiler_gets_its_own_flags(self) -> None:
         request = request_for("both", self.FILES, output="both.so", flags=["-Wextra"], cuda_flags=["-lineinfo"])

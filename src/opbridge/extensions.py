@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import CallError, InputError, OpbridgeError, ToolchainError, UnsupportedError
+from opbridge.manifest.kernels import TWINS
 from opbridge.sources.store import LANGUAGES, defines_for
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.host import suffixes as host_suffixes
@@ -103,6 +105,8 @@ def extension(
     if directory is not None:
         library = directory / f"{name}.so"
         copy_atomically(built.path, library)
+    if request.language == "cuda":
+        _warn_without_a_gpu(name)
     return _imported(name, built.path) if is_python_module else _loaded(name, library)
 
 
@@ -122,6 +126,8 @@ def request_for(
     """The build of an extension; without a device, for CUDA where one of its sources is CUDA."""
     if device is None:
         device = "cuda" if any(path.suffix in _CUDA_SUFFIXES for path in sources) else "cpu"
+    if device == "cuda" and TWINS["cuda-twin"].is_asked_for:
+        device = "cuda-twin"
     if device not in _DEVICES:
         raise CallError(f"unknown device {device!r}; devices of an extension: {', '.join(_DEVICES)}")
     checks: tuple[tuple[str, str], ...] = ()
@@ -251,6 +257,17 @@ def _import_torch(name: str) -> Any:
             f"extension({name!r}) needs PyTorch: {error}; install it with `pip install torch`"
         ) from error
     return torch
+
+
+def _warn_without_a_gpu(name: str) -> None:
+    """Its launches fail, most code does not ask whether they did, and tensors of the CPU stay what they were."""
+    if not _import_torch(name).cuda.is_available():
+        warnings.warn(
+            f"the extension {name!r} is built for a GPU, and PyTorch sees none: its kernels will not run, and what "
+            "they should have written is garbage; "
+            f'device="cuda-twin" or {TWINS["cuda-twin"].variable}=1 runs them on the CPU',
+            stacklevel=3,
+        )
 
 
 def _not_loading(name: str, reason: str) -> OpbridgeError:

@@ -29,6 +29,11 @@ class Twin:
     what: str
     """The kernels, in messages."""
 
+    @property
+    def is_asked_for(self) -> bool:
+        """By the environment, for every library."""
+        return os.environ.get(self.variable, "0") not in ("", "0")
+
 
 TWINS = {
     "cuda-twin": Twin("cuda", "OPBRIDGE_CUDA_TWIN", "CUDA kernel"),

@@ -40,7 +40,7 @@ class KernelStore:
     ) -> None:
         """`begun` is the build of the only source, where that was started before its rules were read; tensors on the
         CPU go to the kernels that `twin` runs; `manifest` is the file that declares the operators, if one does."""
-        self._twins = tuple(name for name, one in TWINS.items() if name == twin or _is_set(one.variable))
+        self._twins = tuple(name for name, one in TWINS.items() if name == twin or one.is_asked_for)
         self._catalog = catalog
         self._begun = begun
         self._root = root
@@ -145,10 +145,6 @@ class KernelStore:
             raise missing_file(path)
         if ref.is_library:
             elf.check_library(path)
-
-
-def _is_set(variable: str) -> bool:
-    return os.environ.get(variable, "0") not in ("", "0")
 
 
 def _can_twin(entry: CatalogEntry, twin: str) -> bool:
