@@ -153,8 +153,25 @@ class TestSharedMemory:
         # Outside of functions it is declared in those that use it.
         result = rewritten(f"{source}\n__device__ int f() {{ return s[0]; }}\n__device__ int g(int s) {{ return s; }}")
         assert (
-            result == f"\n__device__ int f() {{{declaration} return s[0]; }}\n__device__ int g(int s) {{ return s; }}"
+            result
+            == f"\n__device__ int f() {{{declaration}{{ return s[0]; }}}}\n__device__ int g(int s) {{ return s; }}"
         )
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            "struct P { int s; __device__ int get() { return s; } };",
+            "struct P { __device__ int get() { return s; } int s[3]; };",
+            "__device__ int f(const int* s) { return *s; }",
+            "int on_the_host() { int s = 3; return s; }",
+        ],
+    )
+    def test_from_outside_is_not_what_others_call_by_its_name(self, function: str) -> None:
+        assert rewritten(f"extern __shared__ int s[];\n{function}") == f"\n{function}"
+
+    def test_may_be_declared_by_a_macro_s_word(self) -> None:
+        source = "#define A __shared__ __align__(8)\n__global__ void k() { A int x[2]; }"
+        assert "auto& x = opbridge_twin_block_1.x;" in rewritten(source)
 
     @pytest.mark.parametrize("source", ["__shared__ int x = 3;", "__shared__;", "#define S __shared__ int x;\n"])
     def test_that_is_no_cuda_is_refused(self, source: str) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
 from opbridge.cxx.tokens import Kind, Token, tokenize
@@ -60,6 +60,8 @@ class Unit:
     """What hosts on the CPU call: the functions with the plain C call."""
     opaque: set[str] = field(default_factory=set)
     """Macros that may be more than a number or a name."""
+    shared_words: set[str] = field(default_factory=lambda: {"__shared__"})
+    """Macros that stand for __shared__ too."""
     shared: dict[str, str] = field(default_factory=dict)
     """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
     count: int = 0
@@ -83,6 +85,8 @@ class _Scope:
     guard: Guard | None = None
     """Of a kernel."""
     c_linkage: bool = False
+    shields: bool = False
+    """The function's own names stand in a block within that of the __shared__ variables it uses."""
     head: tuple[int, ...] = ()
     """What stands before it and its brace in a statement that goes on behind it."""
 
@@ -136,8 +140,11 @@ class _Rewriter(Reader):
         entered = scope.kind == "function" and self.scopes[-1].kind != "function"
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
             self.unit.aot_functions.append(name)
-        self.scopes.append(scope)
         inside = "".join(self._shared_used(index)) if scope.device and entered else ""
+        if inside:
+            scope = replace(scope, shields=True)
+            inside += "{"
+        self.scopes.append(scope)
         launch = ""
         if scope.kernel:
             head = "OPBRIDGE_TWIN_KERNEL"
@@ -189,21 +196,23 @@ class _Rewriter(Reader):
             return _Scope("initializer", device, head=head)
         kernel = bool(self.unit.kernel_words & set(outside))
         has_guard = kernel and not self.in_macro and not self._has_own_scopes(index)
-        guard = find_guard(self.tokens, index, self.unit.opaque) if has_guard else None
+        guard = find_guard(self.tokens, index, self.unit.opaque | self.unit.shared.keys()) if has_guard else None
         return _Scope("function", device, kernel, guard)
 
     def _close(self, index: int) -> None:
         scope = self.scopes.pop() if len(self.scopes) > 1 else self.scopes[0]
         self.last_device = scope.device
+        if scope.shields:
+            self.texts[index] += "}"
         if scope.kernel:
             question = f", [=]OPBRIDGE_TWIN_GUARD {{ {scope.guard.question} }}" if scope.guard else ""
-            self.texts[index] = f"}}{question}); }}"
+            self.texts[index] += f"{question}); }}"
         # A variable may follow a class, and more of them an initializer.
         self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
 
     def _end_of_statement(self, index: int) -> None:
         words = {self.tokens[i].text for i in self.head}
-        if "__shared__" in words:
+        if words & self.unit.shared_words:
             self._shared(index)
         elif self.scopes[-1].kind == "namespace" and words & _VARIABLE_WORDS and not words & {"extern", "operator"}:
             self._variable(index)
@@ -310,7 +319,7 @@ class _Rewriter(Reader):
     def _shared(self, end: int) -> None:
         first = self.head[0]
         tokens = [self.tokens[i] for i in self.head]
-        names = declared_names(tokens, skipped={"__shared__", "__align__", "alignas", "extern", "static"})
+        names = declared_names(tokens, skipped={*self.unit.shared_words, "__align__", "alignas", "extern", "static"})
         if not names:
             raise self.refusal(first, "expected the name of a variable behind __shared__")
         if any(token.text == "=" for token in tokens):
@@ -352,10 +361,24 @@ class _Rewriter(Reader):
         """The declarations of the __shared__ variables from outside that a function mentions."""
         if not self.unit.shared:
             return []
-        parameters = {self.tokens[i].text for i in self.head}
+        # A parameter or a member of the same name is what the function means.
+        hidden = {self.tokens[i].text for i in self.head} | self._members()
         names = {token.text for token in self.body(opened)}
-        used = (text for name, text in self.unit.shared.items() if name in names and name not in parameters)
+        used = (text for name, text in self.unit.shared.items() if name in names and name not in hidden)
         return dict.fromkeys(used)
+
+    def _members(self) -> set[str]:
+        """The names that the class around declares, more or less: whatever stands outside of its functions."""
+        scope = self.scopes[-1]
+        if scope.kind != "class" or not scope.head:
+            return set()
+        names: set[str] = set()
+        depth = 0
+        for token in self.body(scope.head[-1]):
+            depth += (token.text == "{") - (token.text == "}")
+            if depth == 1 and token.kind is Kind.NAME:
+                names.add(token.text)
+        return names
 
     def _variable(self, end: int) -> None:
         """Lets the checks know a variable of device code by its name."""
@@ -403,6 +426,10 @@ class _Rewriter(Reader):
             return
         body = text[found.end() :]
         words = set(re.findall(r"\w+", body))
+        if "__shared__" in words and ";" not in body:
+            self.unit.shared_words.add(found[1])
+            self.texts[index] = text.replace("__shared__", "")
+            return
         if words & self.unit.device_words and "{" not in body:
             # Used where __device__ or __global__ may stand.
             self.unit.device_words.add(found[1])

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <cuda_runtime_api.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <opbridge_twin/aot.h>
