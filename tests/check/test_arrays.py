@@ -70,6 +70,15 @@ def test_distance_is_in_parts_of_the_largest_value(ours: list[float], theirs: li
     assert distance(*pair) == pytest.approx(expected)
 
 
+def test_numbers_are_shown_with_the_digits_in_which_they_differ() -> None:
+    want = Array.of(np.array([-3.0526507]), "float64")
+    for off, shown in ((1e-3, "-3.05165 instead of -3.05265"), (1e-8, "-3.05265069 instead of -3.0526507")):
+        assert mismatch([Array.of(want.values + off, "float64")], [want], 0.0) == f"gives {shown} at [0]"
+    (text,) = {mismatch([Array.of(np.nextafter(want.values, 0), "float64")], [want], 0.0)}
+    ours, theirs = text.removeprefix("gives ").removesuffix(" at [0]").split(" instead of ")
+    assert ours != theirs
+
+
 def test_a_mismatch_says_where_and_what() -> None:
     want = Array.of(np.zeros((2, 3)), "float64")
     got = Array.of(np.array([[0, 0, 0], [0, 7.5, 0]]), "float64")

@@ -70,7 +70,7 @@ def test_right_operators_pass_all_rows(operators: OpLibrary, framework: str) -> 
     passed = {row.check for row in found if row.status is Status.PASSED}
     everywhere = {"dtypes", "shapes", "aliasing", "determinism", "memory", "shard"}
     own = {
-        "numpy": {"manners", "bounds", "strides", "threads"},
+        "numpy": {"manners", "bounds", "reads", "precision", "specials", "strides", "threads"},
         "torch": {"values", "gradients", "opcheck", "strides", "threads", "vmap"},
         "mindspore": {"values", "gradients"},
         "jax": {"values", "gradients", "threads", "vmap"},

@@ -89,6 +89,11 @@ def test_a_sanitizer_names_the_line(operators: OpLibrary, name: str, sanitizer: 
     assert (rows[1].check, rows[1].status, rows[1].message) == (sanitizer, Status.PASSED, "no report")
 
 
+def test_a_kernel_may_throw_under_a_sanitizer(operators: OpLibrary) -> None:
+    (row,) = check(operators.rejects_nothing, checks=[], sanitize=["address"])
+    assert (row.status, row.message) == (Status.PASSED, "no report")
+
+
 def test_kernels_for_cuda_are_checked_on_the_twin(tmp_path: Path) -> None:
     (tmp_path / "ops.yaml").write_text(CUDA_MANIFEST)
     (tmp_path / "add.cu").write_text(CUDA_KERNELS)

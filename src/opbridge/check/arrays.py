@@ -24,6 +24,10 @@ TOLERANCES: Mapping[str, float] = {
 """Of the largest value; two right kernels differ by the order of their sums."""
 
 
+_DIGITS = (6, 9, 12, 17)
+"""That numbers are shown with; the last tell any two of float64 apart."""
+
+
 @dataclass(frozen=True)
 class Array:
     """Values in a type that holds them all, float64 for every float, and what their type is really."""
@@ -136,7 +140,8 @@ def place_of_difference(got: Array, want: Array) -> str:
     differences = np.where(np.isnan(differences), np.inf, differences)
     index = np.unravel_index(int(differences.argmax()), got.shape) if got.shape else ()
     at = f" at [{', '.join(map(str, map(int, index)))}]" if index else ""
-    return f"{_number(got.values[index])} instead of {_number(want.values[index])}{at}"
+    ours, theirs = _told_apart(got.values[index], want.values[index])
+    return f"{ours} instead of {theirs}{at}"
 
 
 def mismatch(got: Sequence[Array], want: Sequence[Array], tolerance: float | None = None) -> str:
@@ -160,5 +165,14 @@ def largest_distance(got: Sequence[Array], want: Sequence[Array]) -> float:
     return max((distance(ours, theirs) for ours, theirs in zip(got, want, strict=True)), default=0.0)
 
 
-def _number(value: Any) -> str:
-    return f"{complex(value):.6g}" if np.iscomplexobj(value) else f"{value:.6g}"
+def _told_apart(ours: Any, theirs: Any) -> tuple[str, str]:
+    """Both numbers, with as many digits as it takes to see that they differ."""
+    for digits in _DIGITS:
+        texts = _number(ours, digits), _number(theirs, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _number(value: Any, digits: int) -> str:
+    return f"{complex(value):.{digits}g}" if np.iscomplexobj(value) else f"{value:.{digits}g}"

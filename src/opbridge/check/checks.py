@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from opbridge.check import comparing, differentiating, robustness, sharding
+from opbridge.check import comparing, differentiating, precision, reading, robustness, sharding, specials
 from opbridge.check.gradients import Verdict
 from opbridge.check.manners import has_manners_of_its_own, manners
 from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Row, Status
@@ -44,6 +44,9 @@ TABLE: dict[str, Check] = {
     "dtypes": Check(comparing.dtypes),
     "shapes": Check(comparing.shapes, comparing.has_shapes),
     "bounds": Check(comparing.bounds, comparing.has_guarded_outputs),
+    "reads": Check(reading.reads, reading.has_inputs_to_place),
+    "precision": Check(precision.precision, precision.is_numpys),
+    "specials": Check(specials.specials, specials.is_numpys),
     "strides": Check(comparing.strides, comparing.has_layouts),
     "aliasing": Check(robustness.aliasing),
     "determinism": Check(robustness.determinism),

@@ -64,7 +64,7 @@ def dtypes(subject: Subject) -> str:
             continue
         except OpbridgeError as error:
             raise Failure(f"refuses {dtype}: {first_line(error)}") from error
-        expected = _in_finest(subject, given, dtype)
+        expected = in_finest(subject, given, dtype)
         wrong = expected and mismatch(made, expected, TOLERANCES.get(dtype, 0.0))
         if wrong:
             raise Failure(f"in {dtype} it {wrong}, for {case}; running values are more exact in ob::opmath<T>")
@@ -73,7 +73,7 @@ def dtypes(subject: Subject) -> str:
     return ", ".join(right) + (f"; {subject.host.name} has no {', '.join(absent)}" if absent else "")
 
 
-def _in_finest(subject: Subject, given: Any, dtype: str) -> list[Array] | None:
+def in_finest(subject: Subject, given: Any, dtype: str) -> list[Array] | None:
     """What exact arithmetic gives for the same, rounded, inputs; None where nothing computes it."""
     if subject.oracle.is_exact:
         return subject.expected(given)

@@ -28,6 +28,14 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 }
 """What the dimensions of a form are in each variation, by their first appearance."""
 
+
+def sizes_for(form: Form, elements: int) -> tuple[int, ...]:
+    """Odd and different ones for its dimensions, which a tensor with all of them has about this many elements by."""
+    letters = {letter for dimensions in form.values() for letter in dimensions}
+    side = int(elements ** (1 / max(len(letters), 1))) | 1
+    return tuple(side + 2 * place for place in range(len(letters)))
+
+
 RANGES: tuple[tuple[float, float] | None, ...] = (None, (0.1, 0.9), (1.1, 3.0))
 """Where floats are drawn from, tried in this order until results are finite; None: both signs, away from zero."""
 

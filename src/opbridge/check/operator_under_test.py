@@ -136,6 +136,12 @@ class Subject:
         case = inputs.case(self.spec, form, variation, self._dtypes(), absent=absent, sizes=sizes)
         return case and case.with_range(low_high)
 
+    def with_elements(self, count: int) -> Case | None:
+        """About so many; None where its samples alone say how it is called."""
+        if not self.form:
+            return None
+        return self.varied(f"some {count:,} elements", sizes=inputs.sizes_for(self.form, count))
+
     def sized(self, variations: Iterable[str]) -> Iterator[Case]:
         """Its form in several sizes; its samples where it has none."""
         if self.form is None:

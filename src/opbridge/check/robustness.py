@@ -6,23 +6,31 @@ import ctypes
 import gc
 import threading
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
 from opbridge.check.arrays import Array, arguments, mismatch
 from opbridge.check.hosts import listed, packed
-from opbridge.check.operator_under_test import Failure, Skip, Subject, counted
+from opbridge.check.inputs import Case
+from opbridge.check.operator_under_test import Failure, Skip, Subject
 
 _REPEATS = 10
 _THREADS = 8
 _CALLS_A_THREAD = 20
+_IN_A_ROW = 4
+_MANY = 260_000
+_MOST = 2_100_000
+"""Elements: more than a thread is done with before the next has begun, and more than a processor's caches hold."""
 _CALLS = 10_000
 _SEGMENTS = 5
 _FEWEST = 20
 """Calls in a segment, however slow they are."""
 _SECONDS = 3.0
 """For all calls of one operator; a slow one is called less often."""
+_FEW_SECONDS = 1.0
+"""For the same call again and again, with one input."""
 _SMALLEST_LEAK = 8
 """Bytes a call: what an allocator gives at least."""
 
@@ -60,41 +68,77 @@ def _check_memory(subject: Subject, values: dict[str, Any], outputs: list[Any]) 
 
 
 def determinism(subject: Subject) -> str:
-    cases = [subject.case]
-    if subject.form is not None and (large := subject.varied("large")):
-        cases.append(large)
-    for case in cases:
+    calls = 0
+    for case in _ever_larger(subject):
         given = subject.arguments(case)
-        first, *others = subject.rerun(given, _REPEATS)
-        for other in others:
+        started = time.perf_counter()
+        first = subject.run(given)
+        repeats = _affordable(_REPEATS, time.perf_counter() - started)
+        for other in subject.rerun(given, repeats):
             if not _same(first, other):
                 raise Failure(
                     f"the same call {mismatch(other, first, 0.0) or 'gives other bits'}, for {case}; initialise what "
                     "the kernel reads, and do not add up in the order that threads finish"
                 )
-    return f"{_REPEATS} calls on {counted(len(cases), 'input')}, bit for bit"
+        calls += 1 + repeats
+    return f"{calls} calls, the largest with {case}, bit for bit"
+
+
+def _ever_larger(subject: Subject) -> Iterator[Case]:
+    """Few elements, many, and so many that all threads take part for long; but not where that would take minutes.
+
+    The last in NumPy alone, since the kernel is the same everywhere.
+    """
+    yield subject.case
+    for elements in (_MANY, _MOST) if subject.host.name == "numpy" else (_MANY,):
+        case = subject.with_elements(elements)
+        if case is None:
+            return
+        started = time.perf_counter()
+        yield case
+        if time.perf_counter() - started > _SECONDS:
+            return
+
+
+def _affordable(most: int, seconds: float) -> int:
+    """How often a call may be repeated that takes so long."""
+    return max(1, min(most, int(_FEW_SECONDS / max(seconds, 1e-9))))
 
 
 def threads(subject: Subject) -> str:
     if subject.host.one_thread_only:
         raise Skip(subject.host.one_thread_only)
-    case = subject.case
+    calls = [_at_once(subject, case) for case in (subject.case, subject.with_elements(_MANY)) if case]
+    return f"{_THREADS} threads, {' and '.join(map(str, calls))} calls each"
+
+
+def _at_once(subject: Subject, case: Case) -> int:
+    """How often each thread called it."""
     given = [arguments(case, subject.settings.seed + number) for number in range(_THREADS)]
+    started = time.perf_counter()
     expected = [subject.run(item) for item in given]
-    values = [subject.host.values(subject.schema, item) for item in given]
-    reused = not subject.schema.mutable_arguments
+    calls = _affordable(_CALLS_A_THREAD, time.perf_counter() - started)
     subject.announce(f"{case}, from {_THREADS} threads")
     wrong: list[str] = []
     start = threading.Barrier(_THREADS)
+    reused = not subject.schema.mutable_arguments
+    values = [subject.host.values(subject.schema, item) for item in given]
+
+    def call(number: int) -> list[Any]:
+        fresh = values[number] if reused else subject.host.values(subject.schema, given[number])
+        return subject.host.call(subject.op, subject.schema, fresh)
 
     def work(number: int) -> None:
         start.wait()
         try:
-            for _ in range(_CALLS_A_THREAD):
-                made = subject.called(values[number]) if reused else subject.run(given[number])
-                if not _same(expected[number], made):
-                    wrong.append(mismatch(made, expected[number], 0.0) or "gives other bits")
-                    return
+            for begun in range(0, calls, _IN_A_ROW):
+                # Reading a result takes longer than many a call, and then seldom two of them would meet.
+                made = [call(number) for _ in range(min(_IN_A_ROW, calls - begun))]
+                for outputs in made:
+                    arrays = [subject.host.array(output) for output in outputs]
+                    if not _same(expected[number], arrays):
+                        wrong.append(mismatch(arrays, expected[number], 0.0) or "gives other bits")
+                        return
         except Exception as error:  # whatever a thread raises is the row's
             wrong.append(f"fails: {error}")
 
@@ -108,7 +152,7 @@ def threads(subject: Subject) -> str:
             f"called from {_THREADS} threads at once it {wrong[0]}, for {case}; keep no state between calls: "
             "ob::scratch<T>(n) is memory of one call"
         )
-    return f"{_THREADS} threads, {_CALLS_A_THREAD} calls each"
+    return calls
 
 
 def memory(subject: Subject) -> str:

@@ -17,6 +17,8 @@ from opbridge.toolchains import toolchain_for
 from opbridge.toolchains.model import INCLUDE
 
 _LIBRARIES = {"address": "libasan.so", "undefined": "libubsan.so", "thread": "libtsan.so"}
+_EXCEPTIONS = "libstdc++.so"
+"""A sanitizer looks when it starts for what throws, and ends the process at the first exception where it found none."""
 _OPTIONS = {
     # Python keeps what it has until the process ends, which no leak detector can know.
     "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:exitcode=99",
@@ -53,16 +55,20 @@ def environment(sanitizer: str, *, preload: bool) -> Mapping[str, str]:
         "LDFLAGS": f"{os.environ.get('LDFLAGS', '')} -fsanitize={sanitizer}",
     }
     own = {"OPBRIDGE_CRASH_HANDLER": "0"}  # they tell of crashes themselves
-    return {**variables, **_OPTIONS, **own, "LD_PRELOAD": _library(sanitizer)} if preload else variables
+    return (
+        {**variables, **_OPTIONS, **own, "LD_PRELOAD": f"{_library(_LIBRARIES[sanitizer])} {_library(_EXCEPTIONS)}"}
+        if preload
+        else variables
+    )
 
 
-def _library(sanitizer: str) -> str:
+def _library(name: str) -> str:
     """Which the compiler knows; it has to be in a process before anything else is."""
-    command = [*toolchain_for("c++").find(), f"-print-file-name={_LIBRARIES[sanitizer]}"]
+    command = [*toolchain_for("c++").find(), f"-print-file-name={name}"]
     found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     if not os.path.isabs(found) or not os.path.exists(found):
         raise ToolchainError(
-            f"--sanitize {sanitizer} needs {_LIBRARIES[sanitizer]}, which {command[0]} does not find\n"
+            f"--sanitize needs {name}, which {command[0]} does not find\n"
             "  it comes with g++: sudo apt install g++, and export CXX=g++"
         )
     return found

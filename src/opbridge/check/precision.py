@@ -1,0 +1,106 @@
+"""The row `precision`: results are as exact as their type, also where nothing exact is there to hold them against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from opbridge.check.arrays import TOLERANCES, Array, place_of_difference
+from opbridge.check.comparing import in_finest
+from opbridge.check.hosts import NotHere
+from opbridge.check.inputs import Case
+from opbridge.check.operator_under_test import Failure, Skip, Subject
+
+_MANY = 260_000
+"""Elements, over which a sum in too short a type has lost what it should hold."""
+_COARSE, _FINE = 2.0**-20, 2.0**-40
+"""Changes of an input: float32 knows the first from nothing, float64 the second too."""
+_SEEN = 2.0**-28
+"""What a change must do to a result for the fine one to be far above what float64 rounds away."""
+_ENOUGH = 0.25
+"""Of a result's elements; few of them change where a kernel rounds to steps, and then by whole ones."""
+_TIMES = 30
+"""What many elements may add to the tolerance of one."""
+_LARGEST = 0.3
+
+
+def precision(subject: Subject) -> str:
+    said = []
+    if "float64" in (subject.facts.dtypes or (subject.dtype,)):
+        _hold_float64(subject)
+        said.append("float64 is computed as such")
+    case = subject.with_elements(_MANY)
+    if case is not None and "float64" in subject.facts.dtypes:
+        case = case.with_range((0.1, 2.0))
+        held = [dtype for dtype in subject.facts.dtypes if _holds_over_many(subject, case, dtype)]
+        if held:
+            said.append(f"{', '.join(held)} near it over {_MANY:,} elements")
+    if not said:
+        raise Skip("it has no kernel for float64 to compare with")
+    return "; ".join(said)
+
+
+def is_numpys(subject: Subject) -> bool:
+    return subject.host.name == "numpy" and bool(subject.schema.tensor_arguments)
+
+
+def _hold_float64(subject: Subject) -> None:
+    case = subject.typed(subject.varied("odd") or subject.case, "float64")
+    given = subject.arguments(case)
+    generator = np.random.default_rng(subject.settings.seed)
+    before = subject.run(given)
+    for name in subject.plain_tensors(case):
+        if given[name].dtype != "float64":
+            continue
+        signs = generator.choice((-1.0, 1.0), given[name].shape)
+        coarse, fine = (subject.run(_moved(given, name, signs * by)) for by in (_COARSE, _FINE))
+        for old, coarsely, finely in zip(before, coarse, fine, strict=True):
+            if old.dtype == "float64" and _ignores_what_is_fine(old.values, coarsely.values, finely.values):
+                raise Failure(
+                    f"loses float64's digits: a change of {name} by {_COARSE:.0e} changes its result and one by "
+                    f"{_FINE:.0e} does not, for {case}; nothing on the way may be a float: write T, or ob::opmath<T>"
+                )
+
+
+def _moved(given: Mapping[str, Any], name: str, by: Any) -> dict[str, Any]:
+    return {**given, name: Array.of(given[name].values * (1.0 + by), "float64")}
+
+
+def _ignores_what_is_fine(before: Any, coarse: Any, fine: Any) -> bool:
+    if before.shape != coarse.shape or before.shape != fine.shape or before.size == 0:
+        return False
+    with np.errstate(all="ignore"):
+        judged = np.abs(coarse - before) > _SEEN * np.abs(before)
+    return bool(judged.mean() > _ENOUGH and (fine != before)[judged].mean() < _ENOUGH)
+
+
+def _holds_over_many(subject: Subject, case: Case, dtype: str) -> bool:
+    if "float" not in dtype or dtype == "float64":
+        return False
+    typed = subject.typed(case, dtype)
+    given = subject.arguments(typed)
+    try:
+        made, expected = subject.run(given), in_finest(subject, given, dtype)
+    except NotHere:
+        return False
+    for ours, exact in zip(made, expected or (), strict=False):
+        if ours.dtype == dtype and ours.shape == exact.shape and _is_far(ours, exact):
+            raise Failure(
+                f"in {dtype} it gives {place_of_difference(ours, exact)}, for {typed}; running values are more exact "
+                "in ob::opmath<T>, and sums of many in double"
+            )
+    return bool(expected)
+
+
+def _is_far(ours: Array, exact: Array) -> bool:
+    """A few elements may be, where a kernel rounds to steps; what the type cannot hold is not judged."""
+    allowed = min(_TIMES * TOLERANCES[ours.dtype], _LARGEST)
+    held = np.isfinite(Array.of(4.0 * exact.values, ours.dtype).values)
+    if not held.any():
+        return False
+    scale = np.abs(exact.values[held]).max()
+    with np.errstate(all="ignore"):
+        far = ~(np.abs(ours.values - exact.values) <= allowed * scale)
+    return bool(far[held].mean() > _ENOUGH)

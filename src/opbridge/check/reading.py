@@ -1,0 +1,60 @@
+"""The row `reads`: a kernel reads its inputs and nothing beside them, or it dies of it."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from opbridge.check.operator_under_test import Subject, counted
+from opbridge.errors import OpbridgeError
+
+_SIZES = ("plain", "one element", "odd", "no elements", "large")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_NO_ACCESS = 0  # PROT_NONE
+
+
+def reads(subject: Subject) -> str:
+    count = 0
+    for case in subject.sized(_SIZES):
+        values = subject.host.values(subject.schema, subject.arguments(case))
+        for side in ("behind", "before"):
+            subject.announce(f"{case}, with memory {side} each input that nobody may read")
+            with suppress(OpbridgeError):  # what it refuses, the row `shapes` tells
+                subject.host.call(subject.op, subject.schema, _placed(values, side))
+        count += 1
+    return f"on {counted(count, 'input')}"
+
+
+def has_inputs_to_place(subject: Subject) -> bool:
+    """In NumPy, where the caller says where tensors lie."""
+    return subject.host.name == "numpy" and bool(subject.schema.tensor_arguments)
+
+
+def _placed(values: Mapping[str, Any], side: str) -> dict[str, Any]:
+    def place(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return beside_nothing(value, side)
+        return [place(item) for item in value] if isinstance(value, list) else value
+
+    return {name: place(value) for name, value in values.items()}
+
+
+def beside_nothing(array: Any, side: str) -> Any:
+    """A copy that begins behind, or ends before, a page that may not be touched."""
+    pages = -(-array.nbytes // _PAGE)
+    memory = mmap.mmap(-1, (pages + 2) * _PAGE)
+    block = np.frombuffer(memory, np.uint8)  # which keeps the memory for as long as the array is there
+    first = block.ctypes.data
+    for page in (first, first + (pages + 1) * _PAGE):
+        if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(page), _PAGE, _NO_ACCESS):
+            raise OSError(ctypes.get_errno(), "mprotect")
+    begin = _PAGE if side == "before" else (pages + 1) * _PAGE - array.nbytes
+    copy = block[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy

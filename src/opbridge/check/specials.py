@@ -1,0 +1,126 @@
+"""The row `specials`: numbers that are none (NaN), without end, too small to be normal, and zero with a sign.
+
+Whether an operator should pass a NaN on only a reference can say.  Without one a kernel is held against itself: in
+float32 against float64, at one place of a tensor against any other, and before against after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from opbridge.check.arrays import Array, mismatch
+from opbridge.check.inputs import Case
+from opbridge.check.operator_under_test import Failure, Skip, Subject, counted
+from opbridge.errors import OpbridgeError
+
+_SPECIALS: Mapping[str, float] = {"NaN": np.nan, "infinity": np.inf, "-infinity": -np.inf, "-0.0": -0.0}
+_DENORMALS: Mapping[str, float] = {"float64": 1e-310, "float32": 1e-40, "float16": 1e-7, "bfloat16": 1e-40}
+_COMPARED = ("float32", "float64")
+_FILL = 0.5
+_SAME = 1e-3
+"""How far results for that may be apart, which vectors of elements compute otherwise than the last few."""
+_WIDEST = float(np.finfo(np.float32).max)
+
+
+def specials(subject: Subject) -> str:
+    case = subject.varied("odd") or subject.case
+    dtypes = [name for name in _DENORMALS if name in (subject.facts.dtypes or (subject.dtype,))]
+    names = [name for name in subject.plain_tensors(case) if "float" in subject.arguments(case)[name].dtype]
+    if not dtypes or not names:
+        raise Skip("its inputs are no floats")
+    ordinary = subject.arguments(subject.typed(case, dtypes[0]))
+    before = subject.run(ordinary)
+    count = 0
+    for name in names:
+        for what in (*_SPECIALS, "a denormal number"):
+            _hold(subject, case, dtypes, name, what)
+            count += 1
+    again = subject.run(ordinary)
+    if wrong := mismatch(again, before):
+        raise Failure(f"{wrong} for {case} after calls with special values than before; keep no state between calls")
+    held = f", as {subject.oracle.name}" if subject.settings.reference else ""
+    return f"{', '.join(_SPECIALS)}, denormals in {counted(len(names), 'input')}{held}"
+
+
+def is_numpys(subject: Subject) -> bool:
+    return subject.host.name == "numpy" and bool(subject.schema.tensor_arguments)
+
+
+def _hold(subject: Subject, case: Case, dtypes: list[str], name: str, what: str) -> None:
+    made: dict[str, list[Array]] = {}
+    for dtype in dtypes:
+        value = _SPECIALS.get(what, _DENORMALS[dtype])
+        typed = subject.typed(case, dtype)
+        given = subject.arguments(typed)
+        if given[name].dtype != dtype:
+            return  # its type is its own
+        subject.announce(f"{typed}, with {what} in {name}")
+        try:
+            made[dtype] = subject.run(_with(given, name, value))
+        except OpbridgeError:
+            continue  # it may refuse them
+        expected = subject.expected(_with(given, name, value)) if subject.settings.reference else None
+        if expected and (wrong := mismatch(made[dtype], expected)):
+            raise Failure(f"{wrong} with {what} in {name}, for {typed}; {subject.oracle.name} is the reference")
+        _hold_everywhere(subject, given, name, value, f"{what} in {name}, for {typed}")
+    if what in _SPECIALS and all(dtype in made for dtype in _COMPARED):
+        narrow, wide = (made[dtype] for dtype in _COMPARED)
+        for ours, exact in zip(narrow, wide, strict=True):
+            if ours.is_float and ours.shape == exact.shape and (wrong := _of_another_kind(ours, exact)):
+                raise Failure(f"{wrong} with {what} in {name}, for {case}: float32 takes another way than float64")
+
+
+def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
+    """In the middle, and at the end, which vectors of elements seldom reach."""
+    values = given[name].values.copy()
+    flat = values.reshape(-1)
+    if flat.size:
+        flat[[flat.size // 2, -1]] = value
+    return {**given, name: Array.of(values, given[name].dtype)}
+
+
+def _hold_everywhere(subject: Subject, given: Mapping[str, Any], name: str, value: float, what: str) -> None:
+    """An operator of single elements gives the same for the same, wherever it stands."""
+    if "elementwise" not in (subject.spec.rules.batch, subject.spec.rules.shard):
+        return
+    try:
+        ordinary, outputs = (subject.run(dict(_filled(given, name, filled))) for filled in (_FILL, value))
+    except OpbridgeError:
+        return
+    for usual, output in zip(ordinary, outputs, strict=True):
+        # One that is not the same for ordinary numbers depends on more than its elements.
+        if not output.is_float or not usual.values.size or np.ptp(np.abs(usual.values)) > _SAME:
+            continue
+        kinds = np.unique(_kinds(output.values))
+        if len(kinds) > 1:
+            raise Failure(f"gives {' and '.join(map(str, kinds))} in one result, everywhere {what}")
+
+
+def _filled(given: Mapping[str, Any], name: str, value: float) -> Iterator[tuple[str, Any]]:
+    """One value for all elements of a tensor."""
+    for other, argument in given.items():
+        if not isinstance(argument, Array) or not argument.values.size:
+            yield other, argument
+            continue
+        usual = _FILL if argument.is_float else argument.values.reshape(-1)[0]
+        yield other, Array.of(np.full(argument.shape, value if other == name else usual), argument.dtype)
+
+
+def _kinds(values: Any) -> Any:
+    """What each element is, as a word."""
+    real = np.abs(values) if np.iscomplexobj(values) else np.asarray(values, np.float64)
+    kinds = [np.isnan(real), np.isposinf(real), np.isneginf(real)]
+    return np.select(kinds, ["NaN", "infinity", "-infinity"], "a number")
+
+
+def _of_another_kind(narrow: Array, wide: Array) -> str:
+    ours, theirs = _kinds(narrow.values), _kinds(wide.values)
+    too_large = np.isfinite(wide.values) & (np.abs(wide.values) > _WIDEST / 2)
+    differs = (ours != theirs) & ~too_large
+    if not differs.any():
+        return ""
+    place = int(np.flatnonzero(differs)[0])
+    return f"gives {ours.reshape(-1)[place]} instead of {theirs.reshape(-1)[place]} at place {place}"
