@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import opbridge as ob
+from opbridge.cxx.ascend_kernels import AscendSource
 from opbridge.errors import BuildError, CallError, KernelError, OpbridgeError, RuleError
 from opbridge.manifest import Manifest
 from opbridge.rules.launch import Launch
@@ -197,3 +198,14 @@ def test_the_text_of_a_kernel() -> None:
 def test_a_kernel_taken_for_the_cpus_is_told_whose_it_is() -> None:
     with pytest.raises(BuildError, match='hint: this is Ascend C: load it with device="ascend-twin"'):
         load("add(Tensor x, Tensor y) -> Tensor", device="cpu")
+
+
+def test_a_source_is_read_once_for_all_of_its_operators(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    whole = AscendSource._read
+    monkeypatch.setattr(AscendSource, "_read", lambda self: (read.append(self.file), whole(self)))
+    lib = ob.load(folder / "ops.yaml", device="ascend-twin")
+    x = np.ones((2, 300), np.float32)
+    lib.add(x, x)
+    lib.twice(x)
+    assert read == [str(folder / SOURCE.name)]

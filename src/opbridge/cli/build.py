@@ -17,7 +17,7 @@ from opbridge.errors import InputError, OpbridgeError
 from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.manifest.kernels import is_library
-from opbridge.sources.ascend.use import Use
+from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
 from opbridge.sources.standalone import for_mindspore, kernels_of_operators
 from opbridge.sources.store import companions, language_of, source_request
 from opbridge.sources.tvm_ffi_export import with_functions
@@ -56,11 +56,13 @@ class _Source:
 
     def request(self, manifest: Manifest, root: Path, portable: bool) -> BuildRequest:
         """What loading the manifest asks for too, so that it then finds the library in the cache."""
-        uses = [
+        if self.device not in ASCEND_C:
+            return source_request(root, self.name, self.device, portable)
+        uses = (
             Use(op.schema.full_name, str(op.schema), symbol, op.rules.launch_texts)
             for symbol, op in self.operators(manifest)
-        ]
-        return source_request(root, self.name, self.device, portable, uses)
+        )
+        return source_request(root, self.name, self.device, portable, AscendUses.of(root / self.name, uses))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.cli.terminal import bold, size
+from opbridge.cxx.ascend_kernels import read_kernels
 from opbridge.errors import InputError
 from opbridge.manifest import DEVICES
-from opbridge.sources.ascend.use import ASCEND_C, is_bare
+from opbridge.sources.ascend.use import ASCEND_C
 from opbridge.sources.standalone import for_mindspore, kernels_of_source
 from opbridge.sources.store import companions, defines_for, language_of
 from opbridge.toolchains import BuildRequest, build
@@ -65,5 +66,7 @@ def _kernels(library: Path, source: Path, device: str) -> dict[str, str]:
 
     names = read_library(library).kernels
     if device in ASCEND_C:
-        names = tuple(name for name in names if not name.startswith("aclrtlaunch_") and not is_bare(source, name))
+        read = read_kernels(source)
+        kernels = read.global_functions if read else set()
+        names = tuple(name for name in names if not name.startswith("aclrtlaunch_") and name not in kernels)
     return {name: load_kernel(str(library), name).describe() for name in names}

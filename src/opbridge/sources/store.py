@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -13,7 +13,7 @@ from opbridge._core import Kernel, load_kernel, name_kernel
 from opbridge.errors import KernelError, UnsupportedError
 from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.sources import elf
-from opbridge.sources.ascend.use import ASCEND_C, Use, is_bare
+from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:
@@ -48,23 +48,28 @@ class KernelStore:
         self._allow_outside = allow_outside
         self._manifest = manifest
         self._libraries: dict[tuple[str, str], Path] = {}
+        self._functions: dict[tuple[str, str], str] = {}
+        """What libraries of Ascend C export, by device and operator, where that is not told by their kernels' names."""
         self._lock = Lock()
 
     def build(self, device: str) -> list[BuiltLibrary]:
         """Builds all kernels of a device, in parallel; what is cached costs a look."""
         with self._lock:
             refs: dict[str, KernelRef] = {}
-            uses: dict[str, list[Use]] = {}
+            wanted: dict[str, list[Use]] = {}
             for entry in self._catalog.entries:
                 ref = self._ref(entry, device)
                 if ref is not None and ref.path is not None and (ref.device, ref.path) not in self._libraries:
                     refs[ref.path] = ref
-                    if ref.device in ASCEND_C:
-                        uses.setdefault(ref.path, []).append(_use(entry, ref))
+                    if ref.device in ASCEND_C and not ref.is_library:
+                        wanted.setdefault(ref.path, []).append(_use(entry, ref))
             for ref in refs.values():
                 self._check_place(ref)
             sources = [(ref.device, path) for path, ref in refs.items() if not ref.is_library]
-            built = self._build([source_request(self._root, path, of, uses=uses.get(path, ())) for of, path in sources])
+            uses = {path: AscendUses.of(self._root / path, those) for path, those in wanted.items()}
+            built = self._build([source_request(self._root, path, of, uses=uses.get(path)) for of, path in sources])
+            for path, those in uses.items():
+                self._functions |= {(refs[path].device, use.operator): use.host for use in those.bare}
             for place, library in zip(sources, built, strict=True):
                 self._libraries[place] = library.path
             for path, ref in refs.items():
@@ -86,7 +91,7 @@ class KernelStore:
             raise UnsupportedError(f"{entry.name}: {ref} is PyTorch's own operator, which has no kernel to call")
         if (ref.device, ref.path) not in self._libraries:
             self.build(device)
-        symbol = _symbol(self._root, entry, ref)
+        symbol = self._functions.get((ref.device, entry.name)) or _symbol(entry, ref)
         kernel = _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
         name_kernel(kernel, entry.name, self._advice(entry.name))
         return kernel
@@ -163,13 +168,11 @@ def _how_to_twin(twin: str) -> str:
 
 
 def _use(entry: CatalogEntry, ref: KernelRef) -> Use:
-    return Use(entry.name, entry.schema, ref.symbol or entry.name.partition("::")[2], entry.launch)
+    return Use(entry.name, entry.schema, _symbol(entry, ref), entry.launch)
 
 
-def _symbol(root: Path, entry: CatalogEntry, ref: KernelRef) -> str:
-    """The function that a library exports for an operator."""
-    use = _use(entry, ref)
-    return use.host if ref.path and not ref.is_library and has_host(root / ref.path, ref.device, use) else use.symbol
+def _symbol(entry: CatalogEntry, ref: KernelRef) -> str:
+    return ref.symbol or entry.name.partition("::")[2]
 
 
 def _opener(ref: KernelRef) -> Callable[[str, str, str], Kernel]:
@@ -193,9 +196,9 @@ def language_of(device: str) -> str:
 
 
 def source_request(
-    root: Path, path: str, device: str, portable: bool = False, uses: Sequence[Use] = ()
+    root: Path, path: str, device: str, portable: bool = False, uses: AscendUses | None = None
 ) -> BuildRequest:
-    """How one source of a library is built; `uses` says for which operators."""
+    """How one source of a library is built; `uses` says for which operators, where it is Ascend C."""
     language = language_of(device)
     if language == "c++" and path.endswith(".cu"):
         raise UnsupportedError(
@@ -209,17 +212,11 @@ def source_request(
         portable=portable,
         root=root,
     )
-    bare = [use for use in uses if has_host(root / path, device, use)]
-    if not bare:
+    if uses is None or not uses.bare:
         return request
     from opbridge.sources.ascend.host_code import with_hosts  # large libraries of other kernels need none of it
 
-    return with_hosts(request, bare)
-
-
-def has_host(source: Path, device: str, use: Use) -> bool:
-    """Whether opbridge writes what starts the kernel."""
-    return device in ASCEND_C and is_bare(source, use.symbol)
+    return with_hosts(request, uses)
 
 
 def defines_for(device: str) -> tuple[tuple[str, str], ...]:

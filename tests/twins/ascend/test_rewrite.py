@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from opbridge.cxx.ascend_kernels import KernelParameter
 from opbridge.errors import InputError
-from opbridge.twins.ascend.rewrite import Parameter, rewrite
+from opbridge.twins.ascend.rewrite import LaunchFunction, rewrite
 
 
 def test_other_code_stays_as_it_is() -> None:
@@ -26,14 +27,19 @@ def test_a_kernel_gets_a_function_for_hosts_behind_it() -> None:
     source = 'extern "C" {\n__global__ __aicore__ void k(GM_ADDR x, __gm__ half* y, uint32_t n) { body(); }\n}\n'
     rewritten = rewrite(source, "k.cpp")
     (kernel,) = rewritten.kernels
+    launch = LaunchFunction(kernel)
     assert kernel.name == "k"
-    assert kernel.parameters == (Parameter("GM_ADDR", "x"), Parameter("__gm__ half *", "y"), Parameter("uint32_t", "n"))
+    assert kernel.parameters == (
+        KernelParameter("GM_ADDR", "x"),
+        KernelParameter("__gm__ half *", "y"),
+        KernelParameter("uint32_t", "n"),
+    )
     assert (
         "uint32_t aclrtlaunch_k(uint32_t opbridge_blocks, void* opbridge_stream, void* x, void* y, uint32_t n);"
-        in kernel.declaration
+        in launch.declaration
     )
-    assert f"{{ body(); }} {kernel.definition}\n" in rewritten.code
-    assert "k((GM_ADDR)ob_ascend_window(x), (__gm__ half *)ob_ascend_window(y), n);" in kernel.definition
+    assert f"{{ body(); }} {launch.definition}\n" in rewritten.code
+    assert "k((GM_ADDR)ob_ascend_window(x), (__gm__ half *)ob_ascend_window(y), n);" in launch.definition
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache
+from opbridge.cxx.ascend_kernels import AscendKernel, KernelParameter
 from opbridge.errors import InputError, KernelError, UnsupportedError
 from opbridge.rules.kinds import NOWHERE, Kind, kind_of
 from opbridge.rules.launch import BLOCKS, Launch, is_struct, parse_launch
@@ -27,9 +27,8 @@ from opbridge.rules.syntax import (
     Unary,
 )
 from opbridge.schema import Argument, OptionalType, Schema
-from opbridge.sources.ascend.use import Use
+from opbridge.sources.ascend.use import AscendUses, Use
 from opbridge.toolchains import BuildRequest
-from opbridge.twins.ascend.rewrite import Kernel, Parameter, rewrite
 
 DEFAULT_BLOCKS = "8"
 
@@ -53,7 +52,7 @@ _ELEMENTS = {
 """Of uint8_t nobody knows more than that it is memory."""
 
 
-def with_hosts(request: BuildRequest, uses: Sequence[Use]) -> BuildRequest:
+def with_hosts(request: BuildRequest, uses: AscendUses) -> BuildRequest:
     """The same library, with what starts the kernels for these operators."""
     (source,) = request.sources
     # Named like the user's source, whose name a build's messages then have.
@@ -61,16 +60,15 @@ def with_hosts(request: BuildRequest, uses: Sequence[Use]) -> BuildRequest:
     return replace(request, sources=(generated,), include_dirs=(*request.include_dirs, source.parent))
 
 
-def generate(source: Path, uses: Sequence[Use]) -> str:
+def generate(source: Path, uses: AscendUses) -> str:
     """A source that includes the kernels and starts them."""
-    text = source.read_text(encoding="utf-8", errors="surrogateescape")
-    kernels = {kernel.name: kernel for kernel in rewrite(text, str(source)).kernels}
-    hosts = (_Host(source, kernels.get(use.symbol), use).code() for use in uses)
+    kernels = {kernel.name: kernel for kernel in uses.source.kernels} if uses.source else {}
+    hosts = (_Host(source, kernels.get(use.symbol), use).code() for use in uses.bare)
     return "\n".join((f'#include "{source.name}"', "#include <opbridge/launch.h>", *hosts))
 
 
 class _Host:
-    def __init__(self, source: Path, kernel: Kernel | None, use: Use) -> None:
+    def __init__(self, source: Path, kernel: AscendKernel | None, use: Use) -> None:
         if kernel is None:
             raise UnsupportedError(
                 f"{use.operator}: {use.symbol} of {source.name} is in a namespace or a template, and opbridge cannot "
@@ -119,7 +117,7 @@ class _Host:
         outputs = (f"out_{index}" for index in range(len(self.schema.new_outputs)))
         return [*taken, *(f"ob::Out<{_element(elements.get(name))}> {name}" for name in outputs), "ob::Context context"]
 
-    def parameter(self, argument: Argument, elements: dict[str, Parameter]) -> str:
+    def parameter(self, argument: Argument, elements: dict[str, KernelParameter]) -> str:
         kind = self.kinds[argument.name]
         name = f"a_{argument.name}"
         if kind is Kind.TENSOR:
@@ -139,7 +137,7 @@ class _Host:
         inputs = [f"a_{argument.name}" for argument in self.schema.tensor_arguments]
         return inputs + [f"out_{index}" for index in range(len(self.schema.new_outputs))]
 
-    def addresses(self) -> list[Parameter]:
+    def addresses(self) -> list[KernelParameter]:
         """The kernel's parameters that tensors are for."""
         return [one for one in self.kernel.parameters if one.is_address and self.launch[one.name] is None]
 
@@ -154,7 +152,7 @@ class _Host:
         tensor_of = dict(zip((one.name for one in addresses), tensors, strict=True))
         return [self.argument(one, tensor_of.get(one.name)) for one in self.kernel.parameters]
 
-    def argument(self, parameter: Parameter, tensor: str | None) -> str:
+    def argument(self, parameter: KernelParameter, tensor: str | None) -> str:
         if tensor is not None:
             return f"({parameter.type})ob::launch::address({tensor})"
         given = self.launch[parameter.name]
@@ -232,7 +230,7 @@ class _Host:
         return f'ob::launch::given(a_{name}, "{name}")' if isinstance(argument.type, OptionalType) else f"a_{name}"
 
 
-def _element(parameter: Parameter | None) -> str:
+def _element(parameter: KernelParameter | None) -> str:
     """The type of a tensor's elements, where the kernel's parameter says it."""
     typed = _TYPED.search(parameter.type) if parameter else None
     return _ELEMENTS.get(typed["element"], "ob::any") if typed else "ob::any"

@@ -7,8 +7,13 @@ By a function with the plain C call, or on kernel.h, like any other source; that
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opbridge.cxx.ascend_kernels import AscendSource
 
 ASCEND_C = ("npu", "ascend-twin")
 """The devices whose sources are Ascend C."""
@@ -30,10 +35,21 @@ class Use:
         return "ob_host_" + re.sub(r"\W+", "_", self.operator)
 
 
-def is_bare(source: Path, symbol: str) -> bool:
-    """Whether the symbol is a kernel, which nobody can call as a function."""
-    try:
-        text = source.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return False  # as the build will say
-    return re.search(rf"__global__[^;{{}}()]*?\b{re.escape(symbol)}\s*\(", text) is not None
+@dataclass(frozen=True)
+class AscendUses:
+    """What operators use of one source, which is read once for all that asks."""
+
+    source: AscendSource | None
+    uses: tuple[Use, ...]
+
+    @classmethod
+    def of(cls, path: Path, uses: Iterable[Use]) -> AscendUses:
+        from opbridge.cxx.ascend_kernels import read_kernels  # large libraries of other kernels need none of it
+
+        return cls(read_kernels(path), tuple(uses))
+
+    @property
+    def bare(self) -> tuple[Use, ...]:
+        """Those of kernels, which nobody can call as functions."""
+        kernels = self.source.global_functions if self.source else set()
+        return tuple(use for use in self.uses if use.symbol in kernels)

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from opbridge.cxx.ascend_kernels import AscendKernel
 from opbridge.errors import InputError
-from opbridge.twins.ascend.rewrite import UNKNOWN, Kernel, rewrite
+from opbridge.twins.ascend.rewrite import UNKNOWN, LaunchFunction, rewrite
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import Files, Included
 
@@ -73,7 +74,7 @@ def complain(error: InputError) -> None:
 
 def translate(source: Path, folder: Path, include_dirs: Sequence[Path], headers: Path) -> tuple[Path, list[Path]]:
     """The rewritten source and the files it comes from; `headers` gets an aclrtlaunch_k.h for each of its kernels."""
-    kernels: list[Kernel] = []
+    kernels: list[AscendKernel] = []
     aot_functions: list[str] = []
     multiply: list[str] = []
     """Files with kernels that use Matmul."""
@@ -91,5 +92,5 @@ def translate(source: Path, folder: Path, include_dirs: Sequence[Path], headers:
         code = translated.read_text(encoding="utf-8", errors="surrogateescape")
         translated.write_text(f"{_MIXED}{code}", encoding="utf-8", errors="surrogateescape")
     for kernel in kernels:
-        (headers / f"aclrtlaunch_{kernel.name}.h").write_text(kernel.declaration, encoding="utf-8")
+        (headers / f"aclrtlaunch_{kernel.name}.h").write_text(LaunchFunction(kernel).declaration, encoding="utf-8")
     return translated, list(files.copies)

@@ -10,28 +10,14 @@ __aicore__ void f() { body }              __aicore__ void f() { OutOfLine …; b
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
+from opbridge.cxx.ascend_kernels import AscendKernel, AscendSource, Block
+from opbridge.cxx.reader import CLOSERS, PAIRS
 from opbridge.cxx.tokens import Kind, Token
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
-
-
-@dataclass(frozen=True)
-class Parameter:
-    type: str
-    name: str
-
-    @property
-    def host_type(self) -> str:
-        """Hosts pass addresses of device memory as void*."""
-        return "void*" if self.is_address else self.type
-
-    @property
-    def is_address(self) -> bool:
-        return "*" in self.type or "GM_ADDR" in self.type.split()
-
 
 # As older projects tell the vendor's compiler what the words mean.
 _DEFINED_QUALIFIER = re.compile(r"\s*#\s*define\s+__(?:aicore|global|gm)__(?=\s)")
@@ -56,16 +42,17 @@ UNKNOWN = "OPBRIDGE_ASCEND_CORES"
 
 
 @dataclass(frozen=True)
-class Kernel:
-    name: str
-    parameters: tuple[Parameter, ...]
-    cores: str = UNKNOWN
-    """The kind of cores that it runs on."""
+class LaunchFunction:
+    """What hosts call to start a kernel: aclrtlaunch_k."""
+
+    kernel: AscendKernel
 
     @property
     def _signature(self) -> str:
-        others = "".join(f", {parameter.host_type} {parameter.name}" for parameter in self.parameters)
-        return f"uint32_t aclrtlaunch_{self.name}(uint32_t opbridge_blocks, void* opbridge_stream{others})"
+        # Hosts pass addresses of device memory as void*.
+        parameters = self.kernel.parameters
+        others = "".join(f", {'void*' if one.is_address else one.type} {one.name}" for one in parameters)
+        return f"uint32_t aclrtlaunch_{self.kernel.name}(uint32_t opbridge_blocks, void* opbridge_stream{others})"
 
     @property
     def declaration(self) -> str:
@@ -74,12 +61,11 @@ class Kernel:
 
     @property
     def definition(self) -> str:
-        passed = (
-            f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in self.parameters
-        )
-        call = f"{symbol_of(self.name)}({', '.join(passed)});"
-        addresses = ", ".join(f"ob_ascend_window({one.name})" for one in self.parameters if one.is_address)
-        launch = f'"{self.name}", opbridge_blocks, [&] {{ {call} }}, {self.cores}, {{{addresses}}}'
+        name, parameters = self.kernel.name, self.kernel.parameters
+        passed = (f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in parameters)
+        call = f"{symbol_of(name)}({', '.join(passed)});"
+        addresses = ", ".join(f"ob_ascend_window({one.name})" for one in parameters if one.is_address)
+        launch = f'"{name}", opbridge_blocks, [&] {{ {call} }}, {cores_of(self.kernel)}, {{{addresses}}}'
         return (
             f'extern "C" __attribute__((visibility("default"))) {self._signature} '
             f"{{ (void)opbridge_stream; return ::opbridge_ascend::launch({launch}); }}"
@@ -89,56 +75,58 @@ class Kernel:
 @dataclass(frozen=True)
 class Rewritten:
     code: str
-    kernels: tuple[Kernel, ...]
-    """Those that a host can call by name: defined outside of namespaces, and no templates."""
+    kernels: tuple[AscendKernel, ...]
     aot_functions: tuple[str, ...] = ()
     """What operators call: the functions with the plain C call."""
     multiplies: bool = False
     """Whether a kernel uses Matmul."""
 
 
+def cores_of(kernel: AscendKernel | None) -> str:
+    return f"::opbridge_ascend::cores_of({kernel.task_type})" if kernel and kernel.task_type else UNKNOWN
+
+
 def symbol_of(kernel: str) -> str:
     return f"{_KERNEL}{kernel}" if kernel in _OF_C else kernel
 
 
-def rewrite(source: str, file: str, included: Included = lambda name: None) -> Rewritten:
-    rewriter = _Rewriter(source, file, included)
+def rewrite(text: str, file: str, included: Included = lambda name: None) -> Rewritten:
+    source = AscendSource(text, file)
+    rewriter = _Rewriter(source, included)
     code = rewriter.run()
-    multiplies = any(token.text == "REGIST_MATMUL_OBJ" for token in rewriter.tokens)
-    return Rewritten(code, tuple(rewriter.kernels), tuple(rewriter.aot_functions), multiplies)
+    return Rewritten(code, tuple(rewriter.kernels), tuple(rewriter.aot_functions), source.uses_matmul)
 
 
-class _Rewriter(Reader):
-    def __init__(self, source: str, file: str, included: Included) -> None:
-        super().__init__(source, file, 1, directives=True)
-        self.texts = [token.text for token in self.tokens]
+class _Rewriter:
+    def __init__(
+        self,
+        source: AscendSource,
+        included: Included,
+        around: Sequence[AscendKernel] = (),
+        parameters: frozenset[str] = frozenset(),
+    ) -> None:
+        """`around` and `parameters` are those of the file and the macro that a macro's text stands in."""
+        self.source = source
+        self.tokens = source.tokens
+        self.texts = [token.text for token in source.tokens]
         self.included = included
-        self.kernels: list[Kernel] = []
+        self.parameters = parameters
+        self.kernels = [*around, *source.kernels]
         self.aot_functions: list[str] = []
-        self.parameters: frozenset[str] = frozenset()
-        """Of the macro whose text this is."""
 
     def run(self) -> str:
-        scopes: list[bool] = []
-        """Of the braces that are open: whether names in them are global ones."""
-        head = 0
-        """Where the statement began."""
-        for index, token in enumerate(self.tokens):
-            if token.kind is Kind.DIRECTIVE:
-                self._directive(index)
-            elif token.text == "{":
-                if all(scopes):
-                    self._function(head, index, in_c_block=bool(scopes))
-                self._out_of_line(head, index)
-                scopes.append(self._is_c_linkage(index))
-            elif token.text == "}" and scopes:
-                scopes.pop()
-            elif token.text == "__global__" and all(scopes):
-                self._kernel(index)
-            elif token.text == "<<<" and not self.follows(index, "operator"):
-                self._launch(index)
-            if token.kind is Kind.DIRECTIVE or token.text in ("{", "}", ";"):
-                head = index + 1
+        for index in self.source.directives:
+            self._directive(index)
+        for block in self.source.blocks:
+            if block.is_global:
+                self._function(block)
+            self._out_of_line(block)
+        for index in self.source.kernel_words:
+            self.texts[index] = symbol_of(self.texts[index])
+        for kernel in self.source.kernels:
+            self.texts[kernel.end] += f" {LaunchFunction(kernel).definition}"
+        for index in self.source.launches:
+            self._launch(index)
         return "".join(self.texts)
 
     def _directive(self, index: int) -> None:
@@ -148,81 +136,27 @@ class _Rewriter(Reader):
         elif defined := _DEFINED_QUALIFIER.match(text):
             self.texts[index] = defined[0] + "\n" * text.count("\n")
         elif (macro := _MACRO.match(text)) and "<<<" in text:
-            body = _Rewriter(text[macro.end() :], self.file, self.included)
-            body.kernels = self.kernels
-            body.parameters = frozenset(re.findall(r"\w+", macro["parameters"] or ""))
+            source = AscendSource(text[macro.end() :], self.source.file)
+            parameters = frozenset(re.findall(r"\w+", macro["parameters"] or ""))
+            body = _Rewriter(source, self.included, self.kernels, parameters)
             self.texts[index] = macro[0] + body.run().replace("\\\n", "\n").replace("\n", "\\\n")
+            self.kernels += source.kernels
 
-    def _function(self, head: int, opened: int, in_c_block: bool) -> None:
-        words = [token for token in self.tokens[head:opened] if not token.blank]
-        has_c_linkage = in_c_block or [word.text for word in words[:2]] == ["extern", '"C"']
+    def _function(self, block: Block) -> None:
+        words = self._words(block)
+        has_c_linkage = block.is_inner or [word.text for word in words[:2]] == ["extern", '"C"']
         if has_c_linkage and (name := aot_function(words)):
             self.aot_functions.append(name)
 
-    def _out_of_line(self, head: int, opened: int) -> None:
+    def _out_of_line(self, block: Block) -> None:
         """A function of the device's that is not inline says so when it begins: the compiler's flags stop at it."""
-        words = [token.text for token in self.tokens[head:opened] if not token.blank]
+        words = [token.text for token in self._words(block)]
         is_plain = "__aicore__" in words and "__global__" not in words and _INLINE.isdisjoint(words)
         if is_plain and words[-1] in (")", "const", "noexcept", "override", "final") and "[" not in words:
-            self.texts[opened] += " ::opbridge_ascend::OutOfLine opbridge_out_of_line;"
+            self.texts[block.opened] += " ::opbridge_ascend::OutOfLine opbridge_out_of_line;"
 
-    def _is_c_linkage(self, opened: int) -> bool:
-        before = self.previous(opened - 1)
-        return before is not None and self.tokens[before].text == '"C"' and self.follows(before, "extern")
-
-    def _kernel(self, index: int) -> None:
-        opened = self._parameters(index)
-        if opened is None or self._is_template(index):
-            return
-        name = self.previous(opened - 1)
-        if name is not None:
-            self.texts[name] = symbol_of(self.texts[name])
-        closed = self.match(opened)
-        body = self.next(closed + 1)
-        if name is None or body is None or self.tokens[body].text != "{":
-            return
-        parameters = tuple(map(_parameter, self._arguments(opened, closed)))
-        kernel = Kernel(self.tokens[name].text, parameters, self._cores(body))
-        self.kernels.append(kernel)
-        self.texts[self.match(body)] += f" {kernel.definition}"
-
-    def _parameters(self, index: int) -> int | None:
-        """The bracket that opens a kernel's list; what stands in brackets before it are attributes."""
-        for i in range(index, len(self.tokens)):
-            if self.tokens[i].text == ";":
-                return None
-            before = self.previous(i - 1)
-            if self.tokens[i].text != "(" or before is None or self.tokens[before].kind is not Kind.NAME:
-                continue
-            if not self.tokens[before].text.startswith("__"):
-                return i
-        return None
-
-    def _cores(self, body: int) -> str:
-        words = [token.text for token in self.body(body) if not token.blank]
-        if "KERNEL_TASK_TYPE_DEFAULT" not in words:
-            return UNKNOWN
-        return f"::opbridge_ascend::cores_of({words[words.index('KERNEL_TASK_TYPE_DEFAULT') + 2]})"
-
-    def _is_template(self, index: int) -> bool:
-        for i in range(index, -1, -1):
-            if self.tokens[i].text in (";", "}") or self.tokens[i].kind is Kind.DIRECTIVE:
-                return False
-            if self.tokens[i].text == "template":
-                return True
-        return False
-
-    def _arguments(self, opened: int, closed: int) -> list[list[Token]]:
-        """What stands between the commas of a list in brackets, without blanks."""
-        arguments: list[list[Token]] = [[]]
-        depth = 0
-        for token in self.tokens[opened + 1 : closed]:
-            depth += (token.text in PAIRS or token.text == "<") - (token.text in CLOSERS or token.text == ">")
-            if token.text == "," and depth == 0:
-                arguments.append([])
-            elif not token.blank:
-                arguments[-1].append(token)
-        return [words for words in arguments if words]
+    def _words(self, block: Block) -> list[Token]:
+        return [token for token in self.tokens[block.head : block.opened] if not token.blank]
 
     def _launch(self, index: int) -> None:
         start = self._start_of_name(index)
@@ -231,7 +165,7 @@ class _Rewriter(Reader):
         kernel = symbol_of(spelled)
         named = self._as_text(spelled)
         call = f"[&](auto... opbridge_arguments) {{ {kernel}(opbridge_arguments...); }}"
-        cores = next((known.cores for known in self.kernels if known.name == spelled), UNKNOWN)
+        cores = cores_of(next((known for known in self.kernels if known.name == spelled), None))
         self.texts[start] = f"::opbridge_ascend::configured<{cores}>({named}, {call}, "
         for i in range(start + 1, index + 1):
             self.texts[i] = "\n" * self.texts[i].count("\n")
@@ -247,25 +181,25 @@ class _Rewriter(Reader):
         return " ".join(quoted)
 
     def _start_of_name(self, index: int) -> int:
-        at = self.previous(index - 1)
+        at = self.source.previous(index - 1)
         start = index
         while at is not None:
             if self.tokens[at].text == ">":
-                at = self.previous(self.match_back(at) - 1)
+                at = self.source.previous(self.source.match_back(at) - 1)
                 continue
             if self.tokens[at].kind is not Kind.NAME:
                 break
             start = at
-            before = self.previous(at - 1)
+            before = self.source.previous(at - 1)
             if before is not None and self.tokens[before].text == "#":  # the second of ##
-                before = self.previous(before - 1)
+                before = self.source.previous(before - 1)
             elif before is None or self.tokens[before].text != "::":
                 break
             assert before is not None
             start = before
-            at = self.previous(before - 1)
+            at = self.source.previous(before - 1)
         if start == index:
-            raise self.refusal(index, "expected a kernel's name before <<<")
+            raise self.source.refusal(index, "expected a kernel's name before <<<")
         return start
 
     def _end_of_configuration(self, index: int) -> int:
@@ -274,8 +208,4 @@ class _Rewriter(Reader):
             depth += (self.tokens[i].text in PAIRS) - (self.tokens[i].text in CLOSERS)
             if depth == 0 and all(self.tokens[k].text == ">" for k in range(i, i + 3)):
                 return i
-        raise self.refusal(index, "expected >>> for this <<<")
-
-
-def _parameter(words: list[Token]) -> Parameter:
-    return Parameter(" ".join(token.text for token in words[:-1]), words[-1].text)
+        raise self.source.refusal(index, "expected >>> for this <<<")
