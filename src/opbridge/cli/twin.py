@@ -10,6 +10,7 @@ from opbridge.cli import CommandModule
 
 SUBCOMMANDS = {
     "run": "run a program with stand-ins for torch_npu and CANN in front",
+    "nvcc": "compile CUDA programs as nvcc does, for the CPU and with checks",
     "cann": "write a folder that CMake projects of Ascend C take for an installed CANN",
 }
 """Each is a module of its own, `twin_NAME`."""
@@ -19,9 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, purpose in SUBCOMMANDS.items():
         module = cast(CommandModule, importlib.import_module(f"opbridge.cli.twin_{name}"))
-        subcommand = subcommands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
+        prefix = getattr(module, "PREFIX_CHARS", "-")
+        subcommand = subcommands.add_parser(
+            name, help=purpose, description=purpose, allow_abbrev=False, prefix_chars=prefix, add_help=prefix == "-"
+        )
         module.add_arguments(subcommand)
-        subcommand.set_defaults(module=module)
+        subcommand.set_defaults(module=module, parser=subcommand)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-    native = any(flag.endswith("=native") for flag in (*_chosen_flags(request), *_processor_flag(request)))
+    native = any(flag.endswith("=native") for flag in (*_chosen_flags(request), *processor_flag(request.portable)))
     return (
         compiler(find(), cache),
         processor() if native else "",
@@ -117,7 +117,7 @@ def _code_generation(request: BuildRequest) -> tuple[str, ...]:
         "-fno-semantic-interposition",
         *floating_point.FLAGS,
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
-        *_processor_flag(request),
+        *processor_flag(request.portable),
     )
 
 
@@ -148,9 +148,9 @@ def _environment_words(variable: str) -> list[str]:
         raise ToolchainError(f"{variable} is {text!r}, which a shell would not take either: {error}") from None
 
 
-def _processor_flag(request: BuildRequest) -> tuple[str, ...]:
+def processor_flag(portable: bool = False) -> tuple[str, ...]:
     """g++ and clang++ agree on a spelling for each architecture, but not across architectures."""
-    if request.portable:
+    if portable:
         return ()
     option = "-mcpu" if os.uname().machine in ("aarch64", "arm64") else "-march"
     return (f"{option}={os.environ.get(PROCESSOR) or 'native'}",)

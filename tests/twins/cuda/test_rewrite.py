@@ -19,6 +19,19 @@ def rewritten(source: str, unit: Unit | None = None) -> str:
     return result
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("__device__ __noinline__ int f();", "__device__ __attribute__((noinline)) int f();"),
+        ("#define APART __noinline__ static\n", "#define APART __attribute__((noinline)) static\n"),
+        ("__attribute__((__noinline__)) int f();", "__attribute__((__noinline__)) int f();"),
+        ("__attribute__((cold, __noinline__)) int f();", "__attribute__((cold, __noinline__)) int f();"),
+    ],
+)
+def test_cuda_s_noinline_leaves_the_attribute_of_that_name_alone(source: str, expected: str) -> None:
+    assert rewritten(source) == expected
+
+
 def launch(configuration: str, call: str) -> str:
     return f"(::opbridge_twin::configure({configuration}), {call}, ::opbridge_twin::launched())"
 

@@ -69,4 +69,5 @@ class Files:
 
 
 def _read(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="surrogateescape")
+    # A byte order mark in front means nothing, and would stand amid the text of the rewritten file.
+    return file.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("\ufeff")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from opbridge import floating_point
+from opbridge.twins.cuda.rewrite import ARCHITECTURE
 from opbridge.twins.cuda.sources import Translation, translate
 
-__all__ = ["INCLUDE", "RUNTIME", "Translation", "flags", "link_flags", "translate"]
+__all__ = ["ARCHITECTURE", "INCLUDE", "RUNTIME", "Translation", "flags", "link_flags", "translate"]
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder of the headers that stand for NVIDIA's."""

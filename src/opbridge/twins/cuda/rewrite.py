@@ -25,7 +25,7 @@ from opbridge.twins.cuda.declarations import declared_names, extents, specifiers
 from opbridge.twins.cuda.guards import Guard, find_guard, is_plain
 from opbridge.twins.cuda.refused import refused_header, unsupported
 
-ARCHITECTURE = "800"
+ARCHITECTURE = 800
 """What __CUDA_ARCH__ is: the newest whose every feature outside of PTX the twin has."""
 
 _DEVICE_WORDS = frozenset({"__device__", "__global__"})
@@ -43,6 +43,8 @@ _TAKE_KERNELS = frozenset(
 )
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 _KEYWORDS = frozenset({"case", "co_return", "do", "else", "for", "if", "return", "switch", "throw", "while"})
+_NOINLINE = "__attribute__((noinline))"
+"""A macro of this name would break the attribute of the same name, which libraries use."""
 _DIRECTIVE = re.compile(r"#\s*(\w*)")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
 _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
@@ -223,11 +225,17 @@ class _Rewriter(Reader):
         text = self.tokens[index].text
         device = self.scopes[-1].device
         if text == "__CUDA_ARCH__" and device:
-            self.texts[index] = ARCHITECTURE
+            self.texts[index] = str(ARCHITECTURE)
         elif text in ("asm", "__asm__", "__asm") and (device or self.in_macro):
             self.before[index] = _error("inline PTX assembly")
+        elif text == "__noinline__" and not self._is_attribute(index):
+            self.texts[index] = _NOINLINE
         elif text in _TAKE_KERNELS:
             self._strip_casts(index)
+
+    def _is_attribute(self, index: int) -> bool:
+        before = self.previous(index - 1)
+        return before is not None and self.tokens[before].text in ("(", ",")
 
     def _launch(self, index: int) -> None:
         close = self._end_of_configuration(index)
@@ -405,7 +413,7 @@ class _Rewriter(Reader):
             self.branches.pop()
         if word in ("if", "elif", "ifdef", "ifndef") and self.scopes[-1].device:
             text = _IF_DEFINED.sub(lambda m: f"#{m[1]}if{m[3]}{0 if m[2] else 1}", text)
-            self.texts[index] = re.sub(r"\b__CUDA_ARCH__\b", ARCHITECTURE, _DEFINED.sub("1", text))
+            self.texts[index] = re.sub(r"\b__CUDA_ARCH__\b", str(ARCHITECTURE), _DEFINED.sub("1", text))
         elif word == "include" and (named := INCLUDE_LINE.match(text)):
             if feature := refused_header(named["name"][1:-1]):
                 self.texts[index] = f"#error {unsupported(feature)}"
@@ -416,7 +424,8 @@ class _Rewriter(Reader):
             self._macro(index)
 
     def _macro(self, index: int) -> None:
-        text = self.texts[index]
+        text = re.sub(r"(?<![(,\w])(\s*)\b__noinline__\b", rf"\1{_NOINLINE}", self.texts[index])
+        self.texts[index] = text
         found = re.match(r"#\s*define\s+(\w+)(?:\([^)]*\))?", text)
         if found and not is_plain(
             [token for token in tokenize(text[found.end() :]) if not token.blank], self.unit.opaque

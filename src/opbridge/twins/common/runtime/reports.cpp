@@ -64,13 +64,16 @@ const char* Reports::take() {
   return taken.c_str();
 }
 
+// Of a program that has not failed by itself; no other tool's, so that a script can tell.
+constexpr int kFoundSomething = 86;
+
 void Reports::end_process(const char* twin, int status) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (has_host_) return;
   if (not_shown_ > 0) fprintf(stderr, "%s: %zu more reports are not shown\n", twin, not_shown_);
   if (status != 0 || !failed_) return;
   fflush(nullptr);
-  _exit(1);
+  _exit(kFoundSomething);
 }
 
 }  // namespace opbridge_twins

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <opbridge_twin/aot.h>
 #include <opbridge_twin/atomic.h>
+#include <opbridge_twin/atomic_builtins.h>
 #include <opbridge_twin/block.h>
 #include <opbridge_twin/intrinsics.h>
 #include <opbridge_twin/math.h>

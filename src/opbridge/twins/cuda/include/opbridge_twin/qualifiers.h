@@ -20,7 +20,6 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __maxnreg__(count)
-#define __noinline__ __attribute__((noinline))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __inline_hint__
 #define __align__(bytes) __attribute__((aligned(bytes)))

@@ -1,0 +1,209 @@
+"""Does what a command line of nvcc's asks for: rewrites, compiles and links, and leaves the same files behind."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge import _version, floating_point
+from opbridge.errors import InputError
+from opbridge.toolchains import host
+from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
+from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
+from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
+from opbridge.twins import cuda
+from opbridge.twins.common.depfiles import add_dependencies
+from opbridge.twins.cuda.compiling import PRELUDE
+from opbridge.twins.cuda.refused import unsupported
+
+_TO_OBJECT = ("-c", "-dc", "-dw")
+_TO_TEXT = ("-E", "-M", "-MM")
+
+
+def run(arguments: Sequence[str], home: Path) -> int:
+    """Exits as nvcc would; `home` is the folder that stands for an installed CUDA."""
+    words = parse(arguments)
+    if "-V" in words.switches:
+        print(_version_text())
+        return 0
+    if not words.sources and not words.link:
+        raise InputError("nvcc: no input files", hint="as in: opbridge twin nvcc -O2 main.cu -o main")
+    with tempfile.TemporaryDirectory(prefix="opbridge-nvcc-") as scratch:
+        return _Build(words, home, Path(scratch)).run()
+
+
+def _version_text() -> str:
+    """Build systems look for the first line and the last but one."""
+    return (
+        "nvcc: NVIDIA (R) Cuda compiler driver\n"
+        f"In its place: the CUDA twin of opbridge {_version.__version__}, which compiles for this machine's processor\n"
+        f"Cuda compilation tools, release {RELEASE}, V{RELEASE}.0\n"
+        f"Build opbridge_{_version.__version__}"
+    )
+
+
+@dataclass
+class _Build:
+    words: Words
+    home: Path
+    scratch: Path
+
+    def run(self) -> int:
+        self._announce()
+        phase, output = self.words.phase, self.words.switches.get("-o")
+        if phase in _TO_TEXT:
+            return self._each(lambda source, _: self._text(source, phase), self.words.sources)
+        if phase in _TO_OBJECT:
+            if output and len(self.words.sources) > 1:
+                raise InputError("nvcc -c with -o takes one source")
+            return self._each(lambda source, _: self._object(source, self._object_file(source)), self.words.sources)
+        if phase == "-dlink":
+            return self._empty_object(Path(output or "a_dlink.o"))
+        objects = [self.scratch / f"{i}_{source.path.stem}.o" for i, source in enumerate(self.words.sources)]
+        if code := self._each(lambda source, i: self._object(source, objects[i]), self.words.sources):
+            return code
+        if phase == "-lib":
+            return self._call(["ar", "rcs", output or "a.a", *map(str, objects), *self._files_to_link()])
+        program = Path(output or ("a.so" if self.words.shared else "a.out"))
+        code = self._link(objects, program)
+        return code or (self._call([os.path.abspath(program)]) if phase == "-run" else 0)
+
+    def _each(self, step: Callable[[Source, int], int], sources: Sequence[Source]) -> int:
+        """Compiles every source, as many at a time as -t says; the first exit code that is not 0."""
+        workers = int(self.words.switches.get("-t") or 1) or os.cpu_count() or 1
+        with ThreadPoolExecutor(workers) as pool:
+            codes = pool.map(step, sources, range(len(sources)))
+            return next((code for code in codes if code), 0)
+
+    # One source ------------------------------------------------------------------------------------------------------
+
+    def _object_file(self, source: Source) -> Path:
+        if output := self.words.switches.get("-o"):
+            return Path(output)
+        return Path(self.words.switches.get("-odir", "")) / f"{source.path.stem}.o"
+
+    def _object(self, source: Source, target: Path) -> int:
+        if not source.path.is_file():
+            raise InputError(f"nvcc: {source.path}: no such file")
+        depfile = self._depfile(target)
+        dependencies = []
+        if depfile:
+            flag = "-MD" if "-MD" in self.words.switches else "-MMD"
+            dependencies = [flag, "-MF", str(depfile), "-MT", self.words.switches.get("-MT", str(target))]
+            dependencies += ["-MP"] if "-MP" in self.words.switches else []
+        return self._compile(source, [*dependencies, "-c", "-o", str(target)], depfile)
+
+    def _depfile(self, target: Path) -> Path | None:
+        named = self.words.switches.get("-MF")
+        asked = {"-MD", "-MMD"} & self.words.switches.keys()
+        return Path(named) if named else target.with_suffix(".d") if asked else None
+
+    def _text(self, source: Source, phase: str) -> int:
+        """What a compiler prints instead of compiling: the preprocessed source, or what it depends on."""
+        output = self.words.switches.get("-o") or self.words.switches.get("-MF")
+        made = self.scratch / "text"
+        target = self.words.switches.get("-MT") or f"{source.path.stem}.o"
+        about = ["-MT", target] if phase != "-E" else []
+        code = self._compile(source, [phase, *about, "-o", str(made)], made if phase != "-E" else None)
+        if code == 0:
+            text = made.read_text(errors="surrogateescape")
+            Path(output).write_text(text, errors="surrogateescape") if output else print(text, end="")
+        return code
+
+    def _compile(self, source: Source, ending: Sequence[str], depfile: Path | None) -> int:
+        if source.language != "cu":
+            plain = ["-x", source.language, *self._host_flags(source.language), f"-isystem{INCLUDE}"]
+            return self._call([*self._compiler(), *plain, *ending, str(source.path)])
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        own = [Path(word[2:]) for word in self.words.host if word.startswith("-I") and len(word) > 2]
+        translation = cuda.translate(source.path.resolve(), folder, own)
+        command = [*self._compiler(), *self._cuda_flags(), *self._host_flags("c++"), "-x", "c++", "-include", PRELUDE]
+        # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
+        command += [f"-iquote{source.path.resolve().parent}", *ending, str(translation.source)]
+        code = self._call(command)
+        if code == 0 and depfile:
+            add_dependencies(depfile, translation.read)
+        return code
+
+    def _compiler(self) -> list[str]:
+        chosen = self.words.switches.get("-ccbin")
+        if not chosen:
+            return list(host.find())
+        return [str(Path(chosen) / "g++") if Path(chosen).is_dir() else chosen]
+
+    def _cuda_flags(self) -> list[str]:
+        checks = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
+        level = "-O0" if "-G" in self.words.switches else "-O3"
+        flags = [level, *host.processor_flag(), *cuda.flags(checks), f"-isystem{OPBRIDGE_INCLUDE}"]
+        if self.words.switches.get("-fmad") == "false":
+            flags.append("-ffp-contract=off")
+        return flags if any(word.startswith("-std") for word in self.words.host) else [*flags, "-std=c++17"]
+
+    def _host_flags(self, language: str) -> list[str]:
+        debug = ["-g"] if {"-g", "-G"} & self.words.switches.keys() else []
+        # nvcc compiles kernels with all it has whatever is said of the host's code.
+        given = [word for word in self.words.host if not (word.startswith("-O") and "-G" in self.words.switches)]
+        if language == "c":
+            given = [word for word in given if not word.startswith("-std=c++")]
+        position = ["-fPIC"] if self.words.shared else []
+        return [*debug, *position, *floating_point.FLAGS, *given]
+
+    # Linking ---------------------------------------------------------------------------------------------------------
+
+    def _files_to_link(self) -> list[str]:
+        return [word for word in self.words.link if not word.startswith("-")]
+
+    def _link(self, objects: Sequence[Path], program: Path) -> int:
+        for word in self.words.link:
+            if word.startswith("-l") and (feature := library_of(word[2:])):
+                raise InputError(f"nvcc {word}: {unsupported(feature)}")
+        checks = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
+        libraries = self.home / "lib64"
+        code = self._call(
+            [
+                *self._compiler(),
+                *(["-v"] if "-v" in self.words.switches else []),
+                *("-o", str(program), f"-L{libraries}"),
+                *map(str, objects),
+                *(word for word in self.words.link if word[2:] not in LIBRARIES or not word.startswith("-l")),
+                *cuda.link_flags(checks, libraries / cuda.LIBRARY),
+            ]
+        )
+        if self._is_verbose:
+            # CMake links by the first word of the last line that names the toolkit's libraries, and so by this command.
+            print(f"#$ {self.home}/bin/nvcc -o {program} -L{libraries} -lcudart", file=sys.stderr)
+        return code
+
+    def _empty_object(self, target: Path) -> int:
+        """Device code is linked with the rest; what a build file wants to link beside it is there, and empty."""
+        return self._call([*self._compiler(), "-x", "c++", "-c", "/dev/null", "-o", str(target)])
+
+    @property
+    def _is_verbose(self) -> bool:
+        return bool({"-v", "-dryrun"} & self.words.switches.keys())
+
+    # Commands --------------------------------------------------------------------------------------------------------
+
+    def _announce(self) -> None:
+        """What CMake reads from `nvcc -v` to learn where the toolkit is."""
+        if self._is_verbose:
+            facts = {"TOP": self.home, "PATH": f"{self.home}/bin", "LD_LIBRARY_PATH": f"{self.home}/lib64"}
+            facts |= {"INCLUDES": f'"-I{self.home}/include"', "LIBRARIES": f"-L{self.home}/lib64"}
+            facts |= {"TARGET": f"-arch compute_{cuda.ARCHITECTURE // 10}"}
+            for name, value in facts.items():
+                print(f"#$ {name}={value}", file=sys.stderr)
+
+    def _call(self, command: Sequence[str]) -> int:
+        if self._is_verbose:
+            print("#$", shlex.join(command), file=sys.stderr)
+        if "-dryrun" in self.words.switches:
+            return 0
+        sys.stderr.flush()
+        return subprocess.run(command, stdin=subprocess.DEVNULL).returncode

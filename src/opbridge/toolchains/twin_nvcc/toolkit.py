@@ -1,0 +1,96 @@
+"""The folder that stands for an installed CUDA: for CUDA_HOME, CMAKE_CUDA_COMPILER and find_package(CUDAToolkit).
+
+bin/nvcc      include/      lib64/libcudart.so (the twin)      version.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from opbridge.toolchains import cuda_twin
+from opbridge.twins import cuda
+from opbridge.twins.cuda.refused import HEADERS
+
+INCLUDE = cuda.INCLUDE
+
+_VERSION = re.search(r"#define CUDART_VERSION (\d+)", (INCLUDE / "cuda_runtime_api.h").read_text())
+_NUMBER = int(_VERSION[1]) if _VERSION else 0
+RELEASE = f"{_NUMBER // 1000}.{_NUMBER % 1000 // 10}"
+"""Of CUDA, which the headers say that they are."""
+
+LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
+"""What programs link that is in the twin's library, or that a processor needs nothing of."""
+
+_MARK = "opbridge-twin"
+
+
+def library_of(name: str) -> str:
+    """What a library that the twin lacks is called by people; empty for every other name."""
+    plain = name.removesuffix("_static").removesuffix("Lt")
+    return next((feature for feature, pattern in HEADERS.items() if re.fullmatch(pattern, f"{plain}.h")), "")
+
+
+def write(folder: Path) -> Path:
+    """Writes the folder, or brings it up to date, and returns its absolute path.
+
+    It is put in place as a whole: another process may be using it.
+    """
+    home = Path(os.path.abspath(folder))
+    library = cuda_twin.runtime()
+    stamp = _stamp(library)
+    if _stamp_of(home) == stamp:
+        return home
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}-") as beside:
+        new = Path(beside, "new")
+        _fill(new, library)
+        (new / _MARK).write_text(stamp)
+        with suppress(FileNotFoundError):
+            home.rename(Path(beside, "old"))
+        try:
+            new.rename(home)
+        except OSError:
+            if _stamp_of(home) != stamp:
+                raise  # and where it is, another process was quicker
+    return home
+
+
+def _stamp_of(home: Path) -> str:
+    try:
+        return (home / _MARK).read_text()
+    except OSError:
+        return ""
+
+
+def _stamp(library: Path) -> str:
+    return hashlib.sha256(repr((str(library), sys.executable, str(INCLUDE), RELEASE)).encode()).hexdigest()
+
+
+def _fill(new: Path, library: Path) -> None:
+    (new / "bin").mkdir(parents=True)
+    script = new / "bin" / "nvcc"
+    # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
+    code = (
+        f"import sys; sys.path.append({str(INCLUDE.parents[3])!r}); from opbridge.cli import main; "
+        "sys.exit(main(['twin', 'nvcc', *sys.argv[1:]]))"
+    )
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -c "{code}" "$@"\n')
+    script.chmod(0o755)
+    (new / "include").symlink_to(INCLUDE)
+    (new / "lib64").mkdir()
+    shutil.copyfile(library, new / "lib64" / cuda.LIBRARY)
+    for name in LIBRARIES:
+        (new / "lib64" / f"lib{name}.so").symlink_to(cuda.LIBRARY)
+    (new / "lib").symlink_to("lib64")
+    # CMake takes a folder for a toolkit where this one is in it.
+    (new / "nvvm" / "libdevice").mkdir(parents=True)
+    described = {"cuda": {"name": "CUDA SDK", "version": f"{RELEASE}.0"}}
+    (new / "version.json").write_text(json.dumps(described))

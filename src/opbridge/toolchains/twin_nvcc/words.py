@@ -1,0 +1,173 @@
+"""Reads a command line of nvcc's."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from opbridge.errors import InputError, did_you_mean
+from opbridge.toolchains.twin_nvcc.options import OPTIONS, Kind, canonical
+
+_JOINED = ("-D", "-U", "-I", "-L", "-l", "-O", "-std", "-x", "-o", "-MF", "-m", "-isystem", "-t")
+"""Options whose value may follow without a space or `=` between."""
+_SOURCES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".c++": "c++"}
+_BEFORE_17 = ("++98", "++03", "++0x", "++11", "++1y", "++14", "++1z")
+_FOR_HOSTS = ("-f", "-W", "-march", "-mtune", "-m", "-n", "-d", "--sysroot")
+"""How options of the host's compiler begin, which nvcc refuses and build files pass all the same."""
+
+
+@dataclass(frozen=True)
+class Source:
+    path: Path
+    language: str
+    """cu, c or c++."""
+
+
+@dataclass
+class Words:
+    """What a command line asks for."""
+
+    phase: str = ""
+    """Of Kind.PHASE; empty: to a program."""
+    switches: dict[str, str] = field(default_factory=dict)
+    sources: list[Source] = field(default_factory=list)
+    host: list[str] = field(default_factory=list)
+    """For the host's compiler, in order."""
+    link: list[str] = field(default_factory=list)
+    """For the linker, in order: objects and libraries among them."""
+
+    @property
+    def shared(self) -> bool:
+        return "-shared" in self.link
+
+
+def parse(arguments: Iterable[str]) -> Words:
+    words = Words()
+    language = ""
+    rest = _expanded(arguments)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            _file(words, word, language)
+            continue
+        name, value = _split(word)
+        kind = OPTIONS.get(name)
+        if kind is None:
+            _unknown(words, word)
+            continue
+        if kind.takes_value and value is None:
+            value = next(rest, None)
+            if value is None:
+                raise InputError(f"nvcc's {word} needs a value")
+        if name == "-x":
+            language = {"cu": "cu", "c": "c", "c++": "c++"}.get(value or "", "")
+        else:
+            _option(words, name, kind, value or "")
+    return words
+
+
+def _option(words: Words, name: str, kind: Kind, value: str) -> None:
+    match kind:
+        case Kind.PHASE:
+            words.phase = name
+        case Kind.HOST:
+            words.host.append(name)
+            if name in ("-pg", "-fopenmp", "-pthread"):
+                words.link.append(name)
+        case Kind.LINK:
+            words.link.append(name)
+        case Kind.SWITCH:
+            words.switches[name] = ""
+        case Kind.SWITCH_VALUE:
+            words.switches[name] = value
+        case Kind.HOST_VALUE:
+            words.host += _for_host(name, value)
+        case Kind.LINK_VALUE:
+            words.link.append(name + value)
+        case Kind.FOR_HOST:
+            given = _between_commas(value)
+            words.host += given
+            words.link += [
+                word for word in given if word.startswith(("-fopenmp", "-pthread", "-fsanitize", "-Wl,", "-pg"))
+            ]
+        case Kind.FOR_LINKER:
+            words.link += [f"-Wl,{value}"] if value else []
+        case Kind.REFUSED:
+            raise InputError(
+                f"nvcc {name}: the CUDA twin compiles for this machine's processor, and has no code for a GPU to write",
+                hint="-c and a program or library are what it makes",
+            )
+        case Kind.IGNORED | Kind.VALUE:
+            pass
+
+
+def _for_host(name: str, value: str) -> list[str]:
+    if name in ("-isystem", "-include"):
+        return [name, value]
+    if name == "-std":
+        # The twin's headers are C++17, which reads what was written for those before it.
+        return [f"-std={'c++17' if value.endswith(_BEFORE_17) else value}"]
+    return [name + value]
+
+
+def _split(word: str) -> tuple[str, str | None]:
+    """An option's name as the table has it, and what is joined to it."""
+    head, equals, value = word.partition("=")
+    name = canonical(head)
+    if name in OPTIONS:
+        return name, value if equals else None
+    for joined in _JOINED:
+        if name.startswith(joined) and not word.startswith("--"):
+            return joined, word[len(joined) :].removeprefix("=") if joined == "-std" else word[len(joined) :]
+    return name, value if equals else None
+
+
+def _unknown(words: Words, word: str) -> None:
+    if word.startswith("-Wl,"):
+        words.link.append(word)
+        return
+    forwards = any(name.startswith("-forward-unknown") for name in words.switches)
+    if not forwards and not word.startswith(_FOR_HOSTS):
+        close = did_you_mean(word, OPTIONS)
+        raise InputError(f"nvcc {word}: the CUDA twin knows no such option", hint=close or "-Xcompiler passes it on")
+    words.host.append(word)
+
+
+def _file(words: Words, word: str, language: str) -> None:
+    found = language or _SOURCES.get(Path(word).suffix, "")
+    if found:
+        words.sources.append(Source(Path(word), found))
+    else:
+        words.link.append(word)
+
+
+def _expanded(arguments: Iterable[str]) -> Iterator[str]:
+    """With the words of response files in their places."""
+    words = iter(arguments)
+    for word in words:
+        name, _, value = word.partition("=")
+        if canonical(name) == "-optf":
+            for file in (value or next(words, "")).split(","):
+                yield from _of_file(Path(file))
+        elif word.startswith("@"):
+            yield from _of_file(Path(word[1:]))
+        else:
+            yield word
+
+
+def _of_file(file: Path) -> Iterator[str]:
+    try:
+        return _expanded(shlex.split(file.read_text()))
+    except (OSError, ValueError) as error:
+        raise InputError(f"nvcc's response file {file}: {error}") from None
+
+
+def _between_commas(text: str) -> list[str]:
+    """`a,b` as nvcc takes it apart: not inside quotes, nor behind a -Wl, whose commas are the linker's."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    if text.startswith("-Wl,"):
+        return [text]
+    return [word for part in text.split(",") for word in shlex.split(part)]

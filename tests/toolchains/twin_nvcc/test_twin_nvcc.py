@@ -1,0 +1,175 @@
+"""`opbridge twin nvcc` in the place of nvcc: programs, objects, libraries, a Makefile and a CMake project."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opbridge.cache import Cache
+from opbridge.toolchains import twin_nvcc
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+MAIN = """
+#include <cstdio>
+void fill(int* values, int n);
+int main(int argc, char**) {
+  int* values;
+  cudaMallocManaged(&values, 64 * sizeof(int));
+  fill(values, 64 * argc);
+  printf("%d\\n", values[63]);
+  cudaFree(values);
+}
+"""
+KERNEL = """
+__device__ int square(int x);
+__global__ void squares(int* values, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) values[i] = square(i);
+}
+void fill(int* values, int n) {
+  squares<<<(n + 31) / 32, 32>>>(values, n);
+  cudaDeviceSynchronize();
+}
+"""
+SQUARE = '#include "square.h"\n__device__ int square(int x) { return POWER(x); }\n'
+HEADER = "#define POWER(x) ((x) * (x))\n"
+
+
+@pytest.fixture(scope="module")
+def home() -> Path:
+    return twin_nvcc.write(Cache().root / "cuda")
+
+
+@pytest.fixture
+def run(home: Path, tmp_path: Path) -> Run:
+    """Runs a command where nvcc is the stand-in, beside a program of three sources."""
+    for name, text in {"main.cu": MAIN, "kernel.cu": KERNEL, "square.cu": SQUARE, "square.h": HEADER}.items():
+        (tmp_path / name).write_text(text)
+    variables = {**os.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+def test_several_sources_become_a_program_in_one_line(run: Run) -> None:
+    made = run("nvcc", "-O2", "-rdc=true", "main.cu", "kernel.cu", "square.cu", "-o", "app")
+    assert made.returncode == 0, made.stderr
+    done = run("./app")
+    assert (done.stdout, done.stderr, done.returncode) == ("3969\n", "", 0)
+
+
+def test_a_program_with_findings_says_so_on_stderr_and_by_its_exit_code(run: Run) -> None:
+    assert run("nvcc", "main.cu", "kernel.cu", "square.cu").returncode == 0
+    found = run("./a.out", "more")
+    assert "squares: write of 4 bytes out of bounds" in found.stderr
+    assert "kernel.cu:5" in found.stderr
+    assert found.returncode == 86
+
+
+def test_objects_go_into_libraries_and_name_what_they_depend_on(run: Run, tmp_path: Path) -> None:
+    for source in ("kernel", "square"):
+        done = run("nvcc", "-dc", "-MMD", "-MP", f"{source}.cu", "-o", f"{source}.o")
+        assert done.returncode == 0, done.stderr
+    rule = (tmp_path / "square.d").read_text()
+    assert rule.startswith("square.o:")
+    assert str(tmp_path / "square.cu") in rule
+    assert str(tmp_path / "square.h") in rule
+    assert run("nvcc", "-dlink", "kernel.o", "square.o", "-o", "device.o").returncode == 0
+    assert run("nvcc", "-lib", "kernel.o", "square.o", "device.o", "-o", "libkernels.a").returncode == 0
+    assert run("nvcc", "main.cu", "-L.", "-lkernels", "-lcudart", "-o", "app").returncode == 0
+    assert run("./app").stdout == "3969\n"
+
+
+def test_a_shared_library_is_one(run: Run) -> None:
+    made = run("nvcc", "-shared", "-Xcompiler", "-fPIC", "kernel.cu", "square.cu", "-o", "libkernels.so")
+    assert made.returncode == 0, made.stderr
+    assert run("nvcc", "main.cu", "-L.", "-lkernels", "-Xlinker", "-rpath=.", "-o", "app").returncode == 0
+    assert run("./app").stdout == "3969\n"
+
+
+def test_a_source_that_does_not_compile_names_its_own_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "square.cu").write_text("__device__ int square(int x) {\n  return y;\n}\n")
+    done = run("nvcc", "-c", "square.cu")
+    assert done.returncode == 1
+    assert f"{tmp_path}/square.cu:2:10: error: 'y' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-ptx", "square.cu"), "has no code for a GPU to write"),
+        (("absent.cu",), "absent.cu: no such file"),
+        ((), "no input files"),
+        (("square.cu", "-lcublas"), "cuBLAS: not supported by the CUDA twin"),
+    ],
+)
+def test_what_it_cannot_do_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
+    done = run("nvcc", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_makefile_builds_unchanged(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text(
+        "CC = nvcc\nCFLAGS = -std=c++14 -Xcompiler -Wall -arch=sm_60 -O3\nobj = main.o kernel.o square.o\n"
+        "app: $(obj)\n\t$(CC) $(CFLAGS) $(obj) -o $@\n%.o: %.cu\n\t$(CC) $(CFLAGS) -rdc=true -c $< -o $@\n"
+    )
+    made = run("make")
+    assert made.returncode == 0, made.stderr
+    assert run("./app").stdout == "3969\n"
+
+
+def test_a_cmake_project_builds_unchanged(run: Run, tmp_path: Path, home: Path) -> None:
+    cmake = shutil.which("cmake")
+    assert cmake, "the development dependencies have cmake"
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(app LANGUAGES CXX CUDA)\nfind_package(CUDAToolkit REQUIRED)\n"
+        "add_library(kernels STATIC kernel.cu square.cu)\n"
+        "set_target_properties(kernels PROPERTIES CUDA_SEPARABLE_COMPILATION ON)\n"
+        "add_executable(app main.cu)\ntarget_link_libraries(app PRIVATE kernels CUDA::cudart)\n"
+    )
+    configured = run(cmake, "-B", "build", f"-DCMAKE_CUDA_COMPILER={home}/bin/nvcc")
+    assert configured.returncode == 0, configured.stdout + configured.stderr
+    assert f"Found CUDAToolkit: {home}/include" in configured.stdout
+    built = run(cmake, "--build", "build")
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert run("build/app").stdout == "3969\n"
+
+
+def test_a_program_as_it_is_found(run: Run, tmp_path: Path) -> None:
+    """A byte order mark, C++11, words that libraries have too, and functions that are younger than most tutorials."""
+    (tmp_path / "found.cu").write_text(
+        "\ufeff#include <cuComplex.h>\n#include <memory>\n#include <cstdio>\n"
+        "__device__ __noinline__ float part(cuFloatComplex z) { return cuCimagf(cuCmulf(z, z)); }\n"
+        "__global__ void add(unsigned* sum, float* product) {\n"
+        "  __nv_atomic_fetch_add(sum, threadIdx.x, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);\n"
+        "  if (threadIdx.x == 0) *product = part(make_cuFloatComplex(1, 3));\n"
+        "}\n"
+        "int main() {\n"
+        "  auto keeps = std::make_shared<int>(1);\n  unsigned* sum; float* product;\n"
+        "  cudaMallocManaged(&sum, 4); cudaMallocManaged(&product, 4); *sum = *keeps;\n"
+        "  add<<<1, 64>>>(sum, product); cudaDeviceSynchronize();\n"
+        '  printf("%u %g\\n", *sum, *product); cudaFree(sum); cudaFree(product);\n}\n'
+    )
+    made = run("nvcc", "-std=c++11", "found.cu", "-o", "found")
+    assert made.returncode == 0, made.stderr
+    done = run("./found")
+    assert (done.stdout, done.stderr) == ("2017 6\n", "")
+
+
+def test_the_version_is_the_headers(run: Run) -> None:
+    assert f"release {twin_nvcc.RELEASE}, V{twin_nvcc.RELEASE}.0" in run("nvcc", "--version").stdout
+
+
+def test_dryrun_shows_the_commands_and_runs_none(run: Run, tmp_path: Path) -> None:
+    shown = run("nvcc", "-dryrun", "square.cu", "-c")
+    assert "-x c++ -include cuda_runtime.h" in shown.stderr
+    assert not (tmp_path / "square.o").exists()
