@@ -11,6 +11,7 @@ from opbridge.cli import CommandModule
 SUBCOMMANDS = {
     "run": "run a program with stand-ins for torch_npu and CANN in front",
     "nvcc": "compile CUDA programs as nvcc does, for the CPU and with checks",
+    "op": "build an operator project (op_host and op_kernel) for the CPU, and say what is in it",
     "cann": "write a folder that CMake projects of Ascend C take for an installed CANN",
 }
 """Each is a module of its own, `twin_NAME`."""

@@ -59,6 +59,7 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks, uint
 #include "broken/too_many_buffers.cpp"
 #include "broken/two_parts.cpp"
 #include "broken/unset_memory.cpp"
+#include "broken/used_tail.cpp"
 #include "broken/used_up_buffer.cpp"
 #include "broken/vector_on_cube.cpp"
 #include "broken/vector_on_l1.cpp"

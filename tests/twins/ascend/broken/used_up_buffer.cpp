@@ -8,12 +8,13 @@ extern "C" __global__ __aicore__ void used_up_buffer_kernel(GM_ADDR x) {
   Duplicate(twos, 2.0f, 64);
   ReduceSum(sum, ones, twos, 64);
   Add(ones, ones, twos, 64);
+  ones.GetValue(0);
 }
 
 extern "C" void used_up_buffer() { run(used_up_buffer_kernel, "used_up_buffer", 1); }
 
 // Reported:
 // ascend-twin: used_up_buffer: reads local memory that nothing has written [uninitialised-local]
-//   where   broken/used_up_buffer.cpp:10, Add on PIPE_V, block 0
-//   memory  first byte 0 of the 256 bytes of a VECCALC tensor at 0x100 of the unified buffer
+//   where   broken/used_up_buffer.cpp:11, GetValue on PIPE_S, block 0
+//   memory  first byte 0 of the 256 bytes of a VECCALC tensor at 0x0 of the unified buffer
 //   to do   copy or Duplicate something into the tensor first: it holds what was there before

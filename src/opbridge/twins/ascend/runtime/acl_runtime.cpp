@@ -2,6 +2,7 @@
 #include <acl/acl.h>
 #include <opbridge/half.h>
 #include <opbridge_ascend/launch.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,16 @@ aclError aclrtEventElapsedTime(float* milliseconds, aclrtEvent start, aclrtEvent
   }
   *milliseconds = std::chrono::duration<float, std::milli>(last->at - first->at).count();
   return ACL_SUCCESS;
+}
+
+void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format, ...) {
+  if (level < ACL_WARNING) return;
+  fprintf(stderr, "%s:%u: %s: ", file, line, function);
+  va_list arguments;
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fputc('\n', stderr);
 }
 
 aclFloat16 aclFloatToFloat16(float value) {

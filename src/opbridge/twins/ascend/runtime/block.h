@@ -66,6 +66,7 @@ class Block {
   void instruction(const char* name, pipe_t pipe, Place at);
   void access(const Local& local, const void* at, size_t bytes, bool writes);
   void access(const Global& global, const void* at, size_t bytes, bool writes);
+  size_t load(const Global& global, const void* at, size_t bytes);
   // An access that leaves open whether the bytes are known, and what says so of each of them.
   size_t touch(const Local& local, const void* at, size_t bytes, bool writes);
   uint8_t* known(const Local& local, const void* at);
@@ -116,7 +117,8 @@ class Block {
 
   Block();
   uint16_t number_of(const Site& site);
-  void check_bounds(const Global& global, const void* at, size_t bytes, bool writes);
+  // How many of the bytes are there; `slack` is how far a read may go beyond, and be given anything.
+  size_t check_bounds(const Global& global, const void* at, size_t bytes, bool writes, size_t slack = 0);
   void check_initialised(const Local& local, size_t offset, size_t bytes);
   void order(const Local& local, size_t offset, size_t bytes, bool writes);
   // Whether the compiler has made this instruction wait for another one; the clocks know it then.

@@ -21,6 +21,10 @@ void Instruction::access(const Global& global, const void* at, size_t bytes, boo
   Block::current().access(global, at, bytes, writes);
 }
 
+size_t Instruction::load(const Global& global, const void* at, size_t bytes) {
+  return Block::current().load(global, at, bytes);
+}
+
 void Instruction::check_alignment(const Local& local, const char* operand, size_t alignment) {
   if (reinterpret_cast<size_t>(local.data) % alignment == 0) return;
   Block& block = Block::current();
@@ -65,7 +69,16 @@ void Block::access(const Global& global, const void* at, size_t bytes, bool writ
   if (Writes* const log = launch->log()) log->add(first, bytes, use, sites_[site_], registers.index);
 }
 
-void Block::check_bounds(const Global& global, const void* at, size_t bytes, bool writes) {
+// What a load reads behind a tensor, to the end of a block, is memory of the device too: allocations are longer than
+// was asked for by as much and more.
+size_t Block::load(const Global& global, const void* at, size_t bytes) {
+  if (bytes == 0) return 0;
+  const size_t there = check_bounds(global, at, bytes, false, kBlockBytes - 1);
+  access(global, at, there, false);
+  return there;
+}
+
+size_t Block::check_bounds(const Global& global, const void* at, size_t bytes, bool writes, size_t slack) {
   const std::string what = std::string(writes ? "write" : "read") + " of " + std::to_string(bytes) + " bytes";
   if (at == nullptr || (global.data == nullptr && global.bytes > 0)) {
     fail(Kind::no_memory, what + " through a global tensor that was never given memory", where());
@@ -79,16 +92,22 @@ void Block::check_bounds(const Global& global, const void* at, size_t bytes, boo
     fail(Kind::out_of_bounds, what + " out of a global tensor's bounds", where(),
          {{"address", text_of(at) + ", byte " + offset + " of the " + std::to_string(size) + " bytes of " + of}});
   };
-  if (global.bytes > 0 && outside(global.data, global.bytes)) {
-    explain(global.data, global.bytes, "the tensor, as SetGlobalBuffer was told");
-  }
+  const auto there = [&](const uint8_t* begin, uint64_t size, const std::string& of) {
+    if (!outside(begin, size)) return bytes;
+    const bool is_tail =
+        first >= begin && first < begin + size && static_cast<uint64_t>(first - begin) + bytes <= size + slack;
+    if (!is_tail) explain(begin, size, of);
+    return static_cast<size_t>(begin + size - first);
+  };
   // A tensor's start says which memory is meant; an address beyond its end may lie in another one.
   const Allocation memory = allocation_of(global.data != nullptr ? global.data : first);
-  if (memory.bytes > 0 && outside(memory.begin, memory.bytes)) explain(memory.begin, memory.bytes, memory.name);
-  if (memory.bytes == 0 && launch->is_enclosed()) {
+  if (memory.bytes > 0) return there(memory.begin, memory.bytes, memory.name);
+  if (launch->is_enclosed()) {
     fail(Kind::out_of_bounds, what + " outside of all memory that the kernel was given", where(),
          {{"address", described_outside(first)}});
   }
+  // What SetGlobalBuffer was told is all that is known.
+  return global.bytes > 0 ? there(global.data, global.bytes, "the tensor, as SetGlobalBuffer was told") : bytes;
 }
 
 uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at) {

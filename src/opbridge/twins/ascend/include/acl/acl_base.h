@@ -45,9 +45,13 @@ typedef enum {
   ACL_BF16 = 27,
 } aclDataType;
 
+typedef enum { ACL_DEBUG = 0, ACL_INFO = 1, ACL_WARNING = 2, ACL_ERROR = 3 } aclLogLevel;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+// Warnings and errors go to stderr.
+void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format, ...);
 aclFloat16 aclFloatToFloat16(float value);
 float aclFloat16ToFloat(aclFloat16 value);
 size_t aclDataTypeSize(aclDataType type);

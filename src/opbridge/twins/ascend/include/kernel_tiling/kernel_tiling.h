@@ -24,16 +24,26 @@ struct TilingData {
 
 }  // namespace opbridge_ascend
 
-#define BEGIN_TILING_DATA_DEF(Name) struct Name : ::opbridge_ascend::TilingData<Name> {
+// What the host of an operator remembers of its structs; see register/tilingdata_base.h.
+#define OPBRIDGE_ASCEND_NOTE_STRUCT(Name)
+#define OPBRIDGE_ASCEND_NOTE_FIELD(Type, field, length)
+
+#define BEGIN_TILING_DATA_DEF(Name)                   \
+  struct Name : ::opbridge_ascend::TilingData<Name> { \
+    OPBRIDGE_ASCEND_NOTE_STRUCT(Name)
 #define TILING_DATA_FIELD_DEF(Type, field)        \
+  OPBRIDGE_ASCEND_NOTE_FIELD(Type, field, 0)      \
   Type field = {};                                \
   void set_##field(Type value) { field = value; } \
   Type get_##field() const { return field; }
 #define TILING_DATA_FIELD_DEF_ARR(Type, length, field)                          \
+  OPBRIDGE_ASCEND_NOTE_FIELD(Type, field, length)                               \
   Type field[length] = {};                                                      \
   void set_##field(const Type* values) { memcpy(field, values, sizeof field); } \
   const Type* get_##field() const { return field; }
-#define TILING_DATA_FIELD_DEF_STRUCT(Type, field) Type field = {};
+#define TILING_DATA_FIELD_DEF_STRUCT(Type, field) \
+  OPBRIDGE_ASCEND_NOTE_FIELD(Type, field, 0)      \
+  Type field = {};
 // With a semicolon of its own: hosts write one behind it, or none.
 #define END_TILING_DATA_DEF \
   }                         \

@@ -108,9 +108,10 @@ void load_rows(Instruction& instruction, const LocalTensor<T>& dst, const Global
   for (uint32_t r = 0; r < rows.count; ++r) {
     T* const to = moved(dst.data(), r * rows.dst_step);
     const T* const from = moved(src.data(), r * rows.src_step);
-    instruction.reads(src.memory(), from, rows.bytes);
-    instruction.writes(dst.memory(), to, rows.bytes);
-    memcpy(to, from, rows.bytes);
+    const size_t there = instruction.loads(src.memory(), from, rows.bytes);
+    instruction.writes(dst.memory(), to, there);
+    memcpy(to, from, there);
+    if (there < rows.bytes) instruction.uses_up(dst.memory(), moved(to, there), rows.bytes - there);
   }
 }
 

@@ -4,6 +4,7 @@
 #define OPBRIDGE_ASCEND_LANES_H
 
 #include <type_traits>
+#include <vector>
 
 #include "constants.h"
 #include "elements.h"
@@ -252,13 +253,62 @@ void counted_in_8_bits(Instruction& instruction, const Strided<T>& operand, cons
                             "at most 255 blocks of 32 bytes");
 }
 
+// Which elements of a result are known: those that were computed from known ones.  Tails of whole blocks are computed
+// with the rest and are nobody's business until something is made of them.
+class Unknown {
+ public:
+  template <class T>
+  void look(Instruction& instruction, const Lanes& lanes, const Strided<T>& operand, const char* name) {
+    if (!instruction.checked()) return;
+    instruction.aligned(operand.tensor.start(), name);
+    bool all_known = true;
+    stretches(lanes, operand, [&](const T* at, size_t n) {
+      all_known = instruction.looks_at(operand.tensor.memory(), at, n) && all_known;
+    });
+    if (all_known) return;
+    size_t place = 0;
+    each(lanes, operand, [&](const T* at) {
+      if (elements_.size() <= place) elements_.resize(place + 1);
+      if (!instruction.knows(operand.tensor.memory(), at, sizeof(T))) elements_[place] = true;
+      ++place;
+    });
+  }
+  // Behind the instruction's own writes.
+  template <class T>
+  void spread(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst) const {
+    if (elements_.empty()) return;
+    size_t place = 0;
+    each(lanes, dst, [&](const T* at) {
+      if (elements_[place++]) instruction.forget(dst.tensor.memory(), at, sizeof(T));
+    });
+  }
+
+ private:
+  template <class T, class Visit>
+  static void each(const Lanes& lanes, const Strided<T>& operand, Visit visit) {
+    if (lanes.contiguous) {
+      for (uint32_t i = 0; i < lanes.total; ++i) visit(operand.tensor.data() + i);
+      return;
+    }
+    for (uint32_t r = 0; r < lanes.repeats; ++r) {
+      for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
+        if (lanes.has(r, i)) visit(operand.at(r, i));
+      }
+    }
+  }
+
+  std::vector<bool> elements_;  // by lane; empty where all are known
+};
+
 template <class F, class D, class S>
 void unary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>& src) {
   counted_in_8_bits(instruction, dst, "dstRepStride");
   counted_in_8_bits(instruction, src, "srcRepStride");
-  reads(instruction, lanes, src, "src");
+  Unknown unknown;
+  unknown.look(instruction, lanes, src, "src");
   writes(instruction, lanes, dst, "dst");
   compute(lanes, f, dst, src);
+  unknown.spread(instruction, lanes, dst);
 }
 
 template <class F, class D, class S0, class S1>
@@ -267,10 +317,12 @@ void binary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>&
   counted_in_8_bits(instruction, dst, "dstRepStride");
   counted_in_8_bits(instruction, src0, "src0RepStride");
   counted_in_8_bits(instruction, src1, "src1RepStride");
-  reads(instruction, lanes, src0, "src0");
-  reads(instruction, lanes, src1, "src1");
+  Unknown unknown;
+  unknown.look(instruction, lanes, src0, "src0");
+  unknown.look(instruction, lanes, src1, "src1");
   writes(instruction, lanes, dst, "dst");
   compute(lanes, f, dst, src0, src1);
+  unknown.spread(instruction, lanes, dst);
 }
 
 }  // namespace detail

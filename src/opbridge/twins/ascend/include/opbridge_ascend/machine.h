@@ -102,6 +102,18 @@ class Instruction {
   void writes(const Global& global, const void* at, size_t bytes) {
     if (checked_) access(global, at, bytes, true);
   }
+  // A load of whole blocks, of which the last may end behind the memory: how many bytes are there.
+  size_t loads(const Global& global, const void* at, size_t bytes) {
+    return checked_ ? load(global, at, bytes) : bytes;
+  }
+  // Bytes that may be unknown: whether all of them are known.
+  bool looks_at(const Local& local, const void* at, size_t bytes) {
+    if (!checked_ || bytes == 0) return true;
+    touch(local, at, bytes, false);
+    return memchr(known(local, at), 0, bytes) == nullptr;
+  }
+  bool knows(const Local& local, const void* at, size_t bytes) { return memchr(known(local, at), 0, bytes) == nullptr; }
+  void forget(const Local& local, const void* at, size_t bytes) { memset(known(local, at), 0, bytes); }
   void aligned(const Local& local, const char* operand, size_t alignment = kBlockBytes) {
     if (checked_) check_alignment(local, operand, alignment);
   }
@@ -136,6 +148,7 @@ class Instruction {
   void begin(const char* name, pipe_t pipe, Place at) OPBRIDGE_ASCEND_LIBRARY(instruction);
   void access(const Local& local, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(access_local);
   void access(const Global& global, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(access_global);
+  size_t load(const Global& global, const void* at, size_t bytes) OPBRIDGE_ASCEND_LIBRARY(load_global);
   void check_alignment(const Local& local, const char* operand, size_t alignment)
       OPBRIDGE_ASCEND_LIBRARY(check_alignment);
   void check_position(const Local& local, const char* operand, AscendC::TPosition expected)

@@ -37,20 +37,24 @@ T on_bits(F f, T a, T b) {
 template <class F, class T, class U>
 void fused(Instruction& instruction, const Lanes& lanes, F f, const Strided<T>& dst, const Strided<U>& src0,
            const Strided<U>& src1) {
-  reads(instruction, lanes, src0, "src0");
-  reads(instruction, lanes, src1, "src1");
-  reads(instruction, lanes, dst, "dst");
+  Unknown unknown;
+  unknown.look(instruction, lanes, src0, "src0");
+  unknown.look(instruction, lanes, src1, "src1");
+  unknown.look(instruction, lanes, dst, "dst");
   writes(instruction, lanes, dst, "dst");
   const auto widened = [f](auto old, auto a, auto b) { return f(old, decltype(old)(a), decltype(old)(b)); };
   compute(lanes, widened, dst, dst, src0, src1);
+  unknown.spread(instruction, lanes, dst);
 }
 
 template <class T, class U>
 void axpy(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst, const Strided<U>& src, U scalar) {
-  reads(instruction, lanes, src, "src");
-  reads(instruction, lanes, dst, "dst");
+  Unknown unknown;
+  unknown.look(instruction, lanes, src, "src");
+  unknown.look(instruction, lanes, dst, "dst");
   writes(instruction, lanes, dst, "dst");
   compute(lanes, [scalar](T old, U x) { return T(T(x) * T(scalar) + old); }, dst, dst, src);
+  unknown.spread(instruction, lanes, dst);
 }
 
 }  // namespace detail

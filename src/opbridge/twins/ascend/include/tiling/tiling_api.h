@@ -4,4 +4,9 @@
 
 #include "opbridge_ascend/matmul_tiling.h"
 
+#ifdef OPBRIDGE_ASCEND_OPERATOR_HOST
+#include "opbridge_ascend/host/context.h"
+#include "opbridge_ascend/host/function_tiling.h"
+#endif
+
 #endif

@@ -1,0 +1,68 @@
+"""opbridge twin op: an operator project as msopgen makes it, read and built for the CPU."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opbridge.sources.ascend.project import Definition, Operator, Project
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", type=Path, metavar="DIR", help="the project: it has op_host and op_kernel, or several"
+    )
+    parser.add_argument("-I", dest="include_dirs", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("--operator", action="append", default=[], metavar="TYPE", help="this one alone, as ScaledSum")
+
+
+def run(options: argparse.Namespace) -> int:
+    from opbridge.errors import OpbridgeError
+    from opbridge.sources.ascend.project import Operator, read_project
+
+    project = read_project(options.folder, options.include_dirs)
+    failures: list[str] = []
+    for definition in _chosen(project, options.operator):
+        print(_signature(definition), flush=True)
+        try:
+            for line in _built(Operator(project, definition)):
+                print(f"  {line}", flush=True)
+        except OpbridgeError as error:
+            failures.append(definition.type)
+            print("  " + str(error).replace("\n", "\n  "))
+    if failures:
+        print(f"{len(failures)} of the kernels could not be built: {', '.join(failures)}")
+    return 3 if failures else 0
+
+
+def _chosen(project: Project, names: list[str]) -> tuple[Definition, ...]:
+    from opbridge.errors import InputError
+
+    known = {definition.type: definition for definition in project.definitions}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(f"{project.folder} defines no operator {unknown[0]}; it has {', '.join(known) or 'none'}")
+    return tuple(known[name] for name in names) or project.definitions
+
+
+def _signature(definition: Definition) -> str:
+    inputs = (f"Tensor{'?' if one.is_optional else ''} {one.name}" for one in definition.inputs)
+    attributes = (
+        f"{one.type} {one.name}" + ("" if one.default is None else f"={one.default}") for one in definition.attributes
+    )
+    outputs = ", ".join(f"Tensor {one.name}" for one in definition.outputs)
+    return f"{definition.type}({', '.join((*inputs, *attributes))}) -> {outputs or '()'}"
+
+
+def _built(operator: Operator) -> Iterator[str]:
+    from opbridge.toolchains import build
+
+    definition = operator.definition
+    yield f"kernel {operator.kernel.relative_to(operator.project.folder)}, tiling {definition.tiling or 'none'}"
+    for combination in range(definition.combinations):
+        library = build(operator.request(combination))
+        types = ", ".join(f"{one.name} {type.in_kernels}" for one, type in definition.types_of(combination))
+        yield f"{types}: built{'' if library.cached else f' in {library.seconds:.1f} s'}"

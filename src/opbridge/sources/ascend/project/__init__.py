@@ -1,0 +1,7 @@
+"""Operator projects as msopgen makes them: folders `op_host` and `op_kernel`, read by running what they define."""
+
+from opbridge.sources.ascend.project.definition import Attribute, Definition, Parameter, TilingStruct
+from opbridge.sources.ascend.project.operator import Operator
+from opbridge.sources.ascend.project.reading import Project, read_project
+
+__all__ = ["Attribute", "Definition", "Operator", "Parameter", "Project", "TilingStruct", "read_project"]

@@ -1,0 +1,7 @@
+// Where the hosts of operators look for it.
+#ifndef OPBRIDGE_ASCEND_GRAPH_GE_ERROR_CODES_H
+#define OPBRIDGE_ASCEND_GRAPH_GE_ERROR_CODES_H
+
+#include "opbridge_ascend/host/graph.h"
+
+#endif

@@ -1,0 +1,7 @@
+// Where the hosts of operators look for it.
+#ifndef OPBRIDGE_ASCEND_REGISTER_OP_IMPL_REGISTRY_H
+#define OPBRIDGE_ASCEND_REGISTER_OP_IMPL_REGISTRY_H
+
+#include "opbridge_ascend/host/definition.h"
+
+#endif
