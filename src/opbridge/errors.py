@@ -8,8 +8,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from opbridge.tracebacks import hide_from_pytest, rendered
+
+_COMPARED = 1000
+"""How many names a misspelled one is held against; a large library has as many more as it has operators."""
 
 
 class OpbridgeError(Exception):
@@ -115,5 +119,5 @@ class DiskFullError(CacheError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?`, or an empty string where nothing is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, list(islice(known, _COMPARED)), n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else ""

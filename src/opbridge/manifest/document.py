@@ -30,6 +30,7 @@ _LONGEST_EXCERPT = 500
 
 _BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _FOLD = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\n]*)?\r?\n\s*")
+_FORMULA_GOES_ON = re.compile(r"[ \t]*[^\s,\]}:#\0\x85\u2028\u2029]")
 _FORMULA_TOKEN = re.compile(r"""'[^'\n]*'|"[^"\n]*"|[\[\](){},\0]|:(?=[\s,\[\]{}\0])|(?<=\s)\#[^\n\0]*""")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
@@ -157,8 +158,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
             elif match[0] in _CLOSER.values():
                 depth -= 1
             if depth == 0:
-                rest = _BREAK.split(self.buffer[match.end() : limit], 1)[0].strip(" \t")
-                return rest[:1] not in ("", ",", "]", "}", ":", "#", "\0")
+                return _FORMULA_GOES_ON.match(self.buffer, match.end(), limit) is not None
         return False
 
     def scan_flow_scalar(self, style: str) -> ScalarToken:

@@ -42,14 +42,16 @@ def parse_derivatives(
     _refuse_no_outputs(schema, place)
     found: list[Derivative] = []
     seen: set[str] = set()
+    known = meanings(schema)
+    arguments = {argument.name: argument for argument in schema.arguments}
     for key, text in value.items():
         below = place.child(key)
-        targets = _targets(str(key), schema, below)
+        targets = _targets(str(key), arguments, schema, below)
         for target in targets:
             if target in seen:
                 raise below.error(f"the derivative of '{target}' is given twice")
             seen.add(target)
-        formula = parse_formula(below.text(text, _EXAMPLE), schema, operators, targets)
+        formula = parse_formula(below.text(text, _EXAMPLE), schema, operators, targets, known)
         found.append(Derivative(targets, formula))
     return tuple(found)
 
@@ -62,7 +64,7 @@ def parse_backward(value: object, schema: Schema, operators: Mapping[str, Schema
             raise place.error("expected one operator", 'for example: backward: {"x, y": mylib::f_backward}')
         ((key, value),) = value.items()
         place = place.child(key)
-        targets = _targets(str(key), schema, place)
+        targets = _targets(str(key), {argument.name: argument for argument in schema.arguments}, schema, place)
     source = place.text(value, "backward: mylib::f_backward")
     name = source.text.strip()
     operator = operators.get(name) or operators.get(f"{schema.namespace}::{name}")
@@ -78,7 +80,7 @@ def parse_backward(value: object, schema: Schema, operators: Mapping[str, Schema
         if kind_of(output.type) is not kind_of(schema.argument(target).type):
             raise source.error(f"{operator.full_name} returns {output.type} for the gradient of {target}")
     call = _lowered(schema, operator, source)
-    checker = FormulaChecker(schema, {operator.full_name: operator}, source)
+    checker = FormulaChecker(schema, {operator.full_name: operator}, source, meanings(schema))
     checker.kind(call)
     return Backward(operator.full_name, Derivative(targets, checker.formula(call)))
 
@@ -130,8 +132,7 @@ def _refuse_no_outputs(schema: Schema, place: Place) -> None:
         raise place.error(f"{schema.full_name} returns nothing, so it has no derivatives")
 
 
-def _targets(key: str, schema: Schema, place: Place) -> tuple[str, ...]:
-    names = {argument.name: argument for argument in schema.arguments}
+def _targets(key: str, names: Mapping[str, Argument], schema: Schema, place: Place) -> tuple[str, ...]:
     targets = tuple(name.strip() for name in key.split(","))
     for target in targets:
         if target not in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from opbridge.errors import did_you_mean
@@ -90,10 +91,11 @@ def _group(text: str, offset: int, source: Source, owner: str) -> Group:
     if text.strip() == "()":
         return ()
     names = tuple(text.split())
+    counts = Counter(names)
     for name in names:
         if not _WORD.fullmatch(name):
             raise source.error(f"{owner}: expected a dimension's name, got '{name}'", offset + text.index(name))
-        if name != ANONYMOUS and names.count(name) > 1:
+        if name != ANONYMOUS and counts[name] > 1:
             raise source.error(f"{owner}: '{name}' stands twice in its group", offset + text.rindex(name))
     if DOTS in names[1:]:
         raise source.error(f"{owner}: '...' stands first in a group, got '{' '.join(names)}'", offset)

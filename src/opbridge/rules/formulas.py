@@ -113,11 +113,17 @@ def formula_environment(
     return environment
 
 
-def parse_formula(source: Source, schema: Schema, operators: Mapping[str, Schema], targets: tuple[str, ...]) -> Formula:
-    """The formula of the gradients of `targets`, one value for each."""
+def parse_formula(
+    source: Source,
+    schema: Schema,
+    operators: Mapping[str, Schema],
+    targets: tuple[str, ...],
+    known: dict[str, set[Meaning]],
+) -> Formula:
+    """The formula of the gradients of `targets`, one value for each; `known` are the schema's meanings."""
     expr = parse_expression(source.text, source.where)
     expr = expr.rewritten(lambda node: qualified(node, schema, operators))
-    checker = FormulaChecker(schema, operators, source)
+    checker = FormulaChecker(schema, operators, source, known)
     checker.check_values(expr, targets)
     return checker.formula(expr)
 
@@ -134,11 +140,13 @@ def qualified(node: Expr, schema: Schema, operators: Mapping[str, Schema]) -> Ex
 
 
 class FormulaChecker:
-    def __init__(self, schema: Schema, operators: Mapping[str, Schema], source: Source) -> None:
+    def __init__(
+        self, schema: Schema, operators: Mapping[str, Schema], source: Source, known: dict[str, set[Meaning]]
+    ) -> None:
         self.schema = schema
         self.operators = operators
         self.source = source
-        self.meanings = meanings(schema)
+        self.meanings = known
         self.arguments: set[str] = set()
         self.grads: set[int] = set()
         self.results: set[int] = set()

@@ -7,6 +7,7 @@ reduces, and a name behind `whole`, is never divided: what is not said is never 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,8 @@ from opbridge.rules.dimensions import ANONYMOUS, DOTS, Dimensions, Group, parse_
 from opbridge.rules.kinds import Place
 from opbridge.rules.parser import Source
 from opbridge.schema import Schema
+
+_PART = re.compile(r"\S+")
 
 REDUCTIONS = ("sum", "max", "min")
 WHOLE = "whole"
@@ -92,13 +95,14 @@ def _clauses(text: str, offset: int, source: Source, schema: Schema, dimensions:
     clauses = []
     for part in text.split(","):
         word, *names = part.split() or [""]
+        places = [found.start() for found in _PART.finditer(part)]
         words = (*REDUCTIONS, WHOLE)
         if word not in words or not names:
             hint = did_you_mean(word, words) or "such as ': sum k' or ': whole h'"
             message = f"{schema.full_name}: expected {', '.join(words)} and names, got '{part.strip()}'"
             raise source.error(message, offset + len(part) - len(part.lstrip()), hint)
-        for name in names:
-            at = offset + part.index(name, part.index(word) + len(word))
+        for name, place in zip(names, places[1:], strict=True):
+            at = offset + place
             if name not in known:
                 hint = did_you_mean(name, known) or f"they are: {' '.join(sorted(known))}"
                 raise source.error(f"{schema.full_name}: no input has the dimension '{name}'", at, hint)

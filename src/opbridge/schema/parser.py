@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from opbridge.errors import Location, SchemaError, did_you_mean
@@ -19,7 +20,6 @@ from opbridge.schema.parts import (
     Return,
     Type,
     is_identifier,
-    shares_storage,
 )
 
 _INTEGER_TYPES = ("int", "SymInt", "DeviceIndex")
@@ -95,7 +95,7 @@ _STRING = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "t": "\t", "v": "\v", '"': '"', "'": "'", "\\": "\\"}
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
-_REAL = re.compile(r"-?(?P<mantissa>\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?P<imaginary>j?)", re.ASCII)
+_REAL = re.compile(r"-?(?P<mantissa>\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?P<imaginary>j?)", re.ASCII)
 _SIZE = re.compile(r"[1-9]\d{0,2}", re.ASCII)
 _MOST_LAYERS = 8
 
@@ -180,36 +180,39 @@ class Parser:
 
     def returns(self, arguments: tuple[Argument, ...]) -> tuple[Return, ...]:
         if not self.accept("("):
-            return (self.return_(arguments),)
+            return (self.return_(_carriers(arguments)),)
         if self.accept(")"):
             return ()
         returns: list[Return] = []
+        names: set[str] = set()
+        carriers = _carriers(arguments)
         while True:
-            returns.append(self.return_(arguments))
+            returns.append(self.return_(carriers))
             name = returns[-1].name
-            if name and any(name == other.name for other in returns[:-1]):
+            if name in names:
                 raise self.error(f"two returns are named '{name}'", self.at - 1, hint="rename one of them")
+            names |= {name} if name else set()
             if not self.another():
                 return tuple(returns)
 
-    def return_(self, arguments: tuple[Argument, ...]) -> Return:
+    def return_(self, carriers: Mapping[str, list[Argument]]) -> Return:
         at = self.at
         type_, alias = self.type()
         if alias is not None:
-            self.check_carried(alias, arguments, at)
+            self.check_carried(alias, carriers, at)
         name = self.name("a name for the return") if is_identifier(self.tokens[self.at]) else None
         return Return(name, type_, alias)
 
-    def check_carried(self, alias: Alias, arguments: tuple[Argument, ...], at: int) -> None:
+    def check_carried(self, alias: Alias, carriers: Mapping[str, list[Argument]], at: int) -> None:
         """PyTorch registers a return that aliases no argument, and then nothing can tell what it shares."""
-        carriers = [argument for argument in arguments if shares_storage(argument, alias)]
-        if not carriers:
+        found = [argument for name in alias.before for argument in carriers.get(name, ())]
+        if not found:
             raise self.error(
                 f"no argument carries the alias '{alias}' of this return",
                 at,
                 hint="annotate the argument that the return shares its memory with, or leave the annotation out",
             )
-        for argument in carriers:
+        for argument in found:
             if argument.mutable != alias.write:
                 raise self.error(
                     f"expected the alias of this return to be '{argument.alias}' as on argument '{argument.name}', "
@@ -427,6 +430,16 @@ class Parser:
         file, first = (self.where.file, self.where.line) if self.where else ("<schema>", 1)
         source = self.text[line_start:].partition("\n")[0].rstrip("\r")
         return Location(file, first + self.text.count("\n", 0, position), position - line_start + 1, source)
+
+
+def _carriers(arguments: Iterable[Argument]) -> dict[str, list[Argument]]:
+    """The arguments that carry each alias."""
+    found: dict[str, list[Argument]] = {}
+    for argument in arguments:
+        if argument.alias is not None:
+            for name in dict.fromkeys((*argument.alias.before, *argument.alias.after)):
+                found.setdefault(name, []).append(argument)
+    return found
 
 
 def _meant(value: object, type_: Type) -> str:

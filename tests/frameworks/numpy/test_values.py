@@ -50,6 +50,18 @@ def test_the_view_takes_out(op: Any) -> None:
         op.numpy(x)
 
 
+def test_a_masked_array_is_refused(op: Any) -> None:
+    """The kernel would count what the mask hides, and the result would have no mask."""
+    x, masked = np.arange(3.0), np.ma.masked_array(np.arange(3.0), [False, True, False])
+    for call in (op, op.numpy, lambda *arrays: ob.aten("add").numpy(*arrays)):
+        for arrays in ((masked, x), (x, masked), (masked.view(type("Mine", (np.ma.MaskedArray,), {})), x)):
+            with pytest.raises(CallError, match=r"masked.*x\.filled\(0\)"):
+                call(*arrays)
+    with pytest.raises(CallError, match=r"'out' expects a numpy array, got a masked one"):
+        op.numpy(x, x, out=masked)
+    np.testing.assert_array_equal(op(masked.filled(7), masked.data), [0, 8, 4])
+
+
 def test_arrays_and_their_subclasses_are_numpys() -> None:
     assert framework_of(np.ndarray) is FRAMEWORKS["numpy"]
     assert framework_of(np.memmap) is FRAMEWORKS["numpy"]

@@ -16,6 +16,14 @@ from opbridge.op import OpLibrary
 
 X, Y = torch.ones(2, 3), torch.ones(2, 3)
 
+
+def shrunk(size: int, transposed: bool = False) -> torch.Tensor:
+    """A tensor of 24 bytes in a storage of fewer, as FSDP leaves them."""
+    tensor = torch.ones(3, 2).T if transposed else torch.ones(2, 3)
+    tensor.untyped_storage().resize_(size)
+    return tensor
+
+
 WRONG: dict[str, tuple[Callable[[OpLibrary], Any], type[OpbridgeError], str]] = {
     "an argument is missing": (lambda lib: lib.product(X), CallError, "missing value for argument 'y'"),
     "one argument too many": (lambda lib: lib.product(X, Y, X), CallError, "2 argument.* 3"),
@@ -69,6 +77,19 @@ WRONG: dict[str, tuple[Callable[[OpLibrary], Any], type[OpbridgeError], str]] = 
         lambda lib: lib.weighted_sum([X], [1.0, 2.0]),
         KernelError,
         "1 tensors and 2 weights",
+    ),
+    "a tensor without memory beside one with it": (
+        lambda lib: lib.product(X.to("meta"), Y),
+        CallError,
+        r"'y' is on cpu, the others are on meta; move it there with \.to",
+    ),
+    "one with memory before one without": (lambda lib: lib.product(X, Y.to("meta")), CallError, "'x' is on cpu"),
+    "a storage that was freed": (lambda lib: lib.product(X, shrunk(0)), CallError, "'y' of shape .* only 0 bytes"),
+    "a storage that is too small": (lambda lib: lib.product(shrunk(20), Y), CallError, "'x' of shape .* only 20 bytes"),
+    "a view beyond its storage": (
+        lambda lib: lib.identity(shrunk(20, transposed=True)),
+        CallError,
+        r"'x' of shape \[2, 3\] lies in a storage of only 20 bytes",
     ),
     "no tensors": (lambda lib: lib.product(1, 2), CallError, "expected tensors of one framework .* got int, int"),
 }
@@ -139,3 +160,13 @@ def test_a_kernel_that_does_not_fit_its_schema(kernels: Path) -> None:
         KernelError, match=r"(?s)elementwise\.cpp:\d+: kernel product does not fit oberror::one.*parameter 2"
     ):
         op(torch.ones(2))
+
+
+def test_views_end_where_their_storage_ends(lib: OpLibrary) -> None:
+    whole = torch.arange(6.0)
+    for view in (whole[4:], whole[5:6], whole[1::2], whole.reshape(2, 3)[:, 1:].T, whole[6:], whole[:1].expand(3)):
+        assert torch.equal(lib.identity(view), view)
+
+
+def test_a_single_number_goes_beside_a_tensor_without_memory(lib: OpLibrary) -> None:
+    assert lib.broadcast_add(X.to("meta"), torch.tensor(1.0)).is_meta

@@ -1,5 +1,6 @@
 #include "numpy_call.h"
 
+#include "../masked_array.h"
 #include "../rule_arguments.h"
 #include "attributes.h"
 #include "host.h"
@@ -124,6 +125,8 @@ void NumpyCall::read_list(const ArgPlan& arg, PyObject* value, bool strided) {
 
 PyArrayObject* NumpyCall::checked_array(const ArgPlan& arg, PyObject* value) {
   if (!PyArray_Check(value)) refuse_stranger(arg, value);
+  if (!PyArray_CheckExact(value) && is_masked_array(value))
+    refuse(plan_.op, arg, "a numpy array", "a masked one", kUnmask);
   return as_array(value);
 }
 
@@ -250,6 +253,8 @@ PyArrayObject* NumpyCall::allocated_output(const Layout& wanted) {
 PyArrayObject* NumpyCall::given_output(const OutPlan& out, const Layout& wanted, PyObject* object) {
   const std::string what = out.name.empty() ? "'out'" : "'out' for '" + out.name + "'";
   if (!PyArray_Check(object)) fail(what + " expects a numpy array, got " + type_name(object));
+  if (!PyArray_CheckExact(object) && is_masked_array(object))
+    fail(what + " expects a numpy array, got a masked one; pass its x.data");
   PyArrayObject* target = as_array(object);
   if (dtype_code(target) != wanted.code)
     fail(what + " expects dtype " + dtype_name(wanted.code) + ", got " + dtype_text(target));

@@ -130,8 +130,19 @@ inline void check_equal_shapes(const Definition& definition, const c10::IValue* 
 // The Meta kernel where the kernel's library describes the outputs; in kernel.h.
 void run_meta_from_kernel(const Definition& definition, const c10::IValue* values, Results& results);
 
+// A tensor with memory has no business beside one without; a single number goes anywhere, as it does in PyTorch.
+inline void check_all_meta(const Definition& definition, const c10::IValue* values) {
+  for (size_t i = 0; i < definition.plan.args.size(); ++i)
+    each_tensor(values[i], [&](const at::Tensor& t) {
+      if (!t.is_meta() && t.dim() > 0)
+        throw Failure(call_error, definition.full_name + ": argument '" + definition.plan.args[i].name + "' is on " +
+                                      t.device().str() + ", the others are on meta; move it there with .to(\"meta\")");
+    });
+}
+
 // The Meta kernel: the same rule on SymInts, for fake tensors, compile and export.
 inline void run_meta(const Definition& definition, const c10::IValue* values, Results& results) {
+  check_all_meta(definition, values);
   if (definition.plan.outputs_from_kernel()) return run_meta_from_kernel(definition, values, results);
   if (definition.plan.equal_shapes) check_equal_shapes(definition, values);
   const SymbolicEnvironment environment{{definition.plan, values}};

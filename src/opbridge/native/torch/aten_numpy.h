@@ -6,6 +6,7 @@
 #include <torch/csrc/utils/tensor_numpy.h>
 
 #include "../gil.h"
+#include "../masked_array.h"
 #include "aten_binding.h"
 
 namespace opbridge::torch_adapter {
@@ -55,6 +56,9 @@ class ArrayArguments {
   }
 
   at::Tensor array(const c10::Argument& argument, PyObject* object) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != reinterpret_cast<PyObject*>(PythonSide::get().ndarray) &&
+        is_masked_array(object))
+      throw Failure(call_error, overload_.name + ": argument '" + argument.name() + "' is a masked array; " + kUnmask);
     const bool written = argument.alias_info() && argument.alias_info()->isWrite();
     if (written && !is_writable(object))
       throw Failure(call_error, overload_.name + ": argument '" + argument.name() +

@@ -167,7 +167,9 @@ c10::IValue map_tensors(const c10::IValue& value, Map&& map) {
     for (const at::Tensor& t : value.toTensorVector()) mapped.push_back(map(t));
     return mapped;
   }
-  if (value.isList()) {
+  const auto is_tensor = [](const c10::IValue& item) { return item.isTensor(); };
+  // A list of numbers is one too.
+  if (value.isList() && std::any_of(value.toListRef().begin(), value.toListRef().end(), is_tensor)) {
     c10::List<std::optional<at::Tensor>> mapped;
     for (const c10::IValue& item : value.toListRef())
       mapped.push_back(item.isTensor() ? std::optional<at::Tensor>(map(item.toTensor())) : std::nullopt);

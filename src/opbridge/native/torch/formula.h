@@ -54,6 +54,9 @@ class FormulaMachine {
   }
 
  private:
+  // What becomes of a number that a call gives: some overloads take one, all take a tensor.
+  enum class Numbers { AsTheyAre, AsTensors };
+
   [[noreturn]] void fail(const std::string& what) const {
     throw Failure(kernel_error, "the derivative of " + definition_.full_name + " " + what);
   }
@@ -72,22 +75,30 @@ class FormulaMachine {
     return value.isDouble() ? value.toDouble() : static_cast<double>(value.toInt());
   }
 
-  // A bare number becomes what Python's `x * 2` makes of it: a tensor that does not raise the other side's dtype.
-  at::Tensor as_tensor(const c10::IValue& value) const {
+  static bool is_number(const c10::IValue& value) {
+    return value.isInt() || value.isSymInt() || value.isDouble() || value.isBool();
+  }
+
+  // Where nothing takes a number as it is, it becomes a tensor that does not raise the dtype of the one beside it. That
+  // is no "wrapped number": to Python, and so to whatever traces there, PyTorch shows those as the numbers again.
+  at::Tensor as_tensor(const c10::IValue& value, const at::Tensor& beside = {}) const {
     if (value.isTensor()) return value.toTensor();
-    at::Tensor wrapped;
-    if (value.isDouble())
-      wrapped = c10::scalar_to_tensor(value.toDouble());
-    else if (value.isBool())
-      wrapped = c10::scalar_to_tensor(value.toBool());
-    else if (value.isInt())
-      wrapped = c10::scalar_to_tensor(value.toInt());
-    else if (value.isSymInt())
-      wrapped = c10::scalar_to_tensor(value.toSymInt().guard_int(__FILE__, __LINE__));
-    else
-      fail("uses a " + value.tagKind() + " where a tensor is needed");
-    wrapped.unsafeGetTensorImpl()->set_wrapped_number(true);
-    return wrapped;
+    if (!is_number(value)) fail("uses a " + value.tagKind() + " where a tensor is needed");
+    const at::Tensor like = beside.defined() ? beside : any_float();
+    const at::Scalar number = value.toScalar();
+    at::ScalarType dtype = at::result_type(like, number);
+    // Which would be PyTorch's default, and too coarse a number for a tensor of float64 that comes later.
+    if (number.isFloatingPoint() && !is_inexact(like)) dtype = any_float().scalar_type();
+    return at::full({}, number, like.options().dtype(dtype));
+  }
+
+  static bool is_inexact(const at::Tensor& tensor) { return tensor.is_floating_point() || tensor.is_complex(); }
+
+  // Of what the formula is about: a gradient, as those are floats.
+  at::Tensor any_float() const {
+    for (const at::Tensor& grad : inputs_.grads)
+      if (grad.defined()) return grad;
+    fail("has no gradient to start from");
   }
 
   bool truth(const c10::IValue& value) const {
@@ -176,29 +187,77 @@ class FormulaMachine {
     push(c10::SymIntArrayRef(ints));
   }
 
-  void arithmetic(char sign) {
-    const c10::IValue right = pop(), left = pop();
-    if (left.isTensor() || right.isTensor()) {
-      const at::Tensor a = as_tensor(left), b = as_tensor(right);
+  // As Python divides, which C++ does for symbols and not for numbers.
+  c10::SymInt floored(const c10::SymInt& a, const c10::SymInt& b) const {
+    const std::optional<int64_t> over = a.maybe_as_int(), under = b.maybe_as_int();
+    if (under == 0) fail("divides by zero");
+    if (under == -1) return c10::SymInt(0) - a;
+    if (!over || !under) return a / b;
+    return *over / *under - (*over % *under != 0 && (*over < 0) != (*under < 0) ? 1 : 0);
+  }
+
+  // Numbers go as they are wherever an operator of PyTorch's takes one.
+  at::Tensor on_tensors(char sign, const c10::IValue& left, const c10::IValue& right) const {
+    if (is_number(left)) {
+      const at::Tensor& b = right.toTensor();
       switch (sign) {
         case '+':
-          return push(at::add(a, b));
-        case '-':
-          return push(at::sub(a, b));
         case '*':
-          return push(at::mul(a, b));
-        case '/':
-          return push(at::div(a, b));
-        case '@':
-          return push(at::matmul(a, b));
+          return on_tensors(sign, right, left);
+        case '-':
+          return at::rsub(b, left.toScalar());
         case '%':
-          return push(at::remainder(a, b));
-        case 'f':
-          return push(at::floor_divide(a, b));
+          return at::remainder(left.toScalar(), b);
         case '^':
-          return push(right.isTensor() ? at::pow(a, b) : at::pow(a, right.toScalar()));
+          return at::pow(left.toScalar(), b);
+        default:
+          return on_tensors(sign, as_tensor(left, b), right);
       }
     }
+    const at::Tensor a = as_tensor(left);
+    if (is_number(right) && sign != '@') {
+      const at::Scalar b = right.toScalar();
+      switch (sign) {
+        case '+':
+          return at::add(a, b);
+        case '-':
+          return at::sub(a, b);
+        case '*':
+          return at::mul(a, b);
+        case '/':
+          return at::div(a, b);
+        case '%':
+          return at::remainder(a, b);
+        case 'f':
+          return at::floor_divide(a, b);
+        default:
+          return at::pow(a, b);
+      }
+    }
+    const at::Tensor b = as_tensor(right, a);
+    switch (sign) {
+      case '+':
+        return at::add(a, b);
+      case '-':
+        return at::sub(a, b);
+      case '*':
+        return at::mul(a, b);
+      case '/':
+        return at::div(a, b);
+      case '@':
+        return at::matmul(a, b);
+      case '%':
+        return at::remainder(a, b);
+      case 'f':
+        return at::floor_divide(a, b);
+      default:
+        return at::pow(a, b);
+    }
+  }
+
+  void arithmetic(char sign) {
+    const c10::IValue right = pop(), left = pop();
+    if (left.isTensor() || right.isTensor()) return push(on_tensors(sign, left, right));
     if (left.isList() && right.isList()) {
       std::vector<c10::SymInt> joined = ints(left);
       for (c10::SymInt& value : ints(right)) joined.push_back(std::move(value));
@@ -234,32 +293,53 @@ class FormulaMachine {
       case '*':
         return push(a * b);
       case '%':
-        return push(a % b);
+        return push(a - floored(a, b) * b);
       case 'f':
-        return push(a / b);
+        return push(floored(a, b));
     }
     fail("uses an operator that numbers do not have");
   }
 
+  template <class Other>
+  static at::Tensor compared(Relation relation, const at::Tensor& a, const Other& b) {
+    switch (relation) {
+      case Relation::Equal:
+        return at::eq(a, b);
+      case Relation::NotEqual:
+        return at::ne(a, b);
+      case Relation::Less:
+        return at::lt(a, b);
+      case Relation::LessEqual:
+        return at::le(a, b);
+      case Relation::Greater:
+        return at::gt(a, b);
+      default:
+        return at::ge(a, b);
+    }
+  }
+
+  // What holds of b and a where `relation` holds of a and b.
+  static Relation mirrored(Relation relation) {
+    switch (relation) {
+      case Relation::Less:
+        return Relation::Greater;
+      case Relation::LessEqual:
+        return Relation::GreaterEqual;
+      case Relation::Greater:
+        return Relation::Less;
+      case Relation::GreaterEqual:
+        return Relation::LessEqual;
+      default:
+        return relation;
+    }
+  }
+
   void compare(Relation relation) {
     const c10::IValue right = pop(), left = pop();
-    if (left.isTensor() || right.isTensor()) {
-      const at::Tensor a = as_tensor(left), b = as_tensor(right);
-      switch (relation) {
-        case Relation::Equal:
-          return push(at::eq(a, b));
-        case Relation::NotEqual:
-          return push(at::ne(a, b));
-        case Relation::Less:
-          return push(at::lt(a, b));
-        case Relation::LessEqual:
-          return push(at::le(a, b));
-        case Relation::Greater:
-          return push(at::gt(a, b));
-        default:
-          return push(at::ge(a, b));
-      }
-    }
+    if (right.isTensor() && is_number(left))
+      return push(compared(mirrored(relation), right.toTensor(), left.toScalar()));
+    if (left.isTensor() && is_number(right)) return push(compared(relation, left.toTensor(), right.toScalar()));
+    if (left.isTensor() || right.isTensor()) return push(compared(relation, as_tensor(left), as_tensor(right)));
     if (!left.isInt() && !left.isSymInt() && !left.isDouble())
       return push(relation == Relation::Equal ? left == right : !(left == right));
     const auto decide = [relation](const auto& a, const auto& b) {
@@ -342,26 +422,57 @@ class FormulaMachine {
     Stack given(std::make_move_iterator(stack_.begin() + static_cast<std::ptrdiff_t>(first)),
                 std::make_move_iterator(stack_.end()));
     stack_.resize(first);
-    auto& dispatcher = c10::Dispatcher::singleton();
-    if (overload != "?") {
-      const auto handle = dispatcher.findSchema({name, overload});
-      if (!handle) fail("calls " + name + ", which PyTorch does not know");
-      Stack arguments;
-      const std::string misfit = fit(handle->schema(), given, positional, names, arguments);
-      if (!misfit.empty()) fail("calls " + name + ": " + misfit);
-      return finish(*handle, arguments);
-    }
+    // The dispatcher's own entry is one that vmap does not know, and C++ never calls.
+    if (name == "aten::conj" && given.size() == 1) return push(as_tensor(given[0]).conj());
+    std::optional<c10::OperatorHandle> named;
+    if (overload != "?") named = c10::Dispatcher::singleton().findSchema({name, overload});
+    if (overload != "?" && !named) fail("calls " + name + ", which PyTorch does not know");
     std::string reasons;
-    for (const auto& candidate : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name))) {
-      Stack arguments;
-      const std::string misfit = fit(candidate->schema(), given, positional, names, arguments);
-      if (misfit.empty())
-        return finish(dispatcher.findSchemaOrThrow(name.c_str(), candidate->schema().overload_name().c_str()),
-                      arguments);
-      reasons += "\n  " + c10::toString(candidate->schema()) + ": " + misfit;
+    if (named && try_call(*named, given, positional, names, Numbers::AsTheyAre, reasons)) return;
+    const auto overloads = named && !asks_for_scalars(given) ? std::vector<c10::OperatorHandle>() : overloads_of(name);
+    for (const Numbers numbers : {Numbers::AsTheyAre, Numbers::AsTensors}) {
+      reasons.clear();
+      if (named && numbers == Numbers::AsTensors) {
+        if (try_call(*named, given, positional, names, numbers, reasons)) return;
+        break;
+      }
+      for (const c10::OperatorHandle& handle : overloads)
+        if (try_call(handle, given, positional, names, numbers, reasons)) return;
     }
     fail("calls " + name +
          (reasons.empty() ? ", which PyTorch does not know" : ", and no overload takes these arguments:" + reasons));
+  }
+
+  // Of numbers and tensors of bool alone, PyTorch would make its default dtype.
+  static bool asks_for_scalars(const Stack& given) {
+    return std::any_of(given.begin(), given.end(), is_number) && beside(given).defined();
+  }
+
+  static at::Tensor beside(const Stack& given) {
+    for (const c10::IValue& value : given)
+      if (value.isTensor() && value.toTensor().defined() && value.toTensor().scalar_type() != at::kBool)
+        return value.toTensor();
+    return {};
+  }
+
+  static std::vector<c10::OperatorHandle> overloads_of(const std::string& name) {
+    std::vector<c10::OperatorHandle> found;
+    for (const auto& one : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)))
+      // TorchScript has more of them, which compute with numbers.
+      if (const auto handle = c10::Dispatcher::singleton().findSchema({name, one->schema().overload_name()}))
+        found.push_back(*handle);
+    return found;
+  }
+
+  bool try_call(const c10::OperatorHandle& handle, const Stack& given, int64_t positional,
+                const std::vector<const std::string*>& names, Numbers numbers, std::string& reasons) {
+    Stack arguments;
+    const std::string misfit = fit(handle.schema(), given, positional, names, numbers, arguments);
+    if (misfit.empty())
+      finish(handle, arguments);
+    else
+      reasons += "\n  " + c10::toString(handle.schema()) + ": " + misfit;
+    return misfit.empty();
   }
 
   void finish(const c10::OperatorHandle& handle, Stack& arguments) {
@@ -372,7 +483,8 @@ class FormulaMachine {
 
   // Lays `given` out for a schema; an explanation where it does not fit.
   std::string fit(const c10::FunctionSchema& schema, const Stack& given, int64_t positional,
-                  const std::vector<const std::string*>& names, Stack& arguments) const {
+                  const std::vector<const std::string*>& names, Numbers numbers, Stack& arguments) const {
+    const at::Tensor like = beside(given);
     size_t used = 0;
     for (size_t i = 0; i < schema.arguments().size(); ++i) {
       const c10::Argument& argument = schema.arguments()[i];
@@ -396,6 +508,8 @@ class FormulaMachine {
       // None is how the array API leaves an axis out.
       if (value.isNone() && argument.default_value() && argument.real_type()->kind() != c10::TypeKind::OptionalType)
         value = *argument.default_value();
+      if (numbers == Numbers::AsTensors && takes_tensor(*argument.real_type()) && is_number(value))
+        value = as_tensor(value, like);
       if (!coerce(*argument.real_type(), value))
         return "'" + argument.name() + "' is a " + value.tagKind() + ", not a " +
                argument.real_type()->annotation_str();
@@ -404,15 +518,18 @@ class FormulaMachine {
     return used == given.size() ? "" : "there are more arguments than it takes";
   }
 
+  static bool takes_tensor(const c10::Type& type) {
+    return type.kind() == c10::TypeKind::TensorType ||
+           (type.kind() == c10::TypeKind::OptionalType &&
+            takes_tensor(*type.castRaw<c10::OptionalType>()->getElementType()));
+  }
+
   bool coerce(const c10::Type& type, c10::IValue& value) const {
     switch (type.kind()) {
       case c10::TypeKind::OptionalType:
         return value.isNone() || coerce(*type.castRaw<c10::OptionalType>()->getElementType(), value);
       case c10::TypeKind::TensorType:
-        if (value.isTensor()) return true;
-        if (!value.isInt() && !value.isSymInt() && !value.isDouble() && !value.isBool()) return false;
-        value = as_tensor(value);
-        return true;
+        return value.isTensor();
       case c10::TypeKind::NumberType:
         return value.isScalar() || value.isSymInt();
       case c10::TypeKind::FloatType:

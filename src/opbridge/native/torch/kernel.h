@@ -241,6 +241,7 @@ class KernelCall {
       throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' is on " + given.device().str() +
                                     ", the others are on " + host_.device.str() + "; move it there with .to(\"" +
                                     host_.device.str() + "\")");
+    if (!storage_holds(given)) refuse_storage(arg, given);
     if (strided || given.is_contiguous()) {
       any_strided_ |= strided;
       add(given);
@@ -249,6 +250,26 @@ class KernelCall {
     held_.push_back(given.contiguous());
     if (arg.has(kMutable)) write_backs_.push_back({given, held_.back()});
     add(held_.back());
+  }
+
+  // PyTorch lets a storage shrink below the tensors that lie in it; FSDP frees those of parameters so.
+  static bool storage_holds(const at::Tensor& t) {
+    if (t.numel() == 0) return true;
+    int64_t last = t.storage_offset();
+    if (t.is_contiguous()) {
+      last += t.numel() - 1;
+    } else {
+      for (int64_t k = 0; k < t.dim(); ++k) last += (t.size(k) - 1) * t.stride(k);
+    }
+    const auto needed = static_cast<size_t>(last + 1) * t.element_size();
+    return t.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()->nbytes() >= needed;
+  }
+
+  [[noreturn]] void refuse_storage(const ArgPlan& arg, const at::Tensor& t) const {
+    throw Failure(call_error, definition_.full_name + ": argument '" + arg.name + "' of shape " + c10::str(t.sizes()) +
+                                  " lies in a storage of only " + std::to_string(t.storage().nbytes()) +
+                                  " bytes; it was freed or resized (FSDP frees parameters outside of forward), "
+                                  "so its values are gone");
   }
 
   void add(const at::Tensor& t) {

@@ -1,0 +1,24 @@
+// NumPy's masked arrays, which no kernel can be handed: it would count what the mask hides, and the mask would be lost.
+#pragma once
+
+#include <Python.h>
+
+namespace opbridge {
+
+// For objects that are arrays and no plain ones; no such array is there before its module is.
+inline bool is_masked_array(PyObject* array) {
+  PyObject* name = PyUnicode_FromString("numpy.ma");
+  PyObject* module = name ? PyImport_GetModule(name) : nullptr;
+  PyObject* type = module ? PyObject_GetAttrString(module, "MaskedArray") : nullptr;
+  const int answer = type ? PyObject_IsInstance(array, type) : 0;
+  if (!type || answer < 0) PyErr_Clear();
+  Py_XDECREF(type);
+  Py_XDECREF(module);
+  Py_XDECREF(name);
+  return answer > 0;
+}
+
+inline constexpr const char* kUnmask =
+    "pass what it is to stand for behind the mask, x.filled(0), or all of it, x.data";
+
+}  // namespace opbridge
