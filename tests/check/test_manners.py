@@ -21,7 +21,7 @@ ILL_MANNERED = {
     "forks": "starts a process",
     "forks_around_libc": "starts a process",
     "forks_and_waits": "starts a process",
-    "bombs": "its process starts others without end",
+    "bombs": "it starts more than 200 processes",
     "leaves_a_process": "starts a process",
     "closes_its_output": "closes files that it did not open (descriptor 1)",
     "closes_everything": "it closes files that it did not open",

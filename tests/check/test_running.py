@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -107,6 +112,33 @@ def test_kernels_for_cuda_are_checked_on_the_twin(tmp_path: Path) -> None:
     assert "out of bounds" in told["spills", "inputs"].message
     assert (tmp_path / "add.cu").name in told["spills", "inputs"].message
     assert told["only_cpu", "inputs"].message == "no kernel for cuda-twin to check; it has cpu"
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_check_that_is_interrupted_leaves_no_process_behind(
+    operators: OpLibrary, how: signal.Signals, code: int
+) -> None:
+    manifest = Path(__file__).parent / "operators" / "ops.yaml"
+    command = [sys.executable, "-m", "opbridge", "check", str(manifest), "--op", "hangs", "--framework", "numpy"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: workers_of(process.pid))
+        workers = workers_of(process.pid)
+        process.send_signal(how)
+        assert process.wait(30) == code
+    wait_for(lambda: not any(worker.exists() for worker in workers))
+
+
+def workers_of(pid: int) -> list[Path]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = [Path("/proc", child) for task in tasks for child in (task / "children").read_text().split()]
+    return [child for child in children if b"opbridge.check.worker" in (child / "cmdline").read_bytes()]
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_what_runs_nowhere_here_is_refused(operators: OpLibrary) -> None:

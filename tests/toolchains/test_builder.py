@@ -76,9 +76,9 @@ class TestBuild:
         monkeypatch.setenv("OPBRIDGE_CACHE_DIR", str(tmp_path / "default"))
         assert build(request_for(ANSWER % 1)).path.is_relative_to(tmp_path / "default")
 
-    def test_an_inline_source_is_a_file_that_errors_point_at(self, cache: Cache) -> None:
+    def test_errors_call_an_inline_source_by_its_name_alone(self, cache: Cache) -> None:
         source = cache.keep("mine.cpp", "int broken")
-        with pytest.raises(BuildError, match=rf"^{source}:1:"):
+        with pytest.raises(BuildError, match=r"^mine\.cpp:1:"):
             build(BuildRequest((source,), "mine.so"), cache)
 
     def test_the_headers_of_opbridge_are_found(self, cache: Cache, request_for: MakeRequest) -> None:

@@ -38,7 +38,7 @@ _LOOK = 1.0
 _GLANCE = 0.01
 """Seconds between two looks at whether one that has said all has ended."""
 NO_ANSWER = "no answer"
-_TOO_MANY = "its process starts others without end"
+_TOO_MANY = f"it starts more than {MOST_PROCESSES} processes"
 _ENDS = {FORKS_WITHOUT_END: _TOO_MANY, FILES_CLOSED: "it closes files that it did not open"}
 
 Say = Callable[..., None]

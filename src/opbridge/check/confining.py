@@ -15,14 +15,13 @@ MARK = "OPBRIDGE_JOBS_IN"
 FORKS_WITHOUT_END, FILES_CLOSED = 97, 96
 """Exit codes of a child that was kept from saying what a kernel did."""
 MOST_PROCESSES = 200
-"""Of a child's, compilers among them."""
+"""That a child may have at a time, compilers among them, and that a kernel may fork in its life."""
 
 _GIB = 1 << 30
 _LARGEST_FILE = 4 * _GIB
 """A precompiled header is the largest that is written in earnest."""
 TOO_LARGE = f"it writes a file of more than {_LARGEST_FILE // _GIB} GiB"
 _LEAST_MEMORY = 4 * _GIB
-_MOST_FORKS = 200
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
@@ -40,7 +39,7 @@ def confine(parent: int) -> None:
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
-    end_forks_of_kernels(_MOST_FORKS, FORKS_WITHOUT_END)
+    end_forks_of_kernels(MOST_PROCESSES, FORKS_WITHOUT_END)
     watch_for_crashes()  # before anybody looks at what handlers there are
 
 
