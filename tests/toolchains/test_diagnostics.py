@@ -91,6 +91,10 @@ class TestHints:
             (f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(k)", "OB_KERNEL(name, float, double)"),
             ("#include <opbridge/kernel.h>\nvoid k(ob::In<float> x) { x[0] = 1; }", "as ob::Out, or as ob::InOut"),
             ("#include <opbridge/kernel.h>\nvoid k(ob::In<T> x) {}\nOB_KERNEL(k, float)", "template <class T>"),
+            (
+                "#include <opbridge/kernel.h>\n#include <unistd.h>\nvoid sleep(ob::In<float> x) {}\nOB_KERNEL(sleep)",
+                "there is more than one function sleep",
+            ),
             ("#include <opbridge/kernels.h>", "<opbridge/kernel.h>"),
             ("#include <Python.h>", "python3-dev"),
             ("#include <torch/no_such.h>", "by a plain #include line"),

@@ -73,6 +73,7 @@ _KERNEL_MACRO_ALONE = re.compile(
     r"expected (constructor, destructor, or type conversion|parameter declarator)|requires a type specifier|"
     r"ISO C\+\+ forbids declaration of ['‘]OB_KERNEL"
 )
+_NAMED = re.compile(r"& ?(\w+)[’']|OB_KERNEL\((\w+)")
 _NO_TYPES = re.compile(r"unable to deduce|incompatible initializer|could not be resolved")
 _NO_SUCH_TYPE = re.compile(
     r"['‘](\w[\w:]*)['’] (?:was not declared|is not a member|does not name)|undeclared identifier"
@@ -138,7 +139,7 @@ def explain(outcome: Outcome, project: Project) -> str:
         shown = [*shown[:_ERRORS_SHOWN], f"... and {len(shown) - _ERRORS_SHOWN} more"]
     if "internal compiler error" in said:
         shown.append("  this is a fault of the compiler: try another version, or CXX=clang++")
-    hints = dict.fromkeys(hint for error in errors if (hint := _hint(error)))
+    hints = dict.fromkeys(hint for error in errors if (hint := _hint(error, project)))
     return "\n".join((*shown, *(f"  hint: {hint}" for hint in hints)))
 
 
@@ -219,18 +220,38 @@ def _users_place(error: _Diagnostic, project: Project) -> _Place | None:
     return next(reversed(called or own), None)
 
 
-def _hint(error: _Diagnostic) -> str | None:
+def _hint(error: _Diagnostic, project: Project) -> str | None:
     text = f"{error.kind}: {error.message}"
     at_macro = any("OB_KERNEL" in line for line in (*error.excerpt, *(note.message for note in error.notes)))
     if at_macro and _KERNEL_MACRO_ALONE.search(text):
         return _KERNEL_HEADER
     if at_macro and _NO_TYPES.search(text):
-        return "a template needs its types: OB_KERNEL(name, float, double)"
+        return _which_function(error, project)
     if at_macro and (found := _NO_SUCH_TYPE.search(text)):
         if any(f"OB_KERNEL({found[1]}" in line for line in error.excerpt):
             return "OB_KERNEL takes the name of the function above it, then the types of its template"
         return "after its name OB_KERNEL takes C++ types: float, double, int64_t, bool, ob::half, ob::bfloat16, ..."
     return next((hint for pattern, hint in _HINTS if pattern.search(text)), None)
+
+
+def _which_function(error: _Diagnostic, project: Project) -> str:
+    """Why OB_KERNEL's name is not that of one function."""
+    found = _NAMED.search("\n".join([error.message, *error.excerpt]))
+    place = _users_place(error, project) or error.place
+    try:
+        text = (project.root / place.file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    name = (found[1] or found[2]) if found else ""
+    heads = (
+        [re.split(r"[;{}]", text[: use.start()])[-1] for use in re.finditer(rf"\b{name}\s*\(", text)] if name else []
+    )
+    if not heads or any(re.search(r"\btemplate\b", head) for head in heads):
+        return "a template needs its types: OB_KERNEL(name, float, double)"
+    return (
+        f"there is more than one function {name}, and a header may have declared the other: give the kernel a name of "
+        f"its own, and where an operator is to be called {name} all the same, its manifest says `FILE:that_name`"
+    )
 
 
 def _explain_link(about: str, said: str) -> str | None:

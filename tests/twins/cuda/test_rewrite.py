@@ -111,6 +111,32 @@ class TestLaunches:
         assert (caught.value.where.line, caught.value.where.column) == (line, column)
 
 
+class TestCallsOfKernels:
+    ERROR = '_Pragma("GCC error \\"k is a __global__ function, which is launched and not called: k<<<'
+
+    @pytest.mark.parametrize("call", ["k(x, 3);", "k<float>(x);", "if (x) { k(x); }", "k<A<3>>(x);"])
+    @pytest.mark.parametrize("head", ["__global__ void k(float* x, int n) {}", "__global__ void k(float* x);"])
+    def test_without_a_launch_are_refused(self, head: str, call: str) -> None:
+        assert self.ERROR in rewritten(f"template <class T>\n{head}\nvoid f(float* x) {{ {call} }}")
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "void f() { k<<<1, 2>>>(x); }",
+            "void f() { k<float><<<1, 2>>>(x); }",
+            "void k(Tensor x) { k<<<1, 2>>>(x.data()); } void f() { k(Tensor()); }",
+            "void f() { a::k(x); s.k(x); p->k(x); int i = k; }",
+            "void f() { auto k = [](int) {}; k(3); }",
+            "template <class F> void f(F&& k) { k(3); }",
+            "struct S { void k(int); void g() { k(3); } };",
+            "void f() { cudaLaunchKernel(k, g, b, args); }",
+            "void f() { K k(3); }",
+        ],
+    )
+    def test_and_what_looks_like_one_are_not(self, code: str) -> None:
+        assert "GCC error" not in rewritten(f"__global__ void k(float* x) {{}}\n{code}")
+
+
 class TestKernels:
     HEAD = "{ ::opbridge_twin::launch(__PRETTY_FUNCTION__, [=]OPBRIDGE_TWIN_KERNEL "
 

@@ -7,6 +7,9 @@ from collections.abc import Set as AbstractSet
 from opbridge.cxx.tokens import Kind, Token
 
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
+_WITH_ARGUMENTS = frozenset(
+    {"__launch_bounds__", "__maxnreg__", "__cluster_dims__", "__align__", "alignas", "__attribute__", "decltype"}
+)
 _OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
 
 
@@ -38,6 +41,24 @@ def declared_names(tokens: list[Token], skipped: AbstractSet[str]) -> list[str]:
             elif token.kind is Kind.NAME and text not in skipped | _CLASS_WORDS and not named:
                 last = text
     return [*names, last] if last is not None else names
+
+
+def _may_name(token: Token) -> bool:
+    return token.kind is Kind.NAME and token.text not in _WITH_ARGUMENTS
+
+
+def function_name(tokens: list[Token]) -> str | None:
+    """Of a function's head: the name before its parameters."""
+    depth = 0
+    for position, token in enumerate(tokens):
+        before = tokens[position - 1] if position else None
+        if token.text == "(" and depth == 0 and before is not None and _may_name(before):
+            return before.text
+        if token.text in _OPENERS or _opens_template(tokens, position):
+            depth += 1
+        elif token.text in _CLOSERS or (token.text == ">" and depth > 0):
+            depth -= 1
+    return None
 
 
 def specifiers(tokens: list[Token], name: str) -> str:

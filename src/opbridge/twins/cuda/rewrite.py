@@ -21,7 +21,7 @@ from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
 from opbridge.cxx.tokens import Kind, Token, tokenize
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
-from opbridge.twins.cuda.declarations import declared_names, extents, specifiers
+from opbridge.twins.cuda.declarations import declared_names, extents, function_name, specifiers
 from opbridge.twins.cuda.guards import Guard, find_guard, is_plain
 from opbridge.twins.cuda.refused import refused_header, unsupported
 
@@ -60,6 +60,10 @@ class Unit:
     device_words: set[str] = field(default_factory=lambda: set(_DEVICE_WORDS))
     aot_functions: list[str] = field(default_factory=list)
     """What hosts on the CPU call: the functions with the plain C call."""
+    kernels: set[str] = field(default_factory=set)
+    """The names of __global__ functions, …"""
+    functions: set[str] = field(default_factory=set)
+    """… and of others, which may be the same."""
     opaque: set[str] = field(default_factory=set)
     """Macros that may be more than a number or a name."""
     shared_words: set[str] = field(default_factory=lambda: {"__shared__"})
@@ -140,6 +144,8 @@ class _Rewriter(Reader):
     def _open(self, index: int) -> None:
         scope = self._scope_opened(index)
         entered = scope.kind == "function" and self.scopes[-1].kind != "function"
+        if entered:
+            self._note_function(scope.kernel)
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
             self.unit.aot_functions.append(name)
         inside = "".join(self._shared_used(index)) if scope.device and entered else ""
@@ -212,8 +218,17 @@ class _Rewriter(Reader):
         # A variable may follow a class, and more of them an initializer.
         self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
 
+    def _note_function(self, kernel: bool) -> None:
+        name = function_name([self.tokens[i] for i in self.head])
+        if name is not None:
+            (self.unit.kernels if kernel else self.unit.functions).add(name)
+
     def _end_of_statement(self, index: int) -> None:
         words = {self.tokens[i].text for i in self.head}
+        if self.head and self._in_function():
+            self._call(self.head[0])
+        else:
+            self._note_function(bool(words & self.unit.kernel_words))
         if words & self.unit.shared_words:
             self._shared(index)
         elif self.scopes[-1].kind == "namespace" and words & _VARIABLE_WORDS and not words & {"extern", "operator"}:
@@ -250,6 +265,33 @@ class _Rewriter(Reader):
         refused = _error("launching a kernel from device code") if self.scopes[-1].device else ""
         self.before[start] = f"{refused}(::opbridge_twin::configure({configuration}), {self.before.get(start, '')}"
         self.texts[end] += ", ::opbridge_twin::launched())"
+
+    def _call(self, first: int) -> None:
+        """Refuses a statement that calls a kernel as if it were a function, unless something else may be meant."""
+        name = self.tokens[first].text
+        if name not in self.unit.kernels - self.unit.functions or self.in_macro or first in self.before:
+            return
+        if any(token.text == name and self._is_variable(i) for i, token in enumerate(self.tokens[:first])):
+            return
+        opened = self.next(first + 1)
+        if opened is not None and self.tokens[opened].text == "<":
+            angle = self.match_angle(opened)
+            opened = self.next(angle + 1) if angle is not None else None
+        if opened is None or self.tokens[opened].text != "(":
+            return
+        close = self.match(opened)
+        if [i for i in self.head if i > close]:
+            return
+        self.before[first] = (
+            f'_Pragma("GCC error \\"{name} is a __global__ function, which is launched and not called: '
+            f'{name}<<<blocks, threads>>>(...)\\"") '
+        )
+
+    def _is_variable(self, index: int) -> bool:
+        before, behind = self.previous(index - 1), self.next(index + 1)
+        if before is None or behind is None or self.tokens[behind].text not in ("=", ";", "{", "[", ",", ")"):
+            return False
+        return self.tokens[before].kind is Kind.NAME or self.tokens[before].text in ("&", "&&", "*", ">")
 
     def _end_of_configuration(self, index: int) -> int:
         depth = 0
