@@ -10,9 +10,13 @@
 #include <limits>
 #include <type_traits>
 
-// Where the hardware computes in halves; the bits are the same as by way of float.
-#if !defined(__CUDACC__) && (defined(__AVX512FP16__) || (defined(__aarch64__) && defined(__FLT16_MANT_DIG__)))
-#define OB_NATIVE_HALF 1
+// The compiler's own half, where the processor converts or computes in vectors of it; the bits are the same as by way
+// of float.  On aarch64 it is always there under this name, and under the other one only since GCC 13.
+#if defined(__CUDACC__)
+#elif defined(__aarch64__)
+#define OB_NATIVE_HALF __fp16
+#elif defined(__AVX512FP16__)
+#define OB_NATIVE_HALF _Float16
 #endif
 
 namespace ob {
@@ -39,6 +43,8 @@ OB_HOST_DEVICE inline float half_to_float(uint16_t half) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
   return value;
+#elif defined(OB_NATIVE_HALF)
+  return static_cast<float>(bits_as<OB_NATIVE_HALF>(half));
 #else
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fffu) << 13;
@@ -56,6 +62,8 @@ OB_HOST_DEVICE inline uint16_t float_to_half(float value) {
   uint16_t half;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
   return half;
+#elif defined(OB_NATIVE_HALF)
+  return bits_as<uint16_t>(static_cast<OB_NATIVE_HALF>(value));
 #else
   const uint32_t bits = bits_as<uint32_t>(value);
   const uint32_t sign = bits & 0x80000000u;
@@ -135,15 +143,16 @@ using opmath = std::conditional_t<detail::is_short_float<T>, float, T>;
 
 // Templates, because a deduced parameter admits no conversion: `half + float` and `half + half` never compete.
 #if defined(OB_NATIVE_HALF)
-#define OB_SHORT_OPERATOR(op)                                                                         \
-  template <class T>                                                                                  \
-  inline detail::IfShortFloat<T> operator op(T a, T b) {                                              \
-    if constexpr (std::is_same<T, half>::value) {                                                     \
-      const _Float16 result = detail::bits_as<_Float16>(a.bits) op detail::bits_as<_Float16>(b.bits); \
-      return half::from_bits(detail::bits_as<uint16_t>(result));                                      \
-    } else {                                                                                          \
-      return T(float(a) op float(b));                                                                 \
-    }                                                                                                 \
+#define OB_SHORT_OPERATOR(op)                                                                   \
+  template <class T>                                                                            \
+  inline detail::IfShortFloat<T> operator op(T a, T b) {                                        \
+    if constexpr (std::is_same<T, half>::value) {                                               \
+      using Native = OB_NATIVE_HALF;                                                            \
+      const Native result = detail::bits_as<Native>(a.bits) op detail::bits_as<Native>(b.bits); \
+      return half::from_bits(detail::bits_as<uint16_t>(result));                                \
+    } else {                                                                                    \
+      return T(float(a) op float(b));                                                           \
+    }                                                                                           \
   }
 #else
 #define OB_SHORT_OPERATOR(op)                                           \

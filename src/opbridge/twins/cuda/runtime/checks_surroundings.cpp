@@ -1,8 +1,10 @@
 #include "checks_surroundings.h"
 
 #include <link.h>
+#include <opbridge_twin/runtime.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "checks_describe.h"
 #include "checks_shadow.h"
@@ -79,12 +81,20 @@ int look_into_image(dl_phdr_info* image, size_t, void* state) {
   return 0;
 }
 
+// Where a thread of a kernel finds out who it is.  The library's thread-local data holds these, but where that is, the
+// loader tells on x86-64 alone.
+Range thread_indices() {
+  const auto [first, last] = std::minmax(
+      {&ob_twin_thread_index, &ob_twin_block_index, &ob_twin_block_size, &ob_twin_grid_size}, std::less<>());
+  return Range(first, static_cast<size_t>(last + 1 - first) * sizeof *first);
+}
+
 }  // namespace
 
 bool is_harmless(uintptr_t address) {
   const RunningBlock& block = running_block();
   Search search{address, {}};
-  for (const Range& range : {block.arguments, block.view}) {
+  for (const Range& range : {block.arguments, block.view, thread_indices()}) {
     if (range.holds(address)) search.found = range;
   }
   if (search.found.bytes == 0) dl_iterate_phdr(look_into_image, &search);
