@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MINUTES ?= 10
 NEWEST := build/newest-jax
 PADDLE := build/paddle
 # An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
@@ -14,7 +15,7 @@ CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
 	@echo "make test            the whole test suite"
-	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before"
+	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
 	@echo "make bench           speed against the peers, as one table"
@@ -40,8 +41,7 @@ test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 fuzz: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile="new examples" \
-	  $$(grep -rl --include="test_*.py" "^@given" tests)
+	$(BIN)/python tools/fuzz.py $(MINUTES)
 
 math: setup
 	@mkdir -p build

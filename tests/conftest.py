@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,12 +19,19 @@ from opbridge.op import OpLibrary
 # A change fails for what it changed: the same examples in every run. `make fuzz` draws new ones.
 settings.register_profile("same examples", derandomize=True)
 settings.register_profile("new examples", derandomize=False, print_blob=True)
+settings.register_profile("fuzz", settings.get_profile("new examples"), max_examples=500)
 settings.load_profile("same examples")
 
 ROOT = Path(__file__).parents[1]
 KERNELS = Path(__file__).parent / "kernels"
 # Modules that tests of several folders share, by their bare names.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+
+
+def pytest_runtest_setup() -> None:
+    """`make fuzz` has so many minutes."""
+    if time.time() > float(os.environ.get("OPBRIDGE_FUZZ_UNTIL", "inf")):
+        pytest.skip("the time is up")
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeGuard
 
 from opbridge.openings import kind_of
 
 DIGEST_BYTES = 20
+_DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 _PIECE_BYTES = 1 << 20
 _SLICE_BYTES = 64 << 20
 # A file may change twice within one tick of the disk's clock: until the tick is surely over, its content is compared.
@@ -37,11 +39,15 @@ def dependency_set(value: object) -> DependencySet | None:
     if not isinstance(value, dict) or value.keys() != {"entry", "absent", "files"}:
         return None
     entry, absent, files = value["entry"], value["absent"], value["files"]
-    if not isinstance(entry, str) or not isinstance(absent, list) or not isinstance(files, list):
+    if not is_digest(entry) or not isinstance(absent, list) or not isinstance(files, list):
         return None
     if not all(map(_is_name, absent)) or not all(map(_is_file, files)):
         return None
     return {"entry": entry, "absent": absent, "files": files}
+
+
+def is_digest(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
 def _is_name(value: object) -> bool:

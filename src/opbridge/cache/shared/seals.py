@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 
-from opbridge.cache.dependencies import DIGEST_BYTES, DependencySet, dependency_set, sealed, unsealed
-
-_DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
+from opbridge.cache.dependencies import DependencySet, dependency_set, is_digest, sealed, unsealed
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Seal:
         if not isinstance(value, dict) or value.keys() != {"first", "record", "files"}:
             return None
         record, files = dependency_set(value["record"]), _files(value["files"])
-        if record is None or files is None or not _is_digest(value["first"]) or not _is_digest(record["entry"]):
+        if record is None or files is None or not is_digest(value["first"]):
             return None
         return cls(value["first"], record, files)
 
@@ -63,12 +60,8 @@ def _is_file(value: object) -> bool:
     if not isinstance(value, list) or len(value) != 3:
         return False
     name, digest, size = value
-    return _is_inside(name) and _is_digest(digest) and type(size) is int and size >= 0
+    return _is_inside(name) and is_digest(digest) and type(size) is int and size >= 0
 
 
 def _is_inside(name: object) -> bool:
     return isinstance(name, str) and "\0" not in name and not {"", ".", ".."} & {*name.split("/")}
-
-
-def _is_digest(value: object) -> bool:
-    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
