@@ -7,6 +7,7 @@
 #include "broken/early_return.cu"
 #include "broken/endless.cu"
 #include "broken/failing_assert.cu"
+#include "broken/few_bytes.cu"
 #include "broken/free_of_inside.cu"
 #include "broken/host_memory.cu"
 #include "broken/index_of_row.cu"

@@ -21,15 +21,17 @@ LIBRARY = "libopbridge_cuda_twin.so"
 # As nvcc does, and its code reads memory as other types.
 _MODEL = (*floating_point.FLAGS, "-ffp-contract=fast", "-fno-strict-aliasing")
 _WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-value")
+_REPLACED = ("memcpy", "memmove", "memset")
 _INSTRUMENTATION = (
     "-DOPBRIDGE_TWIN_CHECKS=1",
     # Of the older format, whose inlined lines addr2line names by the right file.
     *("-g1", "-gdwarf-4"),
     # Every access is a call, so these go without stubs.
     *("-fsanitize=thread,alignment,bounds", "-fno-plt"),
+    # A few bytes would be copied by instructions that come too late for every other one of these flags.
+    *(f"-fno-builtin-{name}" for name in _REPLACED),
 )
 _INSTRUMENTATION_DETAILS = ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0")
-_REPLACED = ("memcpy", "memmove", "memset")
 
 
 def flags(checks: bool, clang: bool = False) -> tuple[str, ...]:
