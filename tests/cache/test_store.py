@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_disk import on_a_small_disk
 
-from opbridge.cache import Build, Cache, Dependencies, Entry, Key, KeyBuilder
+from opbridge.cache import Build, Cache, CacheEntry, Dependencies, Key, KeyBuilder
 from opbridge.cache import dependencies as dependency_sets
 from opbridge.errors import CacheError
 
@@ -48,7 +48,7 @@ class Header:
     def fetch(self) -> str:
         return (self.entry().path / "result").read_text()
 
-    def entry(self) -> Entry:
+    def entry(self) -> CacheEntry:
         return self.cache.fetch(KEY, self.build)
 
     def build(self, folder: Path) -> Dependencies:

@@ -12,9 +12,9 @@ import torch
 import yaml
 
 from opbridge.cli import main
-from opbridge.scan.model import Operator, Place, State, Verdict
+from opbridge.scan.model import Place, ScannedOperator, State, Verdict
 from opbridge.scan.names import calls, candidates
-from opbridge.scan.probing import Job, work_off
+from opbridge.scan.probing import OperatorProbe, work_off
 from opbridge.scan.writing import functions, package
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
@@ -254,8 +254,8 @@ def test_an_attempt_that_ends_the_process_is_an_answer_and_the_rest_goes_on(tmp_
     example = tmp_path / "0.pt"
     torch.save({"operator": "aten::scalar_tensor", "arguments": {"s": 7}}, example)
     # MindSpore's logging module has Python's os module in it: a place where a call ends the process.
-    deadly = Job("aten::scalar_tensor", ("log.os._exit",), (str(example),))
-    found = work_off([deadly, Job("aten::relu", ("mint.nn.functional.relu",), ())])
+    deadly = OperatorProbe("aten::scalar_tensor", ("log.os._exit",), (str(example),))
+    found = work_off([deadly, OperatorProbe("aten::relu", ("mint.nn.functional.relu",), ())])
     assert found.verdicts["aten::scalar_tensor"].state is State.FAILS
     assert found.verdicts["aten::scalar_tensor"].reason.startswith("it ends with exit code 7")
     assert found.verdicts["aten::relu"].state is State.UNTRIED
@@ -276,7 +276,7 @@ def test_arguments_at_their_defaults_are_left_out_first() -> None:
 
 
 def written(*schemas: str) -> str:
-    operators = [(Operator(text.partition("(")[0], text, Place("", "a.py:1")), MISSING) for text in schemas]
+    operators = [(ScannedOperator(text.partition("(")[0], text, Place("", "a.py:1")), MISSING) for text in schemas]
     made, refused = functions(operators, "lib")
     assert refused == []
     return package(made, "lib", "a.py", "MindSpore")["__init__.py"]

@@ -12,15 +12,15 @@ from torchgen.gen import parse_native_yaml
 from torchgen.model import NativeFunction
 
 from opbridge.codegen.cpp import Signature
-from opbridge.codegen.model import Operator
+from opbridge.codegen.model import BackendOperator
 from opbridge.errors import Location, SchemaError
 from opbridge.schema import Schema
 
 NATIVE = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
 
 
-def operator(text: str, **traits: bool) -> Operator:
-    return Operator(Schema.parse(text), (), Location("here.yaml", 1, 1), **traits)
+def operator(text: str, **traits: bool) -> BackendOperator:
+    return BackendOperator(Schema.parse(text), (), Location("here.yaml", 1, 1), **traits)
 
 
 @pytest.fixture(scope="module")

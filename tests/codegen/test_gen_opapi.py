@@ -8,7 +8,7 @@ import pytest
 
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.model import Launch
+from opbridge.codegen.model import OpapiCall
 from opbridge.errors import InputError
 
 HEAD = "all_version: [v2.7]\ncustom:\n"
@@ -24,7 +24,7 @@ def made(tmp_path: Path, *entries: str) -> dict[str, str]:
     return sources(Inputs.read([path], Wish(namespace="mine")).backend())
 
 
-def launches(tmp_path: Path, *entries: str) -> dict[str, Launch]:
+def launches(tmp_path: Path, *entries: str) -> dict[str, OpapiCall]:
     path = tmp_path / "plugin.yaml"
     path.write_text(HEAD + "".join(entries))
     backend = Inputs.read([path], Wish(namespace="mine")).backend()

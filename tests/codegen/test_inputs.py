@@ -8,7 +8,7 @@ import pytest
 
 from opbridge.codegen.inputs import Inputs, Wish, derivatives, installed_functions
 from opbridge.codegen.inputs.reading import Source
-from opbridge.codegen.model import Backend, Kernel, Operator
+from opbridge.codegen.model import Backend, BackendKernel, BackendOperator
 from opbridge.errors import InputError, OpbridgeError
 
 DATA = Path(__file__).parent / "data"
@@ -19,12 +19,12 @@ def read(*files: Path, **wish: str) -> Backend:
     return Inputs.read(files, Wish(**wish)).backend()
 
 
-def operators(backend: Backend) -> dict[str, Operator]:
+def operators(backend: Backend) -> dict[str, BackendOperator]:
     return {operator.schema.full_name: operator for operator in backend.operators}
 
 
 @pytest.fixture(scope="module")
-def newest() -> dict[str, Operator]:
+def newest() -> dict[str, BackendOperator]:
     return operators(read(*PLUGIN))
 
 
@@ -33,45 +33,47 @@ def test_a_backend_has_the_namespaces_that_its_file_names() -> None:
     assert (target.namespace, target.key, target.cpp_namespace) == ("sample", "PrivateUse1", "sample::native")
 
 
-def test_sections_say_whose_an_operator_is(newest: dict[str, Operator]) -> None:
+def test_sections_say_whose_an_operator_is(newest: dict[str, BackendOperator]) -> None:
     assert "aten::softsign" in newest
     assert "sample::random_mask" in newest
     assert newest["sample::soft_shift"].is_custom
 
 
-def test_an_operator_of_several_sections_has_a_kernel_for_each(newest: dict[str, Operator]) -> None:
+def test_an_operator_of_several_sections_has_a_kernel_for_each(newest: dict[str, BackendOperator]) -> None:
     kernels = newest["sample::soft_shift"].kernels
     assert [(kernel.key, kernel.function) for kernel in kernels] == [
         ("AutogradPrivateUse1", "sample::native::soft_shift"),
         ("PrivateUse1", "sample::native::soft_shift"),
     ]
-    assert newest["aten::int_repr"].kernels == (Kernel("QuantizedPrivateUse1", "sample::native::int_repr"),)
-    assert newest["aten::abs"].kernel("SparsePrivateUse1") == Kernel("SparsePrivateUse1", "sample::native::abs_sparse")
+    assert newest["aten::int_repr"].kernels == (BackendKernel("QuantizedPrivateUse1", "sample::native::int_repr"),)
+    assert newest["aten::abs"].kernel("SparsePrivateUse1") == BackendKernel(
+        "SparsePrivateUse1", "sample::native::abs_sparse"
+    )
 
 
-def test_symint_is_said_by_a_section(newest: dict[str, Operator]) -> None:
-    kernel = Kernel("PrivateUse1", "sample::native::gather_rows_backward_symint", symint=True)
+def test_symint_is_said_by_a_section(newest: dict[str, BackendOperator]) -> None:
+    kernel = BackendKernel("PrivateUse1", "sample::native::gather_rows_backward_symint", symint=True)
     assert newest["sample::gather_rows_backward"].kernels == (kernel,)
 
 
-def test_dispatch_replaces_the_kernel_for_the_backends_key(newest: dict[str, Operator]) -> None:
-    kernel = Kernel("CompositeExplicitAutograd", "sample::native::random_mask")
+def test_dispatch_replaces_the_kernel_for_the_backends_key(newest: dict[str, BackendOperator]) -> None:
+    kernel = BackendKernel("CompositeExplicitAutograd", "sample::native::random_mask")
     assert newest["sample::random_mask"].kernels == (kernel,)
 
 
-def test_names_alone_stand_for_operators_of_pytorch(newest: dict[str, Operator]) -> None:
+def test_names_alone_stand_for_operators_of_pytorch(newest: dict[str, BackendOperator]) -> None:
     assert str(newest["aten::relu"].schema) == "aten::relu(Tensor self) -> Tensor"
-    assert newest["aten::neg"].kernels == (Kernel("PrivateUse1", "sample::kernels::negate"),)
-    assert newest["sample::device_format"].kernels == (Kernel("PrivateUse1", "sample::kernels::device_format"),)
+    assert newest["aten::neg"].kernels == (BackendKernel("PrivateUse1", "sample::kernels::negate"),)
+    assert newest["sample::device_format"].kernels == (BackendKernel("PrivateUse1", "sample::kernels::device_format"),)
 
 
-def test_deprecations_reach_their_operators(newest: dict[str, Operator]) -> None:
+def test_deprecations_reach_their_operators(newest: dict[str, BackendOperator]) -> None:
     assert newest["sample::soft_shift"].deprecated == "torch.nn.functional.softshrink"
     assert newest["sample::random_mask"].deprecated == ""
     assert newest["aten::relu"].deprecated is None
 
 
-def test_pytorch_says_how_it_declares_its_own_operators(newest: dict[str, Operator]) -> None:
+def test_pytorch_says_how_it_declares_its_own_operators(newest: dict[str, BackendOperator]) -> None:
     assert newest["aten::cat"].takes_tensor_refs
     assert not newest["aten::softsign"].takes_tensor_refs
 
@@ -85,8 +87,8 @@ def test_a_version_selects_entries() -> None:
 
 def test_native_functions_name_kernels_by_key(tmp_path: Path) -> None:
     found = operators(read(DATA / "sample" / "native.yaml", namespace="other"))
-    assert found["aten::view"].kernels == (Kernel("PrivateUse1", "other::native::view_symint", symint=True),)
-    assert found["sample::twice"].kernels == (Kernel("CompositeImplicitAutograd", "other::native::twice"),)
+    assert found["aten::view"].kernels == (BackendKernel("PrivateUse1", "other::native::view_symint", symint=True),)
+    assert found["sample::twice"].kernels == (BackendKernel("CompositeImplicitAutograd", "other::native::twice"),)
     derived = found["aten::mul_.Tensor"]
     assert derived.derived_from is not None
     assert derived.derived_from.full_name == "aten::mul.out"
@@ -102,8 +104,8 @@ def test_a_variant_shares_the_kernel_for_dense_tensors_only(tmp_path: Path) -> N
         "- func: a::f(Tensor x) -> Tensor\n  structured_delegate: f.out\n  dispatch: {SparsePrivateUse1: f_sparse}\n"
     )
     assert operators(read(path))["a::f"].kernels == (
-        Kernel("PrivateUse1", "a::native::f_out", shared=True),
-        Kernel("SparsePrivateUse1", "a::native::f_sparse"),
+        BackendKernel("PrivateUse1", "a::native::f_out", shared=True),
+        BackendKernel("SparsePrivateUse1", "a::native::f_sparse"),
     )
 
 
@@ -115,7 +117,7 @@ def test_pytorchs_own_file_goes_through_whole() -> None:
 
 def test_an_ops_yaml_declares_operators() -> None:
     [operator] = read(DATA / "ops.yaml").operators
-    assert operator.kernels == (Kernel("PrivateUse1", "shapes::native::scaled_add"),)
+    assert operator.kernels == (BackendKernel("PrivateUse1", "shapes::native::scaled_add"),)
 
 
 HEAD = "all_version: [v2.1, v2.2]\n"

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import torch
 
-from opbridge.functions.signatures import REQUIRED, Parameter, name_of, parameters_of
+from opbridge.functions.signatures import REQUIRED, FunctionParameter, name_of, parameters_of
 
 
 def test_a_python_function_tells_its_parameters() -> None:
     def cell(x: object, scale: float = 2.0, *, eps: float = 1e-5) -> None: ...
 
-    assert parameters_of(cell) == (Parameter("x"), Parameter("scale", 2.0), Parameter("eps", 1e-5, keyword_only=True))
+    assert parameters_of(cell) == (
+        FunctionParameter("x"),
+        FunctionParameter("scale", 2.0),
+        FunctionParameter("eps", 1e-5, keyword_only=True),
+    )
 
 
 def test_a_pybind11_function_tells_them_in_its_first_line() -> None:
     assert "parse_schema(schema: str, allow_typevars: bool = True)" in torch._C.parse_schema.__doc__
-    assert parameters_of(torch._C.parse_schema) == (Parameter("schema"), Parameter("allow_typevars", True))
+    assert parameters_of(torch._C.parse_schema) == (
+        FunctionParameter("schema"),
+        FunctionParameter("allow_typevars", True),
+    )
 
 
 def test_one_without_names_has_those_of_pybind11() -> None:
     parameters = parameters_of(torch._C._jit_set_profiling_mode)
-    assert parameters == (Parameter("arg0"),)
+    assert parameters == (FunctionParameter("arg0"),)
 
 
 def test_nothing_is_known_of_any_number_of_arguments() -> None:
@@ -40,14 +47,14 @@ def test_commas_inside_of_types_and_defaults_separate_nothing() -> None:
     text = (
         "cell(xs: collections.abc.Sequence[tuple[int, int]], f: Callable[[int, int], int], name: str = 'a, b') -> int"
     )
-    assert documented(text) == (Parameter("xs"), Parameter("f"), Parameter("name", "a, b"))
+    assert documented(text) == (FunctionParameter("xs"), FunctionParameter("f"), FunctionParameter("name", "a, b"))
 
 
 def test_a_default_that_cannot_be_read_back_has_to_be_given() -> None:
     assert documented("cell(x: object, mode: Mode = <Mode.fast: 1>, *, n: int = 3)") == (
-        Parameter("x"),
-        Parameter("mode", REQUIRED),
-        Parameter("n", 3, keyword_only=True),
+        FunctionParameter("x"),
+        FunctionParameter("mode", REQUIRED),
+        FunctionParameter("n", 3, keyword_only=True),
     )
 
 

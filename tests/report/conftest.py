@@ -11,7 +11,7 @@ from runs import measured, run_of
 
 from opbridge.bench import LARGE, Problem
 from opbridge.check import Curve, Row, Status
-from opbridge.report import Contents, Kernel, Operator, page
+from opbridge.report import Contents, ReportedKernel, ReportedOperator, page
 from opbridge.report.dispatch import levels
 
 SOURCE = '// </script><script>document.title = "taken"</script> <b onclick="1">&amp;</b>\nint x = 1 < 2;\n'
@@ -20,7 +20,7 @@ VALLEY = Curve("float64", EPS, (1e-2, 1e-4, 1e-6, 1e-8, 1e-7, 1e-6, float("inf")
 PLAIN = Curve("float32", EPS, (0.3, 0.3, 0.3, 0.3, 0.4, 0.5, 0.9), settled=0.3)
 
 
-def operator(name: str = "op", *, failed: bool = False) -> Operator:
+def operator(name: str = "op", *, failed: bool = False) -> ReportedOperator:
     full = f"mine::{name}"
     status = Status.FAILED if failed else Status.PASSED
     dtypes = (("float32", status), ("float64", Status.PASSED), ("bfloat16", Status.SKIPPED))
@@ -33,11 +33,11 @@ def operator(name: str = "op", *, failed: bool = False) -> Operator:
     ]
     small, large = (measured(1e-6, ratio=0.5, operator=full), measured(1e-2, extent=LARGE, operator=full))
     keys = [("CPU", "opbridge"), ("CUDA", "opbridge"), ("Autograd", "opbridge"), ("FuncTorchBatched", "opbridge")]
-    return Operator(
+    return ReportedOperator(
         full,
         f"{full}(Tensor x) -> Tensor",
         {"out": "x", "derivatives": {"x": "grad * x"}, "flops": "x.numel"},
-        (Kernel("cpu", "kernel.cpp", SOURCE), Kernel("cuda", "aten::neg", None)),
+        (ReportedKernel("cpu", "kernel.cpp", SOURCE), ReportedKernel("cuda", "aten::neg", None)),
         tuple(rows),
         (small, large),
         (Problem(full, "jax", "the process dies of SIGABRT"),) if failed else (),
@@ -45,7 +45,7 @@ def operator(name: str = "op", *, failed: bool = False) -> Operator:
     )
 
 
-def contents(*operators: Operator) -> Contents:
+def contents(*operators: ReportedOperator) -> Contents:
     measurements = tuple(item for one in operators for item in one.measurements)
     days = ("2026-11-20T10:00:00+00:00", "2026-11-21T10:00:00+00:00")
     history = {f"run-{day[8:10]}": run_of(*measurements, date=day) for day in days}

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbridge.check import Row, Status
-from opbridge.report import MOST_BYTES, Contents, Kernel, Operator, page
+from opbridge.report import MOST_BYTES, Contents, ReportedKernel, ReportedOperator, page
 from opbridge.report.markup import Markup, element
 
 VOID = {"meta", "input", "br"}
@@ -143,11 +143,11 @@ def test_a_source_is_shown_once(html: str) -> None:
 
 
 def many(count: int, source: int) -> Contents:
-    def one(number: int) -> Operator:
+    def one(number: int) -> ReportedOperator:
         name = f"mine::op_{number}"
         rows = [Row(name, "torch", f"check {place}", Status.PASSED, "as it should be " * 5) for place in range(40)]
-        kernel = Kernel("cpu", f"op_{number}.cpp", f"// {number}\n" + "int x;\n" * (source // 7))
-        return Operator(name, f"{name}(Tensor x) -> Tensor", {}, (kernel,), tuple(rows), ())
+        kernel = ReportedKernel("cpu", f"op_{number}.cpp", f"// {number}\n" + "int x;\n" * (source // 7))
+        return ReportedOperator(name, f"{name}(Tensor x) -> Tensor", {}, (kernel,), tuple(rows), ())
 
     return Contents("mine", "2026-11-21T10:00:00+00:00", "0.1.0", tuple(map(one, range(count))))
 

@@ -13,7 +13,7 @@ import pytest
 
 from opbridge.cli import main
 from opbridge.manifest import OpSpec
-from opbridge.sources.standalone import Kernel, generate, kernels_of_source, why_not_inferred
+from opbridge.sources.standalone import StandaloneKernel, generate, kernels_of_source, why_not_inferred
 
 SOURCE = Path(__file__).parent / "standalone_kernels.cpp"
 MANIFEST = """
@@ -151,7 +151,7 @@ def test_a_source_without_kernels_of_ours_stays_as_it_is(tmp_path: Path) -> None
 
 
 def test_the_generated_source_is_the_same_each_time() -> None:
-    text = generate([Kernel("f", ("a", "b")), Kernel("g", ())])
+    text = generate([StandaloneKernel("f", ("a", "b")), StandaloneKernel("g", ())])
     assert text.splitlines() == [
         "#include <standalone/attributes.h>",
         'static const opbridge::standalone::Attribute f_attributes[] = {{"a"}, {"b"}};',

@@ -14,7 +14,7 @@ import pytest
 from opbridge.cache import Cache
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, build
-from opbridge.toolchains.model import InstalledLibrary, Umbrella
+from opbridge.toolchains.model import InstalledLibrary, SlimHeaders
 
 MakeRequest = Callable[..., BuildRequest]
 
@@ -47,8 +47,8 @@ def request_to(request_for: MakeRequest, installed: Path, shorter: Path) -> Make
     """A request for a source that includes the library."""
 
     def make(text: str = SOURCE, version: str = "1.0", **fields: object) -> BuildRequest:
-        umbrella = Umbrella(shorter, shorter / "big.h", f"big-{version}.h")
-        library = InstalledLibrary(installed, ("big", version), umbrella)
+        slim_headers = SlimHeaders(shorter, shorter / "big.h", f"big-{version}.h")
+        library = InstalledLibrary(installed, ("big", version), slim_headers)
         return request_for(text, library=library, flags=("-isystem", str(installed)), **fields)
 
     return make
@@ -162,11 +162,11 @@ class TestMistakes:
         def attempts(name: str) -> int:
             request = request_to(self.CALL % name, link_flags=("-Wl,-z,undefs",))
             assert request.library is not None
-            assert request.library.umbrella is not None
-            umbrella = replace(request.library.umbrella, namespaces=("big",))
+            assert request.library.slim_headers is not None
+            slim_headers = replace(request.library.slim_headers, namespaces=("big",))
             said: list[str] = []
             with suppress(BuildError):
-                build(replace(request, library=replace(request.library, umbrella=umbrella)), cache, said.append)
+                build(replace(request, library=replace(request.library, slim_headers=slim_headers)), cache, said.append)
             return said.count("compiling kernel.cpp")
 
         return attempts

@@ -79,8 +79,8 @@ class TestShortWay:
     def test_for_kernels_on_tensors(self, adapted: MakeRequest, text: str) -> None:
         library = adapted(text).library
         assert library is not None
-        assert library.umbrella is not None
-        assert library.umbrella.header.is_file()
+        assert library.slim_headers is not None
+        assert library.slim_headers.header.is_file()
 
     @pytest.mark.parametrize(
         "before",
@@ -89,7 +89,7 @@ class TestShortWay:
     def test_not_where_something_could_change_the_headers(self, adapted: MakeRequest, before: str) -> None:
         library = adapted(f"{before}\n#include <torch/extension.h>").library
         assert library is not None
-        assert library.umbrella is None
+        assert library.slim_headers is None
 
     @pytest.mark.parametrize(
         ("use", "kind"),
@@ -104,20 +104,20 @@ class TestShortWay:
     def test_brings_bindings_where_they_are_used(self, adapted: MakeRequest, use: str, kind: str) -> None:
         library = adapted(f"#include <torch/extension.h>\n{use}").library
         assert library is not None
-        assert library.umbrella is not None
-        assert library.umbrella.include_dir.name == kind
+        assert library.slim_headers is not None
+        assert library.slim_headers.include_dir.name == kind
 
     @pytest.mark.parametrize("use", ["torch::nn::Linear l(1, 2);", "torch::optim::SGD o;", "torch::jit::Module m;"])
     def test_not_for_what_it_lacks(self, adapted: MakeRequest, use: str) -> None:
         library = adapted(f"#include <torch/extension.h>\n{use}").library
         assert library is not None
-        assert library.umbrella is None
+        assert library.slim_headers is None
 
     def test_flags_of_headers_come_first(self, adapted: MakeRequest) -> None:
         request = adapted("#include <torch/extension.h>", flags=("-DMINE",))
         assert request.library is not None
-        assert request.library.umbrella is not None
-        flags = request.library.umbrella.flags
+        assert request.library.slim_headers is not None
+        flags = request.library.slim_headers.flags
         assert request.flags[: len(flags)] == flags
         assert request.flags[-1] == "-DMINE"
 
@@ -125,7 +125,7 @@ class TestShortWay:
         (project / "ms_ext.h").write_text("#define FIRST\n#include <torch/torch.h>")
         library = adapted('#include "ms_ext.h"').library
         assert library is not None
-        assert library.umbrella is None
+        assert library.slim_headers is None
 
 
 class TestOptimization:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from opbridge._version import __version__
-from opbridge.bench.model import LARGE, ROUNDS, SMALL, Job, Measurement, Problem, Run, Settings
+from opbridge.bench.model import LARGE, ROUNDS, SMALL, Measurement, OperatorTimings, Problem, Run, Settings
 from opbridge.bench.timing import Spread
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
@@ -67,7 +67,7 @@ def bench(
         on_result(result)
 
     for framework in chosen_frameworks(frameworks, check_model.Settings(device=device)):
-        jobs = [Job(item, item.name, framework, settings, racing) for item in operators]
+        jobs = [OperatorTimings(item, item.name, framework, settings, racing) for item in operators]
         run(jobs, told)
     places = {item.name: place for place, item in enumerate(operators)}
     results.sort(key=lambda result: (places[result.operator], [*FRAMEWORKS].index(result.framework)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from opbridge.bench.timing import Contestant, burst
 from opbridge.check.arrays import Array
-from opbridge.check.hosts import Host
+from opbridge.check.drivers import Driver
 
 _LANES, _DEPTH = 128 * 256, 4096
 _SIDE = 2048
@@ -24,24 +24,24 @@ def _library() -> Any:
     return ob.load(Path(__file__).parent / "ceilings.yaml")
 
 
-def copying(host: Host, device: str, moved: int) -> Contestant:
+def copying(driver: Driver, device: str, moved: int) -> Contestant:
     """Seconds for reading and writing so many bytes together, to memory that is there already.
 
     As many as the operator moves, because what fits into a cache is copied faster.
     """
     count = max(1, moved // 8)
     if device != "cpu":
-        x, out = (host.tensor(Array.of(np.ones(count), "float32")) for _ in range(2))
-        return burst("out.copy_(x)", finish=partial(host.finish, [out]), out=out, x=x)
+        x, out = (driver.tensor(Array.of(np.ones(count), "float32")) for _ in range(2))
+        return burst("out.copy_(x)", finish=partial(driver.finish, [out]), out=out, x=x)
     x, out = (np.ones(count, np.float32) for _ in range(2))
     return burst("copy(x, out=out)", copy=_library().copy.numpy, x=x, out=out)
 
 
-def multiplying(host: Host, device: str, dtype: str) -> tuple[Contestant, int]:
+def multiplying(driver: Driver, device: str, dtype: str) -> tuple[Contestant, int]:
     """Seconds for a number of multiplications and additions, and that number."""
     if device != "cpu":
-        x = host.tensor(Array.of(np.ones((_SIDE, _SIDE)), dtype))
-        return burst("x.mm(x)", finish=partial(host.finish, [x]), x=x), 2 * _SIDE**3
+        x = driver.tensor(Array.of(np.ones((_SIDE, _SIDE)), dtype))
+        return burst("x.mm(x)", finish=partial(driver.finish, [x]), x=x), 2 * _SIDE**3
     x, out = (np.ones(_LANES, dtype) for _ in range(2))
     function = _library().multiply_add.numpy
     return burst(f"f(x, depth={_DEPTH}, out=out)", f=function, x=x, out=out), 2 * _DEPTH * _LANES

@@ -9,13 +9,13 @@ from itertools import repeat
 from typing import Any
 
 from opbridge.bench.ceilings import copying, multiplying
-from opbridge.bench.model import LARGE, SMALL, Job, Measurement
+from opbridge.bench.model import LARGE, SMALL, Measurement, OperatorTimings
 from opbridge.bench.references import Racer, operator, opponent
 from opbridge.bench.timing import Contestant, Spread, burst, race, ratios, rested
 from opbridge.check.arrays import Argument, Array, arguments, mismatch
-from opbridge.check.hosts import listed
+from opbridge.check.drivers import listed
 from opbridge.check.inputs import Case
-from opbridge.check.operator_under_test import Subject
+from opbridge.check.operator_under_test import OperatorUnderTest
 from opbridge.errors import OpbridgeError
 from opbridge.rules import evaluate_size
 
@@ -30,11 +30,11 @@ _WORTH_A_LIMIT = 1e6
 """Bytes or operations in a call; below, the call itself is what takes time."""
 
 
-class Measured(Subject):
+class Measured(OperatorUnderTest):
     preferred = ("float32", "float64", "float16", "bfloat16")
 
 
-def measurements(job: Job, subject: Subject) -> Iterator[Measurement]:
+def measurements(job: OperatorTimings, subject: OperatorUnderTest) -> Iterator[Measurement]:
     subject.require_kernel()
     small = subject.case
     racer, note = _checked_opponent(job, subject, small)
@@ -44,7 +44,7 @@ def measurements(job: Job, subject: Subject) -> Iterator[Measurement]:
         yield _measured(job, subject, *found, racer, note)
 
 
-def _checked_opponent(job: Job, subject: Subject, case: Case) -> tuple[Racer | None, str]:
+def _checked_opponent(job: OperatorTimings, subject: OperatorUnderTest, case: Case) -> tuple[Racer | None, str]:
     """A race between functions that compute different things would mislead."""
     racer = opponent(job, subject)
     if racer is None:
@@ -63,7 +63,7 @@ def _checked_opponent(job: Job, subject: Subject, case: Case) -> tuple[Racer | N
     return (None, f"{racer.name} computes something else: it {wrong}") if wrong else (racer, "")
 
 
-def _large(job: Job, subject: Subject, small: Case) -> tuple[Case, str, int | None] | None:
+def _large(job: OperatorTimings, subject: OperatorUnderTest, small: Case) -> tuple[Case, str, int | None] | None:
     """An input whose call is all work: all dimensions grow alike, or the largest of the samples."""
     if subject.form:
         fixed = job.settings.sizes.get((job.operator, job.framework))
@@ -73,11 +73,11 @@ def _large(job: Job, subject: Subject, small: Case) -> tuple[Case, str, int | No
     return None if largest is small else (largest, LARGE, None)
 
 
-def _sized(subject: Subject, size: int) -> Case | None:
+def _sized(subject: OperatorUnderTest, size: int) -> Case | None:
     return subject.varied("plain", sizes=repeat(size))
 
 
-def _grown(subject: Subject) -> tuple[Case | None, int | None]:
+def _grown(subject: OperatorUnderTest) -> tuple[Case | None, int | None]:
     case, size = None, None
     for candidate in _SIZES:
         grown = _sized(subject, candidate)
@@ -95,16 +95,16 @@ def _grown(subject: Subject) -> tuple[Case | None, int | None]:
     return case, size
 
 
-def _first_look(subject: Subject, case: Case) -> tuple[int, float]:
+def _first_look(subject: OperatorUnderTest, case: Case) -> tuple[int, float]:
     """The bytes a call moves and the seconds it takes, roughly: the least of some, as one may have bad luck."""
     racer = operator(subject)
     given = subject.arguments(case)
     args, kwargs = racer.values(subject, given)
-    outputs = [racer.host.array(output) for output in _called(racer, args, kwargs)]
+    outputs = [racer.driver.array(output) for output in _called(racer, args, kwargs)]
     seconds = []
     for _ in range(_LOOKS):
         started = time.perf_counter()
-        racer.host.finish(_called(racer, args, kwargs))
+        racer.driver.finish(_called(racer, args, kwargs))
         seconds.append(time.perf_counter() - started)
     return _moved(subject, given, outputs), min(seconds)
 
@@ -114,7 +114,13 @@ def _called(racer: Racer, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def _measured(
-    job: Job, subject: Subject, case: Case, extent: str, size: int | None, racer: Racer | None, note: str
+    job: OperatorTimings,
+    subject: OperatorUnderTest,
+    case: Case,
+    extent: str,
+    size: int | None,
+    racer: Racer | None,
+    note: str,
 ) -> Measurement:
     given = arguments(case, job.settings.seed)
     ours = operator(subject)
@@ -127,10 +133,10 @@ def _measured(
     has_limit = max(moved, flops or 0) >= _WORTH_A_LIMIT
     tensors, operations = subject.settings.tensors, 0
     if has_limit:
-        contestants["copy"] = copying(subject.host, tensors, moved)
+        contestants["copy"] = copying(subject.driver, tensors, moved)
     if has_limit and flops:
         wide = any(output.dtype == "float64" for output in outputs)
-        contestants["multiply"], operations = multiplying(subject.host, tensors, "float64" if wide else "float32")
+        contestants["multiply"], operations = multiplying(subject.driver, tensors, "float64" if wide else "float32")
     if has_limit:
         contestants = {name: rested(contestant) for name, contestant in contestants.items()}
     times = race(contestants, job.settings.rounds)
@@ -138,7 +144,7 @@ def _measured(
     limits = _limits(times, flops or 0, operations)
     return Measurement(
         job.operator,
-        subject.host.name,
+        subject.driver.name,
         job.settings.device,
         extent,
         str(case),
@@ -178,8 +184,8 @@ def _rate_of(amount: int, seconds: list[float] | None) -> Spread | None:
     return None if seconds is None else Spread.of([amount / one for one in seconds])
 
 
-def _contestant(subject: Subject, racer: Racer, given: Mapping[str, Argument]) -> Contestant:
-    function, args, kwargs = racer.host.prepared(racer.function, *racer.values(subject, given))
+def _contestant(subject: OperatorUnderTest, racer: Racer, given: Mapping[str, Argument]) -> Contestant:
+    function, args, kwargs = racer.driver.prepared(racer.function, *racer.values(subject, given))
     names: dict[str, Any] = {f"a{place}": value for place, value in enumerate(args)}
     call = ", ".join([*names, *(f"{name}=k_{name}" for name in kwargs)])
     names |= {f"k_{name}": value for name, value in kwargs.items()}
@@ -190,15 +196,15 @@ def _contestant(subject: Subject, racer: Racer, given: Mapping[str, Argument]) -
 
 
 def _finish(racer: Racer, last: dict[str, Any]) -> None:
-    racer.host.finish(listed(last["result"]))
+    racer.driver.finish(listed(last["result"]))
 
 
-def _flops(subject: Subject, given: Mapping[str, Argument]) -> int | None:
+def _flops(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> int | None:
     rule = subject.spec.rules.flops
     return None if rule is None else int(evaluate_size(rule, subject.schema, subject.with_defaults(given)))
 
 
-def _moved(subject: Subject, given: Mapping[str, Argument], outputs: list[Array]) -> int:
+def _moved(subject: OperatorUnderTest, given: Mapping[str, Argument], outputs: list[Array]) -> int:
     """Every tensor once; one that is written to twice."""
     written = [given[argument.name] for argument in subject.schema.mutable_arguments if argument.name in given]
     return sum(map(_bytes, [*given.values(), *written, *outputs]))

@@ -29,7 +29,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Job:
+class OperatorTimings:
     """One operator in one framework that a worker is to measure."""
 
     op: Any

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opbridge.bench.model import Job
-from opbridge.check.hosts import Host, NotHere, host, listed, packed
+from opbridge.bench.model import OperatorTimings
+from opbridge.check.drivers import Driver, NotHere, driver, listed, packed
 from opbridge.check.kernels import in_numpy
 from opbridge.check.model import Reference
-from opbridge.check.operator_under_test import Subject
+from opbridge.check.operator_under_test import OperatorUnderTest
 from opbridge.check.references import function_at, reference_of
 from opbridge.errors import InputError, did_you_mean
 from opbridge.frameworks import FRAMEWORKS
@@ -57,23 +57,23 @@ class Racer:
     """A function, and the framework whose tensors it takes."""
 
     name: str
-    host: Host
+    driver: Driver
     function: Callable[..., Any]
 
-    def values(self, subject: Subject, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        return packed(subject.schema, self.host.values(subject.schema, given))
+    def values(self, subject: OperatorUnderTest, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        return packed(subject.schema, self.driver.values(subject.schema, given))
 
-    def outputs(self, subject: Subject, given: Mapping[str, Any]) -> list[Any]:
+    def outputs(self, subject: OperatorUnderTest, given: Mapping[str, Any]) -> list[Any]:
         args, kwargs = self.values(subject, given)
-        return [self.host.array(output) for output in listed(self.function(*args, **kwargs))]
+        return [self.driver.array(output) for output in listed(self.function(*args, **kwargs))]
 
 
-def operator(subject: Subject) -> Racer:
-    target = subject.op if subject.schema.tensor_arguments else getattr(subject.op, subject.host.name)
-    return Racer(subject.schema.full_name, subject.host, target)
+def operator(subject: OperatorUnderTest) -> Racer:
+    target = subject.op if subject.schema.tensor_arguments else getattr(subject.op, subject.driver.name)
+    return Racer(subject.schema.full_name, subject.driver, target)
 
 
-def opponent(job: Job, subject: Subject) -> Racer | None:
+def opponent(job: OperatorTimings, subject: OperatorUnderTest) -> Racer | None:
     """The first reference that can be called here; None where there is none."""
     for reference in job.settings.references.get(job.operator, ()):
         racer = _racer(reference, job, subject)
@@ -82,8 +82,8 @@ def opponent(job: Job, subject: Subject) -> Racer | None:
     return None
 
 
-def _racer(reference: Reference, job: Job, subject: Subject) -> Racer | None:
-    here, name = subject.host, reference.name
+def _racer(reference: Reference, job: OperatorTimings, subject: OperatorUnderTest) -> Racer | None:
+    here, name = subject.driver, reference.name
     if reference.kind == "operator":
         return Racer(name, here, job.others[name])
     if reference.kind == "aten":
@@ -98,7 +98,7 @@ def _racer(reference: Reference, job: Job, subject: Subject) -> Racer | None:
         # One name is one operator in a process; NumPy alone calls a kernel itself.
         return Racer(str(reference), here, in_numpy(subject.op, name)) if here.name == "numpy" else None
     try:
-        there = host(here.name, "cpu" if name in TWINS else name)
+        there = driver(here.name, "cpu" if name in TWINS else name)
     except NotHere:
         return None
     return Racer(str(reference), there, subject.op)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from opbridge.bench.model import Job, Measurement, Problem
+from opbridge.bench.model import Measurement, OperatorTimings, Problem
 from opbridge.check.child import Child
 from opbridge.errors import OpbridgeError, ToolchainError
 
@@ -15,14 +15,14 @@ _PATIENCE = 600.0
 Told = Callable[[Measurement | Problem], None]
 
 
-def run(jobs: Sequence[Job], on_result: Told) -> None:
+def run(jobs: Sequence[OperatorTimings], on_result: Told) -> None:
     """Works off the jobs of one framework, in as many processes as they end."""
     left = list(jobs)
     while left:
         left = _run_some(left, on_result)
 
 
-def _run_some(jobs: list[Job], on_result: Told) -> list[Job]:
+def _run_some(jobs: list[OperatorTimings], on_result: Told) -> list[OperatorTimings]:
     """One process, as far as it gets; what is then left for another."""
     begun: int | None = None
     asked = ""

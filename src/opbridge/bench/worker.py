@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 
-from opbridge.bench.model import Job
+from opbridge.bench.model import OperatorTimings
 from opbridge.check.child import Say, serve
 
 
-def _work(jobs: list[Job], say: Say) -> None:
+def _work(jobs: list[OperatorTimings], say: Say) -> None:
     from opbridge.bench.measuring import Measured, measurements
-    from opbridge.check.hosts import host
+    from opbridge.check.drivers import driver
     from opbridge.check.model import Settings
     from opbridge.check.operator_under_test import Failure, Skip
     from opbridge.errors import BuildError, InputError, NoSuchOperatorError, ToolchainError
@@ -21,7 +21,7 @@ def _work(jobs: list[Job], say: Say) -> None:
         say(begun=number)
         try:
             settings = Settings(device=job.settings.device, seed=job.settings.seed)
-            where = host(job.framework, settings.tensors)
+            where = driver(job.framework, settings.tensors)
             subject = Measured(job.op, where, settings, lambda text: say(input=text))
             for measurement in measurements(job, subject):
                 say(measured=asdict(measurement))

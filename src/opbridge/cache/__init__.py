@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from opbridge.cache.store import Build, Cache, Dependencies, Entry, Key, KeyBuilder, StoredEntry
+from opbridge.cache.store import Build, Cache, CacheEntry, Dependencies, Key, KeyBuilder, StoredEntry
 
-__all__ = ["Build", "Cache", "Dependencies", "Entry", "Key", "KeyBuilder", "StoredEntry"]
+__all__ = ["Build", "Cache", "CacheEntry", "Dependencies", "Key", "KeyBuilder", "StoredEntry"]

@@ -110,7 +110,7 @@ Build = Callable[[Path], Dependencies]
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     path: Path
     key: Key
     hit: bool
@@ -136,14 +136,14 @@ class Cache:
         self._building = self.root / "building"
         self._locks = self.root / "locks"
 
-    def fetch(self, first: Key, build: Build, places: Places | None = None) -> Entry:
+    def fetch(self, first: Key, build: Build, places: Places | None = None) -> CacheEntry:
         """The entry for a first key, built if it is not there; of many processes that want it, one builds."""
         started = time.perf_counter()
         roots = {name: str(folder) for name, folder in (places or {}).items()}
         with disk_explained(self.root):
             path = self._find(first, roots)
         if path is not None:
-            return Entry(path, Key(path.name), True, time.perf_counter() - started)
+            return CacheEntry(path, Key(path.name), True, time.perf_counter() - started)
         private_folder(self.root)
         if self._read_only():
             return _stand_in(self.root, "is read-only").fetch(first, build, places)
@@ -153,7 +153,7 @@ class Cache:
                     path, hit = self._made(first, build, roots)
                     if not hit:
                         self._gc_now_and_then()
-                return Entry(path, Key(path.name), hit, time.perf_counter() - started)
+                return CacheEntry(path, Key(path.name), hit, time.perf_counter() - started)
             except DiskFullError:
                 if self.root in _stand_ins:
                     raise
@@ -174,11 +174,11 @@ class Cache:
             if path := self._find(first, roots):
                 return path, True
 
-    def find(self, first: Key, places: Places | None = None) -> Entry | None:
+    def find(self, first: Key, places: Places | None = None) -> CacheEntry | None:
         """What a fetch would find without building."""
         started = time.perf_counter()
         path = self._find(first, {name: str(folder) for name, folder in (places or {}).items()})
-        return Entry(path, Key(path.name), True, time.perf_counter() - started) if path else None
+        return CacheEntry(path, Key(path.name), True, time.perf_counter() - started) if path else None
 
     def fetch_value(self, key: Key, make: Callable[[], bytes]) -> bytes:
         """A small value in place of files."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from opbridge.check.model import CHECKS, INPUTS, SANITIZERS, Curve, Job, Reference, Row, Settings, Status
+from opbridge.check.model import CHECKS, INPUTS, SANITIZERS, Curve, OperatorChecks, Reference, Row, Settings, Status
 from opbridge.errors import InputError, did_you_mean
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.manifest.kernels import DEVICES
@@ -93,9 +93,9 @@ def _run(
     from opbridge.check.running import build, run
     from opbridge.toolchains.process import processors
 
-    def jobs(framework: str, checks: tuple[str, ...]) -> list[Job]:
+    def jobs(framework: str, checks: tuple[str, ...]) -> list[OperatorChecks]:
         return [
-            Job(op, op.name, framework, checks, replace(settings, reference=references.get(op.name)))
+            OperatorChecks(op, op.name, framework, checks, replace(settings, reference=references.get(op.name)))
             for op in operators
         ]
 

@@ -10,22 +10,22 @@ from opbridge.check import comparing, differentiating, precision, reading, robus
 from opbridge.check.gradients import Verdict
 from opbridge.check.manners import has_manners_of_its_own, manners
 from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Row, Status
-from opbridge.check.operator_under_test import Failure, Skip, Subject
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip
 from opbridge.errors import OpbridgeError
 
 
 @dataclass(frozen=True)
 class Check:
-    run: Callable[[Subject], str | Verdict]
-    applies: Callable[[Subject], bool] = lambda _: True
+    run: Callable[[OperatorUnderTest], str | Verdict]
+    applies: Callable[[OperatorUnderTest], bool] = lambda _: True
 
 
-def inputs(subject: Subject) -> str:
+def inputs(subject: OperatorUnderTest) -> str:
     subject.require_kernel()
     return f"{len(subject.cases)} to begin with, the first {subject.case}"
 
 
-def exercise(subject: Subject) -> str:
+def exercise(subject: OperatorUnderTest) -> str:
     """Everything that makes a kernel run, for a sanitizer to watch."""
     inputs(subject)
     for check in (comparing.dtypes, comparing.shapes, comparing.strides, robustness.threads):
@@ -59,11 +59,11 @@ TABLE: dict[str, Check] = {
 }
 
 
-def row(name: str, subject: Subject) -> Row | None:
+def row(name: str, subject: OperatorUnderTest) -> Row | None:
     """One row; None where there is none for this operator in this framework."""
     check = TABLE[name]
     started = time.perf_counter()
-    answer = Row(subject.schema.full_name, subject.host.name, name, Status.PASSED, "", subject.settings.device)
+    answer = Row(subject.schema.full_name, subject.driver.name, name, Status.PASSED, "", subject.settings.device)
     try:
         if not check.applies(subject):
             return None

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from opbridge.check.arrays import TOLERANCES, Array, largest_distance, mismatch
-from opbridge.check.hosts import NotHere, packed
+from opbridge.check.drivers import NotHere, packed
 from opbridge.check.inputs import Case
 from opbridge.check.kernels import is_finding
 from opbridge.check.model import Status
-from opbridge.check.operator_under_test import Failure, Skip, Subject, counted, first_line
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip, counted, first_line
 from opbridge.errors import OpbridgeError
 from opbridge.rules import Dimensions, FromKernel
 from opbridge.rules.dimensions import DOTS
@@ -25,7 +25,7 @@ _GUARD = 256
 _FILLS = (0xA5, 0x5A)
 
 
-def values(subject: Subject) -> str:
+def values(subject: OperatorUnderTest) -> str:
     if not subject.has_reference:
         raise Skip("nothing to compare with; name a reference: --reference aten::NAME or module:function")
     worst = 0.0
@@ -45,7 +45,7 @@ def values(subject: Subject) -> str:
     return f"as {subject.oracle.name} on {counted(compared, 'input')}, largest error {worst:.1g}"
 
 
-def dtypes(subject: Subject) -> str:
+def dtypes(subject: OperatorUnderTest) -> str:
     if not subject.facts.dtypes:
         subject.dtypes_seen[subject.dtype] = Status.FAILED
         subject.call(subject.case)
@@ -70,10 +70,10 @@ def dtypes(subject: Subject) -> str:
             raise Failure(f"in {dtype} it {wrong}, for {case}; running values are more exact in ob::opmath<T>")
         right.append(dtype)
         subject.dtypes_seen[dtype] = Status.PASSED
-    return ", ".join(right) + (f"; {subject.host.name} has no {', '.join(absent)}" if absent else "")
+    return ", ".join(right) + (f"; {subject.driver.name} has no {', '.join(absent)}" if absent else "")
 
 
-def in_finest(subject: Subject, given: Any, dtype: str) -> list[Array] | None:
+def in_finest(subject: OperatorUnderTest, given: Any, dtype: str) -> list[Array] | None:
     """What exact arithmetic gives for the same, rounded, inputs; None where nothing computes it."""
     if subject.oracle.is_exact:
         return subject.expected(given)
@@ -84,7 +84,7 @@ def in_finest(subject: Subject, given: Any, dtype: str) -> list[Array] | None:
     return made if all(output.is_float for output in made) else None
 
 
-def shapes(subject: Subject) -> str:
+def shapes(subject: OperatorUnderTest) -> str:
     if subject.form is None:
         raise Skip("its samples alone say what it takes; `batch` or `shard` would say how sizes vary")
     taken: list[str] = []
@@ -108,11 +108,11 @@ def shapes(subject: Subject) -> str:
     return ", ".join(taken) + (f"; refused: {'; '.join(refused)}" if refused else "")
 
 
-def has_shapes(subject: Subject) -> bool:
+def has_shapes(subject: OperatorUnderTest) -> bool:
     return bool(subject.schema.tensor_arguments)
 
 
-def bounds(subject: Subject) -> str:
+def bounds(subject: OperatorUnderTest) -> str:
     """In NumPy alone, where the caller may bring the memory of the outputs."""
     count = 0
     for case in subject.sized(_SIZES):
@@ -129,23 +129,23 @@ def bounds(subject: Subject) -> str:
     return f"on {counted(count, 'input')}"
 
 
-def has_guarded_outputs(subject: Subject) -> bool:
+def has_guarded_outputs(subject: OperatorUnderTest) -> bool:
     rules = subject.spec.rules.out
     described = bool(rules) and not any(isinstance(rule, FromKernel) for rule in rules)
-    return subject.host.name == "numpy" and described and len(rules) == len(subject.schema.returns)
+    return subject.driver.name == "numpy" and described and len(rules) == len(subject.schema.returns)
 
 
-def _guarded(subject: Subject, case: Case, fill: int) -> list[Any]:
+def _guarded(subject: OperatorUnderTest, case: Case, fill: int) -> list[Any]:
     """The bytes of the outputs, one row an element, after a call into memory filled with one byte."""
     given = subject.arguments(case)
     memory, outputs = [], []
     for made in subject.run(given):
-        dtype = subject.host.dtype(made.dtype)
+        dtype = subject.driver.dtype(made.dtype)
         inside = int(np.prod(made.shape)) * dtype.itemsize
         block = np.full(inside + 2 * _GUARD, fill, np.uint8)
         memory.append(block)
         outputs.append(block[_GUARD : _GUARD + inside].view(dtype).reshape(made.shape))
-    args, kwargs = packed(subject.schema, subject.host.values(subject.schema, given))
+    args, kwargs = packed(subject.schema, subject.driver.values(subject.schema, given))
     subject.op.numpy(*args, **kwargs, out=outputs[0] if len(outputs) == 1 else tuple(outputs))
     for block in memory:
         for side, guard in (("before", block[:_GUARD]), ("behind", block[-_GUARD:])):
@@ -157,7 +157,7 @@ def _guarded(subject: Subject, case: Case, fill: int) -> list[Any]:
     return [block[_GUARD:-_GUARD].reshape(-1, size) for block, size in zip(memory, sizes, strict=True)]
 
 
-def strides(subject: Subject) -> str:
+def strides(subject: OperatorUnderTest) -> str:
     """Each tensor in each layout, the others as they are."""
     seen: dict[str, None] = {}
     for case in subject.sized(("plain", "odd")):
@@ -166,11 +166,11 @@ def strides(subject: Subject) -> str:
         for name in subject.plain_tensors(case):
             if subject.schema.argument(name).mutable:
                 continue
-            for layout, tensor in subject.host.layouts(given[name]):
+            for layout, tensor in subject.driver.layouts(given[name]):
                 subject.announce(f"{case}, {name} {layout}")
-                host_values = {**subject.host.values(subject.schema, given), name: tensor}
-                outputs = subject.host.call(subject.op, subject.schema, host_values)
-                wrong = mismatch([subject.host.array(output) for output in outputs], plain)
+                driver_values = {**subject.driver.values(subject.schema, given), name: tensor}
+                outputs = subject.driver.call(subject.op, subject.schema, driver_values)
+                wrong = mismatch([subject.driver.array(output) for output in outputs], plain)
                 if wrong:
                     raise Failure(
                         f"{wrong} when {name} is {layout}, for {case}; read it by x(i, j) or x.stride(0), "
@@ -182,11 +182,11 @@ def strides(subject: Subject) -> str:
     return ", ".join(seen)
 
 
-def has_layouts(subject: Subject) -> bool:
-    return subject.host.has_layouts and bool(subject.schema.tensor_arguments)
+def has_layouts(subject: OperatorUnderTest) -> bool:
+    return subject.driver.has_layouts and bool(subject.schema.tensor_arguments)
 
 
-def vmap(subject: Subject) -> str:
+def vmap(subject: OperatorUnderTest) -> str:
     names = _batchable(subject)
     groups = [names, *([name] for name in names if len(names) > 1)]
     for group in groups:
@@ -197,8 +197,10 @@ def vmap(subject: Subject) -> str:
             loops.append(subject.run({**stacked, **{name: part[name] for name in group}}))
         batch = {name: Array(np.stack([part[name].values for part in parts]), stacked[name].dtype) for name in group}
         subject.announce(f"{subject.case}, {_BATCH} of {', '.join(group)}")
-        given = subject.host.values(subject.schema, {**stacked, **batch})
-        made = [subject.host.array(output) for output in subject.host.batch(subject.op, subject.schema, given, group)]
+        given = subject.driver.values(subject.schema, {**stacked, **batch})
+        made = [
+            subject.driver.array(output) for output in subject.driver.batch(subject.op, subject.schema, given, group)
+        ]
         looped = [
             Array(np.stack([outputs[place].values for outputs in loops]), loops[0][place].dtype)
             for place in range(len(loops[0]))
@@ -209,16 +211,16 @@ def vmap(subject: Subject) -> str:
     return f"a batch of {' and of '.join(', '.join(group) for group in groups)}"
 
 
-def has_batch_rule(subject: Subject) -> bool:
+def has_batch_rule(subject: OperatorUnderTest) -> bool:
     return (
-        subject.host.has_batches
+        subject.driver.has_batches
         and subject.spec.rules.batch is not None
         and not subject.schema.mutable_arguments
         and bool(_batchable(subject))
     )
 
 
-def _batchable(subject: Subject) -> list[str]:
+def _batchable(subject: OperatorUnderTest) -> list[str]:
     present = subject.plain_tensors(subject.case)
     rule = subject.spec.rules.batch
     if not isinstance(rule, Dimensions):
@@ -228,13 +230,13 @@ def _batchable(subject: Subject) -> list[str]:
     return [name for name in present if name in carries]
 
 
-def _reseeded(subject: Subject, offset: int) -> Any:
+def _reseeded(subject: OperatorUnderTest, offset: int) -> Any:
     from opbridge.check.arrays import arguments
 
     return arguments(subject.case, subject.settings.seed + 1 + offset)
 
 
-def ordinary(subject: Subject) -> Iterator[Case]:
+def ordinary(subject: OperatorUnderTest) -> Iterator[Case]:
     yield from subject.cases
     if subject.form is not None and (odd := subject.varied("odd")):
         yield odd

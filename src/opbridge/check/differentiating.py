@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from opbridge.check.arrays import Argument, Array
+from opbridge.check.drivers import NotHere
 from opbridge.check.gradients import COMPLEX_STEP, Function, Loss, Tensors, Verdict, study
-from opbridge.check.hosts import NotHere
-from opbridge.check.operator_under_test import Failure, Skip, Subject
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip
 
 _PRECISIONS = ("float64", "float32")
 _NEAR = 1e-4
 
 
-def gradients(subject: Subject) -> Verdict:
+def gradients(subject: OperatorUnderTest) -> Verdict:
     case = subject.case
     precisions = [name for name in _PRECISIONS if name in (subject.facts.dtypes or {subject.dtype})]
     if not precisions:
@@ -35,18 +35,18 @@ def gradients(subject: Subject) -> Verdict:
     return study(functions, point, names, _complex_loss(subject, given, names, weights), subject.settings.seed)
 
 
-def can_differentiate(subject: Subject) -> bool:
-    return subject.host.has_gradients
+def can_differentiate(subject: OperatorUnderTest) -> bool:
+    return subject.driver.has_gradients
 
 
-def opcheck(subject: Subject) -> str:
-    from opbridge.check.hosts.torch import TorchHost
+def opcheck(subject: OperatorUnderTest) -> str:
+    from opbridge.check.drivers.torch import TorchDriver
 
-    assert isinstance(subject.host, TorchHost)
+    assert isinstance(subject.driver, TorchDriver)
     given = subject.arguments(subject.case)
-    values, names = subject.host.values(subject.schema, given), _differentiable(subject, given)
+    values, names = subject.driver.values(subject.schema, given), _differentiable(subject, given)
     try:
-        return ", ".join(subject.host.opcheck(subject.op, subject.schema, values, names))
+        return ", ".join(subject.driver.opcheck(subject.op, subject.schema, values, names))
     except ModuleNotFoundError as error:
         raise Skip(f"PyTorch's checks need {error.name}: pip install {error.name}") from None
     except Exception as error:  # opcheck raises whatever its many tests do
@@ -54,11 +54,11 @@ def opcheck(subject: Subject) -> str:
         raise Failure(f"torch.library.opcheck: {' '.join(said[:3])[:400]}, for {subject.case}") from error
 
 
-def is_torch(subject: Subject) -> bool:
-    return subject.host.name == "torch" and bool(subject.schema.tensor_arguments)
+def is_torch(subject: OperatorUnderTest) -> bool:
+    return subject.driver.name == "torch" and bool(subject.schema.tensor_arguments)
 
 
-def _differentiable(subject: Subject, given: Mapping[str, Argument]) -> list[str]:
+def _differentiable(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> list[str]:
     by_framework = any(kernel.operator for kernel in subject.spec.kernels)
     declared = {name for rule in subject.spec.rules.gradients for name in rule.arguments}
     return [
@@ -68,7 +68,7 @@ def _differentiable(subject: Subject, given: Mapping[str, Argument]) -> list[str
     ]
 
 
-def _weights(subject: Subject, given: Mapping[str, Argument]) -> list[Any]:
+def _weights(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> list[Any]:
     """A factor for each element of each output that is a real float."""
     generator = np.random.default_rng(subject.settings.seed)
     return [
@@ -78,31 +78,35 @@ def _weights(subject: Subject, given: Mapping[str, Argument]) -> list[Any]:
 
 
 def _function(
-    subject: Subject, given: Mapping[str, Argument], names: list[str], weights: list[Any], precision: str
+    subject: OperatorUnderTest, given: Mapping[str, Argument], names: list[str], weights: list[Any], precision: str
 ) -> Function:
-    host, schema = subject.host, subject.schema
+    driver, schema = subject.driver, subject.schema
     typed = subject.in_precision(given, precision)
 
     def loss(tensors: Tensors) -> float:
         moved = {name: Array.of(tensor, precision) for name, tensor in zip(names, tensors, strict=True)}
         # New tensors for each call, because an operator may write to them.
-        outputs = host.call(subject.op, schema, host.values(schema, {**typed, **moved}))
+        outputs = driver.call(subject.op, schema, driver.values(schema, {**typed, **moved}))
         pairs = zip(weights, outputs, strict=True)
-        return float(sum((weight * host.array(output).values).sum() for weight, output in pairs if weight is not None))
+        return float(
+            sum((weight * driver.array(output).values).sum() for weight, output in pairs if weight is not None)
+        )
 
-    outputs = [host.array(output) for output in host.call(subject.op, schema, host.values(schema, typed))]
+    outputs = [driver.array(output) for output in driver.call(subject.op, schema, driver.values(schema, typed))]
     factors = [
-        None if weight is None else host.tensor(Array.of(weight, output.dtype))
+        None if weight is None else driver.tensor(Array.of(weight, output.dtype))
         for weight, output in zip(weights, outputs, strict=True)
     ]
     try:
-        found = host.gradients(subject.op, schema, host.values(schema, typed), names, factors)
+        found = driver.gradients(subject.op, schema, driver.values(schema, typed), names, factors)
     except NotHere:
-        raise Skip(f"{host.name} does not differentiate an operator that writes to its arguments") from None
-    return Function(precision, loss, [host.array(gradient).values for gradient in found])
+        raise Skip(f"{driver.name} does not differentiate an operator that writes to its arguments") from None
+    return Function(precision, loss, [driver.array(gradient).values for gradient in found])
 
 
-def _complex_loss(subject: Subject, given: Mapping[str, Argument], names: list[str], weights: list[Any]) -> Loss | None:
+def _complex_loss(
+    subject: OperatorUnderTest, given: Mapping[str, Argument], names: list[str], weights: list[Any]
+) -> Loss | None:
     """The reference's, where it is a function that is analytic at these inputs."""
     if not subject.oracle.is_python:
         return None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 from opbridge.check.kernels import device_of
-from opbridge.check.operator_under_test import Failure, Subject, counted
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, counted
 from opbridge.check.surroundings import Surroundings, differences, open_files
 from opbridge.errors import OpbridgeError
 
@@ -17,7 +17,7 @@ _VARIATIONS = ("plain", "one element", "odd", "no elements", "large")
 _REPEATS = 3
 
 
-def manners(subject: Subject) -> str:
+def manners(subject: OperatorUnderTest) -> str:
     taken = 0
     for case in subject.sized(_VARIATIONS):
         with suppress(OpbridgeError):  # what it refuses, the row `shapes` tells
@@ -30,13 +30,13 @@ def manners(subject: Subject) -> str:
     return f"on {counted(taken, 'input')}"
 
 
-def has_manners_of_its_own(subject: Subject) -> bool:
+def has_manners_of_its_own(subject: OperatorUnderTest) -> bool:
     """In NumPy, whose process has least beside the kernel; a twin and PyTorch do things of their own there."""
-    own = subject.host.name == "numpy" and not any(kernel.operator for kernel in subject.spec.kernels)
+    own = subject.driver.name == "numpy" and not any(kernel.operator for kernel in subject.spec.kernels)
     return own and device_of(subject.op, subject.settings.tensors) == "cpu"
 
 
-def _look_for_open_files(subject: Subject) -> None:
+def _look_for_open_files(subject: OperatorUnderTest) -> None:
     """One that is opened once may be wanted; one a call is forgotten."""
     counts = [len(open_files())]
     for _ in range(_REPEATS):

@@ -148,7 +148,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Job:
+class OperatorChecks:
     """The checks of one operator in one framework that a worker is to run."""
 
     op: Any

@@ -11,7 +11,7 @@ import numpy as np
 
 from opbridge.check import inputs
 from opbridge.check.arrays import Argument, Array, arguments, mismatch
-from opbridge.check.hosts import Host, NotHere
+from opbridge.check.drivers import Driver, NotHere
 from opbridge.check.inputs import Case, Form
 from opbridge.check.kernels import KernelFacts, device_of, facts_of, is_finding
 from opbridge.check.model import Settings, Status
@@ -32,13 +32,13 @@ class Skip(Exception):
     """There is nothing to check, and why."""
 
 
-class Subject:
+class OperatorUnderTest:
     preferred: tuple[str, ...] = ("float64", "float32", "complex128", "complex64")
     """The element types that one is taken from; a check wants the finest."""
 
-    def __init__(self, op: Any, host: Host, settings: Settings, announce: Callable[[str], None]) -> None:
+    def __init__(self, op: Any, driver: Driver, settings: Settings, announce: Callable[[str], None]) -> None:
         self.op = op
-        self.host = host
+        self.driver = driver
         self.settings = settings
         self.spec: OpSpec = op.spec
         self.schema: Schema = op.schema
@@ -174,16 +174,16 @@ class Subject:
 
     def run(self, given: Mapping[str, Argument]) -> list[Array]:
         """The outputs, which are as `out` says."""
-        made = self.called(self.host.values(self.schema, given))
+        made = self.called(self.driver.values(self.schema, given))
         self._hold_against_rule(made, given)
         return made
 
     def called(self, values: Mapping[str, Any]) -> list[Array]:
         """The outputs for the framework's own tensors."""
-        outputs = self.host.call(self.op, self.schema, values)
+        outputs = self.driver.call(self.op, self.schema, values)
         if os.getpid() != self._process:
             os._exit(0)  # a copy of this process, in which a kernel came back a second time
-        return [self.host.array(output) for output in outputs]
+        return [self.driver.array(output) for output in outputs]
 
     def _hold_against_rule(self, made: list[Array], given: Mapping[str, Argument]) -> None:
         rules = self.spec.rules.out
@@ -200,7 +200,7 @@ class Subject:
 
     @property
     def has_reference(self) -> bool:
-        return self.settings.reference is not None or self.host.name != "numpy"
+        return self.settings.reference is not None or self.driver.name != "numpy"
 
     def expected(self, given: Mapping[str, Argument]) -> list[Array] | None:
         """What the reference gives; None where there is none for these arguments."""

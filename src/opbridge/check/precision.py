@@ -9,9 +9,9 @@ import numpy as np
 
 from opbridge.check.arrays import TOLERANCES, Array, place_of_difference
 from opbridge.check.comparing import in_finest
-from opbridge.check.hosts import NotHere
+from opbridge.check.drivers import NotHere
 from opbridge.check.inputs import Case
-from opbridge.check.operator_under_test import Failure, Skip, Subject
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip
 
 _MANY = 260_000
 """Elements, over which a sum in too short a type has lost what it should hold."""
@@ -26,7 +26,7 @@ _TIMES = 30
 _LARGEST = 0.3
 
 
-def precision(subject: Subject) -> str:
+def precision(subject: OperatorUnderTest) -> str:
     said = []
     if "float64" in (subject.facts.dtypes or (subject.dtype,)):
         _hold_float64(subject)
@@ -42,11 +42,11 @@ def precision(subject: Subject) -> str:
     return "; ".join(said)
 
 
-def is_numpys(subject: Subject) -> bool:
-    return subject.host.name == "numpy" and bool(subject.schema.tensor_arguments)
+def is_numpys(subject: OperatorUnderTest) -> bool:
+    return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
-def _hold_float64(subject: Subject) -> None:
+def _hold_float64(subject: OperatorUnderTest) -> None:
     case = subject.typed(subject.varied("odd") or subject.case, "float64")
     given = subject.arguments(case)
     generator = np.random.default_rng(subject.settings.seed)
@@ -76,7 +76,7 @@ def _ignores_what_is_fine(before: Any, coarse: Any, fine: Any) -> bool:
     return bool(judged.mean() > _ENOUGH and (fine != before)[judged].mean() < _ENOUGH)
 
 
-def _holds_over_many(subject: Subject, case: Case, dtype: str) -> bool:
+def _holds_over_many(subject: OperatorUnderTest, case: Case, dtype: str) -> bool:
     if "float" not in dtype or dtype == "float64":
         return False
     typed = subject.typed(case, dtype)

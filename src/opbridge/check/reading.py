@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opbridge.check.operator_under_test import Subject, counted
+from opbridge.check.operator_under_test import OperatorUnderTest, counted
 from opbridge.errors import OpbridgeError
 
 _SIZES = ("plain", "one element", "odd", "no elements", "large")
@@ -19,21 +19,21 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _NO_ACCESS = 0  # PROT_NONE
 
 
-def reads(subject: Subject) -> str:
+def reads(subject: OperatorUnderTest) -> str:
     count = 0
     for case in subject.sized(_SIZES):
-        values = subject.host.values(subject.schema, subject.arguments(case))
+        values = subject.driver.values(subject.schema, subject.arguments(case))
         for side in ("behind", "before"):
             subject.announce(f"{case}, with memory {side} each input that nobody may read")
             with suppress(OpbridgeError):  # what it refuses, the row `shapes` tells
-                subject.host.call(subject.op, subject.schema, _placed(values, side))
+                subject.driver.call(subject.op, subject.schema, _placed(values, side))
         count += 1
     return f"on {counted(count, 'input')}"
 
 
-def has_inputs_to_place(subject: Subject) -> bool:
+def has_inputs_to_place(subject: OperatorUnderTest) -> bool:
     """In NumPy, where the caller says where tensors lie."""
-    return subject.host.name == "numpy" and bool(subject.schema.tensor_arguments)
+    return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
 def _placed(values: Mapping[str, Any], side: str) -> dict[str, Any]:

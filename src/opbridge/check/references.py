@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from opbridge.check.arrays import Argument, Array
-from opbridge.check.hosts import Host, host, listed, packed
+from opbridge.check.drivers import Driver, driver, listed, packed
 from opbridge.check.kernels import in_numpy
 from opbridge.check.model import Reference
 from opbridge.errors import InputError, did_you_mean
@@ -99,7 +99,7 @@ class Oracle:
         self._op = op
         self._schema = schema
         self._reference = reference
-        self._hosts: dict[str, Host] = {}
+        self._drivers: dict[str, Driver] = {}
         self._kernel: Any = None
 
     @property
@@ -133,13 +133,13 @@ class Oracle:
         return [np.asarray(output) for output in listed(function_at(self._reference.name)(*args, **kwargs))]
 
     def _by_host(self, name: str, device: str, arguments: Mapping[str, Argument]) -> list[Array]:
-        where = self._hosts.setdefault(f"{name} {device}", host(name, device))
+        where = self._drivers.setdefault(f"{name} {device}", driver(name, device))
         return [
             where.array(output) for output in where.call(self._op, self._schema, where.values(self._schema, arguments))
         ]
 
     def _by_kernel(self, device: str, arguments: Mapping[str, Argument]) -> list[Array]:
-        where = self._hosts.setdefault("numpy cpu", host("numpy"))
+        where = self._drivers.setdefault("numpy cpu", driver("numpy"))
         if self._kernel is None:
             self._kernel = in_numpy(self._op, device)
         made = where.call(self._kernel, self._schema, where.values(self._schema, arguments))
@@ -154,7 +154,7 @@ class Oracle:
     def _by_aten(self, name: str, arguments: Mapping[str, Argument]) -> list[Array]:
         import opbridge as ob
 
-        where = self._hosts.setdefault("torch cpu", host("torch"))
+        where = self._drivers.setdefault("torch cpu", driver("torch"))
         wide = {name: _wide(value) for name, value in arguments.items()}
         args, kwargs = packed(self._schema, where.values(self._schema, wide))
         return [where.array(output) for output in listed(ob.aten(name.removeprefix("aten::")).torch(*args, **kwargs))]

@@ -12,9 +12,9 @@ from statistics import median
 from typing import Any
 
 from opbridge.check.arrays import Array, arguments, mismatch
-from opbridge.check.hosts import listed, packed
+from opbridge.check.drivers import listed, packed
 from opbridge.check.inputs import Case
-from opbridge.check.operator_under_test import Failure, Skip, Subject
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip
 
 _REPEATS = 10
 _THREADS = 8
@@ -35,16 +35,16 @@ _SMALLEST_LEAK = 8
 """Bytes a call: what an allocator gives at least."""
 
 
-def aliasing(subject: Subject) -> str:
+def aliasing(subject: OperatorUnderTest) -> str:
     case = subject.case
     given = subject.arguments(case)
-    values = subject.host.values(subject.schema, given)
-    outputs = subject.host.call(subject.op, subject.schema, values)
+    values = subject.driver.values(subject.schema, given)
+    outputs = subject.driver.call(subject.op, subject.schema, values)
     written = {argument.name for argument in subject.schema.mutable_arguments}
     for name, before in given.items():
         if name in written or not isinstance(before, Array):
             continue
-        if not subject.host.array(values[name]).same_bits(before):
+        if not subject.driver.array(values[name]).same_bits(before):
             raise Failure(
                 f"changes its input {name}, for {case}; write to the output alone, or declare it: "
                 f"`Tensor(a!) {name}` and ob::InOut<T>"
@@ -54,10 +54,10 @@ def aliasing(subject: Subject) -> str:
     return "inputs stay as they were" if not written else f"{', '.join(sorted(written))} alone are written to"
 
 
-def _check_memory(subject: Subject, values: dict[str, Any], outputs: list[Any]) -> None:
-    taken = {name: subject.host.span(values[name]) for name in subject.plain_tensors(subject.case)}
+def _check_memory(subject: OperatorUnderTest, values: dict[str, Any], outputs: list[Any]) -> None:
+    taken = {name: subject.driver.span(values[name]) for name in subject.plain_tensors(subject.case)}
     for number, output in enumerate(outputs):
-        span = subject.host.span(output)
+        span = subject.driver.span(output)
         for name, other in taken.items():
             if span and other and span[0] < other[1] and other[0] < span[1]:
                 raise Failure(
@@ -67,7 +67,7 @@ def _check_memory(subject: Subject, values: dict[str, Any], outputs: list[Any]) 
         taken[f"output {number}"] = span
 
 
-def determinism(subject: Subject) -> str:
+def determinism(subject: OperatorUnderTest) -> str:
     calls = 0
     for case in _ever_larger(subject):
         given = subject.arguments(case)
@@ -84,13 +84,13 @@ def determinism(subject: Subject) -> str:
     return f"{calls} calls, the largest with {case}, bit for bit"
 
 
-def _ever_larger(subject: Subject) -> Iterator[Case]:
+def _ever_larger(subject: OperatorUnderTest) -> Iterator[Case]:
     """Few elements, many, and so many that all threads take part for long; but not where that would take minutes.
 
     The last in NumPy alone, since the kernel is the same everywhere.
     """
     yield subject.case
-    for elements in (_MANY, _MOST) if subject.host.name == "numpy" else (_MANY,):
+    for elements in (_MANY, _MOST) if subject.driver.name == "numpy" else (_MANY,):
         case = subject.with_elements(elements)
         if case is None:
             return
@@ -105,14 +105,14 @@ def _affordable(most: int, seconds: float) -> int:
     return max(1, min(most, int(_FEW_SECONDS / max(seconds, 1e-9))))
 
 
-def threads(subject: Subject) -> str:
-    if subject.host.one_thread_only:
-        raise Skip(subject.host.one_thread_only)
+def threads(subject: OperatorUnderTest) -> str:
+    if subject.driver.one_thread_only:
+        raise Skip(subject.driver.one_thread_only)
     calls = [_at_once(subject, case) for case in (subject.case, subject.with_elements(_MANY)) if case]
     return f"{_THREADS} threads, {' and '.join(map(str, calls))} calls each"
 
 
-def _at_once(subject: Subject, case: Case) -> int:
+def _at_once(subject: OperatorUnderTest, case: Case) -> int:
     """How often each thread called it."""
     given = [arguments(case, subject.settings.seed + number) for number in range(_THREADS)]
     started = time.perf_counter()
@@ -122,11 +122,11 @@ def _at_once(subject: Subject, case: Case) -> int:
     wrong: list[str] = []
     start = threading.Barrier(_THREADS)
     reused = not subject.schema.mutable_arguments
-    values = [subject.host.values(subject.schema, item) for item in given]
+    values = [subject.driver.values(subject.schema, item) for item in given]
 
     def call(number: int) -> list[Any]:
-        fresh = values[number] if reused else subject.host.values(subject.schema, given[number])
-        return subject.host.call(subject.op, subject.schema, fresh)
+        fresh = values[number] if reused else subject.driver.values(subject.schema, given[number])
+        return subject.driver.call(subject.op, subject.schema, fresh)
 
     def work(number: int) -> None:
         start.wait()
@@ -135,7 +135,7 @@ def _at_once(subject: Subject, case: Case) -> int:
                 # Reading a result takes longer than many a call, and then seldom two of them would meet.
                 made = [call(number) for _ in range(min(_IN_A_ROW, calls - begun))]
                 for outputs in made:
-                    arrays = [subject.host.array(output) for output in outputs]
+                    arrays = [subject.driver.array(output) for output in outputs]
                     if not _same(expected[number], arrays):
                         wrong.append(mismatch(arrays, expected[number], 0.0) or "gives other bits")
                         return
@@ -155,11 +155,11 @@ def _at_once(subject: Subject, case: Case) -> int:
     return calls
 
 
-def memory(subject: Subject) -> str:
+def memory(subject: OperatorUnderTest) -> str:
     if _bytes_in_use() is None:
         raise Skip("this C library does not count its memory")
-    if subject.schema.mutable_arguments and subject.host.written_leaves_memory:
-        raise Skip(subject.host.written_leaves_memory)
+    if subject.schema.mutable_arguments and subject.driver.written_leaves_memory:
+        raise Skip(subject.driver.written_leaves_memory)
     gc.collect()
     gc.freeze()  # what a framework is made of takes a second to walk through, each time
     try:
@@ -177,11 +177,11 @@ def memory(subject: Subject) -> str:
     return f"{calls:,} calls"
 
 
-def _growth(subject: Subject, most: int, seconds: float) -> tuple[int, list[float]]:
+def _growth(subject: OperatorUnderTest, most: int, seconds: float) -> tuple[int, list[float]]:
     """The number of calls, and by how many bytes a call memory grew in each segment of them but the first."""
-    values = subject.host.values(subject.schema, subject.arguments(subject.case))
+    values = subject.driver.values(subject.schema, subject.arguments(subject.case))
     args, kwargs = packed(subject.schema, values)
-    target = subject.op if subject.schema.tensor_arguments else getattr(subject.op, subject.host.name)
+    target = subject.op if subject.schema.tensor_arguments else getattr(subject.op, subject.driver.name)
     started = time.perf_counter()
     for _ in range(_FEWEST):
         target(*args, **kwargs)
@@ -192,7 +192,7 @@ def _growth(subject: Subject, most: int, seconds: float) -> tuple[int, list[floa
         subject.announce(f"{subject.case}, call {segment * a_segment}")
         for _ in range(a_segment):
             last = target(*args, **kwargs)
-        subject.host.finish(listed(last))
+        subject.driver.finish(listed(last))
         gc.collect()
         marks.append(_bytes_in_use() or 0)
     return a_segment * _SEGMENTS, [(after - before) / a_segment for before, after in pairwise(marks)]

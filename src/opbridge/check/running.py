@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 from opbridge.check.child import NO_ANSWER, Child
-from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Job, Row, Status
+from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, OperatorChecks, Row, Status
 from opbridge.check.sanitizers import Report, environment, reports
 from opbridge.errors import ToolchainError
 
@@ -30,7 +30,9 @@ class Begun:
     started: float
 
 
-def run(jobs: Sequence[Job], on_row: Callable[[Row], None], stop: Event, sanitizer: str | None = None) -> None:
+def run(
+    jobs: Sequence[OperatorChecks], on_row: Callable[[Row], None], stop: Event, sanitizer: str | None = None
+) -> None:
     """Works the jobs off, in as many workers as they break."""
     left = list(jobs)
     crashes: dict[str, int] = {}
@@ -38,7 +40,7 @@ def run(jobs: Sequence[Job], on_row: Callable[[Row], None], stop: Event, sanitiz
         left = _run_some(left, on_row, crashes, stop, sanitizer)
 
 
-def build(jobs: Sequence[Job], sanitizer: str) -> None:
+def build(jobs: Sequence[OperatorChecks], sanitizer: str) -> None:
     """Builds the kernels as a sanitizer needs them, in a process where the sanitizer does not watch the compiler."""
     nothing = [replace(job, checks=()) for job in jobs]
     with Child(_WORKER, nothing, environment(sanitizer, preload=False), jobs[0].settings.patience) as child:
@@ -49,13 +51,17 @@ def build(jobs: Sequence[Job], sanitizer: str) -> None:
 
 
 def _run_some(
-    jobs: list[Job], on_row: Callable[[Row], None], crashes: dict[str, int], stop: Event, sanitizer: str | None
-) -> list[Job]:
+    jobs: list[OperatorChecks],
+    on_row: Callable[[Row], None],
+    crashes: dict[str, int],
+    stop: Event,
+    sanitizer: str | None,
+) -> list[OperatorChecks]:
     """One process, as far as it gets; what is then left for another."""
     begun: Begun | None = None
     told: set[tuple[int, str]] = set()
     held: Row | None = None
-    left: list[Job] = []
+    left: list[OperatorChecks] = []
     ready = False
     variables = environment(sanitizer, preload=True) if sanitizer else {}
     with Child(_WORKER, jobs, variables, jobs[0].settings.patience) as child:
@@ -103,7 +109,7 @@ def _run_some(
     return [*([replace(job, checks=rest)] if rest else []), *jobs[begun.job + 1 :]]
 
 
-def _crashed(job: Job, begun: Begun, how: str, found: list[Report], log: str) -> Row:
+def _crashed(job: OperatorChecks, begun: Begun, how: str, found: list[Report], log: str) -> Row:
     if place := _PLACE_OF_CRASH.search(log):
         how += f" at {place[1]}"
     message = f"{how}, on {begun.input}" if begun.input else how
@@ -125,7 +131,7 @@ def _with_report(row: Row, found: list[Report]) -> Row:
     return replace(row, status=Status.FAILED, message=str(found[0])) if found else row
 
 
-def _no_start(job: Job, how: str, log: str, ready: bool) -> str:
+def _no_start(job: OperatorChecks, how: str, log: str, ready: bool) -> str:
     what = f"{job.framework} cannot be started" if ready else f"{job.operator} cannot be loaded"
     said = "\n  ".join(log.strip().splitlines()[-5:])
     return f"{what} in a process of its own: {how}\n  {said}"

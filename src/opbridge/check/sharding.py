@@ -10,7 +10,7 @@ import numpy as np
 from opbridge.check.arrays import Argument, Array, mismatch
 from opbridge.check.comparing import ordinary
 from opbridge.check.inputs import Case
-from opbridge.check.operator_under_test import Failure, Skip, Subject, counted, first_line
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip, counted, first_line
 from opbridge.errors import OpbridgeError
 from opbridge.rules.sharding import Layout, Names, Sharding, Tensor, base_name, lay_out
 
@@ -18,7 +18,7 @@ _PARTS = 2
 _REDUCTIONS: Mapping[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
-def shard(subject: Subject) -> str:
+def shard(subject: OperatorUnderTest) -> str:
     seen: dict[str, None] = {}
     cases = 0
     for case in ordinary(subject):
@@ -35,13 +35,13 @@ def shard(subject: Subject) -> str:
     return f"in {_PARTS} parts along {', '.join(seen)}, on {counted(cases, 'input')}"
 
 
-def has_shard_rule(subject: Subject) -> bool:
+def has_shard_rule(subject: OperatorUnderTest) -> bool:
     lists = any(output.type.is_list for output in subject.schema.returns)
     return subject.spec.rules.shard is not None and not lists
 
 
 def _check_along(
-    name: str, subject: Subject, case: Case, tensors: Sequence[Tensor], layout: Layout, whole: Sequence[Array]
+    name: str, subject: OperatorUnderTest, case: Case, tensors: Sequence[Tensor], layout: Layout, whole: Sequence[Array]
 ) -> None:
     place = next(place for place, names in enumerate(layout.inputs) if name in names)
     argument = subject.schema.arguments[tensors[place].argument].name
@@ -72,13 +72,13 @@ def _divisible(layout: Layout) -> list[str]:
     return [name for name, size in layout.sizes.items() if size >= _PARTS and name in given]
 
 
-def _correction(subject: Subject, name: str) -> str:
+def _correction(subject: OperatorUnderTest, name: str) -> str:
     if isinstance(subject.spec.rules.shard, Sharding):
         return f"': whole {base_name(name)}' says that it is never divided"
     return "it is not elementwise; a pattern such as 'b _ -> b _' says which dimensions may be divided"
 
 
-def _tensors(subject: Subject, given: Mapping[str, Argument]) -> Iterator[Tensor]:
+def _tensors(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> Iterator[Tensor]:
     for place, argument in enumerate(subject.schema.arguments):
         value = given.get(argument.name)
         if not argument.is_tensor or value is None:
@@ -91,7 +91,7 @@ def _tensors(subject: Subject, given: Mapping[str, Argument]) -> Iterator[Tensor
                     yield Tensor(place, item, one.shape)
 
 
-def _layout(subject: Subject, tensors: Sequence[Tensor], whole: Sequence[Array]) -> Layout:
+def _layout(subject: OperatorUnderTest, tensors: Sequence[Tensor], whole: Sequence[Array]) -> Layout:
     rule = subject.spec.rules.shard
     assert rule is not None, "there is no row without one"
     # An operator that returns nothing gives what it has written, which are no new outputs.
@@ -100,7 +100,11 @@ def _layout(subject: Subject, tensors: Sequence[Tensor], whole: Sequence[Array])
 
 
 def _part(
-    subject: Subject, given: Mapping[str, Argument], cuts: Mapping[tuple[int, int | None], Names], name: str, part: int
+    subject: OperatorUnderTest,
+    given: Mapping[str, Argument],
+    cuts: Mapping[tuple[int, int | None], Names],
+    name: str,
+    part: int,
 ) -> dict[str, Argument]:
     def cut(place: int, item: int | None, value: Argument) -> Argument:
         names = cuts.get((place, item), ())
@@ -117,7 +121,7 @@ def _part(
     }
 
 
-def _names_of_outputs(subject: Subject, tensors: Sequence[Tensor], layout: Layout) -> list[Names]:
+def _names_of_outputs(subject: OperatorUnderTest, tensors: Sequence[Tensor], layout: Layout) -> list[Names]:
     schema = subject.schema
     given = {
         schema.arguments[tensor.argument].name: names for tensor, names in zip(tensors, layout.inputs, strict=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from opbridge.check.arrays import Array, mismatch
 from opbridge.check.inputs import Case
-from opbridge.check.operator_under_test import Failure, Skip, Subject, counted
+from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip, counted
 from opbridge.errors import OpbridgeError
 
 _SPECIALS: Mapping[str, float] = {"NaN": np.nan, "infinity": np.inf, "-infinity": -np.inf, "-0.0": -0.0}
@@ -25,7 +25,7 @@ _SAME = 1e-3
 _WIDEST = float(np.finfo(np.float32).max)
 
 
-def specials(subject: Subject) -> str:
+def specials(subject: OperatorUnderTest) -> str:
     case = subject.varied("odd") or subject.case
     dtypes = [name for name in _DENORMALS if name in (subject.facts.dtypes or (subject.dtype,))]
     names = [name for name in subject.plain_tensors(case) if "float" in subject.arguments(case)[name].dtype]
@@ -45,11 +45,11 @@ def specials(subject: Subject) -> str:
     return f"{', '.join(_SPECIALS)}, denormals in {counted(len(names), 'input')}{held}"
 
 
-def is_numpys(subject: Subject) -> bool:
-    return subject.host.name == "numpy" and bool(subject.schema.tensor_arguments)
+def is_numpys(subject: OperatorUnderTest) -> bool:
+    return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
-def _hold(subject: Subject, case: Case, dtypes: list[str], name: str, what: str) -> None:
+def _hold(subject: OperatorUnderTest, case: Case, dtypes: list[str], name: str, what: str) -> None:
     made: dict[str, list[Array]] = {}
     for dtype in dtypes:
         value = _SPECIALS.get(what, _DENORMALS[dtype])
@@ -82,7 +82,7 @@ def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
     return {**given, name: Array.of(values, given[name].dtype)}
 
 
-def _hold_everywhere(subject: Subject, given: Mapping[str, Any], name: str, value: float, what: str) -> None:
+def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name: str, value: float, what: str) -> None:
     """An operator of single elements gives the same for the same, wherever it stands."""
     if "elementwise" not in (subject.spec.rules.batch, subject.spec.rules.shard):
         return

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from opbridge.check.child import Say, serve
 
 if TYPE_CHECKING:
-    from opbridge.check.model import Job
+    from opbridge.check.model import OperatorChecks
 
 
-def _work(jobs: list[Job], say: Say) -> None:
+def _work(jobs: list[OperatorChecks], say: Say) -> None:
     import numpy as np
 
     from opbridge.check.checks import row
-    from opbridge.check.hosts import host
+    from opbridge.check.drivers import driver
     from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Status
-    from opbridge.check.operator_under_test import Subject
+    from opbridge.check.operator_under_test import OperatorUnderTest
     from opbridge.errors import BuildError, ToolchainError
 
     warnings.simplefilter("ignore")  # of frameworks, about code that no user of a check wrote
@@ -25,13 +25,13 @@ def _work(jobs: list[Job], say: Say) -> None:
         if not job.checks:
             continue  # its kernels were to be built, which loading it did
         try:
-            where = host(job.framework, job.settings.tensors)
+            where = driver(job.framework, job.settings.tensors)
             getattr(job.op, job.framework)  # what has to be compiled for it is no part of a check's time
         except (BuildError, ToolchainError) as error:
             say(refused=str(error))
             return
         is_spoiled = False
-        subject = Subject(job.op, where, job.settings, lambda text: say(input=text))
+        subject = OperatorUnderTest(job.op, where, job.settings, lambda text: say(input=text))
         for name in job.checks if job.checks[0] in SANITIZERS else (INPUTS, *job.checks):
             say(begun=number, check=name)
             with np.errstate(all="ignore"):

@@ -14,7 +14,7 @@ from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.schema import Argument, Schema
 
 if TYPE_CHECKING:
-    from opbridge.scan.catalog import Entry
+    from opbridge.scan.catalog import OperatorDescription
 
 _WIDTH = 100
 _MOST_HITS = 40
@@ -66,7 +66,7 @@ def _show(name: str) -> int:
     return 0
 
 
-def _mindspore(entry: Entry) -> Iterator[str]:
+def _mindspore(entry: OperatorDescription) -> Iterator[str]:
     if not installed(FRAMEWORKS["mindspore"]):
         yield f"MindSpore is not installed: {FRAMEWORKS['mindspore'].install}\n"
         return
@@ -78,7 +78,7 @@ def _mindspore(entry: Entry) -> Iterator[str]:
     yield "Whether that runs on this device and computes the same, `opbridge scan` finds out on a model.\n"
 
 
-def _snippet(entry: Entry) -> str:
+def _snippet(entry: OperatorDescription) -> str:
     schema = Schema.parse(entry.schemas[0])
     arguments = [argument for argument in schema.arguments if not argument.has_default]
     tensors = ["x" if argument.type.is_list else _named(argument.name) for argument in arguments if argument.is_tensor]

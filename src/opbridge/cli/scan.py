@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from opbridge.cli.terminal import bold, green, red
 from opbridge.errors import InputError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.scan.model import Operator, State, Verdict
+from opbridge.scan.model import ScannedOperator, State, Verdict
 
 if TYPE_CHECKING:
     from opbridge.scan.probing import MindSpore
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recorded(options: argparse.Namespace, folder: Path) -> list[Operator]:
+def _recorded(options: argparse.Namespace, folder: Path) -> list[ScannedOperator]:
     from opbridge.scan.recording import Recorder
     from opbridge.scan.running import Input, run_model, run_script
 
@@ -97,12 +97,12 @@ def _default_namespace(target: str) -> str:
     return re.sub(r"\W+", "_", words).strip("_0123456789").lower() + "_ops"
 
 
-def _print_operators(operators: Sequence[Operator]) -> None:
+def _print_operators(operators: Sequence[ScannedOperator]) -> None:
     rows = [(item.name, str(item.calls), ", ".join(sorted(item.dtypes)), str(item.place)) for item in operators]
     _print_table(("operator", "calls", "dtypes", "first called in"), rows)
 
 
-def _report(operators: Sequence[Operator], found: MindSpore) -> None:
+def _report(operators: Sequence[ScannedOperator], found: MindSpore) -> None:
     lacks = {operator.name: not found.verdicts[operator.name].state.is_there for operator in operators}
     ordered = sorted(operators, key=lambda operator: not lacks[operator.name])
     answers = [_shortened(str(found.verdicts[operator.name])) for operator in ordered]
@@ -134,7 +134,7 @@ def _shortened(text: str) -> str:
 
 
 def _write(
-    lacking: Sequence[tuple[Operator, Verdict]], namespace: str, folder: Path, target: str, found: MindSpore
+    lacking: Sequence[tuple[ScannedOperator, Verdict]], namespace: str, folder: Path, target: str, found: MindSpore
 ) -> None:
     from opbridge.scan.writing import functions, package, write
 

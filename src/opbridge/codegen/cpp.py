@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbridge.codegen.model import Operator
+from opbridge.codegen.model import BackendOperator
 from opbridge.errors import SchemaError
 from opbridge.schema import Argument, Default, EnumName, ListType, OptionalType, Return, Schema, Type
 
@@ -62,7 +62,7 @@ _ENUMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CppParameter:
     type: str
     name: str
     argument: Argument
@@ -76,12 +76,12 @@ class Signature:
     """An operator as a C++ function."""
 
     result: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[CppParameter, ...]
 
     @classmethod
-    def of(cls, operator: Operator, *, symint: bool) -> Signature:
+    def of(cls, operator: BackendOperator, *, symint: bool) -> Signature:
         parameters = tuple(
-            Parameter(_argument_type(argument, operator, symint), argument.name, argument)
+            CppParameter(_argument_type(argument, operator, symint), argument.name, argument)
             for argument in operator.schema.arguments
         )
         return cls(result_type(operator.schema, const_outputs=operator.const_outputs), parameters)
@@ -130,7 +130,7 @@ def _return_type(return_: Return, const_outputs: bool) -> str:
     return _value_type(return_.type, symint=True)
 
 
-def _argument_type(argument: Argument, operator: Operator, symint: bool) -> str:
+def _argument_type(argument: Argument, operator: BackendOperator, symint: bool) -> str:
     type_ = argument.type
     if argument.mutable and str(type_) == "Tensor" and not operator.const_outputs:
         return "at::Tensor&"
@@ -170,7 +170,7 @@ def _element(type_: Type, symint: bool) -> str:
     return "int" if type_.base == "SymInt" and not symint else type_.base
 
 
-def _trailing_defaults(parameters: Sequence[Parameter]) -> dict[str, str]:
+def _trailing_defaults(parameters: Sequence[CppParameter]) -> dict[str, str]:
     """C++ allows defaults at the end only; one that has no spelling there ends them."""
     found: dict[str, str] = {}
     for parameter in reversed(parameters):

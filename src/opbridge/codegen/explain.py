@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Operator
+from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendOperator
 from opbridge.errors import InputError, did_you_mean
 
 _GRADIENTS, _ALIASES = "Autograd", "ADInplaceOrView"
@@ -88,7 +88,7 @@ def explain_installed(name: str, key: str = "CPU") -> list[Explanation]:
     ]
 
 
-def _names(operator: Operator) -> set[str]:
+def _names(operator: BackendOperator) -> set[str]:
     full = operator.schema.full_name
     return {full, full.partition(".")[0], operator.name, operator.schema.name}
 
@@ -107,7 +107,7 @@ def _installed_steps(name: str, key: str) -> Iterator[Step]:
             return
 
 
-def _generated(operator: Operator, backend: Backend, files: Mapping[str, str]) -> Explanation:
+def _generated(operator: BackendOperator, backend: Backend, files: Mapping[str, str]) -> Explanation:
     written = tuple(_written(operator, files))
     return Explanation(
         str(operator.schema),
@@ -118,7 +118,7 @@ def _generated(operator: Operator, backend: Backend, files: Mapping[str, str]) -
     )
 
 
-def _reached(operator: Operator, backend: Backend) -> Iterator[str]:
+def _reached(operator: BackendOperator, backend: Backend) -> Iterator[str]:
     schema = operator.schema
     yield f"torch.ops.{schema.namespace}.{operator.name}"
     if not operator.is_custom:
@@ -127,7 +127,7 @@ def _reached(operator: Operator, backend: Backend) -> Iterator[str]:
         yield f"{schema.namespace}_ops.{schema.name}"
 
 
-def _steps(operator: Operator, backend: Backend, files: Mapping[str, str]) -> Iterator[Step]:
+def _steps(operator: BackendOperator, backend: Backend, files: Mapping[str, str]) -> Iterator[Step]:
     keys = [kernel.key for kernel in operator.kernels]
     composite = next((key for key in keys if key in COMPOSITE_KEYS), "")
     by_hand = operator.kernel(f"{_GRADIENTS}{backend.target.key}")
@@ -146,7 +146,7 @@ def _steps(operator: Operator, backend: Backend, files: Mapping[str, str]) -> It
     yield Step("kernel", kernel.function, _place(operator, files, "Kernels", f" {kernel.name}("))
 
 
-def _step(key: str, operator: Operator, files: Mapping[str, str], stem: str) -> Step:
+def _step(key: str, operator: BackendOperator, files: Mapping[str, str], stem: str) -> Step:
     line = next(_registrations(operator, files, stem), "")
     function = re.search(r"TORCH_FN\((\w+)\)", line)
     if function is None:
@@ -154,13 +154,13 @@ def _step(key: str, operator: Operator, files: Mapping[str, str], stem: str) -> 
     return Step(key, function[1], _place(operator, files, stem, f" {function[1]}("))
 
 
-def _registrations(operator: Operator, files: Mapping[str, str], stem: str) -> Iterator[str]:
+def _registrations(operator: BackendOperator, files: Mapping[str, str], stem: str) -> Iterator[str]:
     for name, text in files.items():
         if name.startswith(stem):
             yield from (line for line in text.splitlines() if f'm.impl("{operator.name}",' in line)
 
 
-def _place(operator: Operator, files: Mapping[str, str], stem: str, holding: str = "") -> str:
+def _place(operator: BackendOperator, files: Mapping[str, str], stem: str, holding: str = "") -> str:
     pieces = [piece for piece in _written(operator, files) if piece.file.startswith(stem)]
     if holding:
         pieces = [piece for piece in pieces if holding in _text(files, piece)] or pieces
@@ -171,7 +171,7 @@ def _text(files: Mapping[str, str], piece: Lines) -> str:
     return "\n".join(files[piece.file].splitlines()[piece.first - 1 : piece.last])
 
 
-def _written(operator: Operator, files: Mapping[str, str]) -> Iterator[Lines]:
+def _written(operator: BackendOperator, files: Mapping[str, str]) -> Iterator[Lines]:
     """A block begins with the operator's schema as a comment; a registration is one line."""
     schema = str(operator.schema)
     comment = f"// {schema}"
@@ -193,7 +193,7 @@ def _end(lines: list[str], first: int) -> int:
     return len(lines)
 
 
-def _is_entry(operator: Operator, file: str, line: str) -> bool:
+def _is_entry(operator: BackendOperator, file: str, line: str) -> bool:
     """A line of the Python package."""
     is_package = file.startswith(f"python/{operator.schema.namespace}_ops")
     return is_package and line.startswith((f"{operator.schema.name} = ", f"def {operator.schema.name}("))

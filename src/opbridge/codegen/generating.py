@@ -14,7 +14,7 @@ from opbridge.cache.filesystem import files_below
 from opbridge.codegen.cpp import Signature
 from opbridge.codegen.eject.files import ejected_backend
 from opbridge.codegen.inputs import Inputs, installed_functions
-from opbridge.codegen.model import Backend, Operator
+from opbridge.codegen.model import Backend, BackendOperator
 from opbridge.codegen.outputs.aliasing import aliasing
 from opbridge.codegen.outputs.autograd import autograd
 from opbridge.codegen.outputs.custom_functions import custom_functions
@@ -52,7 +52,7 @@ def ejected(inputs: Inputs) -> tuple[Backend, dict[str, str]]:
     return ejected_backend(inputs.manifest(), inputs.wish.cpp_namespace)
 
 
-def _of_types(operator: Operator) -> list[InputError]:
+def _of_types(operator: BackendOperator) -> list[InputError]:
     try:
         Signature.of(operator, symint=True)
     except InputError as error:

@@ -70,7 +70,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class OpapiCall:
     """What a generated kernel does: prepare outputs, and call one function of the backend's library."""
 
     function: str
@@ -83,7 +83,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class BackendKernel:
     """A C++ function that runs an operator for one dispatch key."""
 
     key: str
@@ -93,7 +93,7 @@ class Kernel:
     """It takes c10::SymInt where the schema says SymInt, and not int64_t."""
     shared: bool = False
     """It is that of another variant, `derived_from` of the operator, and has that one's arguments."""
-    launch: Launch | None = None
+    launch: OpapiCall | None = None
     """Its text is generated too; without it, writing the function is the backend's work."""
 
     @property
@@ -157,10 +157,10 @@ class Derivative:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class BackendOperator:
     schema: Schema
     """Its namespace is never None."""
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[BackendKernel, ...]
     where: Location
     derived_from: Schema | None = None
     """The operator whose kernel runs this one too, as that of `add.out` does `add_.Tensor`."""
@@ -193,7 +193,7 @@ class Operator:
         """Name and overload as one C++ name."""
         return self.name.replace(".", "_")
 
-    def kernel(self, key: str) -> Kernel | None:
+    def kernel(self, key: str) -> BackendKernel | None:
         return next((kernel for kernel in self.kernels if kernel.key == key), None)
 
 
@@ -202,13 +202,13 @@ class Backend:
     """Everything that one run generates sources for."""
 
     target: Target
-    operators: tuple[Operator, ...]
+    operators: tuple[BackendOperator, ...]
     """By namespace and name, each once."""
     is_ejected: bool = False
     """Its kernels and formulas come from an ops.yaml, and gradients go through tensors of every kind."""
 
     @classmethod
-    def of(cls, target: Target, operators: Iterable[Operator], *, is_ejected: bool = False) -> Backend:
+    def of(cls, target: Target, operators: Iterable[BackendOperator], *, is_ejected: bool = False) -> Backend:
         return cls(target, tuple(sorted(operators, key=lambda operator: operator.schema.full_name)), is_ejected)
 
     @property
@@ -217,7 +217,7 @@ class Backend:
         return "Autograd" if self.is_ejected else f"Autograd{self.target.key}"
 
     @property
-    def custom(self) -> tuple[Operator, ...]:
+    def custom(self) -> tuple[BackendOperator, ...]:
         return tuple(operator for operator in self.operators if operator.is_custom)
 
 

@@ -8,11 +8,11 @@ import sysconfig
 from pathlib import Path
 
 from opbridge.doctor.entry_points import entry_points
-from opbridge.doctor.hosts import HOSTS, Host, interpreter
 from opbridge.doctor.loader import Closure, Missing, closure
 from opbridge.doctor.packages import how_to_get
 from opbridge.doctor.processor import X86, level_here, level_name
 from opbridge.doctor.report import LibraryReport, Problem
+from opbridge.doctor.symbol_sources import SOURCES, SymbolSource, interpreter
 from opbridge.doctor.symbols import explain, undefined
 from opbridge.errors import InputError, KernelError
 from opbridge.openings import read_file
@@ -83,31 +83,33 @@ def _examine(image: Image, report: LibraryReport) -> None:
         report.problems.append(Problem(what, "build it on this machine, or get the file for it"))
         report.entry_points += entry_points(image, "")
         return
-    in_hosts = {path.resolve(): host for host in HOSTS for path in host.libraries}
-    found = closure(image, {path.name: path for host in HOSTS for path in host.libraries})
+    in_sources = {path.resolve(): source for source in SOURCES for path in source.libraries}
+    found = closure(image, {path.name: path for source in SOURCES for path in source.libraries})
     if found.missing:
-        found = closure(image, {name: path for host in HOSTS for name, path in host.brings.items()})
-    needed = (in_hosts.get(other.path.resolve()) for other in found.needed)
-    hosts = dict.fromkeys(host for host in needed if host is not None)
+        found = closure(image, {name: path for source in SOURCES for name, path in source.brings.items()})
+    needed = (in_sources.get(other.path.resolve()) for other in found.needed)
+    sources = dict.fromkeys(source for source in needed if source is not None)
     report.problems += map(_missing, found.missing)
     symbols = undefined(image, found.images)
     if found.missing:
-        symbols = [symbol for symbol in symbols if any(host.owns(symbol) for host in HOSTS)]
+        symbols = [symbol for symbol in symbols if any(source.owns(symbol) for source in SOURCES)]
         report.notes.append("only the frameworks' symbols were looked for, as the libraries are missing with others")
     problems, providers = explain(symbols)
     report.problems += problems
-    hosts |= dict.fromkeys(providers)
+    sources |= dict.fromkeys(providers)
     report.problems += _too_new(image, found)
     report.problems += _too_demanding(image, report)
     report.problems += _for_another_python(image)
     report.needs |= _versions(image)
-    statements = [host.statement for host in hosts]
-    report.notes += [f"{host.statement} must come before it is loaded: it uses {_named(host)}" for host in hosts]
+    statements = [source.statement for source in sources]
+    report.notes += [
+        f"{source.statement} must come before it is loaded: it uses {_named(source)}" for source in sources
+    ]
     report.entry_points += entry_points(image, "; ".join(statements))
 
 
-def _named(host: Host) -> str:
-    return f"{host.title} {host.version}".strip()
+def _named(source: SymbolSource) -> str:
+    return f"{source.title} {source.version}".strip()
 
 
 def _missing(missing: Missing) -> Problem:

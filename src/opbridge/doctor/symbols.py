@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from opbridge.doctor.demangling import NEW_STRING, demangled, function_prefix, readable, without_string_kind
-from opbridge.doctor.hosts import HOSTS, Host, interpreter
 from opbridge.doctor.packages import PYTORCH_WITH_CUDA
 from opbridge.doctor.report import Problem
+from opbridge.doctor.symbol_sources import SOURCES, SymbolSource, interpreter
 from opbridge.sources.elf_image import Image
 
 _SHOWN = 5
@@ -28,23 +28,23 @@ def undefined(image: Image, found: Sequence[Image]) -> list[str]:
     return [name for name in wanted if not any(other.defines(name) for other in found)]
 
 
-def explain(symbols: Iterable[str]) -> tuple[list[Problem], list[Host]]:
-    """The problems, and the hosts that solve others by having been imported before."""
+def explain(symbols: Iterable[str]) -> tuple[list[Problem], list[SymbolSource]]:
+    """The problems, and the sources that solve others by having been imported before."""
     unknown: dict[str, list[str]] = defaultdict(list)
-    lacking: dict[Host, list[str]] = defaultdict(list)
-    before: dict[Host, None] = {}
+    lacking: dict[SymbolSource, list[str]] = defaultdict(list)
+    before: dict[SymbolSource, None] = {}
     for symbol in symbols:
         if any(image.defines(symbol) for image in interpreter()):
             continue
-        provider = next((host for host in HOSTS if host.defines(symbol)), None)
-        owner = next((host for host in HOSTS if host.owns(symbol)), None)
+        provider = next((source for source in SOURCES if source.defines(symbol)), None)
+        owner = next((source for source in SOURCES if source.owns(symbol)), None)
         if provider is not None:
             before[provider] = None
         elif owner is not None:
             lacking[owner].append(symbol)
         else:
             unknown[_family(symbol)].append(symbol)
-    problems = [problem for host, names in lacking.items() for problem in _not_this_one(host, names)]
+    problems = [problem for source, names in lacking.items() for problem in _not_this_one(source, names)]
     problems += [
         Problem(f"{_counted(names, what)} missing", cure, _shown(map(readable, names)))
         for what, cure in _CURES.items()
@@ -67,30 +67,34 @@ def _family(symbol: str) -> str:
     return next((name for name, pattern in families.items() if pattern.match(symbol)), "")
 
 
-def _not_this_one(host: Host, symbols: list[str]) -> list[Problem]:
-    """The host should have them and has not."""
-    if not host.libraries:
-        what = f"it uses {host.title}, which is not installed: {_counted(symbols, '')} missing"
-        return [Problem(what, f"pip install {host.distribution}, of the version it was built for", _shown_of(symbols))]
+def _not_this_one(source: SymbolSource, symbols: list[str]) -> list[Problem]:
+    """The source should have them and has not."""
+    if not source.libraries:
+        what = f"it uses {source.title}, which is not installed: {_counted(symbols, '')} missing"
+        return [
+            Problem(what, f"pip install {source.distribution}, of the version it was built for", _shown_of(symbols))
+        ]
     old: list[str] = []
     new: list[str] = []
     changed: list[tuple[str, list[str]]] = []
     on_gpu: list[str] = []
-    has_cuda = any("cuda" in path.name for path in host.libraries)
+    has_cuda = any("cuda" in path.name for path in source.libraries)
     for symbol in symbols:
         name = demangled(symbol)
         if _OF_CUDA.search(name) and not has_cuda:
             on_gpu.append(symbol)
             continue
-        siblings = [demangled(other) for other in host.overloads(prefix)] if (prefix := function_prefix(symbol)) else []
+        siblings = (
+            [demangled(other) for other in source.overloads(prefix)] if (prefix := function_prefix(symbol)) else []
+        )
         if any(without_string_kind(other) == without_string_kind(name) for other in siblings):
             (new if NEW_STRING in name else old).append(symbol)
         else:
             changed.append((symbol, [other for other in siblings if other.partition("(")[0] == name.partition("(")[0]]))
-    this = f"{host.title} {host.version}".strip()
+    this = f"{source.title} {source.version}".strip()
     problems = []
     if on_gpu:
-        what = f"it uses the part of {host.title} for CUDA, which {this} has not: {_counted(on_gpu, '')} missing"
+        what = f"it uses the part of {source.title} for CUDA, which {this} has not: {_counted(on_gpu, '')} missing"
         problems.append(Problem(what, PYTORCH_WITH_CUDA, _shown_of(on_gpu)))
     if old:
         cure = "build it again with -D_GLIBCXX_USE_CXX11_ABI=1, or without that flag"
@@ -100,8 +104,8 @@ def _not_this_one(host: Host, symbols: list[str]) -> list[Problem]:
         what = f"it was compiled with the new std::string, {this} with the old one: {_counted(new, '')} missing"
         problems.append(Problem(what, "build it again with -D_GLIBCXX_USE_CXX11_ABI=0", _shown_of(new)))
     if changed:
-        cure = f"build it again against {this}, or install the {host.title} that it was built for"
-        what = f"it was built for another {host.title}: {this} has not {_counted([s for s, _ in changed], '')} of it"
+        cure = f"build it again against {this}, or install the {source.title} that it was built for"
+        what = f"it was built for another {source.title}: {this} has not {_counted([s for s, _ in changed], '')} of it"
         lines = [line for symbol, others in changed[:_SHOWN] for line in _with_siblings(symbol, others)]
         more = [f"and {len(changed) - _SHOWN} more"] if len(changed) > _SHOWN else []
         problems.append(Problem(what, cure, (*lines, *more)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opbridge.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.functions.gradient_pairs import Callee, Link, names_of
+from opbridge.functions.gradient_pairs import Callee, GradientPair, names_of
 from opbridge.functions.signatures import name_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def autograd(
     from opbridge.schema import Schema
 
     declared = None if schema is None else Schema.parse(schema)
-    link = Link.between(
+    pair = GradientPair.between(
         Callee.of(forward, names_of("inputs", inputs)),
         Callee.of(backward),
         saved=names_of("saved", saved) or (),
@@ -65,18 +65,18 @@ def autograd(
         nondifferentiable=names_of("nondifferentiable", nondifferentiable) or (),
         schema=declared,
     )
-    if double_backward is not False and link.hidden:
+    if double_backward is not False and pair.hidden:
         raise UnsupportedError(
-            f"{link.title}: {', '.join(link.hidden)} would have to be differentiated too for a second derivative; "
+            f"{pair.title}: {', '.join(pair.hidden)} would have to be differentiated too for a second derivative; "
             "name them in outputs=, so that backward gets their gradients, or leave double_backward out"
         )
     if declared is not None:
         from opbridge.frameworks.torch.autograd_operators import operator
 
-        return operator(link, double_backward, declared, out)
+        return operator(pair, double_backward, declared, out)
     from opbridge.frameworks.torch.autograd_functions import differentiable
 
-    return differentiable(link, double_backward)
+    return differentiable(pair, double_backward)
 
 
 def module(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from opbridge.errors import CallError, did_you_mean
-from opbridge.functions.signatures import REQUIRED, Parameter, name_of, parameters_of
+from opbridge.functions.signatures import REQUIRED, FunctionParameter, name_of, parameters_of
 from opbridge.schema import Schema, is_identifier
 
 RESULT = "result"
@@ -40,7 +40,7 @@ class Callee:
     """A function that is handed all of its arguments as one flat sequence, those by keyword last."""
 
     function: Callable[..., Any]
-    parameters: tuple[Parameter, ...] | None
+    parameters: tuple[FunctionParameter, ...] | None
     """None where nothing is known of them."""
     keywords: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class Callee:
     def of(cls, function: Callable[..., Any], names: tuple[str, ...] | None = None) -> Callee:
         found = parameters_of(function)
         if found is None:
-            return cls(function, None if names is None else tuple(map(Parameter, names)))
+            return cls(function, None if names is None else tuple(map(FunctionParameter, names)))
         by_keyword = [item for item in found if item.keyword_only or item.name == NEEDS]
         ordered = [item for item in found if item not in by_keyword] + by_keyword
         keywords = tuple(item.name for item in by_keyword)
@@ -76,12 +76,12 @@ class Callee:
 
 
 @dataclass(frozen=True)
-class Link:
+class GradientPair:
     """A function and the one that computes its gradient as `backward(grads..., saved...)`."""
 
     forward: Callee
     backward: Callee
-    inputs: tuple[Parameter, ...]
+    inputs: tuple[FunctionParameter, ...]
     outputs: tuple[str, ...] | None
     """What a caller gets; None where only the first call shows how many there are."""
     hidden: tuple[str, ...]
@@ -103,7 +103,7 @@ class Link:
         gradients: tuple[str, ...] | None,
         nondifferentiable: tuple[str, ...],
         schema: Schema | None,
-    ) -> Link:
+    ) -> GradientPair:
         title = f"autograd({forward.name})" if schema is None else schema.full_name
         inputs = _inputs(forward, schema, title)
         names = tuple(item.name for item in inputs)
@@ -115,9 +115,9 @@ class Link:
         else:
             extra = tuple(name for name in saved if name not in names)
             outputs, hidden = _declared_outputs(schema, outputs, extra, title)
-        link = cls(forward, backward, inputs, outputs, hidden, saved, gradients, nondifferentiable, title)
-        link._check(names)
-        return link
+        pair = cls(forward, backward, inputs, outputs, hidden, saved, gradients, nondifferentiable, title)
+        pair._check(names)
+        return pair
 
     def _check(self, names: tuple[str, ...]) -> None:
         returned = (RESULT,) if self.outputs is None else self.outputs
@@ -224,7 +224,7 @@ class Link:
             gradients[place] = gradient
         return gradients
 
-    def second(self, double_backward: Callee) -> Link:
+    def second(self, double_backward: Callee) -> GradientPair:
         """The backward function as a forward one: its inputs are gradients and saved values, its outputs gradients."""
         if self.outputs is None:
             raise CallError(f"{self.title}: double_backward= needs the outputs' names, by outputs=")
@@ -232,10 +232,10 @@ class Link:
         names = grads + self.saved
         needs = (NEEDS,) if self.backward.wants_needs else ()
         gradients = self.gradients or tuple(item.name for item in self.inputs)
-        return Link(
+        return GradientPair(
             forward=self.backward,
             backward=double_backward,
-            inputs=tuple(map(Parameter, names + needs)),
+            inputs=tuple(map(FunctionParameter, names + needs)),
             outputs=None if self.gradients is None else tuple(f"grad_{name}" for name in gradients),
             hidden=(),
             saved=names,
@@ -245,10 +245,10 @@ class Link:
         )
 
 
-def _inputs(forward: Callee, schema: Schema | None, title: str) -> tuple[Parameter, ...]:
+def _inputs(forward: Callee, schema: Schema | None, title: str) -> tuple[FunctionParameter, ...]:
     if schema is not None:
         declared = tuple(
-            Parameter(item.name, REQUIRED if item.default is None else item.default.value, item.kwarg_only)
+            FunctionParameter(item.name, REQUIRED if item.default is None else item.default.value, item.kwarg_only)
             for item in schema.arguments
         )
         if forward.parameters is not None and len(forward.parameters) != len(declared):
@@ -288,7 +288,7 @@ def _declared_outputs(
     return outputs, hidden
 
 
-def _counted(parameters: Iterable[Parameter]) -> str:
+def _counted(parameters: Iterable[FunctionParameter]) -> str:
     names = [item.name for item in parameters]
     return f"{len(names)} argument{'' if len(names) == 1 else 's'}" + (f" ({', '.join(names)})" if names else "")
 

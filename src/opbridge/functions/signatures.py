@@ -14,13 +14,13 @@ REQUIRED = inspect.Parameter.empty
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FunctionParameter:
     name: str
     default: Any = REQUIRED
     keyword_only: bool = False
 
 
-def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:
+def parameters_of(function: Callable[..., Any]) -> tuple[FunctionParameter, ...] | None:
     """None where nothing tells them, or where the function takes any number of arguments."""
     try:
         signature = inspect.signature(function)
@@ -30,7 +30,8 @@ def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:
     if any(item.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) for item in signature.parameters.values()):
         return _from_docstring(function)
     return tuple(
-        Parameter(item.name, item.default, item.kind is kinds.KEYWORD_ONLY) for item in signature.parameters.values()
+        FunctionParameter(item.name, item.default, item.kind is kinds.KEYWORD_ONLY)
+        for item in signature.parameters.values()
     )
 
 
@@ -41,7 +42,7 @@ def name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
-def _from_docstring(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:
+def _from_docstring(function: Callable[..., Any]) -> tuple[FunctionParameter, ...] | None:
     """pybind11 writes the signature into the first line: `cell(x: torch.Tensor, eps: float = 1e-05) -> object`."""
     first = (getattr(function, "__doc__", None) or "").partition("\n")[0]
     name = re.escape(getattr(function, "__name__", ""))
@@ -57,7 +58,7 @@ def _from_docstring(function: Callable[..., Any]) -> tuple[Parameter, ...] | Non
         if parameter is None:  # *args, of an overloaded function
             return None
         default = _literal(parameter["default"])
-        parameters.append(Parameter(parameter["name"], default, keyword_only))
+        parameters.append(FunctionParameter(parameter["name"], default, keyword_only))
     return tuple(parameters)
 
 

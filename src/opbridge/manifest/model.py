@@ -72,7 +72,7 @@ class OpSpec:
         check_keywords(rules)
         parsed = Schema.parse(schema) if isinstance(schema, str) else schema
         samples = rules.pop("samples", ())
-        entry = _Entry(parsed, {name: value for name, value in rules.items() if value is not None})
+        entry = _DeclaredOperator(parsed, {name: value for name, value in rules.items() if value is not None})
         refs = tuple(entry.kernel(device, text) for device, text in kernels.items())
         return cls(
             parsed,
@@ -153,7 +153,7 @@ class Manifest:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _DeclaredOperator:
     """One operator on its way: its schema is known, its fields have the right form and are not checked further yet."""
 
     schema: Schema
@@ -232,8 +232,8 @@ class _ManifestReader:
         self.reader.errors.append(ManifestError(f"'{name}' cannot be a namespace; expected a C++ name", where, hint))
         return ""
 
-    def entries(self, operators: list[dict[str, object]], namespace: str) -> list[_Entry]:
-        entries: dict[str, _Entry] = {}
+    def entries(self, operators: list[dict[str, object]], namespace: str) -> list[_DeclaredOperator]:
+        entries: dict[str, _DeclaredOperator] = {}
         for index, fields in enumerate(operators):
 
             def locate(path: tuple[str | int, ...], index: int = index) -> Location:
@@ -248,7 +248,7 @@ class _ManifestReader:
                 message = f"operator {schema.full_name} is declared twice"
                 self.reader.errors.append(ManifestError(message, locate(("func",)), f"first at {first}"))
             else:
-                entries[schema.full_name] = _Entry(schema, fields, locate)
+                entries[schema.full_name] = _DeclaredOperator(schema, fields, locate)
         return list(entries.values())
 
     def schema(self, func: str, namespace: str, where: Location) -> Schema:
@@ -258,7 +258,7 @@ class _ManifestReader:
             raise ManifestError(f"{schema.qualified_name} is not in the namespace {namespace}", where, hint)
         return schema.with_namespace(namespace) if namespace else schema
 
-    def spec(self, entry: _Entry, schemas: Mapping[str, Schema]) -> OpSpec | None:
+    def spec(self, entry: _DeclaredOperator, schemas: Mapping[str, Schema]) -> OpSpec | None:
         rules = None
         found = [self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
         kernels = _present(found)
@@ -269,7 +269,7 @@ class _ManifestReader:
             return None
         return OpSpec(entry.schema, rules, kernels, _present(samples), entry.at("func"), self.root)
 
-    def kernel(self, entry: _Entry, device: str, text: str) -> KernelRef:
+    def kernel(self, entry: _DeclaredOperator, device: str, text: str) -> KernelRef:
         kernel = entry.kernel(device, text)
         if not self.allow_outside:
             kernel.check_inside(self.root, entry.at("kernels", device))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.report.model import Contents, Kernel, Operator, operators_of
+from opbridge.report.model import Contents, ReportedKernel, ReportedOperator, operators_of
 from opbridge.report.page import MOST_BYTES, page
 
-__all__ = ["MOST_BYTES", "Contents", "Kernel", "Operator", "operators_of", "page"]
+__all__ = ["MOST_BYTES", "Contents", "ReportedKernel", "ReportedOperator", "operators_of", "page"]

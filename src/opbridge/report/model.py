@@ -16,7 +16,7 @@ from opbridge.report.dispatch import Level
 
 
 @dataclass(frozen=True)
-class Kernel:
+class ReportedKernel:
     device: str
     text: str
     """As the manifest names it."""
@@ -25,13 +25,13 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Operator:
+class ReportedOperator:
     """Everything about one operator."""
 
     name: str
     schema: str
     rules: Mapping[str, object]
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[ReportedKernel, ...]
     rows: tuple[Row, ...]
     measurements: tuple[Measurement, ...]
     problems: tuple[Problem, ...] = ()
@@ -62,7 +62,7 @@ class Contents:
     title: str
     date: str
     version: str
-    operators: tuple[Operator, ...]
+    operators: tuple[ReportedOperator, ...]
     run: Run | None = None
     history: Mapping[str, Run] = field(default_factory=dict)
     """Runs that were saved, the oldest first."""
@@ -82,7 +82,7 @@ def place_of(item: Row | Measurement) -> str:
 
 def operators_of(
     ops: Sequence[Any], rows: Sequence[Row], run: Run | None, dispatch: Mapping[str, tuple[Level, ...]]
-) -> tuple[Operator, ...]:
+) -> tuple[ReportedOperator, ...]:
     """The operators with what is known of each; what is known of none of them is the user's mistake."""
     names = {op.name for op in ops}
     told = {row.operator for row in rows} | {item.operator for item in (run.measurements if run else ())}
@@ -92,7 +92,7 @@ def operators_of(
             hint=f"the manifest has {', '.join(sorted(names)[:3])}; check and measure it: opbridge report ops.yaml",
         )
     return tuple(
-        Operator(
+        ReportedOperator(
             op.name,
             str(op.schema),
             {name: value for name, value in op.spec.fields().items() if name not in ("func", "kernels", "samples")},
@@ -106,11 +106,11 @@ def operators_of(
     )
 
 
-def _kernels(spec: OpSpec) -> tuple[Kernel, ...]:
+def _kernels(spec: OpSpec) -> tuple[ReportedKernel, ...]:
     found = []
     for kernel in spec.kernels:
         source = None
         if kernel.path is not None and not kernel.is_library:
             source = spec.file(kernel).read_text(encoding="utf-8", errors="replace")
-        found.append(Kernel(kernel.device, str(kernel), source))
+        found.append(ReportedKernel(kernel.device, str(kernel), source))
     return tuple(found)

@@ -10,14 +10,16 @@ from opbridge.check.model import Row, Status
 from opbridge.report import charts
 from opbridge.report.dispatch import Key, Level
 from opbridge.report.markup import Child, Markup, element
-from opbridge.report.model import Kernel, Operator, place_of
+from opbridge.report.model import ReportedKernel, ReportedOperator, place_of
 from opbridge.report.tables import code, mark, number, table
 
 _DEVICES = {"CPU": "cpu", "CUDA": "cuda", "PrivateUse1": "npu"}
 """Whose kernel a key of PyTorch's calls."""
 
 
-def section(operator: Operator, history: Mapping[str, Run], shown: dict[str, str], with_sources: bool) -> Markup:
+def section(
+    operator: ReportedOperator, history: Mapping[str, Run], shown: dict[str, str], with_sources: bool
+) -> Markup:
     """`shown` are the sources that other operators have shown, by text: where one may go to read them."""
     parts: list[Child] = [
         code(operator.schema, f"Signature of {operator.short}"),
@@ -38,7 +40,7 @@ def _part(title: str, *content: Child) -> Markup:
     return element("section", element("h4", title), content)
 
 
-def _rules(operator: Operator) -> Markup | None:
+def _rules(operator: ReportedOperator) -> Markup | None:
     if not operator.rules:
         return None
     items: list[Markup] = []
@@ -53,7 +55,7 @@ def _rule(value: object) -> str:
     return ", ".join(map(_rule, value)) if isinstance(value, list) else str(value)
 
 
-def _dtypes(operator: Operator) -> Markup | None:
+def _dtypes(operator: ReportedOperator) -> Markup | None:
     found = {place_of(row): dict(row.dtypes) for row in operator.rows if row.dtypes}
     dtypes = list(dict.fromkeys(name for seen in found.values() for name in seen))
     if not dtypes:
@@ -68,7 +70,7 @@ def _dtypes(operator: Operator) -> Markup | None:
     return _part("Element types", table(f"Element types of {operator.short}", ["", *found], rows))
 
 
-def _checks(operator: Operator) -> Markup | None:
+def _checks(operator: ReportedOperator) -> Markup | None:
     if not operator.rows:
         return None
     order = {Status.FAILED: 0, Status.PASSED: 1, Status.SKIPPED: 2}
@@ -79,19 +81,19 @@ def _checks(operator: Operator) -> Markup | None:
     return _part("Checks", table(f"Checks of {operator.short}", ["check", "framework", "what was seen"], rows))
 
 
-def _gradients(operator: Operator) -> Markup | None:
+def _gradients(operator: ReportedOperator) -> Markup | None:
     rows = [row for row in operator.rows if row.curves]
     figures = [_figure(operator, row, place) for place, row in enumerate(rows)]
     return _part("Gradient: error against eps", element("div", figures, class_="figures")) if figures else None
 
 
-def _figure(operator: Operator, row: Row, place: int) -> Markup:
+def _figure(operator: ReportedOperator, row: Row, place: int) -> Markup:
     name = f"gradient-{operator.anchor}-{place}"
     caption = element("figcaption", mark(row.status), f" {place_of(row)}: {row.message}")
     return element("figure", charts.gradient(name, row), caption)
 
 
-def _times(operator: Operator) -> Markup | None:
+def _times(operator: ReportedOperator) -> Markup | None:
     problems = [element("p", f"{item.framework}: not measured: {item.message}") for item in operator.problems]
     if not operator.measurements:
         return _part("Times", problems) if problems else None
@@ -130,7 +132,7 @@ def _reached(item: Measurement) -> Child:
     return [element("meter", min="0", max="1", value=f"{min(part, 1):.3f}", aria_label=said), f" {said}"]
 
 
-def _history(operator: Operator, history: Mapping[str, Run]) -> Markup | None:
+def _history(operator: ReportedOperator, history: Mapping[str, Run]) -> Markup | None:
     figures = []
     for extent in (SMALL, LARGE):
         drawn = charts.history(f"history-{operator.anchor}-{extent}", operator.name, history, extent)
@@ -152,7 +154,7 @@ def _history(operator: Operator, history: Mapping[str, Run]) -> Markup | None:
     return _part("Over time", element("div", figures, class_="figures"), numbers)
 
 
-def _dispatch(operator: Operator) -> Markup | None:
+def _dispatch(operator: ReportedOperator) -> Markup | None:
     if not operator.dispatch:
         return None
     root = element("code", f"torch.ops.{operator.name.replace('::', '.')}")
@@ -160,7 +162,7 @@ def _dispatch(operator: Operator) -> Markup | None:
     return _part("Dispatch in PyTorch", element("p", "What a call meets, one key of each level at most."), tree)
 
 
-def _below(operator: Operator, levels: tuple[Level, ...]) -> Markup | None:
+def _below(operator: ReportedOperator, levels: tuple[Level, ...]) -> Markup | None:
     if not levels:
         return None
     level = levels[0]
@@ -170,7 +172,7 @@ def _below(operator: Operator, levels: tuple[Level, ...]) -> Markup | None:
     )
 
 
-def _meaning(operator: Operator, key: Key) -> str:
+def _meaning(operator: ReportedOperator, key: Key) -> str:
     """Who registered it, and the kernel that it calls, if it calls one."""
     device = _DEVICES.get(key.name)
     kernels = [kernel for kernel in operator.kernels if kernel.device == device]
@@ -179,12 +181,12 @@ def _meaning(operator: Operator, key: Key) -> str:
     return f"by {key.by}: " + (kernels[0].text if kernels else f"an error, as there is no kernel for {device}")
 
 
-def _sources(operator: Operator, shown: dict[str, str]) -> Markup | None:
+def _sources(operator: ReportedOperator, shown: dict[str, str]) -> Markup | None:
     parts = [_source(operator, kernel, shown) for kernel in operator.kernels]
     return _part("Kernels", parts) if parts else None
 
 
-def _source(operator: Operator, kernel: Kernel, shown: dict[str, str]) -> Markup:
+def _source(operator: ReportedOperator, kernel: ReportedKernel, shown: dict[str, str]) -> Markup:
     head = f"{kernel.device}: {kernel.text}"
     if kernel.source is None:
         return element("p", head)

@@ -12,7 +12,7 @@ from opbridge.bench.tables import machine_line
 from opbridge.check.model import Status
 from opbridge.report import charts, operators
 from opbridge.report.markup import Child, Markup, element
-from opbridge.report.model import Contents, Operator, place_of
+from opbridge.report.model import Contents, ReportedOperator, place_of
 from opbridge.report.tables import mark, table
 
 MOST_BYTES = 2_000_000
@@ -83,7 +83,7 @@ def _navigation(contents: Contents) -> Markup:
     return element("nav", element("h2", "Contents"), element("ul", links), aria_label="Operators")
 
 
-def _link(operator: Operator) -> Markup:
+def _link(operator: ReportedOperator) -> Markup:
     return element("a", operator.short, href=f"#{operator.anchor}")
 
 

@@ -5,7 +5,7 @@ Each is parsed once and run by every framework; docs/rules.md describes the lang
 
 from __future__ import annotations
 
-from opbridge.rules.arrays import ARRAY_FUNCTIONS, ArrayFunction, Parameter
+from opbridge.rules.arrays import ARRAY_FUNCTIONS, ArrayFunction, ArrayParameter
 from opbridge.rules.derivatives import Backward, Derivative
 from opbridge.rules.dimensions import Batch, Dimensions
 from opbridge.rules.dtypes import DTYPE_CODES, DTYPES, promote
@@ -32,6 +32,7 @@ __all__ = [
     "DTYPES",
     "DTYPE_CODES",
     "ArrayFunction",
+    "ArrayParameter",
     "Backward",
     "Batch",
     "Derivative",
@@ -41,7 +42,6 @@ __all__ = [
     "FromKernel",
     "Like",
     "OutRule",
-    "Parameter",
     "Program",
     "Rules",
     "ShapeDtype",

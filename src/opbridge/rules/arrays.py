@@ -28,7 +28,7 @@ _DEFAULTS = {"None": None, "False": False, "0": 0, "2": 2}
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ArrayParameter:
     name: str
     accepts: frozenset[Kind]
     required: bool
@@ -38,7 +38,7 @@ class Parameter:
 @dataclass(frozen=True)
 class ArrayFunction:
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ArrayParameter, ...]
 
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """What a call gives the parameters, in their order."""
@@ -54,11 +54,13 @@ class ArrayFunction:
         return f"{self.name}({', '.join(spelled)})"
 
 
-def _parameter(text: str) -> Parameter:
+def _parameter(text: str) -> ArrayParameter:
     kind, _, rest = text.strip().partition(" ")
     name, equals, default = rest.partition("=")
     accepts = _ACCEPTED[kind]
-    return Parameter(name, accepts | {Kind.NONE} if default == "None" else accepts, not equals, _DEFAULTS.get(default))
+    return ArrayParameter(
+        name, accepts | {Kind.NONE} if default == "None" else accepts, not equals, _DEFAULTS.get(default)
+    )
 
 
 def _table(names: str, parameters: str) -> dict[str, ArrayFunction]:

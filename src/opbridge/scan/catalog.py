@@ -25,7 +25,7 @@ _PROSE = re.compile(r"(?!See )[A-Z].*\w+ \w+")
 
 
 @dataclass(frozen=True)
-class Entry:
+class OperatorDescription:
     """An operator with all its overloads."""
 
     name: str
@@ -59,9 +59,9 @@ class Entry:
         return ""
 
 
-def lookup(name: str) -> Entry:
+def lookup(name: str) -> OperatorDescription:
     operator = AtenOperator.find(name if "::" in name else f"{NAMESPACE}::{name}")
-    return Entry(operator.full_name, operator.overloads)
+    return OperatorDescription(operator.full_name, operator.overloads)
 
 
 @cache

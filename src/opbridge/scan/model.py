@@ -21,7 +21,7 @@ class Place:
 
 
 @dataclass
-class Operator:
+class ScannedOperator:
     """One operator in the form that returns new tensors, whichever form the model calls."""
 
     name: str

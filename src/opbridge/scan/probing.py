@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.errors import ToolchainError
-from opbridge.scan.model import Operator, State, Verdict
+from opbridge.scan.model import ScannedOperator, State, Verdict
 from opbridge.scan.names import candidates
 
 _PATIENCE = 60.0
@@ -38,22 +38,24 @@ class MindSpore:
 
 
 @dataclass(frozen=True)
-class Job:
+class OperatorProbe:
     operator: str
     paths: tuple[str, ...]
     """Where in MindSpore it may be, still to be tried."""
     examples: tuple[str, ...]
 
-    def after(self, path: str) -> Job:
+    def after(self, path: str) -> OperatorProbe:
         return replace(self, paths=self.paths[self.paths.index(path) + 1 :])
 
 
-def probe(operators: Iterable[Operator]) -> MindSpore:
+def probe(operators: Iterable[ScannedOperator]) -> MindSpore:
     """What MindSpore makes of the operators of a scan."""
-    return work_off([Job(item.name, candidates(item.name), tuple(map(str, item.examples))) for item in operators])
+    return work_off(
+        [OperatorProbe(item.name, candidates(item.name), tuple(map(str, item.examples))) for item in operators]
+    )
 
 
-def work_off(jobs: list[Job]) -> MindSpore:
+def work_off(jobs: list[OperatorProbe]) -> MindSpore:
     found = MindSpore()
     for job in jobs:
         found.settle(job.operator, Verdict(State.MISSING))
@@ -62,7 +64,7 @@ def work_off(jobs: list[Job]) -> MindSpore:
     return found
 
 
-def _run(jobs: list[Job], found: MindSpore) -> list[Job]:
+def _run(jobs: list[OperatorProbe], found: MindSpore) -> list[OperatorProbe]:
     """One process, as far as it gets; what is then left for another."""
     begun: tuple[str, str] | None = None
     with tempfile.TemporaryDirectory(prefix="opbridge-probe-") as folder:
@@ -91,7 +93,7 @@ def _run(jobs: list[Job], found: MindSpore) -> list[Job]:
 
 
 class _Child:
-    def __init__(self, jobs: list[Job], folder: str) -> None:
+    def __init__(self, jobs: list[OperatorProbe], folder: str) -> None:
         path = Path(folder, "jobs.json")
         path.write_text(json.dumps([vars(job) for job in jobs]))
         self._log = Path(folder, "stderr")

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-from opbridge.scan.model import Operator, Place
+from opbridge.scan.model import Place, ScannedOperator
 
 _KEY = torch._C.DispatchKey.AutocastIPU
 """Above autograd and above the CPU's own autocast, and of a device that PyTorch ships no kernels for."""
@@ -66,7 +66,7 @@ class Recorder:
         self._folder = folder
         self._modules: list[str] = []
         self._names: dict[int, str] = {}
-        self.operators: dict[str, Operator] = {}
+        self.operators: dict[str, ScannedOperator] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -111,11 +111,13 @@ class Recorder:
         operator = self.operators.get(name)
         if operator is None:
             place = Place(self._modules[-1] if self._modules else "", line)
-            operator = self.operators[name] = Operator(name, str(functional._schema), place)
+            operator = self.operators[name] = ScannedOperator(name, str(functional._schema), place)
         operator.calls += 1
         self._keep_example(operator, functional, args, kwargs)
 
-    def _keep_example(self, operator: Operator, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def _keep_example(
+        self, operator: ScannedOperator, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> None:
         arguments = dict(zip((item.name for item in op._schema.arguments), args, strict=False)) | dict(kwargs)
         known = {item.name for item in op._schema.arguments}
         arguments = {name: value for name, value in arguments.items() if name in known}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from opbridge.errors import InputError, SchemaError
 from opbridge.manifest.printing import to_yaml
-from opbridge.scan.model import Operator, Verdict
+from opbridge.scan.model import ScannedOperator, Verdict
 from opbridge.scan.names import PYTORCH_ONLY
 from opbridge.schema import Schema
 
@@ -24,7 +24,7 @@ class Function:
     """One operator of the package."""
 
     name: str
-    operator: Operator
+    operator: ScannedOperator
     schema: Schema
     verdict: Verdict
 
@@ -62,12 +62,14 @@ class Function:
         return "\n    ".join(lines).replace("    \n", "\n").replace("\\", "\\\\").replace('"""', "'''")
 
 
-def functions(operators: Iterable[tuple[Operator, Verdict]], namespace: str) -> tuple[list[Function], list[Operator]]:
+def functions(
+    operators: Iterable[tuple[ScannedOperator, Verdict]], namespace: str
+) -> tuple[list[Function], list[ScannedOperator]]:
     """A function for each operator, and the operators whose schema is none of a library's."""
     wanted = list(operators)
     bases = [operator.base for operator, _ in wanted]
     made: list[Function] = []
-    refused: list[Operator] = []
+    refused: list[ScannedOperator] = []
     for operator, verdict in wanted:
         several = bases.count(operator.base) > 1
         name = _function_name(operator.name if several else operator.base)

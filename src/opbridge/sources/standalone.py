@@ -27,7 +27,7 @@ _OPENING, _CLOSING = "(<[{", ")>]}"
 
 
 @dataclass(frozen=True)
-class Kernel:
+class StandaloneKernel:
     """A kernel as the generated source has it."""
 
     symbol: str
@@ -37,7 +37,7 @@ class Kernel:
     """Where the schema is known: for the attributes' defaults, and for the rules of its outputs."""
 
 
-def for_mindspore(request: BuildRequest, kernels: Sequence[Kernel], cache: Cache) -> BuildRequest:
+def for_mindspore(request: BuildRequest, kernels: Sequence[StandaloneKernel], cache: Cache) -> BuildRequest:
     """The same library with what MindSpore needs to use its kernels' attributes."""
     if any(_BLOCK_HEADER.search(_text(source)) for source in request.sources):
         # The kernels read the block themselves, and name attributes in strings as MindSpore has them.
@@ -54,22 +54,24 @@ def for_mindspore(request: BuildRequest, kernels: Sequence[Kernel], cache: Cache
     )
 
 
-def kernels_of_source(path: Path) -> list[Kernel]:
+def kernels_of_source(path: Path) -> list[StandaloneKernel]:
     """The kernels of a source whose parameters its text shows; those that a macro or another file makes it does not."""
     text = _code(path)
     shown = {name: _parameters(text, name) for name in _KERNEL.findall(text)}
     return [
-        Kernel(name, tuple(_name(parameter) for parameter in parameters if not _NOT_AN_ATTRIBUTE.search(parameter)))
+        StandaloneKernel(
+            name, tuple(_name(parameter) for parameter in parameters if not _NOT_AN_ATTRIBUTE.search(parameter))
+        )
         for name, parameters in shown.items()
         if parameters is not None
     ]
 
 
-def kernels_of_operators(path: Path, operators: Mapping[str, OpSpec]) -> list[Kernel]:
+def kernels_of_operators(path: Path, operators: Mapping[str, OpSpec]) -> list[StandaloneKernel]:
     """The kernels of a source that operators of a manifest use, by symbol."""
     made = symbols_of_source(path)
     return [
-        Kernel(symbol, tuple(item.name for item in spec.schema.arguments if not item.is_tensor), spec)
+        StandaloneKernel(symbol, tuple(item.name for item in spec.schema.arguments if not item.is_tensor), spec)
         for symbol, spec in operators.items()
         if symbol in made
     ]
@@ -102,7 +104,7 @@ def why_not_inferred(spec: OpSpec) -> str:
     return ""
 
 
-def generate(kernels: Iterable[Kernel]) -> str:
+def generate(kernels: Iterable[StandaloneKernel]) -> str:
     """The text of the source; it comes before any other header because of MindSpore's std::string."""
     with_operator = any(kernel.operator for kernel in kernels)
     lines = [f"#include <standalone/{'rules' if with_operator else 'attributes'}.h>"]
@@ -122,7 +124,7 @@ def _known_operator(symbol: str, spec: OpSpec) -> list[str]:
     return lines
 
 
-def _known_names(kernel: Kernel) -> list[str]:
+def _known_names(kernel: StandaloneKernel) -> list[str]:
     # C++ has no empty arrays.
     rows = ", ".join(f'{{"{name}"}}' for name in kernel.attributes) or '{""}'
     table = f"{kernel.symbol}_attributes"

@@ -12,7 +12,7 @@ from opbridge.toolchains.process import Compilers, Outcome
 
 
 @dataclass(frozen=True)
-class Workshop:
+class BuildContext:
     toolchain: Toolchain
     cache: Cache
     progress: Callable[[str], None]

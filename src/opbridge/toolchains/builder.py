@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opbridge.cache import Cache, Dependencies, Entry, Key, KeyBuilder
+from opbridge.cache import Cache, CacheEntry, Dependencies, Key, KeyBuilder
 from opbridge.errors import BuildError, InputError, OpbridgeError
 from opbridge.toolchains.model import COMPATIBLE, INCLUDE, LOG, VECTOR, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.toolchains.table import toolchain_for
@@ -56,7 +56,7 @@ def build_many(
     """The libraries of several requests, `jobs` compilers at a time; one error tells all that failed."""
     cache, progress = cache or Cache(), on_progress or _log_progress
     outcomes: dict[int, BuiltLibrary | BaseException] = {}
-    missing: dict[int, _Job] = {}
+    missing: dict[int, _PreparedBuild] = {}
     # What is there already is found faster than threads start.
     for place, request in enumerate(requests):
         try:
@@ -86,7 +86,7 @@ def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _PreparedBuild:
     """A request that was looked at: everything but the build itself."""
 
     request: BuildRequest
@@ -98,16 +98,16 @@ class _Job:
         return {"project": self.request.project, "opbridge": INCLUDE}
 
 
-def _job(request: BuildRequest, cache: Cache) -> _Job:
+def _job(request: BuildRequest, cache: Cache) -> _PreparedBuild:
     toolchain = toolchain_for(request.language)
     request = absolute(request)
     _check_sources(request, toolchain)
     request = with_torch(request)
-    return _Job(request, toolchain, _key(request, toolchain, cache))
+    return _PreparedBuild(request, toolchain, _key(request, toolchain, cache))
 
 
 def _built_together(
-    missing: dict[int, _Job], cache: Cache, jobs: int | None, progress: Progress
+    missing: dict[int, _PreparedBuild], cache: Cache, jobs: int | None, progress: Progress
 ) -> dict[int, BuiltLibrary | BaseException]:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -124,7 +124,7 @@ def _built_together(
             raise
 
 
-def _built(job: _Job, cache: Cache, progress: Progress, compilers: Compilers | None) -> BuiltLibrary:
+def _built(job: _PreparedBuild, cache: Cache, progress: Progress, compilers: Compilers | None) -> BuiltLibrary:
     def work(folder: Path) -> Dependencies:
         # Compiling takes modules that a hit does not need, and they are slow to import.
         from opbridge.toolchains.compilation import compile_library
@@ -135,7 +135,7 @@ def _built(job: _Job, cache: Cache, progress: Progress, compilers: Compilers | N
     return _library(job, cache.fetch(job.key, work, job.places))
 
 
-def _library(job: _Job, entry: Entry) -> BuiltLibrary:
+def _library(job: _PreparedBuild, entry: CacheEntry) -> BuiltLibrary:
     log = (entry.path / LOG).read_text(encoding="utf-8")
     return BuiltLibrary(entry.path / job.request.output, entry.seconds, entry.hit, log)
 

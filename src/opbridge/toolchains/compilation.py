@@ -12,7 +12,7 @@ from pathlib import Path
 from opbridge.cache import Cache, Dependencies
 from opbridge.cache.filesystem import full_disk, remove
 from opbridge.errors import BuildError, OpbridgeError, ToolchainError
-from opbridge.toolchains.build_context import Workshop
+from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.diagnostics import Project, explain
 from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
@@ -30,14 +30,14 @@ def compile_library(
     progress: Callable[[str], None],
     compilers: Compilers,
 ) -> Dependencies:
-    shop = Workshop(toolchain, cache, progress, compilers)
+    context = BuildContext(toolchain, cache, progress, compilers)
     scratch = folder / "scratch"
     scratch.mkdir()
-    short = short_way(request, shop)
-    attempt = _attempt(short.request if short else request, shop, folder, scratch)
+    short = short_way(request, context)
+    attempt = _attempt(short.request if short else request, context, folder, scratch)
     if short and not attempt.compiled and not would_fail_anyway(attempt.outcomes, short.library):
         # Whatever the short way said, the library's own headers have the last word.
-        attempt, short = _attempt(request, shop, folder, scratch), None
+        attempt, short = _attempt(request, context, folder, scratch), None
     commands, outcomes = attempt.commands, attempt.outcomes
     if any(outcome.failed for outcome in outcomes):
         raise _failure(request, outcomes, cache)
@@ -62,19 +62,19 @@ class _Attempt:
         return len(self.outcomes) > len(self.commands.compiles)
 
 
-def _attempt(request: BuildRequest, shop: Workshop, folder: Path, scratch: Path) -> _Attempt:
-    commands = shop.toolchain.commands(request, folder)
+def _attempt(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:
+    commands = context.toolchain.commands(request, folder)
     for path, text in commands.texts:
         path.write_text(text, encoding="utf-8")
 
     def run(command: Command) -> Outcome:
-        return shop.run(command, request.project, scratch)
+        return context.run(command, request.project, scratch)
 
     with ThreadPoolExecutor(len(commands.compiles)) as threads:
         try:
             outcomes = list(threads.map(run, commands.compiles))
         except BaseException:
-            shop.compilers.stop()
+            context.compilers.stop()
             raise
     if not any(outcome.failed for outcome in outcomes):
         outcomes.append(run(commands.link))

@@ -24,7 +24,7 @@ LOG = "build.log"
 
 
 @dataclass(frozen=True)
-class Umbrella:
+class SlimHeaders:
     """A shorter way through a library's headers, for sources that need no more of them than most do.
 
     A source that compiles with it means what it meant without it; one that does not is compiled without it.
@@ -49,7 +49,7 @@ class InstalledLibrary:
     folder: Path
     identity: tuple[str, ...]
     """Stands for all files in the folder, which are too many to look at each."""
-    umbrella: Umbrella | None = None
+    slim_headers: SlimHeaders | None = None
 
 
 @dataclass(frozen=True)

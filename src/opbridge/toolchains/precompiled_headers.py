@@ -11,9 +11,9 @@ from opbridge.cache import Dependencies, KeyBuilder
 from opbridge.cache.filesystem import remove
 from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.progress import announce
-from opbridge.toolchains.build_context import Workshop
+from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
-from opbridge.toolchains.model import BuildRequest, InstalledLibrary, Umbrella
+from opbridge.toolchains.model import BuildRequest, InstalledLibrary, SlimHeaders
 from opbridge.toolchains.process import Outcome
 
 _UNKNOWN_NAME = re.compile(
@@ -31,14 +31,14 @@ class ShortWay:
     """What the compiler reads first, precompiled in the cache; NAME.d beside it tells what went into it."""
 
 
-def short_way(request: BuildRequest, shop: Workshop) -> ShortWay | None:
+def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     library = request.library
-    if library is None or library.umbrella is None:
+    if library is None or library.slim_headers is None:
         return None
-    header = _precompiled(request, library, library.umbrella, shop)
+    header = _precompiled(request, library, library.slim_headers, context)
     shorter = replace(
         request,
-        include_dirs=(library.umbrella.include_dir, *request.include_dirs),
+        include_dirs=(library.slim_headers.include_dir, *request.include_dirs),
         flags=(*request.flags, *(("-include", str(header)) if header else ())),
     )
     return ShortWay(shorter, library, header)
@@ -46,7 +46,7 @@ def short_way(request: BuildRequest, shop: Workshop) -> ShortWay | None:
 
 def would_fail_anyway(outcomes: Sequence[Outcome], library: InstalledLibrary) -> bool:
     """Whether some name that the short way did not know stands in none of the library's headers."""
-    namespaces = library.umbrella.namespaces if library.umbrella else ()
+    namespaces = library.slim_headers.namespaces if library.slim_headers else ()
     names: set[str] = set()
     for one, its_namespace, its_name, other in _UNKNOWN_NAME.findall("".join(outcome.stderr for outcome in outcomes)):
         name, namespace = (one, its_namespace) if one else (its_name, other)
@@ -60,21 +60,23 @@ def would_fail_anyway(outcomes: Sequence[Outcome], library: InstalledLibrary) ->
     return bool(names)
 
 
-def _shared(request: BuildRequest, umbrella: Umbrella) -> BuildRequest:
+def _shared(request: BuildRequest, slim_headers: SlimHeaders) -> BuildRequest:
     """The request without flags of one project that a precompiled header fits whatever they say.
 
     Where a macro does change what the header means, the compiler sees it and reads the header as text.
     """
     everything = request.flags_for(request.sources[0])
-    own = [flag for flag in everything[len(umbrella.flags) :] if not _BESIDES.match(flag)]
-    return replace(request, flags=(*umbrella.flags, *own))
+    own = [flag for flag in everything[len(slim_headers.flags) :] if not _BESIDES.match(flag)]
+    return replace(request, flags=(*slim_headers.flags, *own))
 
 
-def _precompiled(request: BuildRequest, library: InstalledLibrary, umbrella: Umbrella, shop: Workshop) -> Path | None:
+def _precompiled(
+    request: BuildRequest, library: InstalledLibrary, slim_headers: SlimHeaders, context: BuildContext
+) -> Path | None:
     """From the cache, or made now; a source compiles without it too, so what goes wrong here is no error."""
-    name = umbrella.name
+    name = slim_headers.name
     # The target is named from the folder the compiler runs in, so that the command is the same everywhere.
-    command = shop.toolchain.precompile(_shared(request, umbrella), umbrella.header, Path(name))
+    command = context.toolchain.precompile(_shared(request, slim_headers), slim_headers.header, Path(name))
     if command is None:
         return None
 
@@ -82,18 +84,18 @@ def _precompiled(request: BuildRequest, library: InstalledLibrary, umbrella: Umb
         scratch = folder / "scratch"
         scratch.mkdir()
         announce(f"{command.about}, once for all sources", 20)
-        outcome = shop.run(command, folder, scratch)
+        outcome = context.run(command, folder, scratch)
         if outcome.failed or not (folder / f"{name}.gch").is_file():
             raise ToolchainError(f"{command.about} failed:\n{outcome.stderr}")
         remove(scratch)
         # For a compiler that finds that what was precompiled does not fit after all.
-        (folder / name).write_text(f'#include "{umbrella.header}"\n', encoding="utf-8")
+        (folder / name).write_text(f'#include "{slim_headers.header}"\n', encoding="utf-8")
         return Dependencies(tuple(files_read(folder / f"{name}.d", folder, [library.folder])))
 
     try:
-        key = KeyBuilder("precompiled header").add("toolchain", *shop.toolchain.identity(request, shop.cache))
+        key = KeyBuilder("precompiled header").add("toolchain", *context.toolchain.identity(request, context.cache))
         key.add("command", *command.argv).add("library", *library.identity)
-        return shop.cache.fetch(key.key(), work).path / name
+        return context.cache.fetch(key.key(), work).path / name
     except OpbridgeError as error:
-        shop.progress(f"compiling without a precompiled header: {error}")
+        context.progress(f"compiling without a precompiled header: {error}")
         return None

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opbridge.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, Umbrella
+from opbridge.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, SlimHeaders
 from opbridge.toolchains.torch_install import TorchInstall
 
 EXTENSION_NAME = "TORCH_EXTENSION_NAME"
@@ -119,7 +119,7 @@ def _identity(install: TorchInstall) -> tuple[str, ...]:
 
 def _umbrella(
     request: BuildRequest, install: TorchInstall, texts: list[_Text], flags: tuple[str, ...]
-) -> Umbrella | None:
+) -> SlimHeaders | None:
     """The short way, unless it is plain that some source could not go it."""
     if any(_BEYOND_SLIM.search(text.text) for text in texts):
         return None
@@ -128,7 +128,7 @@ def _umbrella(
     kind = "python" if any(_BINDINGS.search(text.text) for text in texts) else "tensors"
     folder = _SLIM / kind
     name = f"torch-{install.version}-{kind}.h"
-    return Umbrella(folder, folder / "torch" / "extension.h", name, ("torch", "at", "c10"), flags)
+    return SlimHeaders(folder, folder / "torch" / "extension.h", name, ("torch", "at", "c10"), flags)
 
 
 def _begins_plainly(text: _Text) -> bool:

@@ -10,7 +10,7 @@ from textwrap import indent
 from opbridge.codegen.cpp import Signature, quoted
 from opbridge.codegen.eject.expressions import Sizes, arguments
 from opbridge.codegen.eject.formulas import missing, translated
-from opbridge.codegen.model import Backend, Derivative, Kernel, Operator, Target, kernel_name
+from opbridge.codegen.model import Backend, BackendKernel, BackendOperator, Derivative, Target, kernel_name
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes
 from opbridge.errors import Location, ManifestError
 from opbridge.manifest import Manifest, OpSpec
@@ -29,7 +29,7 @@ class Ejected:
     spec: OpSpec
     outputs: tuple[Like | ShapeDtype, ...]
     """What each new output is like."""
-    operator: Operator
+    operator: BackendOperator
     source: str
     """Of its kernel, as the manifest names it."""
     symbol: str
@@ -65,10 +65,10 @@ def _one(spec: OpSpec, target: Target, known: Mapping[str, Schema]) -> Ejected:
     if len(outputs) < len(spec.rules.out):
         raise ManifestError(f"{name} has no `out` rule: only its kernel knows its outputs", where, "add an `out` rule")
     functions = f"{target.namespace}::meta::{kernel_name(schema)}"
-    kernels = [Kernel(_EVERYWHERE, f"{target.cpp_namespace}::{kernel_name(schema)}")]
+    kernels = [BackendKernel(_EVERYWHERE, f"{target.cpp_namespace}::{kernel_name(schema)}")]
     if schema.tensor_arguments:
-        kernels.append(Kernel("Meta", functions, symint=True))
-    operator = Operator(schema, tuple(kernels), where, derivative=_derivative(spec, known))
+        kernels.append(BackendKernel("Meta", functions, symint=True))
+    operator = BackendOperator(schema, tuple(kernels), where, derivative=_derivative(spec, known))
     return Ejected(spec, outputs, operator, ref.path, ref.symbol or schema.name)
 
 

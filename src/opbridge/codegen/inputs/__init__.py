@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opbridge.codegen.inputs import derivatives, native, op_plugin
 from opbridge.codegen.inputs.reading import Source
-from opbridge.codegen.model import ATEN, Backend, Kernel, Operator, Target, kernel_name
+from opbridge.codegen.model import ATEN, Backend, BackendKernel, BackendOperator, Target, kernel_name
 from opbridge.errors import InputError, Location, ManifestError, did_you_mean
 from opbridge.manifest import Manifest, ManifestErrors
 from opbridge.manifest.document import read_bytes
@@ -94,7 +94,7 @@ class _Reading:
         backends = {source: op_plugin.backend(source) for source in self.of("backend")}
         manifests = {source: self.manifest(source) for source in self.of("ops.yaml")}
         target = self.target([*backends.values()], [*manifests.values()])
-        found: list[tuple[Source, Iterable[Operator]]] = []
+        found: list[tuple[Source, Iterable[BackendOperator]]] = []
         for source, functions in declared.items():
             found.append((source, native.operators(source, functions, target)))
         for source, plugin in plugins.items():
@@ -144,9 +144,9 @@ class _Reading:
             raise InputError(f"expected a namespace for the backend's own operators, {got}", hint="--namespace NAME")
         return Target(namespace, self.wish.key, self.wish.cpp_namespace or f"{namespace}::native")
 
-    def merged(self, found: Iterable[tuple[Source, Iterable[Operator]]]) -> list[Operator]:
+    def merged(self, found: Iterable[tuple[Source, Iterable[BackendOperator]]]) -> list[BackendOperator]:
         """One file may name kernels of an operator for keys that another does not; both may not for one key."""
-        operators: dict[str, Operator] = {}
+        operators: dict[str, BackendOperator] = {}
         for source, some in found:
             for operator in some:
                 name = operator.schema.full_name
@@ -182,12 +182,12 @@ def _dialect(source: Source) -> str:
     raise ManifestError("this is no file of declarations", source.at(), f"{near}\n  {_FORMS}" if near else _FORMS)
 
 
-def _of_manifest(manifest: Manifest, target: Target) -> list[Operator]:
+def _of_manifest(manifest: Manifest, target: Target) -> list[BackendOperator]:
     """The operators of an ops.yaml; their kernels are C++ functions over tensors, named by PyTorch's convention."""
     return [
-        Operator(
+        BackendOperator(
             spec.schema,
-            (Kernel(target.key, f"{target.cpp_namespace}::{kernel_name(spec.schema)}"),),
+            (BackendKernel(target.key, f"{target.cpp_namespace}::{kernel_name(spec.schema)}"),),
             spec.where or Location(str(manifest.path), 1, 1),
         )
         for spec in manifest.ops

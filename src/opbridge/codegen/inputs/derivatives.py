@@ -14,9 +14,9 @@ from opbridge.codegen.model import (
     ELEMENT_WISE,
     LINEAR,
     ONLY_IN_PYTORCH,
+    BackendOperator,
     Derivative,
     Formula,
-    Operator,
     Tangent,
     Target,
 )
@@ -151,11 +151,11 @@ def _has_variables(text: str) -> bool:
 def with_derivatives(
     source: Source,
     found: Iterable[DerivativeEntry],
-    operators: Iterable[Operator],
+    operators: Iterable[BackendOperator],
     target: Target,
     aten: Lookup,
     spoiled: Collection[str] = (),
-) -> list[Operator]:
+) -> list[BackendOperator]:
     """The operators with their derivatives; those of operators whose declarations are `spoiled` are left out."""
     by_name = {operator.schema.full_name: operator for operator in operators}
     seen: dict[str, Location] = {}
@@ -179,7 +179,7 @@ def with_derivatives(
     return list(by_name.values())
 
 
-def _check_calls(operator: Operator, derivative: Derivative, declared: Iterable[str], aten: Lookup) -> None:
+def _check_calls(operator: BackendOperator, derivative: Derivative, declared: Iterable[str], aten: Lookup) -> None:
     """A function that only PyTorch's own sources have would be found missing by the linker, far from its formula."""
     own = {full_name.partition("::")[2].partition(".")[0] for full_name in declared}
     for text in [*(each.text for each in derivative.formulas), *(each.text for each in derivative.tangents)]:
@@ -197,7 +197,7 @@ def _check_calls(operator: Operator, derivative: Derivative, declared: Iterable[
             raise ManifestError(message, operator.where, hint)
 
 
-def _check(operator: Operator, entry: DerivativeEntry, target: Target) -> None:
+def _check(operator: BackendOperator, entry: DerivativeEntry, target: Target) -> None:
     name = operator.schema.full_name
     unqualified = str(operator.schema).partition("::")[2]
     if str(entry.schema).removeprefix(f"{operator.schema.namespace}::") != unqualified:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from opbridge.codegen.expressions import items, unknown_names
 from opbridge.codegen.inputs.reading import Path_, Source, names_in, texts
-from opbridge.codegen.model import Launch, Output
+from opbridge.codegen.model import OpapiCall, Output
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Kind, Table, Text
 from opbridge.schema import Schema, is_identifier
@@ -71,10 +71,10 @@ def description(source: Source, path: Path_, given: object) -> Description | Non
 Described = tuple[Schema, Description]
 
 
-def launch(source: Source, schema: Schema, own: Description, described: Mapping[str, Described]) -> Launch:
+def launch(source: Source, schema: Schema, own: Description, described: Mapping[str, Described]) -> OpapiCall:
     """What the kernel of `schema` does; `described` has those that may be inherited from, by name and overload."""
     base, said = _inherited(schema, own, described)
-    made = Launch(_function(said), _arguments(base, said), said.outputs, said.variables)
+    made = OpapiCall(_function(said), _arguments(base, said), said.outputs, said.variables)
     if base is not schema:
         made = _renamed(made, _renaming(schema, base, own))
     made = replace(made, outputs=_ordered(schema, made.outputs, own))
@@ -124,7 +124,7 @@ def _renaming(schema: Schema, base: Schema, own: Description) -> dict[str, str]:
     return dict(zip(lacking, written, strict=True))
 
 
-def _renamed(launch: Launch, names: Mapping[str, str]) -> Launch:
+def _renamed(launch: OpapiCall, names: Mapping[str, str]) -> OpapiCall:
     arguments = tuple(names.get(name, name) for name in launch.arguments)
     outputs = tuple(_renamed_output(output, names) for output in launch.outputs)
     return replace(launch, arguments=arguments, outputs=outputs)
@@ -165,7 +165,7 @@ def _described_hint(schema: Schema, new: Iterable[Output]) -> str:
     return near or "describe each, in the schema's order"
 
 
-def _check_names(source: Source, schema: Schema, launch: Launch, said: Description) -> None:
+def _check_names(source: Source, schema: Schema, launch: OpapiCall, said: Description) -> None:
     arguments = {argument.name for argument in schema.arguments}
     variables = [name for name, _ in launch.variables]
     known = arguments | {output.name for output in launch.outputs} | set(variables)
@@ -182,7 +182,7 @@ def _check_names(source: Source, schema: Schema, launch: Launch, said: Descripti
             source.refuse(f"{schema.full_name} has nothing named '{unknown}'", place, hint)
 
 
-def _expressions(launch: Launch) -> Iterator[tuple[str, str]]:
+def _expressions(launch: OpapiCall) -> Iterator[tuple[str, str]]:
     """Every expression, by the name it is written under."""
     for output in launch.outputs:
         yield from ((output.name, text) for text in (output.size, output.dtype, *output.named_like) if text)

@@ -13,7 +13,7 @@ from opbridge.codegen.inputs import gen_opapi
 from opbridge.codegen.inputs.native import Lookup, NativeFunction, dispatch_of, kernel, kernels_of
 from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
-from opbridge.codegen.model import ATEN, Kernel, Operator, Target, kernel_name
+from opbridge.codegen.model import ATEN, BackendKernel, BackendOperator, Target, kernel_name
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
 from opbridge.schema import Schema
@@ -188,7 +188,7 @@ def _entry(source: Source, versions: Versions, path: Path_, fields: dict[str, ob
     )
 
 
-def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten: Lookup) -> list[Operator]:
+def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten: Lookup) -> list[BackendOperator]:
     """One operator for all the entries that name it: an entry in `symint` or `quant` adds to one elsewhere."""
     merged: dict[str, _Merged] = {}
     for entry in found:
@@ -216,7 +216,7 @@ def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten
 
 def _operator(
     source: Source, merged: _Merged, target: Target, aten: Lookup, described: Mapping[str, gen_opapi.Described]
-) -> Operator:
+) -> BackendOperator:
     entry, sections = merged.entry, merged.sections
     name = entry.schema.full_name
     native = aten().get(f"{ATEN}::{name}") if "custom" not in sections else None
@@ -225,10 +225,10 @@ def _operator(
     symint = "symint" in sections
     dense = sections.get("symint") or sections.get("official") or sections.get("custom")
     elsewhere = dispatch_of(dense.fields) if dense else {}
-    kernels: list[Kernel] = list(kernels_of(elsewhere, target, own=not is_official))
+    kernels: list[BackendKernel] = list(kernels_of(elsewhere, target, own=not is_official))
     keys = {"autograd": f"Autograd{target.key}", "quant": f"Quantized{target.key}"}
     kernels += [
-        Kernel(key, sections[section].function(target, symint=False))
+        BackendKernel(key, sections[section].function(target, symint=False))
         for section, key in keys.items()
         if section in sections
     ]
@@ -236,12 +236,12 @@ def _operator(
     if dense is not None and generated is not None and not elsewhere:
         # What it calls takes numbers, whatever the schema says.
         made = gen_opapi.launch(source, entry.schema, generated, described)
-        kernels.append(Kernel(target.key, dense.function(target, symint=False), launch=made))
+        kernels.append(BackendKernel(target.key, dense.function(target, symint=False), launch=made))
     elif dense is not None and not elsewhere:
-        kernels.append(Kernel(target.key, dense.function(target, symint=symint), symint))
+        kernels.append(BackendKernel(target.key, dense.function(target, symint=symint), symint))
     if entry.is_sparse:
-        kernels.append(Kernel(f"Sparse{target.key}", f"{entry.function(target, symint=False)}_sparse"))
-    return Operator(
+        kernels.append(BackendKernel(f"Sparse{target.key}", f"{entry.function(target, symint=False)}_sparse"))
+    return BackendOperator(
         schema,
         tuple(kernels),
         entry.where,
@@ -268,7 +268,7 @@ def backend(source: Source) -> NamedBackend:
     return NamedBackend(str(fields.get("backend", "")), str(fields.get("cpp_namespace", "")), fields)
 
 
-def named_operators(source: Source, named: NamedBackend, target: Target, aten: Lookup) -> list[Operator]:
+def named_operators(source: Source, named: NamedBackend, target: Target, aten: Lookup) -> list[BackendOperator]:
     """The operators of npu_native_functions.yaml; those of PyTorch's need no more than a name there."""
     target = replace(target, cpp_namespace=named.cpp_namespace or target.cpp_namespace)
     keys = {
@@ -278,7 +278,7 @@ def named_operators(source: Source, named: NamedBackend, target: Target, aten: L
         "sparse": f"Sparse{target.key}",
     }
     symint = {_text(item).partition("(")[0] for item in _items(named.fields.get("symint"))}
-    found: dict[str, Operator] = {}
+    found: dict[str, BackendOperator] = {}
     for section in _BACKEND_SECTIONS:
         for index, item in enumerate(_items(named.fields.get(section))):
             where = source.at(section, index)
@@ -328,7 +328,9 @@ def _declared(item: object, where: Location, section: str, target: Target, aten:
     return replace(official, where=where)
 
 
-def deprecations(source: Source, operators: Iterable[Operator], other_names: frozenset[str]) -> list[Operator]:
+def deprecations(
+    source: Source, operators: Iterable[BackendOperator], other_names: frozenset[str]
+) -> list[BackendOperator]:
     """The operators with what deprecated.yaml says of them; `other_names` may lack among them."""
     file = source.read(DEPRECATED)
     by_name = {operator.name: operator for operator in operators}

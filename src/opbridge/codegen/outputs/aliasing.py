@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from textwrap import indent
 
 from opbridge.codegen.cpp import Signature, quoted, wrapped
-from opbridge.codegen.model import Backend, Operator
+from opbridge.codegen.model import Backend, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, found_handle, in_namespace, includes
 from opbridge.schema import Argument, Schema
 
@@ -39,7 +39,7 @@ def aliasing(backend: Backend) -> dict[str, str]:
     return files
 
 
-def _versions_and_views(operators: list[Operator]) -> str:
+def _versions_and_views(operators: list[BackendOperator]) -> str:
     views = [(operator, base) for operator in operators if (base := _base(operator.schema))]
     lines = {each.name: f"  m.impl({quoted(each.name)}, {_COUNTED}());\n" for each in operators}
     lines |= {each.name: f"  m.impl({quoted(each.name)}, TORCH_FN({_name(each)}_view));\n" for each, _ in views}
@@ -51,7 +51,7 @@ def _versions_and_views(operators: list[Operator]) -> str:
     return "\n".join([*parts, _blocks(operators, "ADInplaceOrView", lines)])
 
 
-def _noted_view(operator: Operator, base: Argument) -> str:
+def _noted_view(operator: BackendOperator, base: Argument) -> str:
     """PyTorch's own fallback does this too, but not for sizes that are symbols."""
     signature = Signature.of(operator, symint=True)
     below = wrapped("return op.redispatch(", ["keys & c10::after_ADInplaceOrView_keyset", *signature.names], ");")
@@ -65,7 +65,7 @@ def _noted_view(operator: Operator, base: Argument) -> str:
     )
 
 
-def _functionalization(operators: list[tuple[Operator, str]]) -> str:
+def _functionalization(operators: list[tuple[BackendOperator, str]]) -> str:
     headers = ["<ATen/ATen.h>", "<ATen/FunctionalTensorWrapper.h>", "<ATen/core/dispatch/Dispatcher.h>"]
     lines = {
         each.name: f"  m.impl({quoted(each.name)}, TORCH_FN({_name(each)}_functional));\n" for each, _ in operators
@@ -75,7 +75,7 @@ def _functionalization(operators: list[tuple[Operator, str]]) -> str:
     return "\n".join([HEADER + includes(*headers, "<torch/library.h>"), body, blocks])
 
 
-def _blocks(operators: list[Operator], key: str, lines: dict[str, str]) -> str:
+def _blocks(operators: list[BackendOperator], key: str, lines: dict[str, str]) -> str:
     namespaces = dict.fromkeys(operator.schema.namespace for operator in operators)
     return "\n".join(
         f"TORCH_LIBRARY_IMPL({namespace}, {key}, m) {{\n"
@@ -85,7 +85,7 @@ def _blocks(operators: list[Operator], key: str, lines: dict[str, str]) -> str:
     )
 
 
-def _name(operator: Operator) -> str:
+def _name(operator: BackendOperator) -> str:
     return f"{operator.schema.namespace}_{operator.identifier}"
 
 
@@ -97,7 +97,7 @@ def _base(schema: Schema) -> Argument | None:
     return argument if argument is not None and str(argument.type) == "Tensor" else None
 
 
-def _function(operator: Operator, by_name: dict[str, Operator]) -> str:
+def _function(operator: BackendOperator, by_name: dict[str, BackendOperator]) -> str:
     base = _base(operator.schema)
     signature = Signature.of(operator, symint=True)
     if base is not None:
@@ -118,7 +118,7 @@ def _writes_and_returns(schema: Schema) -> bool:
     return bool(written) and written == returned and all(str(each.type) == "Tensor" for each in schema.returns)
 
 
-def _counterpart(operator: Operator, by_name: dict[str, Operator]) -> Operator | None:
+def _counterpart(operator: BackendOperator, by_name: dict[str, BackendOperator]) -> BackendOperator | None:
     """The operator that returns what this one writes: `f` for `f_` and `f.out`."""
     schema = operator.schema
     outputs = {argument.name for argument in schema.out_arguments}
@@ -148,7 +148,7 @@ def _names(signature: Signature, **other: str) -> list[str]:
     ]
 
 
-def _write(operator: Operator, signature: Signature, counterpart: Operator | None) -> Iterator[str]:
+def _write(operator: BackendOperator, signature: Signature, counterpart: BackendOperator | None) -> Iterator[str]:
     schema = operator.schema
     written = [argument.name for argument in schema.mutable_arguments]
     outputs = {argument.name for argument in schema.out_arguments}
@@ -181,7 +181,7 @@ def _write(operator: Operator, signature: Signature, counterpart: Operator | Non
     yield f"return {written[0] if len(written) == 1 else everything};"
 
 
-def _view(operator: Operator, base: Argument, signature: Signature) -> Iterator[str]:
+def _view(operator: BackendOperator, base: Argument, signature: Signature) -> Iterator[str]:
     """A view is where its elements are, which PyTorch's `as_strided` says, and that can be undone."""
     yield f"static const auto op = {found_handle(operator, signature)};"
     yield from _inner(signature)

@@ -15,7 +15,7 @@ from pathlib import Path
 from textwrap import indent
 
 from opbridge.codegen.cpp import Signature, quoted, wrapped
-from opbridge.codegen.model import ATEN, ELEMENT_WISE, LINEAR, Backend, Derivative, Operator, Tangent
+from opbridge.codegen.model import ATEN, ELEMENT_WISE, LINEAR, Backend, BackendOperator, Derivative, Tangent
 from opbridge.codegen.outputs.common import HEADER, found_handle, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.nodes import is_list, node, node_name, remembered, remembers_results
 from opbridge.errors import ManifestError
@@ -36,7 +36,7 @@ def autograd(backend: Backend) -> dict[str, str]:
     return files
 
 
-def _source(operators: tuple[Operator, ...], backend: Backend) -> str:
+def _source(operators: tuple[BackendOperator, ...], backend: Backend) -> str:
     parts = []
     registered: dict[str, list[str]] = {}
     for operator in operators:
@@ -60,17 +60,17 @@ def _source(operators: tuple[Operator, ...], backend: Backend) -> str:
     return "\n".join([*includes_all, in_namespace("", [*names, *parts]), *blocks])
 
 
-def _name(operator: Operator) -> str:
+def _name(operator: BackendOperator) -> str:
     return f"{operator.schema.namespace}_{operator.identifier}_autograd"
 
 
-def _function(operator: Operator, derivative: Derivative) -> str:
+def _function(operator: BackendOperator, derivative: Derivative) -> str:
     signature = Signature.of(operator, symint=True)
     lines = indent("\n".join(_body(operator, derivative, signature)), "  ")
     return f"// {operator.schema}\n{signature.head(_name(operator), 'c10::DispatchKeySet keys')} {{\n{lines}\n}}\n"
 
 
-def _body(operator: Operator, derivative: Derivative, signature: Signature) -> Iterator[str]:
+def _body(operator: BackendOperator, derivative: Derivative, signature: Signature) -> Iterator[str]:
     """Below, the operator runs without autograd; around it stands what the graph has to know."""
     results = _results(operator)
     tensors = _through(operator, derivative)
@@ -124,7 +124,7 @@ def _body(operator: Operator, derivative: Derivative, signature: Signature) -> I
     yield f"return {_returned(operator, results)};"
 
 
-def _is_view(operator: Operator) -> bool:
+def _is_view(operator: BackendOperator) -> bool:
     """Its tangent is a view of its argument's tangent, which PyTorch makes itself."""
     schema = operator.schema
     return not schema.mutable_arguments and any(return_.alias is not None for return_ in schema.returns)
@@ -136,7 +136,7 @@ def _is_used(argument: Argument, derivative: Derivative) -> bool:
     return argument.name in derivative.uses or any(tangents & tangent.uses for tangent in derivative.tangents)
 
 
-def _through(operator: Operator, derivative: Derivative) -> list[str]:
+def _through(operator: BackendOperator, derivative: Derivative) -> list[str]:
     """The tensors among the arguments that gradients go through."""
     without = {*derivative.without_gradient, *derivative.without_formula(operator.schema)}
     return [argument.name for argument in operator.schema.tensor_arguments if argument.name not in without]
@@ -149,7 +149,7 @@ def _no_edge(argument: Argument) -> str:
     return "at::Tensor()"
 
 
-def _results(operator: Operator) -> list[str]:
+def _results(operator: BackendOperator) -> list[str]:
     """What the results are called: an argument where one is written to and returned."""
     names = []
     for index, return_ in enumerate(operator.schema.returns):
@@ -158,7 +158,7 @@ def _results(operator: Operator) -> list[str]:
     return names
 
 
-def _call(operator: Operator, signature: Signature, results: list[str]) -> Iterator[str]:
+def _call(operator: BackendOperator, signature: Signature, results: list[str]) -> Iterator[str]:
     new = [name for name in results if name.startswith("output")]
     call = wrapped("op.redispatch(", ["keys & c10::after_autograd_keyset", *signature.names], ");")
     if not new:
@@ -174,13 +174,15 @@ def _call(operator: Operator, signature: Signature, results: list[str]) -> Itera
     yield "}();"
 
 
-def _returned(operator: Operator, results: list[str]) -> str:
+def _returned(operator: BackendOperator, results: list[str]) -> str:
     if len(results) == 1:
         return results[0]
     return f"{{{', '.join(results)}}}"
 
 
-def _forward(operator: Operator, derivative: Derivative, results: list[str], before: dict[str, str]) -> Iterator[str]:
+def _forward(
+    operator: BackendOperator, derivative: Derivative, results: list[str], before: dict[str, str]
+) -> Iterator[str]:
     if derivative.tangents:
         yield from _by_formulas(operator, derivative, results, before)
         return
@@ -219,7 +221,7 @@ def _argument_of(name: str) -> str:
 
 
 def _by_formulas(
-    operator: Operator, derivative: Derivative, results: list[str], before: dict[str, str]
+    operator: BackendOperator, derivative: Derivative, results: list[str], before: dict[str, str]
 ) -> Iterator[str]:
     uses = frozenset[str]().union(*(_uses(operator, derivative, tangent) for tangent in derivative.tangents))
     for argument in operator.schema.tensor_arguments:
@@ -244,7 +246,7 @@ def _by_formulas(
         yield f"set_tangent({results[index]}, {value}, {_is_written(results[index])});"
 
 
-def _uses(operator: Operator, derivative: Derivative, tangent: Tangent) -> frozenset[str]:
+def _uses(operator: BackendOperator, derivative: Derivative, tangent: Tangent) -> frozenset[str]:
     if tangent.text == LINEAR:
         return frozenset(f"{argument.name}_t" for argument in operator.schema.tensor_arguments)
     if tangent.text == ELEMENT_WISE:
@@ -253,7 +255,7 @@ def _uses(operator: Operator, derivative: Derivative, tangent: Tangent) -> froze
     return tangent.uses
 
 
-def _forward_text(operator: Operator, derivative: Derivative, tangent: Tangent) -> str:
+def _forward_text(operator: BackendOperator, derivative: Derivative, tangent: Tangent) -> str:
     schema = operator.schema
     tensors = schema.tensor_arguments
     if tangent.text == LINEAR:
@@ -273,7 +275,7 @@ def _forward_text(operator: Operator, derivative: Derivative, tangent: Tangent) 
     return " ".join(tangent.text.split())
 
 
-def _no_forward(operator: Operator, text: str, needed: str) -> ManifestError:
+def _no_forward(operator: BackendOperator, text: str, needed: str) -> ManifestError:
     message = f"{operator.schema.full_name} cannot have `result: {text}`: that is for {needed}"
     hint = "leave `result` out: the forward derivative then follows from the formulas of the gradients"
     return ManifestError(message, operator.where, hint)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from opbridge.codegen.cpp import Signature, wrapped
-from opbridge.codegen.model import Backend, Operator, kernel_name
+from opbridge.codegen.model import Backend, BackendOperator, kernel_name
 from opbridge.codegen.outputs.common import (
     HEADER,
     TENSOR_HEADERS,
@@ -36,9 +36,9 @@ def custom_functions(backend: Backend) -> dict[str, str]:
     return files
 
 
-def _refuse_ambiguous(operators: Iterable[Operator]) -> None:
+def _refuse_ambiguous(operators: Iterable[BackendOperator]) -> None:
     """Two overloads may differ for PyTorch and be one function for C++."""
-    seen: dict[tuple[str, ...], Operator] = {}
+    seen: dict[tuple[str, ...], BackendOperator] = {}
     for operator in operators:
         types = (parameter.type for parameter in _signature(operator).parameters)
         first = seen.setdefault((operator.schema.qualified_name, *types), operator)
@@ -47,11 +47,11 @@ def _refuse_ambiguous(operators: Iterable[Operator]) -> None:
             raise ManifestError(message, operator.where, f"the other is at {first.where}; rename one of them")
 
 
-def _signature(operator: Operator) -> Signature:
+def _signature(operator: BackendOperator) -> Signature:
     return Signature.of(operator, symint=True)
 
 
-def _header(operators: Iterable[Operator]) -> str:
+def _header(operators: Iterable[BackendOperator]) -> str:
     parts = []
     for namespace, group in _by_namespace(operators):
         calls = [
@@ -63,7 +63,7 @@ def _header(operators: Iterable[Operator]) -> str:
     return f"{HEADER}#pragma once\n\n{headers}\n" + "\n".join(parts)
 
 
-def _source(operators: Iterable[Operator]) -> str:
+def _source(operators: Iterable[BackendOperator]) -> str:
     parts = []
     for namespace, group in _by_namespace(operators):
         parts.append(in_namespace("", [_handle(each) for each in group]))
@@ -73,28 +73,28 @@ def _source(operators: Iterable[Operator]) -> str:
     return f"{HEADER}{headers}\n" + "\n".join(parts)
 
 
-def _by_namespace(operators: Iterable[Operator]) -> list[tuple[str, list[Operator]]]:
+def _by_namespace(operators: Iterable[BackendOperator]) -> list[tuple[str, list[BackendOperator]]]:
     groups = groupby(operators, key=lambda operator: operator.schema.namespace or "")
     return [(namespace, list(group)) for namespace, group in groups]
 
 
-def _handle_name(operator: Operator) -> str:
+def _handle_name(operator: BackendOperator) -> str:
     return f"find_{operator.schema.namespace}_{operator.identifier}"
 
 
-def _handle(operator: Operator) -> str:
+def _handle(operator: BackendOperator) -> str:
     """The operator, looked up once for both functions."""
     look_up = f"static const auto op = {found_handle(operator, _signature(operator))};"
     return f"const auto& {_handle_name(operator)}() {{\n  {look_up}\n  return op;\n}}\n"
 
 
-def _call(operator: Operator) -> str:
+def _call(operator: BackendOperator) -> str:
     signature = _signature(operator)
     body = wrapped(f"return {_handle_name(operator)}().call(", signature.names, ");", indent="  ")
     return f"{signature.head(kernel_name(operator.schema))} {{\n{body}\n}}\n"
 
 
-def _redispatch(operator: Operator) -> str:
+def _redispatch(operator: BackendOperator) -> str:
     signature = _signature(operator)
     names = ["dispatch_keys", *signature.names]
     body = wrapped(f"return {_handle_name(operator)}().redispatch(", names, ");", indent="  ")

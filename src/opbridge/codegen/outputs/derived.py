@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opbridge.codegen.cpp import Signature, wrapped
-from opbridge.codegen.model import Kernel, Operator
+from opbridge.codegen.model import BackendKernel, BackendOperator
 from opbridge.codegen.outputs.common import found_handle
 from opbridge.errors import ManifestError
 from opbridge.schema import Schema
@@ -62,12 +62,14 @@ at::Device device_among(const Tensors&... tensors) {
 """The helpers that functional variants of structured operators use."""
 
 
-def needs_meta_tensors(operator: Operator) -> bool:
+def needs_meta_tensors(operator: BackendOperator) -> bool:
     source = operator.derived_from
     return source is not None and bool(source.out_arguments) and not operator.schema.mutable_arguments
 
 
-def derived_body(operator: Operator, source: Schema, kernel: Kernel, signature: Signature) -> Iterator[str]:
+def derived_body(
+    operator: BackendOperator, source: Schema, kernel: BackendKernel, signature: Signature
+) -> Iterator[str]:
     if operator.schema.out_arguments and not source.mutable_arguments:
         return _out_of_functional(operator, kernel)
     if source.out_arguments and not operator.schema.out_arguments:
@@ -78,7 +80,7 @@ def derived_body(operator: Operator, source: Schema, kernel: Kernel, signature: 
     raise ManifestError(message, operator.where, "give it a kernel of its own in `dispatch`")
 
 
-def _out_of_functional(operator: Operator, kernel: Kernel) -> Iterator[str]:
+def _out_of_functional(operator: BackendOperator, kernel: BackendKernel) -> Iterator[str]:
     outputs = [argument.name for argument in operator.schema.out_arguments]
     inputs = [argument.name for argument in operator.schema.arguments if argument.name not in outputs]
     made = "made" if len(outputs) == 1 else f"[{', '.join(f'made_{name}' for name in outputs)}]"
@@ -90,7 +92,7 @@ def _out_of_functional(operator: Operator, kernel: Kernel) -> Iterator[str]:
     yield f"return {_returned(operator, outputs)};"
 
 
-def _inplace_of_out(operator: Operator, source: Schema, kernel: Kernel) -> Iterator[str]:
+def _inplace_of_out(operator: BackendOperator, source: Schema, kernel: BackendKernel) -> Iterator[str]:
     written = operator.schema.mutable_arguments
     if len(written) != 1 or len(source.out_arguments) != 1:
         message = f"cannot make {operator.schema.full_name} from {source.full_name}: several tensors are written to"
@@ -100,7 +102,9 @@ def _inplace_of_out(operator: Operator, source: Schema, kernel: Kernel) -> Itera
     yield f"return {written[0].name};"
 
 
-def _functional_of_out(operator: Operator, source: Schema, kernel: Kernel, signature: Signature) -> Iterator[str]:
+def _functional_of_out(
+    operator: BackendOperator, source: Schema, kernel: BackendKernel, signature: Signature
+) -> Iterator[str]:
     schema = operator.schema
     outputs = [argument.name for argument in source.out_arguments]
     if any(str(return_.type) != "Tensor" for return_ in schema.returns) or len(outputs) != len(schema.returns):
@@ -122,7 +126,7 @@ def _functional_of_out(operator: Operator, source: Schema, kernel: Kernel, signa
     yield f"return {_returned(operator, outputs, new=True)};"
 
 
-def _returned(operator: Operator, names: list[str], *, new: bool = False) -> str:
+def _returned(operator: BackendOperator, names: list[str], *, new: bool = False) -> str:
     if len(names) == 1:
         return names[0]
     maker = "::std::make_tuple" if new else "::std::forward_as_tuple"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
 
-from opbridge.codegen.cpp import Parameter, Signature, quoted, wrapped
-from opbridge.codegen.model import ATEN, ONLY_IN_PYTORCH, Derivative, Formula, Operator
+from opbridge.codegen.cpp import CppParameter, Signature, quoted, wrapped
+from opbridge.codegen.model import ATEN, ONLY_IN_PYTORCH, BackendOperator, Derivative, Formula
 from opbridge.errors import ManifestError
 from opbridge.schema import Argument, OptionalType
 
@@ -64,14 +64,14 @@ def size_of(name: str) -> str:
     return f"{name}_size"
 
 
-def node_name(operator: Operator) -> str:
+def node_name(operator: BackendOperator) -> str:
     """ScaledAddBackward for scaled_add, as PyTorch names its own."""
     words = [*([] if operator.is_custom else [ATEN]), *operator.identifier.split("_")]
     in_place = "InPlace" if operator.schema.name.endswith("_") else ""
     return "".join(word[:1].upper() + word[1:] for word in words) + in_place + "Backward"
 
 
-def node(operator: Operator, derivative: Derivative) -> str:
+def node(operator: BackendOperator, derivative: Derivative) -> str:
     _refuse_unsupported(operator, derivative)
     members = [*_members(operator, derivative)]
     name = node_name(operator)
@@ -100,32 +100,32 @@ def _method(head: str, body: Iterator[str]) -> str:
     return indent(f"{head}\n{lines}\n}}\n" if lines else f"{head}}}\n", "  ")
 
 
-def result_type(operator: Operator, index: int) -> str:
+def result_type(operator: BackendOperator, index: int) -> str:
     return "::std::vector<at::Tensor>" if operator.schema.returns[index].type.is_list else "at::Tensor"
 
 
-def remembers_results(operator: Operator, derivative: Derivative) -> list[int]:
+def remembers_results(operator: BackendOperator, derivative: Derivative) -> list[int]:
     """The results that `remember_results` takes, by number."""
     return [index for index, _ in _kept_results(operator, derivative)]
 
 
-def remembered(operator: Operator, derivative: Derivative) -> list[str]:
+def remembered(operator: BackendOperator, derivative: Derivative) -> list[str]:
     """The arguments that `remember` takes."""
     return [parameter.name for parameter in _remembered(operator, derivative)]
 
 
-def _remembered(operator: Operator, derivative: Derivative) -> list[Parameter]:
+def _remembered(operator: BackendOperator, derivative: Derivative) -> list[CppParameter]:
     """Those that formulas use, and all lists: the number of their tensors decides where gradients stand."""
     signature = Signature.of(operator, symint=True)
     found = []
     for parameter in signature.parameters:
         if parameter.name in derivative.uses or (parameter.argument.is_tensor and is_list(parameter.argument)):
             type_ = "const at::Tensor&" if parameter.type == "at::Tensor&" else parameter.type
-            found.append(Parameter(type_, parameter.name, parameter.argument))
+            found.append(CppParameter(type_, parameter.name, parameter.argument))
     return found
 
 
-def _members(operator: Operator, derivative: Derivative) -> Iterator[str]:
+def _members(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
     for parameter in _remembered(operator, derivative):
         plain = parameter.type.removeprefix("const ").removesuffix("&")
         if parameter.argument.is_tensor and is_list(parameter.argument):
@@ -137,7 +137,7 @@ def _members(operator: Operator, derivative: Derivative) -> Iterator[str]:
             yield f"size_t {size_of(name)} = 0;"
 
 
-def _remember(operator: Operator, derivative: Derivative) -> Iterator[str]:
+def _remember(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
     for parameter in _remembered(operator, derivative):
         name, argument = parameter.name, parameter.argument
         if not argument.is_tensor:
@@ -152,7 +152,7 @@ def _remember(operator: Operator, derivative: Derivative) -> Iterator[str]:
             yield f"{size_of(argument.name)} = {f'keep_all({argument.name})' if kept else f'{argument.name}.size()'};"
 
 
-def _remember_results(operator: Operator, derivative: Derivative) -> Iterator[str]:
+def _remember_results(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
     for index, name in _kept_results(operator, derivative):
         if operator.schema.returns[index].type.is_list:
             yield f"{size_of(name)} = keep_all({name}, is_output);"
@@ -160,13 +160,13 @@ def _remember_results(operator: Operator, derivative: Derivative) -> Iterator[st
             yield f"keep({name}, is_output, is_written_view);"
 
 
-def _kept(operator: Operator, derivative: Derivative) -> list[Argument]:
+def _kept(operator: BackendOperator, derivative: Derivative) -> list[Argument]:
     """The tensors that formulas use: single ones first, where they stand at fixed places."""
     used = [argument for argument in operator.schema.tensor_arguments if argument.name in derivative.uses]
     return sorted(used, key=is_list)
 
 
-def _kept_results(operator: Operator, derivative: Derivative) -> list[tuple[int, str]]:
+def _kept_results(operator: BackendOperator, derivative: Derivative) -> list[tuple[int, str]]:
     """The results that formulas use, by number and by the name they are used by."""
     names = []
     for index, return_ in enumerate(operator.schema.returns):
@@ -175,7 +175,7 @@ def _kept_results(operator: Operator, derivative: Derivative) -> list[tuple[int,
     return names
 
 
-def _gradients(operator: Operator, derivative: Derivative) -> Iterator[str]:
+def _gradients(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
     tensors = list(operator.schema.tensor_arguments)
     places = slots(tensors)
     lists = [f" + {size_of(argument.name)}" for argument in tensors if is_list(argument)]
@@ -187,7 +187,7 @@ def _gradients(operator: Operator, derivative: Derivative) -> Iterator[str]:
     yield "return found;"
 
 
-def _incoming(operator: Operator, derivative: Derivative) -> Iterator[str]:
+def _incoming(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
     if "grad" in derivative.uses:
         yield "const at::Tensor& grad = grads[0];"
     position = 0
@@ -197,7 +197,7 @@ def _incoming(operator: Operator, derivative: Derivative) -> Iterator[str]:
         position += through
 
 
-def _unpacked(operator: Operator, derivative: Derivative) -> Iterator[str]:
+def _unpacked(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
     number, lists = 0, ""
     for argument in _kept(operator, derivative):
         if is_list(argument):
@@ -242,7 +242,7 @@ def _put(name: str, places: dict[str, Slot], value: str) -> str:
     return f"found[{slot.first}] = {value};"
 
 
-def _refuse_unsupported(operator: Operator, derivative: Derivative) -> None:
+def _refuse_unsupported(operator: BackendOperator, derivative: Derivative) -> None:
     schema = operator.schema
     hint = f"write a kernel for the autograd key of {schema.full_name} instead"
     if schema.out_arguments:

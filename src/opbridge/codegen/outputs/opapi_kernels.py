@@ -15,7 +15,7 @@ from textwrap import indent
 
 from opbridge.codegen.cpp import Signature, quoted, wrapped
 from opbridge.codegen.expressions import names_used
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Kernel, Launch, Operator, Output
+from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, OpapiCall, Output
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS
 from opbridge.codegen.outputs.opapi_header import launcher_header
@@ -54,17 +54,17 @@ _TAKES_SYMBOLS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Launched:
+class _OpapiKernel:
     """An operator whose kernel is generated."""
 
-    operator: Operator
-    kernel: Kernel
-    launch: Launch
+    operator: BackendOperator
+    kernel: BackendKernel
+    launch: OpapiCall
 
 
 def launched_kernels(backend: Backend) -> dict[str, str]:
     launched = [
-        _Launched(operator, kernel, kernel.launch)
+        _OpapiKernel(operator, kernel, kernel.launch)
         for operator in backend.operators
         for kernel in operator.kernels
         if kernel.launch is not None
@@ -83,12 +83,12 @@ def launched_kernels(backend: Backend) -> dict[str, str]:
     return files
 
 
-def _lacks_meta(operator: Operator) -> bool:
+def _lacks_meta(operator: BackendOperator) -> bool:
     """PyTorch has meta kernels for its own operators."""
     return operator.is_custom and not any(operator.kernel(key) for key in ("Meta", *COMPOSITE_KEYS))
 
 
-def _kernels(launched: list[_Launched], namespace: str) -> str:
+def _kernels(launched: list[_OpapiKernel], namespace: str) -> str:
     by_namespace = groupby(sorted(launched, key=lambda each: each.kernel.namespace), lambda each: each.kernel.namespace)
     parts = []
     for name, group in by_namespace:
@@ -111,7 +111,7 @@ def _headers(text: str) -> list[str]:
     return sorted(found)
 
 
-def _kernel(launched: _Launched, launcher: str) -> str:
+def _kernel(launched: _OpapiKernel, launcher: str) -> str:
     operator, kernel, launch = launched.operator, launched.kernel, launched.launch
     signature = Signature.of(operator, symint=kernel.symint)
     new = {output.name for output in launch.outputs} - set(signature.names)
@@ -126,14 +126,14 @@ def _kernel(launched: _Launched, launcher: str) -> str:
     return _function(operator, signature.head(kernel.name), lines)
 
 
-def _function(operator: Operator, head: str, lines: list[str]) -> str:
+def _function(operator: BackendOperator, head: str, lines: list[str]) -> str:
     if not lines:
         return f"// {operator.schema}\n{head} {{}}\n"
     body = "\n".join(indent(line, "  ") for line in lines)
     return f"// {operator.schema}\n{head} {{\n{body}\n}}\n"
 
 
-def _variables(launch: Launch, new: set[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def _variables(launch: OpapiCall, new: set[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Those that stand before the outputs, which may use them, and those that use new outputs themselves."""
     early: list[tuple[str, str]] = []
     late: list[tuple[str, str]] = []
@@ -143,7 +143,7 @@ def _variables(launch: Launch, new: set[str]) -> tuple[list[tuple[str, str]], li
     return early, late
 
 
-def _device(operator: Operator, kernel: Kernel) -> str:
+def _device(operator: BackendOperator, kernel: BackendKernel) -> str:
     """Where new outputs go: to the other tensors, or where the operator is asked to make them."""
     outputs = operator.schema.out_arguments
     tensors = [
@@ -160,7 +160,7 @@ def _device(operator: Operator, kernel: Kernel) -> str:
     return f"{asked.name}.value_or({own})" if asked.type.is_optional else asked.name
 
 
-def _prepared(output: Output, operator: Operator, options: str, *, symbolic: bool) -> Iterator[str]:
+def _prepared(output: Output, operator: BackendOperator, options: str, *, symbolic: bool) -> Iterator[str]:
     """A new output is made; one of the caller's is resized; one that is also read has to fit already."""
     arguments = {argument.name: argument for argument in operator.schema.arguments}
     size = None if output.size in (None, output.name) else _size(output.size or "", arguments, symbolic=symbolic)
@@ -214,7 +214,7 @@ def _named(output: Output) -> Iterator[str]:
         yield f"name_like({', '.join((output.name, *output.named_like))});"
 
 
-def _returned(operator: Operator, launch: Launch) -> Iterator[str]:
+def _returned(operator: BackendOperator, launch: OpapiCall) -> Iterator[str]:
     arguments = {argument.name for argument in operator.schema.arguments}
     new = iter(output.name for output in launch.outputs if output.name not in arguments)
     names = []
@@ -225,7 +225,7 @@ def _returned(operator: Operator, launch: Launch) -> Iterator[str]:
         yield f"return {names[0]};" if len(names) == 1 else f"return {{{', '.join(names)}}};"
 
 
-def _meta_kernels(launched: list[_Launched]) -> str:
+def _meta_kernels(launched: list[_OpapiKernel]) -> str:
     functions = []
     registered: dict[str, list[str]] = {}
     takes_numbers = False
@@ -246,11 +246,11 @@ def _meta_kernels(launched: list[_Launched]) -> str:
     return HEADER + own + includes(*headers) + "\n" + "\n".join([text, *blocks])
 
 
-def _meta_name(operator: Operator) -> str:
+def _meta_name(operator: BackendOperator) -> str:
     return f"{operator.schema.namespace}_{operator.identifier}_meta"
 
 
-def _is_symbolic(launched: _Launched) -> bool:
+def _is_symbolic(launched: _OpapiKernel) -> bool:
     """Whether its outputs' sizes can be told where only symbols stand for sizes."""
     variables = {name for name, _ in launched.launch.variables}
     numbers = [each.name for each in launched.operator.schema.attributes if each.type.base == "int" and _is_list(each)]
@@ -270,7 +270,7 @@ def _is_list(argument: Argument) -> bool:
     return argument.type.is_list or (isinstance(argument.type, OptionalType) and argument.type.elem.is_list)
 
 
-def _meta_kernel(launched: _Launched, *, symbolic: bool) -> str:
+def _meta_kernel(launched: _OpapiKernel, *, symbolic: bool) -> str:
     operator, launch = launched.operator, launched.launch
     signature = Signature.of(operator, symint=symbolic)
     lines = [f"const auto {name} = {text};" for name, text in _variables_of_outputs(launch)]
@@ -280,7 +280,7 @@ def _meta_kernel(launched: _Launched, *, symbolic: bool) -> str:
     return _function(operator, signature.head(_meta_name(operator)), lines)
 
 
-def _variables_of_outputs(launch: Launch) -> list[tuple[str, str]]:
+def _variables_of_outputs(launch: OpapiCall) -> list[tuple[str, str]]:
     texts = [text or "" for output in launch.outputs for text in (output.size, output.dtype)]
     needed = {name for text in texts for name in names_used(text)}
     found = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import isfinite
 
-from opbridge.codegen.model import Backend, Operator
+from opbridge.codegen.model import Backend, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, python_packages
 from opbridge.schema import Argument, EnumName
 
@@ -35,18 +35,18 @@ def other_frameworks(backend: Backend) -> dict[str, str]:
     return files
 
 
-def _is_function(operator: Operator) -> bool:
+def _is_function(operator: BackendOperator) -> bool:
     """Neither framework has tensors that are written to, or views."""
     schema = operator.schema
     new = all(return_.type.is_tensor_like and return_.alias is None for return_ in schema.returns)
     return operator.exposed and new and bool(schema.returns) and not schema.mutable_arguments
 
 
-def _entry(operator: Operator) -> str:
+def _entry(operator: BackendOperator) -> str:
     return f"torch.ops.{operator.schema.qualified_name.replace('::', '.')}.{operator.schema.overload or 'default'}"
 
 
-def _cell(operator: Operator) -> str:
+def _cell(operator: BackendOperator) -> str:
     name = "".join(part.capitalize() for part in operator.identifier.split("_"))
     attributes = operator.schema.attributes
     given = ", ".join(["self", *(["*", *_parameters(attributes)] if attributes else [])])
@@ -58,7 +58,7 @@ def _cell(operator: Operator) -> str:
     )
 
 
-def _function(operator: Operator) -> str:
+def _function(operator: BackendOperator) -> str:
     schema = operator.schema
     positional = ", ".join(_parameters(schema.positional))
     named = "".join(f", {text}" for text in ["*", *_parameters(schema.keyword_only)] if schema.keyword_only)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from opbridge import floating_point
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Kernel, Operator
+from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, python_packages
 
 _NOTE = HEADER.removeprefix("// ").rstrip()
@@ -64,7 +64,7 @@ def _readme(backend: Backend, packages: tuple[str, ...]) -> str:
     return "\n".join(parts)
 
 
-def _kernels(operators: tuple[Operator, ...]) -> list[Kernel]:
+def _kernels(operators: tuple[BackendOperator, ...]) -> list[BackendKernel]:
     return [kernel for operator in operators for kernel in operator.kernels if not kernel.shared]
 
 

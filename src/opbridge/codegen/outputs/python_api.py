@@ -13,7 +13,7 @@ import keyword
 from collections.abc import Iterable
 from itertools import groupby
 
-from opbridge.codegen.model import Backend, Operator
+from opbridge.codegen.model import Backend, BackendOperator
 from opbridge.codegen.outputs.common import python_packages
 from opbridge.errors import SchemaError
 from opbridge.schema import Argument, Default, EnumName, ListType, OptionalType, Schema, Type
@@ -76,7 +76,7 @@ def python_api(backend: Backend) -> dict[str, str]:
     return files
 
 
-_ByName = list[tuple[str, list[Operator]]]
+_ByName = list[tuple[str, list[BackendOperator]]]
 
 
 def _module(namespace: str, by_name: _ByName, library: str) -> str:
@@ -97,7 +97,7 @@ def _module(namespace: str, by_name: _ByName, library: str) -> str:
     return "\n".join(lines)
 
 
-def _deprecation(operators: Iterable[Operator]) -> str:
+def _deprecation(operators: Iterable[BackendOperator]) -> str:
     """What a call of this name warns of: an overload cannot be told before PyTorch has looked at the arguments."""
     for operator in operators:
         if operator.deprecated is not None:

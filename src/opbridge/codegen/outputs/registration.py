@@ -16,7 +16,7 @@ from itertools import groupby
 from textwrap import indent
 
 from opbridge.codegen.cpp import Signature, quoted, wrapped
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, Kernel, Operator, Target
+from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, Target
 from opbridge.codegen.outputs.common import HEADER, TENSOR_HEADERS, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS, derived_body, needs_meta_tensors
 from opbridge.schema import Argument
@@ -66,11 +66,11 @@ def _schemas(backend: Backend) -> str:
     return text
 
 
-def _unqualified(operator: Operator) -> str:
+def _unqualified(operator: BackendOperator) -> str:
     return str(operator.schema).removeprefix(f"{operator.schema.namespace}::")
 
 
-def _kernels_source(operators: tuple[Operator, ...], key: str, target: Target) -> str:
+def _kernels_source(operators: tuple[BackendOperator, ...], key: str, target: Target) -> str:
     wrappers = []
     registered: dict[str, list[str]] = {}
     for operator in operators:
@@ -91,7 +91,7 @@ def _kernels_source(operators: tuple[Operator, ...], key: str, target: Target) -
     return "\n".join(texts)
 
 
-def _wrapper(operator: Operator, kernel: Kernel, name: str, target: Target) -> str:
+def _wrapper(operator: BackendOperator, kernel: BackendKernel, name: str, target: Target) -> str:
     signature = Signature.of(operator, symint=kernel.symint)
     lines = [f"// {operator.schema}", f"{signature.head(name)} {{"]
     lines += [indent(line, "  ") for line in _precautions(operator, kernel, target)]
@@ -102,7 +102,7 @@ def _wrapper(operator: Operator, kernel: Kernel, name: str, target: Target) -> s
     return "\n".join([*lines, "}", ""])
 
 
-def _precautions(operator: Operator, kernel: Kernel, target: Target) -> Iterator[str]:
+def _precautions(operator: BackendOperator, kernel: BackendKernel, target: Target) -> Iterator[str]:
     """Composite and autograd kernels call the dispatcher again, which brings them here for each operator they use."""
     tensors = operator.schema.tensor_arguments
     if kernel.key.startswith("Autograd") or kernel.key in COMPOSITE_KEYS or not target.switches_devices:
@@ -116,7 +116,7 @@ def _precautions(operator: Operator, kernel: Kernel, target: Target) -> Iterator
             yield f"const c10::OptionalDeviceGuard device_guard({guarded});"
 
 
-def _same_device(operator: Operator, argument: Argument) -> str:
+def _same_device(operator: BackendOperator, argument: Argument) -> str:
     names = f"{quoted(operator.name)}, {quoted(argument.name)}"
     if argument.type.is_optional and str(argument.type) != "Tensor?":  # PyTorch's function does not take this one.
         checked = f"c10::impl::check_and_update_common_device(common_device, *{argument.name}, {names});"
@@ -124,7 +124,7 @@ def _same_device(operator: Operator, argument: Argument) -> str:
     return f"c10::impl::check_and_update_common_device(common_device, {argument.name}, {names});"
 
 
-def _guarded(operator: Operator) -> str:
+def _guarded(operator: BackendOperator) -> str:
     """Where the operator runs: on the device of its first tensor, or on the one it is asked to make tensors on."""
     tensors = [argument for argument in operator.schema.tensor_arguments if str(argument.type) in _HAVE_DEVICE]
     if tensors:

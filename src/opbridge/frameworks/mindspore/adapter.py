@@ -23,7 +23,7 @@ def define(library: Library) -> None:
 
 
 def view(library: Library, index: int) -> OperatorCell:
-    return cell_of(LibraryOperator(library, index))
+    return cell_of(MindSporeOperator(library, index))
 
 
 def call(library: Library, index: int) -> Callable[..., Any]:
@@ -32,7 +32,7 @@ def call(library: Library, index: int) -> Callable[..., Any]:
     return cell
 
 
-class LibraryOperator:
+class MindSporeOperator:
     """An operator with rules and a kernel, as a Cell asks for it."""
 
     def __init__(self, library: Library, index: int) -> None:

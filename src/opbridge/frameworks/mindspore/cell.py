@@ -41,7 +41,7 @@ _UNKNOWN = "keywords_that_the_schema_has_not"
 _ENTRY = f"{_core.__file__}:opbridge_target"
 
 
-class Operator(Protocol):
+class CellOperator(Protocol):
     """What stands behind a Cell."""
 
     name: str
@@ -139,7 +139,7 @@ def _noting_hooks(register: Callable[..., Any]) -> Callable[..., Any]:
 class OperatorCell(nn.Cell):  # type: ignore[misc]
     """Made by `cell_of`, which adds the operator's own `construct`."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: CellOperator) -> None:
         super().__init__(auto_prefix=False)
         schema = operator.schema
         self._operator = operator
@@ -315,7 +315,7 @@ class WritingCell(OperatorCell):
         return self._as_cell(**arguments)
 
 
-def cell_of(operator: Operator) -> OperatorCell:
+def cell_of(operator: CellOperator) -> OperatorCell:
     schema = operator.schema
     name = "".join(part.capitalize() for part in (*schema.name.split("_"), *schema.overload.split("_")))
     base = WritingCell if schema.mutable_arguments else OperatorCell

@@ -14,41 +14,41 @@ from torch import Tensor
 from torch.autograd import Function
 
 from opbridge.errors import CallError, UnsupportedError
-from opbridge.functions.gradient_pairs import Callee, Link, unnamed
+from opbridge.functions.gradient_pairs import Callee, GradientPair, unnamed
 from opbridge.functions.signatures import REQUIRED
 
 Step = Callable[..., Any]
 """Computes gradients: of the gradients of outputs and the saved values, and the inputs that the rest depends on."""
 
 
-def differentiable(link: Link, double_backward: Callable[..., Any] | bool) -> Callable[..., Any]:
-    function = _function_class(link, gradient_step(link, link.backward, double_backward))
-    taken, returned = len(link.inputs), None if link.outputs is None else len(link.outputs)
+def differentiable(pair: GradientPair, double_backward: Callable[..., Any] | bool) -> Callable[..., Any]:
+    function = _function_class(pair, gradient_step(pair, pair.backward, double_backward))
+    taken, returned = len(pair.inputs), None if pair.outputs is None else len(pair.outputs)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != taken:
-            args = tuple(link.bind(args, kwargs))
+            args = tuple(pair.bind(args, kwargs))
         results = applied(function, *args)[:returned]
         return results[0] if len(results) == 1 else results
 
-    outside = torch.compiler.disable(run, reason=f"{link.title} is no operator; schema= and out= make it one")
+    outside = torch.compiler.disable(run, reason=f"{pair.title} is no operator; schema= and out= make it one")
 
     def call(*args: Any, **kwargs: Any) -> Any:
         # The detour takes longer than a small function does, so it is for compiled code alone.
         return outside(*args, **kwargs) if torch.compiler.is_compiling() else run(*args, **kwargs)
 
-    return presented(call, link)
+    return presented(call, pair)
 
 
-def presented(call: Callable[..., Any], link: Link) -> Callable[..., Any]:
+def presented(call: Callable[..., Any], pair: GradientPair) -> Callable[..., Any]:
     """With the name, the text and the parameters of the function it stands for."""
     import inspect
 
-    call.__name__ = call.__qualname__ = getattr(link.forward.function, "__name__", "function")
-    call.__doc__ = getattr(link.forward.function, "__doc__", None)
+    call.__name__ = call.__qualname__ = getattr(pair.forward.function, "__name__", "function")
+    call.__doc__ = getattr(pair.forward.function, "__doc__", None)
     kinds = inspect.Parameter
     shown: list[inspect.Parameter] = []
-    for item in reversed(link.inputs):
+    for item in reversed(pair.inputs):
         kind = kinds.KEYWORD_ONLY if item.keyword_only else kinds.POSITIONAL_OR_KEYWORD
         # Python knows no default in front of an argument that has to be given; a schema does.
         given = any(later.default is REQUIRED for later in shown if later.kind is kind is kinds.POSITIONAL_OR_KEYWORD)
@@ -57,34 +57,38 @@ def presented(call: Callable[..., Any], link: Link) -> Callable[..., Any]:
     return call
 
 
-def values_for(link: Link, grads: Sequence[Any], saved: Sequence[Any], needs: Sequence[bool]) -> tuple[Any, ...]:
+def values_for(
+    pair: GradientPair, grads: Sequence[Any], saved: Sequence[Any], needs: Sequence[bool]
+) -> tuple[Any, ...]:
     """What the backward function is called with."""
-    return (*grads, *saved, list(needs)) if link.backward.wants_needs else (*grads, *saved)
+    return (*grads, *saved, list(needs)) if pair.backward.wants_needs else (*grads, *saved)
 
 
-def gradient_step(link: Link, run: Callable[[Sequence[Any]], Any], double_backward: Callable[..., Any] | bool) -> Step:
+def gradient_step(
+    pair: GradientPair, run: Callable[[Sequence[Any]], Any], double_backward: Callable[..., Any] | bool
+) -> Step:
     """`step(grads, saved, sources, needs)`, differentiable once more or an error for whoever tries."""
     message = (
-        f"{link.title} has no second derivative: nothing says what the gradient of {link.backward.name} is; "
+        f"{pair.title} has no second derivative: nothing says what the gradient of {pair.backward.name} is; "
         "double_backward= does"
     )
 
     def once(grads: Sequence[Any], saved: Sequence[Any], sources: Sequence[Any], needs: Sequence[bool]) -> Any:
-        values = values_for(link, grads, saved, needs)
+        values = values_for(pair, grads, saved, needs)
         if torch.is_grad_enabled() or transformed():
             return applied(Once, run, message, len(values), *values, *sources)
         return run(values)
 
     def recorded(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> Any:
         if not torch.is_grad_enabled() or transformed():
-            return run(values_for(link, grads, saved, needs))
+            return run(values_for(pair, grads, saved, needs))
         # A gradient is linear in those of the outputs: where PyTorch saw the work, it depends on them.
         probes = [grad if grad.requires_grad else grad.detach().requires_grad_() for grad in grads]
-        found = run(values_for(link, probes, saved, needs))
+        found = run(values_for(pair, probes, saved, needs))
         for gradient in found if isinstance(found, (list, tuple)) else (found,):
             if isinstance(gradient, Tensor) and not gradient.requires_grad:
                 raise UnsupportedError(
-                    f"{link.title}: double_backward=True, but PyTorch did not see how {link.backward.name} computes "
+                    f"{pair.title}: double_backward=True, but PyTorch did not see how {pair.backward.name} computes "
                     "its results; give double_backward= the function that differentiates it"
                 )
         return found
@@ -93,11 +97,11 @@ def gradient_step(link: Link, run: Callable[[Sequence[Any]], Any], double_backwa
         return recorded
     if double_backward is False:
         return once
-    second_link = link.second(Callee.of(double_backward))
+    second_link = pair.second(Callee.of(double_backward))
     second = _function_class(second_link, gradient_step(second_link, second_link.backward, False))
 
     def twice(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> Any:
-        values = values_for(link, grads, saved, needs)
+        values = values_for(pair, grads, saved, needs)
         return applied(second, *values) if torch.is_grad_enabled() or transformed() else run(values)
 
     return twice
@@ -183,21 +187,21 @@ def zeros_for(grads: Sequence[Any], likes: Sequence[Any]) -> list[Any]:
     ]
 
 
-def graded_places(link: Link, count: int) -> list[int]:
+def graded_places(pair: GradientPair, count: int) -> list[int]:
     """Which of the outputs have a gradient."""
-    named = unnamed(count) if link.outputs is None else link.outputs
-    return [place for place, name in enumerate(named) if name not in link.nondifferentiable]
+    named = unnamed(count) if pair.outputs is None else pair.outputs
+    return [place for place, name in enumerate(named) if name not in pair.nondifferentiable]
 
 
-def check_graded(link: Link, results: Sequence[Any], places: Sequence[int]) -> None:
+def check_graded(pair: GradientPair, results: Sequence[Any], places: Sequence[int]) -> None:
     for place in places:
         value = results[place]
         if isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.is_complex):
             continue
-        name = (link.outputs or unnamed(len(results)))[place]
+        name = (pair.outputs or unnamed(len(results)))[place]
         kind = f"a tensor of {value.dtype}" if isinstance(value, Tensor) else type(value).__name__
         raise CallError(
-            f"{link.title}: '{name}' is {kind}, which has no gradient; name it in nondifferentiable=('{name}',)"
+            f"{pair.title}: '{name}' is {kind}, which has no gradient; name it in nondifferentiable=('{name}',)"
         )
 
 
@@ -205,14 +209,14 @@ def described(value: Any) -> tuple[Any, ...] | None:
     return (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
 
 
-def check_gradients(link: Link, gradients: Sequence[Any], shapes: Sequence[Any]) -> None:
+def check_gradients(pair: GradientPair, gradients: Sequence[Any], shapes: Sequence[Any]) -> None:
     """PyTorch numbers the gradient that does not fit; this names it."""
-    for item, gradient, shape in zip(link.inputs, gradients, shapes, strict=True):
+    for item, gradient, shape in zip(pair.inputs, gradients, shapes, strict=True):
         if gradient is not None and gradient.shape != shape and not _expands(shape, gradient.shape):
             raise CallError(
-                f"{link.title}: the gradient of '{item.name}' has shape {list(gradient.shape)}, "
+                f"{pair.title}: the gradient of '{item.name}' has shape {list(gradient.shape)}, "
                 f"expected {list(shape)}; "
-                f"gradients= says in which order {link.backward.name} returns them"
+                f"gradients= says in which order {pair.backward.name} returns them"
             )
 
 
@@ -222,28 +226,28 @@ def _expands(shape: Sequence[int], larger: Sequence[int]) -> bool:
     return len(shape) <= len(larger) and all(size in (1, other) for size, other in pairs)
 
 
-def _function_class(link: Link, step: Step) -> type[Function]:
-    places, names = link.saved_places, [item.name for item in link.inputs]
-    taken, n_saved = len(names), len(link.saved)
-    places_if_named, untracked = graded_places(link, 0), link.saves_untracked
+def _function_class(pair: GradientPair, step: Step) -> type[Function]:
+    places, names = pair.saved_places, [item.name for item in pair.inputs]
+    taken, n_saved = len(names), len(pair.saved)
+    places_if_named, untracked = graded_places(pair, 0), pair.saves_untracked
     counts: set[int] = set()
 
     def forward(*args: Any) -> tuple[Any, ...]:
         for place, value in enumerate(args):
             if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and v.requires_grad for v in value):
                 raise UnsupportedError(
-                    f"{link.title}: '{names[place]}' is a list of tensors, which no gradient would reach; "
+                    f"{pair.title}: '{names[place]}' is a list of tensors, which no gradient would reach; "
                     "pass them one by one"
                 )
-        results = link.results(link.forward(args))
-        if link.outputs is None and len(results) not in counts:
-            link.check_backward(unnamed(len(results)))
+        results = pair.results(pair.forward(args))
+        if pair.outputs is None and len(results) not in counts:
+            pair.check_backward(unnamed(len(results)))
             counts.add(len(results))
-        check_graded(link, results, graded(results))
+        check_graded(pair, results, graded(results))
         return results
 
     def graded(results: Sequence[Any]) -> list[int]:
-        return graded_places(link, len(results)) if link.outputs is None else places_if_named
+        return graded_places(pair, len(results)) if pair.outputs is None else places_if_named
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
         ctx.set_materialize_grads(False)
@@ -265,14 +269,14 @@ def _function_class(link: Link, step: Step) -> type[Function]:
         values = kept(ctx)
         needs = ctx.needs_input_grad
         found = step(zeros_for(given, ctx.likes), values[:n_saved], values[n_saved:], needs)
-        gradients = link.by_input(found, [shape is not None for shape in ctx.shapes])
-        check_gradients(link, gradients, ctx.shapes)
+        gradients = pair.by_input(found, [shape is not None for shape in ctx.shapes])
+        check_gradients(pair, gradients, ctx.shapes)
         return tuple(gradients)
 
     def vmap(info: Any, in_dims: Sequence[int | None], *args: Any) -> Any:
         return slices(made.apply, info, in_dims, args)
 
-    name = getattr(link.forward.function, "__name__", "function")
+    name = getattr(pair.forward.function, "__name__", "function")
     members: dict[str, Callable[..., Any]] = {
         "forward": forward,
         "setup_context": setup_context,

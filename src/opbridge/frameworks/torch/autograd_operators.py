@@ -31,22 +31,24 @@ from opbridge.frameworks.torch.autograd_functions import (
     values_for,
     zeros_for,
 )
-from opbridge.functions.gradient_pairs import NEEDS, Callee, Link
-from opbridge.functions.signatures import REQUIRED, Parameter
+from opbridge.functions.gradient_pairs import NEEDS, Callee, GradientPair
+from opbridge.functions.signatures import REQUIRED, FunctionParameter
 from opbridge.rules import OutRule, evaluate_out, parse_out
 from opbridge.schema import Schema
 
 Values = Sequence[Any]
 
 
-def operator(link: Link, double_backward: Callable[..., Any] | bool, schema: Schema, out: object) -> Callable[..., Any]:
-    _check(link, double_backward, schema)
+def operator(
+    pair: GradientPair, double_backward: Callable[..., Any] | bool, schema: Schema, out: object
+) -> Callable[..., Any]:
+    _check(pair, double_backward, schema)
     rules = parse_out(out, schema)
-    forward = _Forward(link, schema, rules)
-    overload = _define(forward, schema, link, double_backward)
-    returned = len(link.outputs or ())
+    forward = _Forward(pair, schema, rules)
+    overload = _define(forward, schema, pair, double_backward)
+    returned = len(pair.outputs or ())
 
-    direct = differentiable(link, double_backward)
+    direct = differentiable(pair, double_backward)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not torch.compiler.is_compiling() and _unseen(args, kwargs):
@@ -56,7 +58,7 @@ def operator(link: Link, double_backward: Callable[..., Any] | bool, schema: Sch
             return results
         return results[0] if returned == 1 else results[:returned]
 
-    return presented(call, link)
+    return presented(call, pair)
 
 
 def _unseen(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -81,7 +83,7 @@ def _is_plain(value: Any) -> bool:
     return not isinstance(value, (list, tuple)) or all(map(_is_plain, value))
 
 
-def _check(link: Link, double_backward: Callable[..., Any] | bool, schema: Schema) -> None:
+def _check(pair: GradientPair, double_backward: Callable[..., Any] | bool, schema: Schema) -> None:
     if schema.namespace is None:
         raise SchemaError(f"the schema needs a namespace: mylib::{schema}")
     if schema.overload:
@@ -96,12 +98,12 @@ def _check(link: Link, double_backward: Callable[..., Any] | bool, schema: Schem
             f"{schema.full_name}: an operator hides from PyTorch what backward does; "
             "give double_backward= the function that differentiates it, or leave schema= out"
         )
-    for name in link.gradients or ():
+    for name in pair.gradients or ():
         if not schema.argument(name).is_tensor:
             raise CallError(
                 f"{schema.full_name}: gradients= names '{name}', which is no tensor but {schema.argument(name)}"
             )
-    for name in _gradient_names(link, schema):
+    for name in _gradient_names(pair, schema):
         if schema.argument(name).type.is_list:
             raise UnsupportedError(
                 f"{schema.full_name}: '{name}' is a list of tensors, and backward returns single ones; "
@@ -109,8 +111,8 @@ def _check(link: Link, double_backward: Callable[..., Any] | bool, schema: Schem
             )
 
 
-def _gradient_names(link: Link, schema: Schema) -> tuple[str, ...]:
-    names = link.gradients or tuple(item.name for item in link.inputs)
+def _gradient_names(pair: GradientPair, schema: Schema) -> tuple[str, ...]:
+    names = pair.gradients or tuple(item.name for item in pair.inputs)
     return tuple(name for name in names if schema.argument(name).is_tensor)
 
 
@@ -123,7 +125,7 @@ class _Like(NamedTuple):
 
 @dataclass(frozen=True)
 class _Forward:
-    link: Link
+    pair: GradientPair
     schema: Schema
     rules: tuple[OutRule, ...]
 
@@ -134,19 +136,19 @@ class _Forward:
     expected: Callable[..., list[_Like]] = field(init=False)
 
     def _outputs(self, *values: Any) -> list[_Like]:
-        arguments = {item.name: value for item, value in zip(self.link.inputs, values, strict=True)}
+        arguments = {item.name: value for item, value in zip(self.pair.inputs, values, strict=True)}
         described = evaluate_out(self.rules, self.schema, arguments, lambda dtype: str(dtype).removeprefix("torch."))
         return [_Like(shape, getattr(torch, dtype)) for shape, dtype in described]
 
     def run(self, values: Values) -> list[Tensor]:
-        results = self.link.results(self.link.forward(values))
-        names = (*(self.link.outputs or ()), *self.link.hidden)
+        results = self.pair.results(self.pair.forward(values))
+        names = (*(self.pair.outputs or ()), *self.pair.hidden)
         for name, result, (shape, dtype) in zip(names, results, self.expected(*map(_like, values)), strict=True):
             if not isinstance(result, Tensor) or result.shape != shape or result.dtype != dtype:
                 got = f"{list(result.shape)} of {result.dtype}" if isinstance(result, Tensor) else type(result).__name__
                 raise KernelError(
-                    f"{self.link.title}: the out rule of '{name}' says {list(shape)} of {dtype}, "
-                    f"and {self.link.forward.name} returned {got}"
+                    f"{self.pair.title}: the out rule of '{name}' says {list(shape)} of {dtype}, "
+                    f"and {self.pair.forward.name} returned {got}"
                 )
         return _independent(results, values)
 
@@ -165,7 +167,7 @@ def _like(value: Any) -> Any:
 class _Backward:
     """The operator of the gradients; it takes gradients, saved values, what the rest is like, and what is needed."""
 
-    link: Link
+    pair: GradientPair
     schema: Schema
     names: tuple[str, ...]
     """The arguments whose gradients it returns."""
@@ -173,25 +175,25 @@ class _Backward:
     """Those of them that are not among the saved values."""
 
     @classmethod
-    def of(cls, link: Link, forward: Schema) -> _Backward:
-        names = _gradient_names(link, forward)
-        unsaved = tuple(name for name in names if name not in link.saved)
+    def of(cls, pair: GradientPair, forward: Schema) -> _Backward:
+        names = _gradient_names(pair, forward)
+        unsaved = tuple(name for name in names if name not in pair.saved)
         types = {item.name: str(item.type) for item in forward.arguments}
-        arguments = [f"Tensor grad_{name}" for name in link.differentiable]
-        arguments += [f"{types.get(name, 'Tensor')} {name}" for name in link.saved]
+        arguments = [f"Tensor grad_{name}" for name in pair.differentiable]
+        arguments += [f"{types.get(name, 'Tensor')} {name}" for name in pair.saved]
         for name in unsaved:
             absent = "?" if forward.argument(name).type.is_optional else ""
             arguments += [f"SymInt[]{absent} {name}_shape", f"ScalarType{absent} {name}_dtype"]
-        if link.backward.wants_needs:
+        if pair.backward.wants_needs:
             arguments.append(f"bool[] {NEEDS}")
         returns = "Tensor" if len(names) == 1 else f"({', '.join(['Tensor'] * len(names))})"
         schema = Schema.parse(f"{forward.qualified_name}_backward({', '.join(arguments)}) -> {returns}")
-        return cls(link, schema, names, unsaved)
+        return cls(pair, schema, names, unsaved)
 
     def likes(self, values: Values) -> dict[str, _Like | None]:
         """What each gradient is like; None where its argument is absent or nobody wants it."""
-        first = len(self.link.differentiable)
-        saved = dict(zip(self.link.saved, values[first:], strict=False))
+        first = len(self.pair.differentiable)
+        saved = dict(zip(self.pair.saved, values[first:], strict=False))
         extras = values[first + len(saved) :]
         found: dict[str, _Like | None] = {}
         for name in self.names:
@@ -204,20 +206,20 @@ class _Backward:
         return found
 
     def wanted(self, values: Values) -> set[str]:
-        inputs = [item.name for item in self.link.inputs]
-        if not self.link.backward.wants_needs:
+        inputs = [item.name for item in self.pair.inputs]
+        if not self.pair.backward.wants_needs:
             return set(inputs)
         return {name for name, needed in zip(inputs, values[-1], strict=True) if needed}
 
     def run(self, values: Values) -> list[Tensor]:
-        link, likes, wanted = self.link, self.likes(values), self.wanted(values)
-        passed = list(values[: len(link.differentiable) + len(link.saved)])
-        if link.backward.wants_needs:
+        pair, likes, wanted = self.pair, self.likes(values), self.wanted(values)
+        passed = list(values[: len(pair.differentiable) + len(pair.saved)])
+        if pair.backward.wants_needs:
             passed.append(values[-1])
-        inputs = [item.name for item in link.inputs]
-        returned = link.by_input(link.backward(passed), [likes.get(name) is not None for name in inputs])
+        inputs = [item.name for item in pair.inputs]
+        returned = pair.by_input(pair.backward(passed), [likes.get(name) is not None for name in inputs])
         shapes = [like and like.shape for like in map(likes.get, inputs)]
-        check_gradients(link, returned, shapes)
+        check_gradients(pair, returned, shapes)
         gradients = dict(zip(inputs, returned, strict=True))
         settled = []
         for name, like in likes.items():
@@ -225,7 +227,7 @@ class _Backward:
                 settled.append(_nothing(values))
             elif gradients[name] is None:
                 raise CallError(
-                    f"{link.title}: {link.backward.name} returned None for the gradient of '{name}', and an operator "
+                    f"{pair.title}: {pair.backward.name} returned None for the gradient of '{name}', and an operator "
                     "returns tensors; leave that argument out of gradients="
                 )
             else:
@@ -264,13 +266,17 @@ def _independent(results: Values, values: Values) -> list[Tensor]:
 
 
 def _define(
-    body: _Forward | _Backward, schema: Schema, link: Link | None, double_backward: Callable[..., Any] | bool = False
+    body: _Forward | _Backward,
+    schema: Schema,
+    pair: GradientPair | None,
+    double_backward: Callable[..., Any] | bool = False,
 ) -> Callable[..., Any]:
-    """Registers one operator and, where a link says what its gradient is, that of its gradient."""
+    """Registers one operator and, where a pair says what its gradient is, that of its gradient."""
     parameters = [
-        Parameter(item.name, REQUIRED if item.default is None else item.default.value) for item in schema.arguments
+        FunctionParameter(item.name, REQUIRED if item.default is None else item.default.value)
+        for item in schema.arguments
     ]
-    names = replace(body.link, inputs=tuple(parameters))
+    names = replace(body.pair, inputs=tuple(parameters))
 
     def unwrapped(results: list[Tensor]) -> Any:
         return results[0] if len(schema.returns) == 1 else tuple(results)
@@ -302,41 +308,43 @@ def _define(
         raise UnsupportedError(f"{schema.full_name}: PyTorch refuses the operator: {reason}\n  {schema}") from error
     defined.register_fake(fake)
     defined.register_vmap(batched)
-    if link is not None:
-        _differentiate(defined, link, schema, double_backward)
+    if pair is not None:
+        _differentiate(defined, pair, schema, double_backward)
     namespace = getattr(torch.ops, schema.namespace or "")
     overload: Callable[..., Any] = getattr(namespace, schema.name).default
     return overload
 
 
-def _differentiate(defined: Any, link: Link, schema: Schema, double_backward: Callable[..., Any] | bool) -> None:
-    backward = _Backward.of(link, schema)
+def _differentiate(
+    defined: Any, pair: GradientPair, schema: Schema, double_backward: Callable[..., Any] | bool
+) -> None:
+    backward = _Backward.of(pair, schema)
     if not callable(double_backward):
         gradient = _define(backward, backward.schema, None)
-        return _register(defined, link, backward, gradient_step(link, lambda values: gradient(*values), False))
+        return _register(defined, pair, backward, gradient_step(pair, lambda values: gradient(*values), False))
     second = replace(
-        link.second(Callee.of(double_backward)),
-        inputs=tuple(Parameter(item.name) for item in backward.schema.arguments),
+        pair.second(Callee.of(double_backward)),
+        inputs=tuple(FunctionParameter(item.name) for item in backward.schema.arguments),
         outputs=tuple(f"grad_{name}" for name in backward.names),
     )
     twice = _define(backward, backward.schema, second)
-    return _register(defined, link, backward, lambda g, s, _, needs: twice(*values_for(link, g, s, needs)))
+    return _register(defined, pair, backward, lambda g, s, _, needs: twice(*values_for(pair, g, s, needs)))
 
 
-def _register(defined: Any, link: Link, backward: _Backward, step: Step) -> None:
-    names = [item.name for item in link.inputs]
-    saved_places, n_saved = link.saved_places, len(link.saved)
-    places = graded_places(link, 0)
+def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step) -> None:
+    names = [item.name for item in pair.inputs]
+    saved_places, n_saved = pair.saved_places, len(pair.saved)
+    places = graded_places(pair, 0)
 
     def setup_context(ctx: Any, inputs: Values, output: Any, keyword_only_inputs: dict[str, Any] | None = None) -> None:
         values = [*inputs, *(keyword_only_inputs or {}).values()]
         results = (output,) if isinstance(output, Tensor) else tuple(output)
-        check_graded(link, results, places)
+        check_graded(pair, results, places)
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*(value for place, value in enumerate(results) if place not in places))
         everything = (*values, *results)
         saved = [everything[place] for place in saved_places]
-        keep(ctx, [*saved, *values] if link.saves_untracked else saved)
+        keep(ctx, [*saved, *values] if pair.saves_untracked else saved)
         ctx.extras = []
         for name in backward.unsaved:
             value = values[names.index(name)]

@@ -29,7 +29,7 @@ _ROW = re.compile(r"^(?P<key>\w+): (?P<falls>fallthrough )?(?P<by>.*?) \[(?P<kin
 
 
 @dataclass(frozen=True)
-class Entry:
+class DispatchEntry:
     """What a call meets at one key, whoever registered it and for how many keys."""
 
     key: str
@@ -39,11 +39,11 @@ class Entry:
     falls_through: bool
 
 
-def table(name: str) -> dict[str, Entry]:
+def table(name: str) -> dict[str, DispatchEntry]:
     """What the dispatcher would run for an operator, by key."""
     rows = _ROW.finditer(torch._C._dispatch_dump_table(name))
     return {
-        row["key"]: Entry(row["key"], row["by"].removeprefix("registered at "), row["kind"], bool(row["falls"]))
+        row["key"]: DispatchEntry(row["key"], row["by"].removeprefix("registered at "), row["kind"], bool(row["falls"]))
         for row in rows
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from opbridge.errors import CallError, did_you_mean
-from opbridge.functions.signatures import REQUIRED, Parameter, name_of, parameters_of
+from opbridge.functions.signatures import REQUIRED, FunctionParameter, name_of, parameters_of
 
 Shape = Iterable[int]
 Shapes = Mapping[str, Shape] | Callable[..., Mapping[str, Shape]]
@@ -21,7 +21,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
     """What the classes of `ob.module` have in common."""
 
     _function: Callable[..., Any]
-    _inputs: tuple[Parameter, ...]
+    _inputs: tuple[FunctionParameter, ...]
     _shapes: Callable[..., Mapping[str, Shape]]
     _init: Mapping[str, Callable[[Any], object]]
 
@@ -125,7 +125,7 @@ def module_class(
     return type(title, (FunctionModule,), members)
 
 
-def _check_names(title: str, names: Iterable[str], inputs: tuple[Parameter, ...]) -> None:
+def _check_names(title: str, names: Iterable[str], inputs: tuple[FunctionParameter, ...]) -> None:
     known = [item.name for item in inputs]
     for name in names:
         if name not in known:

@@ -63,11 +63,11 @@ def with_hosts(request: BuildRequest, uses: AscendUses) -> BuildRequest:
 def generate(source: Path, uses: AscendUses) -> str:
     """A source that includes the kernels and starts them."""
     kernels = {kernel.name: kernel for kernel in uses.source.kernels} if uses.source else {}
-    hosts = (_Host(source, kernels.get(use.symbol), use).code() for use in uses.bare)
+    hosts = (_StartingFunction(source, kernels.get(use.symbol), use).code() for use in uses.bare)
     return "\n".join((f'#include "{source.name}"', "#include <opbridge/launch.h>", *hosts))
 
 
-class _Host:
+class _StartingFunction:
     def __init__(self, source: Path, kernel: AscendKernel | None, use: Use) -> None:
         if kernel is None:
             raise UnsupportedError(

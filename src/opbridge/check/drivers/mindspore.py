@@ -9,16 +9,16 @@ import mindspore as ms
 import numpy as np
 
 from opbridge.check.arrays import Array
-from opbridge.check.hosts import Host, NotHere
+from opbridge.check.drivers import Driver, NotHere
 from opbridge.schema import Schema
 
 
-def make(device: str) -> Host:
+def make(device: str) -> Driver:
     ms.runtime.launch_blocking()  # an error belongs to the call that made it
-    return MindSporeHost()
+    return MindSporeDriver()
 
 
-class MindSporeHost(Host):
+class MindSporeDriver(Driver):
     name = "mindspore"
     has_layouts = False
     has_batches = False

@@ -15,7 +15,7 @@ from opbridge.sources.elf_image import Image
 
 
 @dataclass(frozen=True)
-class Host:
+class SymbolSource:
     """A package whose libraries others leave symbols to."""
 
     title: str
@@ -24,7 +24,7 @@ class Host:
     folders: tuple[str, ...]
     """Where its libraries are, from the folder of its package."""
     prefixes: tuple[str, ...]
-    """How the symbols begin that nobody but this host has."""
+    """How the symbols begin that nobody but this source has."""
 
     @property
     def statement(self) -> str:
@@ -74,13 +74,13 @@ def _namespaces(*names: str) -> tuple[str, ...]:
     return tuple(kind + name for kind in kinds for name in spelled)
 
 
-HOSTS = (
-    Host(
+SOURCES = (
+    SymbolSource(
         *("PyTorch", "torch", "torch", ("lib",)),
         (*_namespaces("at", "c10", "torch", "caffe2"), "aoti_torch_", "THP", "torch_library_"),
     ),
-    Host("MindSpore", "mindspore", "mindspore", ("lib", "."), _namespaces("mindspore")),
-    Host("tvm-ffi", "tvm_ffi", "apache-tvm-ffi", ("lib",), (*_namespaces("tvm"), "TVMFFI")),
+    SymbolSource("MindSpore", "mindspore", "mindspore", ("lib", "."), _namespaces("mindspore")),
+    SymbolSource("tvm-ffi", "tvm_ffi", "apache-tvm-ffi", ("lib",), (*_namespaces("tvm"), "TVMFFI")),
 )
 
 

@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from opbridge.check.arrays import Array
-from opbridge.check.hosts import Host, NotHere, Span, listed, packed
+from opbridge.check.drivers import Driver, NotHere, Span, listed, packed
 from opbridge.schema import Schema
 
 
-def make(device: str) -> Host:
+def make(device: str) -> Driver:
     jax.config.update("jax_enable_x64", True)
-    return JaxHost()
+    return JaxDriver()
 
 
-class JaxHost(Host):
+class JaxDriver(Driver):
     name = "jax"
     has_layouts = False
     writes_in_place = False

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from opbridge.check.arrays import Array
-from opbridge.check.hosts import Host, NotHere, Span
+from opbridge.check.drivers import Driver, NotHere, Span
 from opbridge.schema import Schema
 
 
-def make(device: str) -> Host:
-    return NumpyHost()
+def make(device: str) -> Driver:
+    return NumpyDriver()
 
 
-class NumpyHost(Host):
+class NumpyDriver(Driver):
     name = "numpy"
     has_gradients = False
     has_batches = False

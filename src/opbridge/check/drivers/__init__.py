@@ -18,7 +18,7 @@ class NotHere(Exception):
     """The framework has no such thing, so there is nothing to check."""
 
 
-class Host(ABC):
+class Driver(ABC):
     """A framework on one device, with the functions that its users would write."""
 
     name: str
@@ -93,9 +93,9 @@ class Host(ABC):
         return outputs
 
 
-def host(name: str, device: str = "cpu") -> Host:
-    module = importlib.import_module(f"opbridge.check.hosts.{name}")
-    made: Host = module.make(device)
+def driver(name: str, device: str = "cpu") -> Driver:
+    module = importlib.import_module(f"opbridge.check.drivers.{name}")
+    made: Driver = module.make(device)
     return made
 
 

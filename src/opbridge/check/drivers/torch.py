@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from opbridge.check.arrays import Array
-from opbridge.check.hosts import Host, NotHere, Span, listed, packed
+from opbridge.check.drivers import Driver, NotHere, Span, listed, packed
 from opbridge.errors import ToolchainError
 from opbridge.schema import Schema
 
@@ -20,16 +20,16 @@ _OPCHECKS = {
 }
 
 
-def make(device: str) -> Host:
+def make(device: str) -> Driver:
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise ToolchainError(f"PyTorch has no tensors on {device} here: {reason}") from None
-    return TorchHost(device)
+    return TorchDriver(device)
 
 
-class TorchHost(Host):
+class TorchDriver(Driver):
     name = "torch"
 
     def __init__(self, device: str) -> None:

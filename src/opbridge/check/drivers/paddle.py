@@ -9,16 +9,16 @@ import numpy as np
 import paddle
 
 from opbridge.check.arrays import Array
-from opbridge.check.hosts import Host, NotHere, Span
+from opbridge.check.drivers import Driver, NotHere, Span
 from opbridge.schema import Schema
 
 
-def make(device: str) -> Host:
+def make(device: str) -> Driver:
     paddle.set_device("cpu")
-    return PaddleHost()
+    return PaddleDriver()
 
 
-class PaddleHost(Host):
+class PaddleDriver(Driver):
     name = "paddle"
     has_batches = False
 
