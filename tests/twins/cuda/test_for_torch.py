@@ -26,7 +26,7 @@ def test_flags_for_gpus_are_left_out(nvcc: str, host: str) -> None:
 
 
 def test_the_linker_and_the_header_speak_of_the_same_functions() -> None:
-    header = (INCLUDE / "opbridge_twin" / "torch_lending.h").read_text()
+    header = (INCLUDE / "opbridge_twin" / "torch_lent_memory.h").read_text()
     types = re.findall(r"^OPBRIDGE_TWIN_WRAPPED_FOR\((\w+)\)", header, re.MULTILINE)
     functions = re.findall(r"OPBRIDGE_TWIN_WRAPPED\((\w+)##type##(\w+)\)", header)
     wrapped = {f"-Wl,--wrap={begin}{kind}{end}" for kind in types for begin, end in functions}

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "device.h"
-#include "lending.h"
+#include "lent_tensors.h"
 
 namespace opbridge::npu {
 namespace {
@@ -132,7 +132,7 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
   const size_t count = op.schema().arguments().size();
   const size_t first = stack->size() - count;
   const c10::Device device = device_of(op, traits, stack->data() + first, count);
-  Lending lending(device);
+  LentTensors lent(device);
   bool has_generator = false;
   for (size_t i = 0; i < count; ++i) {
     IValue& value = (*stack)[first + i];
@@ -145,9 +145,8 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
       has_generator = true;
       value = numbers_of(default_generator(device.index()));
     } else if (traits.has_tensors[i]) {
-      map_tensors(value, [&](const at::Tensor& tensor) {
-        return tensor.device().type() == kNpu ? lending.lend(tensor) : tensor;
-      });
+      map_tensors(
+          value, [&](const at::Tensor& tensor) { return tensor.device().type() == kNpu ? lent.lend(tensor) : tensor; });
     }
   }
   {
@@ -158,9 +157,9 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
     if (traits.draws && !has_generator) draws.emplace(device.index());
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
-  if (traits.writes) lending.settle();
+  if (traits.writes) lent.settle();
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i)
-    map_tensors((*stack)[i], [&](const at::Tensor& tensor) { return lending.give(tensor); });
+    map_tensors((*stack)[i], [&](const at::Tensor& tensor) { return lent.give(tensor); });
 }
 
 // Of one operator, whose traits are known.

@@ -15,7 +15,7 @@
 #include <torch/library.h>
 
 #include "device.h"
-#include "lending.h"
+#include "lent_tensors.h"
 
 namespace opbridge::npu {
 namespace {
@@ -100,13 +100,13 @@ at::Tensor& set_nothing(at::Tensor& self) {
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool) {
   if (to.numel() == 0) return to;
-  Lending lending(to.device());
+  LentTensors lent(to.device());
   const bool plain = self.scalar_type() == to.scalar_type() && self.sizes() == to.sizes() && self.is_contiguous() &&
                      to.is_contiguous() && !self.is_conj() && !to.is_conj() && !self.is_neg() && !to.is_neg();
   if (plain && to.nbytes() <= kOneThread) {
     memmove(in_window(to.mutable_data_ptr()), in_window(self.const_data_ptr()), to.nbytes());
   } else {
-    const auto host = [&](const at::Tensor& tensor) { return tensor.is_cpu() ? tensor : lending.lend(tensor); };
+    const auto host = [&](const at::Tensor& tensor) { return tensor.is_cpu() ? tensor : lent.lend(tensor); };
     host(to).copy_(host(self));
   }
   return to;
@@ -118,19 +118,19 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& to) {
 }
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
-  return at::_local_scalar_dense(Lending(self.device()).lend(self));
+  return at::_local_scalar_dense(LentTensors(self.device()).lend(self));
 }
 
 // PyTorch asks backends of other makers for convolutions by these names alone, which its CPU does not answer to.
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                        at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                        at::IntArrayRef output_padding, int64_t groups) {
-  Lending lending(input.device());
+  LentTensors lent(input.device());
   const OnDevice memory(input.device().index());
   const bool biased = bias && bias->defined();
-  return lending.give(at::convolution(lending.lend(input), lending.lend(weight),
-                                      biased ? std::optional(lending.lend(*bias)) : std::nullopt, stride, padding,
-                                      dilation, transposed, output_padding, groups));
+  return lent.give(at::convolution(lent.lend(input), lent.lend(weight),
+                                   biased ? std::optional(lent.lend(*bias)) : std::nullopt, stride, padding, dilation,
+                                   transposed, output_padding, groups));
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Tensor& grad, const at::Tensor& input,
@@ -138,13 +138,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Te
                                                                     at::IntArrayRef padding, at::IntArrayRef dilation,
                                                                     bool transposed, at::IntArrayRef output_padding,
                                                                     int64_t groups, std::array<bool, 3> wanted) {
-  Lending lending(input.device());
+  LentTensors lent(input.device());
   const OnDevice memory(input.device().index());
   const int64_t channels = grad.size(1);
   const auto [to_input, to_weight, to_bias] =
-      at::convolution_backward(lending.lend(grad), lending.lend(input), lending.lend(weight), channels, stride, padding,
+      at::convolution_backward(lent.lend(grad), lent.lend(input), lent.lend(weight), channels, stride, padding,
                                dilation, transposed, output_padding, groups, wanted);
-  return {lending.give(to_input), lending.give(to_weight), lending.give(to_bias)};
+  return {lent.give(to_input), lent.give(to_weight), lent.give(to_bias)};
 }
 
 // Memory that a stream uses is in use no more when the call returns.

@@ -12,7 +12,7 @@ INCLUDE = Path(__file__).parent / "torch"
 PRELUDE = ("-include", "opbridge_twin/torch.h")
 """Comes before CUDA's own prelude, behind whatever is precompiled."""
 
-# The types of tensors' elements as C++ mangles them; opbridge_twin/torch_lending.h has them too.
+# The types of tensors' elements as C++ mangles them; opbridge_twin/torch_lent_memory.h has them too.
 _TYPES = (*"abdfhijlmst", "N3c104HalfE", "N3c107complexIdEE", "N3c107complexIfEE", "N3c108BFloat16E")
 _FUNCTIONS = (
     "8data_ptrI%sEEPT_v",

@@ -22,7 +22,7 @@ using at::RestrictPtrTraits;
 }
 
 #ifdef OPBRIDGE_TWIN_CHECKS
-#include <opbridge_twin/torch_lending.h>
+#include <opbridge_twin/torch_lent_memory.h>
 #endif
 
 #define is_cuda is_cpu

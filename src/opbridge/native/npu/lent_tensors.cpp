@@ -1,4 +1,4 @@
-#include "lending.h"
+#include "lent_tensors.h"
 
 #include <ATen/EmptyTensor.h>
 #include <c10/core/CPUAllocator.h>
@@ -36,7 +36,7 @@ at::Tensor tensor_like(const at::Tensor& tensor, c10::Storage storage, c10::Disp
 
 }  // namespace
 
-c10::Storage Lending::lend(const c10::Storage& storage) {
+c10::Storage LentTensors::lend(const c10::Storage& storage) {
   for (const LentStorage& known : storages_)
     if (known.own.unsafeGetStorageImpl() == storage.unsafeGetStorageImpl()) return known.lent;
   auto lent = storage_of(borrowed(in_window(storage.data()), storage, c10::Device(c10::DeviceType::CPU)),
@@ -45,13 +45,13 @@ c10::Storage Lending::lend(const c10::Storage& storage) {
   return lent;
 }
 
-at::Tensor Lending::lend(const at::Tensor& tensor) {
+at::Tensor LentTensors::lend(const at::Tensor& tensor) {
   at::Tensor lent = tensor_like(tensor, lend(tensor.storage()), c10::DispatchKey::CPU);
   tensors_.push_back({tensor, lent});
   return lent;
 }
 
-void Lending::settle() {
+void LentTensors::settle() {
   for (const LentStorage& pair : storages_) {
     if (pair.lent.data() == in_window(pair.own.data()) && pair.lent.nbytes() == pair.own.nbytes()) continue;
     StorageImpl& own = *pair.own.unsafeGetStorageImpl();
@@ -68,7 +68,7 @@ void Lending::settle() {
   }
 }
 
-c10::Storage Lending::taken_over(const c10::Storage& made) {
+c10::Storage LentTensors::taken_over(const c10::Storage& made) {
   for (const LentStorage& known : storages_)
     if (known.lent.unsafeGetStorageImpl() == made.unsafeGetStorageImpl()) return known.own;
   c10::Storage own;
@@ -86,7 +86,7 @@ c10::Storage Lending::taken_over(const c10::Storage& made) {
   return own;
 }
 
-at::Tensor Lending::give(const at::Tensor& result) {
+at::Tensor LentTensors::give(const at::Tensor& result) {
   if (!result.defined() || result.device().type() == kNpu) return result;
   for (const Lent& pair : tensors_)
     if (pair.lent.is_same(result)) return pair.own;

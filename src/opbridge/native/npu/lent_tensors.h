@@ -9,9 +9,9 @@
 namespace opbridge::npu {
 
 // Tensors of the device as tensors of the CPU over the same bytes, for one call of a CPU kernel.
-class Lending {
+class LentTensors {
  public:
-  explicit Lending(c10::Device device) : device_(device) {}
+  explicit LentTensors(c10::Device device) : device_(device) {}
 
   at::Tensor lend(const at::Tensor& tensor);
   // A tensor that a kernel of the CPU gave: one that was lent, a view of one, or new.

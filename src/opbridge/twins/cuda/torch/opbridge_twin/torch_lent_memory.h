@@ -2,8 +2,8 @@
 //
 // The linker sends every call of TensorBase::data_ptr<T>, through which accessors go too, here first (--wrap). Storages
 // are remembered weakly, and lent for the time of a launch: what PyTorch has freed by then is no memory of a kernel's.
-#ifndef OPBRIDGE_TWIN_TORCH_LENDING_H
-#define OPBRIDGE_TWIN_TORCH_LENDING_H
+#ifndef OPBRIDGE_TWIN_TORCH_LENT_MEMORY_H
+#define OPBRIDGE_TWIN_TORCH_LENT_MEMORY_H
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Storage.h>
