@@ -77,7 +77,7 @@ inline __attribute__((always_inline)) bool quick_write(uintptr_t address, uintpt
 }
 
 // A load of what another thread loaded before: common, and never a race.
-bool read_again(uintptr_t address) {
+inline __attribute__((always_inline)) bool read_again(uintptr_t address) {
   const Worker& self = worker;
   Cell* const cell = look_up(address);
   if (cell == nullptr) return false;
@@ -102,7 +102,9 @@ bool read_again(uintptr_t address) {
 template <size_t kBytes>
 __attribute__((noinline)) void less_quick_read(uintptr_t address, const void* at) {
   for (size_t i = 0; i < kBytes; i += 4) {
-    if (quick_read(address + i, reinterpret_cast<uintptr_t>(at)) || read_again(address + i)) continue;
+    // Of a single granule it is known that the quick way is none.
+    if (kBytes > 4 && quick_read(address + i, reinterpret_cast<uintptr_t>(at))) continue;
+    if (read_again(address + i)) continue;
     return slow_access(address + i, kBytes - i, kLoad, at);
   }
 }
