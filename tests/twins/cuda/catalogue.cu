@@ -9,6 +9,7 @@
 #include "broken/failing_assert.cu"
 #include "broken/few_bytes.cu"
 #include "broken/free_of_inside.cu"
+#include "broken/grid_barrier_left_out.cu"
 #include "broken/host_memory.cu"
 #include "broken/index_of_row.cu"
 #include "broken/lane_never_comes.cu"

@@ -122,9 +122,7 @@ bool Block::arrive_at_barrier(unsigned thread, int predicate, const void* where)
 
 void Block::finish_barrier() {
   if (launch_->checked != nullptr) {
-    if (ended_ > 0) {
-      launch_->fail(linear, checks::Failure::divergent_barrier, "which the other threads left out", waiting());
-    }
+    if (ended_ > 0) fail_left_out();
     if (several_sites_) checks::barriers_meet(waiting());
     checks::barrier_passed();
   }
@@ -219,6 +217,10 @@ void Block::leave_grid_barrier() {
     if (states_[thread] == State::at_grid_barrier) ready_->push(thread);
   }
   for (unsigned warp = 0; warp * kWarpSize < count_; ++warp) warps_[warp].at_barrier = 0;
+}
+
+void Block::fail_left_out() {
+  launch_->fail(linear, checks::Failure::divergent_barrier, "which the other threads left out", waiting());
 }
 
 void Block::fail_stuck() {

@@ -89,6 +89,9 @@ class Block {
   bool has_unstarted() const { return view.next < count_; }
   bool over() const { return !scheduled_ || ended_ == count_; }
   bool all_at_grid_barrier() const { return at_grid_barrier_ > 0 && at_grid_barrier_ + ended_ == count_; }
+  bool has_ended_threads() const { return scheduled_ && ended_ > 0; }
+  // Some wait at a barrier, and others have ended.
+  [[noreturn]] void fail_left_out();
   // No thread can go on, and some wait.
   [[noreturn]] void fail_stuck();
 

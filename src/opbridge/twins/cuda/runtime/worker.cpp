@@ -181,6 +181,10 @@ void Worker::next_block(Fiber* from) {
     if (!waiting) return back_to_host(from);
     for (const auto& block : grid_) {
       if (block->over()) block_->fail_stuck();  // it waits for a block that has left the kernel
+      if (launch_->checked == nullptr || !block->has_ended_threads()) continue;
+      block_ = block.get();
+      checks::block_resumed(block_->checked);
+      block_->fail_left_out();
     }
     if (launch_->checked != nullptr) checks::grid_synced(launch_->checked);
     for (const auto& block : grid_) block->leave_grid_barrier();
