@@ -227,6 +227,30 @@ extern "C" __global__ __aicore__ void by_whole_blocks(GM_ADDR x, GM_ADDR y) {
   DataCopyPad(to, tensor, DataCopyExtParams{1, kCount * sizeof(float), 0, 0, 0});
 }
 
+// The same through what picks and packs: of each two the first, where it is less than ten.
+extern "C" __global__ __aicore__ void picked_by_whole_blocks(GM_ADDR x, GM_ADDR y) {
+  constexpr uint32_t kCount = kTile - 3, kPicked = kCount / 2 + 1;
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer, for_bits;
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer((__gm__ float*)x, kCount);
+  to.SetGlobalBuffer((__gm__ float*)y, kPicked);
+  pipe.InitBuffer(buffer, 2 * kTile * sizeof(float));
+  pipe.InitBuffer(for_bits, 32);
+  auto tensor = buffer.Get<float>(), packed = tensor[kTile];
+  auto bits = for_bits.Get<uint8_t>();
+  DataCopy(tensor, from, kTile);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  CompareScalar(bits, tensor, 10.0f, CMPMODE::LT, kTile);
+  Select(tensor, bits, tensor, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kTile);
+  uint64_t kept = 0;
+  GatherMask(packed, tensor, 1, false, 0, {1, 1, 8, 0}, kept);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopyPad(to, packed, DataCopyExtParams{1, kPicked * sizeof(float), 0, 0, 0});
+}
+
 // As much local memory as a chip has.
 extern "C" __global__ __aicore__ void fill(uint32_t bytes) {
   TPipe pipe;
@@ -260,6 +284,8 @@ extern "C" int silent() {
   for (uint32_t i = 0; i < kPart; ++i) part[i] = float(i);
   ICPU_RUN_KF(by_whole_blocks, 1, (GM_ADDR)part, (GM_ADDR)y);
   for (uint32_t i = 0; i < kPart; ++i) wrong += y[i] != 4 * part[i];
+  ICPU_RUN_KF(picked_by_whole_blocks, 1, (GM_ADDR)part, (GM_ADDR)y);
+  for (uint32_t i = 0; i < kPart / 2 + 1; ++i) wrong += y[i] != (2 * i < 10 ? float(2 * i) : 0);
   GmFree(part);
   GmFree(x);
   GmFree(y);

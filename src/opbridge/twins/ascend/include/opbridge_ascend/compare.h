@@ -79,25 +79,40 @@ void check_comparison(Instruction& instruction, CMPMODE mode) {
                             "CMPMODE::EQ (2), the only comparison of int32_t");
 }
 
+// The bytes of bits that were made of unknown elements alone.
+template <class U>
+void spread_to_bits(Instruction& instruction, const Unknown& unknown, const LocalTensor<U>& dst, uint32_t bits) {
+  if (!unknown.any()) return;
+  for (uint32_t first = 0; first < bits; first += 8) {
+    bool all = true;
+    for (uint32_t i = first; i < first + 8 && i < bits; ++i) all = all && unknown.has(i);
+    if (all) instruction.forget(dst.memory(), reinterpret_cast<const uint8_t*>(dst.data()) + first / 8, 1);
+  }
+}
+
 template <class T, class U>
 void compare(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const LocalTensor<U>& dst,
              const Strided<T>& src0, const Strided<T>& src1) {
   check_comparison<T, U>(instruction, mode);
-  reads(instruction, lanes, src0, "src0");
-  reads(instruction, lanes, src1, "src1");
+  Unknown unknown;
+  unknown.look(instruction, lanes, src0, "src0");
+  unknown.look(instruction, lanes, src1, "src1");
   instruction.aligned(dst.start(), "dst");
   instruction.writes(dst.memory(), dst.data(), (bits_in(lanes) + 7) / 8);
   for_each_bit(lanes, src0, src1, [&](uint32_t i, T a, T b) { set_bit(dst.data(), i, holds(mode, a, b)); });
+  spread_to_bits(instruction, unknown, dst, bits_in(lanes));
 }
 
 template <class T, class U>
 void compare_scalar(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const LocalTensor<U>& dst,
                     const Strided<T>& src, T scalar) {
   check_comparison<T, U>(instruction, mode);
-  reads(instruction, lanes, src, "src0");
+  Unknown unknown;
+  unknown.look(instruction, lanes, src, "src0");
   instruction.aligned(dst.start(), "dst");
   instruction.writes(dst.memory(), dst.data(), (bits_in(lanes) + 7) / 8);
   for_each_bit(lanes, src, src, [&](uint32_t i, T a, T) { set_bit(dst.data(), i, holds(mode, a, scalar)); });
+  spread_to_bits(instruction, unknown, dst, bits_in(lanes));
 }
 
 }  // namespace detail

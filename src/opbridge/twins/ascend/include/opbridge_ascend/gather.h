@@ -68,8 +68,9 @@ void gather(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst,
   writes(instruction, lanes, dst, "dst");
   by_offsets(instruction, lanes, dst, offsets, base, [&](T* to, uint32_t element) {
     const T* const from = src.data() + element;
-    instruction.reads(src.memory(), from, sizeof(T));
+    const bool is_known = instruction.looks_at(src.memory(), from, sizeof(T));
     *to = *from;
+    if (!is_known) instruction.forget(dst.tensor.memory(), to, sizeof(T));
   });
 }
 
@@ -148,8 +149,11 @@ void gather_mask(Instruction& instruction, const LocalTensor<T>& dst, const Loca
   uint32_t n = 0;
   for (uint32_t r = 0; r < p.repeatTimes; ++r) {
     for (uint32_t i = 0; i < per_repeat; ++i) {
-      instruction.reads(src.memory(), from.at(r, i), sizeof(T));
-      if (keeps(r, i)) write(instruction, dst, n++, *from.at(r, i));
+      const bool is_known = instruction.looks_at(src.memory(), from.at(r, i), sizeof(T));
+      if (!keeps(r, i)) continue;
+      write(instruction, dst, n, *from.at(r, i));
+      if (!is_known) instruction.forget(dst.memory(), dst.data() + n, sizeof(T));
+      ++n;
     }
   }
   kept = n;
@@ -197,11 +201,12 @@ void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t re
   constexpr uint32_t kElements = 8, kPerBlock = detail::kBlockBytes / sizeof(T);
   for (uint32_t r = 0; r < static_cast<uint32_t>(repeats); ++r) {
     const T* const from = src.data() + r * kElements;
-    instruction.reads(src.memory(), from, kElements * sizeof(T));
     for (uint32_t b = 0; b < kElements; ++b) {
+      const bool is_known = instruction.looks_at(src.memory(), from + b, sizeof(T));
       T* const to = dst.data() + (r * p.dstRepStride + b * p.dstBlkStride) * kPerBlock;
       instruction.writes(dst.memory(), to, detail::kBlockBytes);
       for (uint32_t i = 0; i < kPerBlock; ++i) to[i] = from[b];
+      if (!is_known) instruction.forget(dst.memory(), to, detail::kBlockBytes);
     }
   }
 }

@@ -268,18 +268,23 @@ class Unknown {
     if (all_known) return;
     size_t place = 0;
     each(lanes, operand, [&](const T* at) {
-      if (elements_.size() <= place) elements_.resize(place + 1);
-      if (!instruction.knows(operand.tensor.memory(), at, sizeof(T))) elements_[place] = true;
+      if (!instruction.knows(operand.tensor.memory(), at, sizeof(T))) mark(place);
       ++place;
     });
   }
+  void mark(size_t place) {
+    if (elements_.size() <= place) elements_.resize(place + 1);
+    elements_[place] = true;
+  }
+  bool has(size_t place) const { return place < elements_.size() && elements_[place]; }
+  bool any() const { return !elements_.empty(); }
   // Behind the instruction's own writes.
   template <class T>
   void spread(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst) const {
     if (elements_.empty()) return;
     size_t place = 0;
     each(lanes, dst, [&](const T* at) {
-      if (elements_[place++]) instruction.forget(dst.tensor.memory(), at, sizeof(T));
+      if (has(place++)) instruction.forget(dst.tensor.memory(), at, sizeof(T));
     });
   }
 

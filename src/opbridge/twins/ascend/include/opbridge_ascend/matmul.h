@@ -363,11 +363,10 @@ void register_matmul(Place, TPipe*, M&) {}
 
 }  // namespace AscendC
 
+// Who uses this namespace sees the other through it.
 namespace matmul {
 
-using AscendC::Matmul;
-using AscendC::MatmulImpl;
-using AscendC::MatmulType;
+using namespace AscendC;
 
 }  // namespace matmul
 

@@ -48,6 +48,7 @@ constexpr Pipes pipes_of(HardEvent event) {
 constexpr pipe_t producer(TPosition position) {
   switch (position) {
     case TPosition::VECIN:
+    case TPosition::LCM:  // what goes through local memory and meets no unit on the way
     case TPosition::A1:
     case TPosition::B1:
     case TPosition::C1:
@@ -66,6 +67,7 @@ constexpr pipe_t producer(TPosition position) {
 constexpr pipe_t consumer(TPosition position) {
   switch (position) {
     case TPosition::VECOUT:
+    case TPosition::LCM:
       return PIPE_MTE3;
     case TPosition::A1:
     case TPosition::B1:

@@ -24,29 +24,41 @@ void select(Instruction& instruction, const Lanes& lanes, SELMODE mode, const St
   const uint32_t per_repeat = static_cast<uint32_t>(kRepeatBytes / sizeof(T));
   const uint32_t all = bits_in(lanes);
   const bool same = mode == SELMODE::VSEL_CMPMASK_SPR;
-  reads(instruction, lanes, src0, "src0");
-  instruction.reads(bits.memory(), bits.data(), ((same && all > per_repeat ? per_repeat : all) + 7) / 8);
+  Unknown unknown;
+  other.look(unknown, instruction, lanes);
+  unknown.look(instruction, lanes, src0, "src0");
+  const auto* const first = reinterpret_cast<const uint8_t*>(bits.data());
+  const bool all_bits =
+      instruction.looks_at(bits.memory(), first, ((same && all > per_repeat ? per_repeat : all) + 7) / 8);
   writes(instruction, lanes, dst, "dst");
+  size_t place = 0;
   const auto one = [&](T* to, uint32_t r, uint32_t i, T a, T b) {
-    *to = bit(bits.data(), same ? i : r * per_repeat + i) ? a : b;
+    const uint32_t at = same ? i : r * per_repeat + i;
+    *to = bit(bits.data(), at) ? a : b;
+    if (!all_bits && !instruction.knows(bits.memory(), first + at / 8, 1)) unknown.mark(place);
+    ++place;
   };
   if (lanes.contiguous) {
     for (uint32_t i = 0; i < lanes.total; ++i) {
       one(dst.tensor.data() + i, i / per_repeat, i % per_repeat, src0.tensor.data()[i], other(i));
     }
-    return;
+    return unknown.spread(instruction, lanes, dst);
   }
   for (uint32_t r = 0; r < lanes.repeats; ++r) {
     for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
       if (lanes.has(r, i)) one(dst.at(r, i), r, i, *src0.at(r, i), other(r, i));
     }
   }
+  unknown.spread(instruction, lanes, dst);
 }
 
 // The second source, by element or by repeat and lane.
 template <class T>
 struct FromTensor {
   Strided<T> src;
+  void look(Unknown& unknown, Instruction& instruction, const Lanes& lanes) const {
+    unknown.look(instruction, lanes, src, "src1");
+  }
   T operator()(uint32_t i) const { return src.tensor.data()[i]; }
   T operator()(uint32_t r, uint32_t i) const { return *src.at(r, i); }
 };
@@ -54,6 +66,7 @@ struct FromTensor {
 template <class T>
 struct FromScalar {
   T value;
+  void look(Unknown&, Instruction&, const Lanes&) const {}
   T operator()(uint32_t) const { return value; }
   T operator()(uint32_t, uint32_t) const { return value; }
 };
@@ -92,7 +105,6 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
   Instruction instruction("Select", PIPE_V, at);
   const auto lanes = detail::Lanes::first(instruction, count);
   const detail::Strided<T> second{src1};
-  detail::reads(instruction, lanes, second, "src1");
   detail::select(instruction, lanes, mode, detail::Strided<T>{dst}, bits, detail::Strided<T>{src0},
                  detail::FromTensor<T>{second});
 }
@@ -110,7 +122,6 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
   Instruction instruction("Select", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> second{src1, p.src1BlkStride, p.src1RepStride};
-  detail::reads(instruction, lanes, second, "src1");
   detail::select(instruction, lanes, mode, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride}, bits,
                  detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromTensor<T>{second});
 }

@@ -41,10 +41,13 @@ void broadcast(Instruction& instruction, const LocalTensor<T>& dst, const LocalT
   const uint32_t given = dim == 1 ? 1 : of_row ? columns : rows;
   instruction.aligned(dst.start(), "dst");
   instruction.aligned(src.start(), "src");
-  instruction.reads(src.memory(), src.data(), given * sizeof(T));
+  Unknown unknown;
+  unknown.look(instruction, Lanes::first(instruction, given), Strided<T>{src}, "src");
   instruction.writes(dst.memory(), dst.data(), size_t{rows} * columns * sizeof(T));
   for (uint32_t i = 0; i < rows * columns; ++i) {
-    dst.data()[i] = src.data()[dim == 1 ? 0 : of_row ? i % columns : i / columns];
+    const uint32_t from = dim == 1 ? 0 : of_row ? i % columns : i / columns;
+    dst.data()[i] = src.data()[from];
+    if (unknown.has(from)) instruction.forget(dst.memory(), dst.data() + i, sizeof(T));
   }
 }
 
