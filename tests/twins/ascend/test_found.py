@@ -31,3 +31,7 @@ def test_kernels_that_macros_define_and_launch(found: Any, function: str, dtype:
     x, y = np.array([3, 7], dtype), np.zeros(1, dtype)
     found.call(function, x, y)
     assert y[0] == 7
+
+
+def test_a_host_asks_how_many_cores_there_are(found: Any) -> None:
+    assert found._library.vector_cores() == 48

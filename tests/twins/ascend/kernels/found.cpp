@@ -3,6 +3,7 @@
 #include "ascendc/basic_api/kernel_operator.h"
 #include "kernel_utils.h"
 #include "lib/matmul_intf.h"
+#include "platform/platform_ascendc.h"
 #include "register/tilingdata_base.h"
 
 BEGIN_TILING_DATA_DEF(FoundTiling)
@@ -71,6 +72,14 @@ extern "C" __global__ __aicore__ void hypot(GM_ADDR x, GM_ADDR y, uint32_t block
 #define FOUND_LAUNCH(T) first_of_##T<<<1, nullptr, nullptr>>>((GM_ADDR)x, (GM_ADDR)y)
 FOUND_KERNEL(float)
 FOUND_KERNEL(int32_t)
+
+extern "C" uint32_t vector_cores() { return platform_ascendc::PlatformAscendCManager::GetInstance()->GetCoreNumAiv(); }
+
+// Who uses the namespace of Matmul sees the rest through it.
+namespace through_matmul {
+using namespace matmul;
+static_assert(Ceil(65, TOTAL_VEC_LOCAL_SIZE / 2944) == 2, "184 KiB");
+}  // namespace through_matmul
 
 extern "C" void first_of_floats(void* x, void* y) { FOUND_LAUNCH(float); }
 extern "C" void first_of_numbers(void* x, void* y) { FOUND_LAUNCH(int32_t); }

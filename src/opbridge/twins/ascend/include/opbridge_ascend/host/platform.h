@@ -77,5 +77,14 @@ class PlatformAscendC {
   }
 };
 
+// For hosts that no context tells of the chip.
+class PlatformAscendCManager {
+ public:
+  static PlatformAscendC* GetInstance(const char* = nullptr) {
+    static PlatformAscendC platform(nullptr);
+    return &platform;
+  }
+};
+
 }  // namespace platform_ascendc
 #endif
