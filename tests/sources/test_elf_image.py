@@ -85,3 +85,24 @@ def test_a_damaged_library_is_an_error_and_no_crash(library: Path, data: st.Data
         image.defines("visible")
         image.defined_names("v")
         image.pointer(0)
+
+
+def test_a_text_that_the_file_has_not_got_is_an_error_and_no_endless_search(library: Path, tmp_path: Path) -> None:
+    data = bytearray(library.read_bytes())
+    segments, loaded = int.from_bytes(data[32:40], "little"), []
+    for at in range(segments, segments + 56 * int.from_bytes(data[56:58], "little"), 56):
+        if int.from_bytes(data[at : at + 4], "little") == 1:
+            loaded.append(int.from_bytes(data[at + 16 : at + 24], "little"))
+            data[at + 32 : at + 40] = (1 << 40).to_bytes(8, "little")  # what it says to have in the file
+    (tmp_path / "promising.so").write_bytes(data)
+    with pytest.raises(KernelError, match="has nothing at address"):
+        Image(tmp_path / "promising.so").text_at(loaded[-1] + (1 << 30))
+
+
+def test_a_table_of_versions_that_goes_round_in_itself_is_refused(library: Path, tmp_path: Path) -> None:
+    data = bytearray(library.read_bytes())
+    (section,) = (section for section in Image(library)._sections if section.kind == 0x6FFFFFFE)
+    data[section.offset + 2 : section.offset + 4] = b"\xff\xff"  # so many versions of the first library
+    (tmp_path / "round.so").write_bytes(data)
+    with pytest.raises(KernelError, match="its table of versions is longer than its section"):
+        _ = Image(tmp_path / "round.so").versions_needed

@@ -112,29 +112,29 @@ class Image:
     @cached_property
     def versions_needed(self) -> dict[str, tuple[str, ...]]:
         """By library: the versions of its interface that this one was linked with."""
-        found: dict[str, tuple[str, ...]] = {}
+        found: dict[str, list[str]] = {}
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_NEEDED_VERSIONS):
-                at, more = section.offset, 1
+                at, more, room = section.offset, 1, self._room(section, _NEED_VERSION)
                 while more:
                     _, count, file, entry, more = _NEED.unpack_from(self._data, at)
-                    names, place = [], at + entry
+                    names, place = found.setdefault(self._text(section.link, file), []), at + entry
+                    room = _less(room, count + 1)
                     for _ in range(count):
                         _, _, _, name, step = _NEED_VERSION.unpack_from(self._data, place)
                         names.append(self._text(section.link, name))
                         place += step
-                    library = self._text(section.link, file)
-                    found[library] = (*found.get(library, ()), *names)
                     at += more
-        return found
+        return {library: tuple(names) for library, names in found.items()}
 
     @cached_property
     def versions_defined(self) -> frozenset[str]:
         found = set()
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_DEFINED_VERSIONS):
-                at, more = section.offset, 1
+                at, more, room = section.offset, 1, self._room(section, _DEFINITION)
                 while more:
+                    room = _less(room, 1)
                     *_, entry, more = _DEFINITION.unpack_from(self._data, at)
                     found.add(self._text(section.link, struct.unpack_from("<I", self._data, at + entry)[0]))
                     at += more
@@ -174,10 +174,8 @@ class Image:
 
     def read(self, address: int, size: int) -> bytes:
         """What will be in memory there, before the loader changes it."""
-        for kind, _, offset, start, _, in_file, _, _ in self._segments:
-            if kind == _LOADED and start <= address and address + size <= start + in_file:
-                return self._data[offset + address - start : offset + address - start + size]
-        raise KernelError(f"{self.path} has nothing at address {address:#x}")
+        place = self._place(address, size)
+        return self._data[place : place + size]
 
     def pointer(self, address: int) -> int:
         """What a pointer in memory there will lead to."""
@@ -186,10 +184,20 @@ class Image:
         return int.from_bytes(self.read(address, 8), "little")
 
     def text_at(self, address: int) -> str:
-        found = bytearray()
-        while (byte := self.read(address + len(found), 1)) != b"\0":
-            found += byte
-        return found.decode(errors="replace")
+        start = self._place(address, 1)
+        end = self._data.find(b"\0", start)
+        if end < 0:
+            raise KernelError(f"{self.path} is damaged: the text at address {address:#x} does not end; build it again")
+        return self._data[start:end].decode(errors="replace")
+
+    def _place(self, address: int, size: int) -> int:
+        """Where in the file is what will be in memory there."""
+        for kind, _, offset, start, _, in_file, _, _ in self._segments:
+            if kind == _LOADED and start <= address and address + size <= start + in_file:
+                place: int = offset + address - start
+                if place + size <= len(self._data):  # a damaged file may promise more than it has
+                    return place
+        raise KernelError(f"{self.path} has nothing at address {address:#x}")
 
     @cached_property
     def _relocations(self) -> dict[int, int]:
@@ -207,6 +215,10 @@ class Image:
 
     def _of_kind(self, kind: int) -> Iterator[_Section]:
         return (section for section in self._sections if section.kind == kind)
+
+    def _room(self, section: _Section, entry: struct.Struct) -> int:
+        """How many entries a table can have."""
+        return min(section.size, len(self._data)) // entry.size
 
     def _slice(self, section: _Section) -> bytes:
         if section.offset + section.size > len(self._data):
@@ -277,3 +289,10 @@ class Image:
                 return False
             index += 1
         return False
+
+
+def _less(room: int, entries: int) -> int:
+    """What is left of the room, or the error of a table whose entries overlap, which may go on for hours."""
+    if entries > room:
+        raise ValueError("its table of versions is longer than its section")
+    return room - entries
