@@ -133,7 +133,8 @@ def _run(name: str, arguments: list[str], verbose: bool) -> int:
     # Intermixed: what follows `--` belongs to the last positional, wherever the options stand.
     parse = parser.parse_args if COMMANDS[name].has_subcommands else parser.parse_intermixed_args
     options = parse(arguments)
-    if verbose or options.verbose:
+    options.verbose = verbose or options.verbose
+    if options.verbose:
         logging.basicConfig(format="%(message)s")
         logging.getLogger("opbridge").setLevel(logging.DEBUG)
     return _module(name).run(options)

@@ -13,7 +13,7 @@ from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.cache.shared import SigningKey
 from opbridge.cli.terminal import green
-from opbridge.errors import InputError, OpbridgeError
+from opbridge.errors import InputError, OpbridgeError, ToolchainError
 from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.manifest.kernels import is_library
@@ -142,6 +142,8 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     sys.stderr.writelines(library.log for library in built)  # the compilers' warnings
     for source in sources:
         print(f"{source.name}  {_outcome(source, libraries.get(source), reasons[source.device])}")
+        if options.verbose and source in to_build and source.device == "cpu":
+            _tell_of_loops(source.request(manifest, root, portable))
         if options.output and source in ready:
             library = libraries[source].path if source in libraries else source.path
             copy_atomically(library, options.output / source.library)
@@ -155,6 +157,18 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return {f"{source.device} {source.name}": library.path for source, library in libraries.items()}
+
+
+def _tell_of_loops(request: BuildRequest) -> None:
+    from opbridge.toolchains.vector_report import loops
+
+    try:
+        found = loops(request)
+    except ToolchainError as error:
+        print(f"  {str(error).splitlines()[0]}")
+        return
+    for loop in found:
+        print("  " + str(loop).replace("\n", "\n  "))
 
 
 def _jobs(text: str) -> int:

@@ -1,0 +1,162 @@
+"""Which loops of a kernel are vector code, as g++ tells it in its optimization record, and what keeps others scalar.
+
+A record names the loop's place and every function that was inlined around it: so the loop of `ob::parallel_for`, which
+stands in a header, is told of by the lambda that is its body, once for each type of the kernel's template.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opbridge.errors import ToolchainError
+from opbridge.toolchains import host
+from opbridge.toolchains.builder import absolute
+from opbridge.toolchains.model import BuildRequest
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Loop:
+    file: Path
+    line: int
+    """The loop's, or of a loop in a header the first line of its body that was told of."""
+    kernel: str
+    """The function it is in, with its types: `silu<float>`."""
+    reason: str
+    """Why it stays scalar; empty of vector code."""
+    advice: str
+
+    def __str__(self) -> str:
+        where = f"{self.file.name}:{self.line}: {self.kernel}: "
+        return where + (f"scalar: {self.reason}\n  {self.advice}" if self.reason else "vector code")
+
+
+# What g++ says, what that means in a kernel, and what helps; the first that fits.
+_REASONS = (
+    (
+        r"clobbers memory: .*?(?:= )?(?:__builtin_)?(\w+) ?\(|function calls? .*?(\w+) ?\(",
+        "it calls {}, once for each element",
+        "the functions of opbridge/math.h have no call; make one of your own inline, and check before the loop",
+    ),
+    (
+        r"control flow in loop|number of iterations|latch block|multiple exits|not single exit",
+        "it may branch or end early",
+        "compute both sides of an `if` and choose with `?:`, of floats and not of half; check before the loop",
+    ),
+    (
+        r"reduction|unsupported use|use in stmt|scalar dependence|unsupported outerloop",
+        "each round needs the one before it, as in a sum, whose order the compiler must keep",
+        "ob::parallel_reduce, or several running values in an array, add in an order that vector code can",
+    ),
+    (
+        r"gather|data ref analysis|dependence|alias|evolution|strided|grouped",
+        "it reads or writes at an index that is not the loop's, or the compiler cannot tell tensors apart",
+        "take contiguous tensors, x[i] at the loop's own i, and capture by value: [=]",
+    ),
+    (r"not profitable", "the compiler reckons that vector code would be no faster", "nothing to do: it is short"),
+)
+_NOT_A_REASON = ("no vectype", "loop nest", "inner loop", "basic block")
+
+
+def loops(request: BuildRequest) -> tuple[Loop, ...]:
+    """Of the request's C++ sources, in the order of their lines; compiles them once more, beside the cache."""
+    if any("clang" in Path(word).name for word in host.find()):
+        raise ToolchainError("which loops are vector code is read from g++'s records\n  unset CXX, or name g++ in it")
+    found: dict[Loop, None] = {}
+    request = absolute(request)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "scratch").mkdir()
+        for at, command in enumerate(host.commands(request, folder).compiles):
+            record = ("-fsave-optimization-record", "-dumpdir", f"{folder}/{at}-")
+            done = subprocess.run((*command.argv, *record), cwd=request.project, capture_output=True, text=True)
+            if done.returncode:
+                raise ToolchainError(f"{command.about} failed while its loops were looked at\n{done.stderr}")
+            for path in folder.glob(f"{at}-*.opt-record.json.gz"):
+                records = json.loads(gzip.decompress(path.read_bytes()))[2]
+                found |= dict.fromkeys(_loops_of(records, request.sources))
+    return tuple(sorted(found, key=lambda loop: (loop.file, loop.line, loop.kernel)))
+
+
+def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop]:
+    """A template's loop is one for each of its types; it is scalar if any copy of it is."""
+    by_function: dict[str, list[Record]] = {}
+    for record in records:
+        by_function.setdefault(record.get("function", ""), []).append(record)
+    for told in by_function.values():
+        outcomes: dict[tuple[Path, int, str], str] = {}
+        vector: set[tuple[Path, int, str]] = set()
+        reason = ""
+        for record in told:
+            message = _message(record)
+            if message.startswith("not vectorized: ") or "clobbers memory" in message:
+                reason = reason or ("" if any(word in message for word in _NOT_A_REASON) else message)
+            if message.startswith("loop vectorized"):
+                if place := _place(record, told, sources):
+                    vector.add(place)
+            elif message.startswith("couldn't vectorize loop"):
+                if reason and "Analyzing" not in message and (place := _place(record, told, sources)):
+                    outcomes.setdefault(place, reason)
+                reason = ""
+        for place in vector:
+            yield Loop(*place, "", "")
+        for place, why in outcomes.items():
+            if place not in vector:
+                yield Loop(*place, *_explained(why))
+
+
+def _place(record: Record, told: list[Record], sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
+    """In the user's own files."""
+    chain = record.get("inlining_chain", [])
+    names = [text for link in chain if (text := link.get("fndecl"))]
+    kernel = next((name for text in names if (name := _kernel(text))), "")
+    spots = [*_spots(record)]
+    if not kernel:
+        return None
+    if not any(file in sources for file, _ in spots):
+        theirs = {spot for other in _all(told) for spot in _spots(other) if spot[0] in sources}
+        spots = sorted(theirs, key=lambda spot: spot[1])
+    return next(((file, line, kernel) for file, line in spots if file in sources), None)
+
+
+def _all(records: list[Record]) -> Iterator[Record]:
+    for record in records:
+        yield record
+        yield from _all(record.get("children", []))
+
+
+def _spots(record: Record) -> Iterator[tuple[Path, int]]:
+    links = (link.get("site") for link in record.get("inlining_chain", []))
+    for spot in (record.get("location"), *links):
+        if spot and spot.get("file"):
+            yield Path(spot["file"]), int(spot["line"])
+
+
+def _kernel(text: str) -> str:
+    """`silu<float>`, of "... [with F = const silu<float>(ob::In<...>...)::<lambda(int64_t)>]"."""
+    found = re.search(r"(?:F = (?:const )?|auto function = |Map = |Body = )([\w:]+(?:<[\w:, ]*>)?)(?=[(;\]])", text)
+    return found[1] if found else ""
+
+
+def _message(record: Record) -> str:
+    parts = (
+        part if isinstance(part, str) else part.get("expr") or part.get("stmt") or part.get("symtab_node") or ""
+        for part in record["message"]
+    )
+    return "".join(map(str, parts)).strip()
+
+
+def _explained(message: str) -> tuple[str, str]:
+    for pattern, meaning, advice in _REASONS:
+        if found := re.search(pattern, message):
+            return meaning.format(next(filter(None, found.groups()), "a function")), advice
+    return message.removeprefix("not vectorized: ").rstrip("."), "docs/kernel-header.md says what loops should be like"
