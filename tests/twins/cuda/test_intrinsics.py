@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -401,6 +402,63 @@ case("__uhadd(a, b)", "unsigned, unsigned", UNSIGNED, each(lambda a, b: (a + b) 
 case("__urhadd(a, b)", "unsigned, unsigned", UNSIGNED, each(lambda a, b: (a + b + 1) >> 1))
 case("__dp4a(a, b, c)", "int, int, int", INT, each(dot(1, True), INT))
 case("__dp4a(a, b, c)", "unsigned, unsigned, unsigned", UNSIGNED, each(dot(1, False)))
+
+
+def lanes(signed: bool, width: int, result: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    """Of each lane by itself, cut back to its width."""
+
+    def of_words(a: int, b: int) -> int:
+        pairs = zip(parts(a, width, signed), parts(b, width, signed), strict=True)
+        return sum((result(x, y) & 2 ** (8 * width) - 1) << 8 * width * i for i, (x, y) in enumerate(pairs))
+
+    return of_words
+
+
+def saturating(signed: bool, width: int, result: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    least, most = (-(2 ** (8 * width - 1)), 2 ** (8 * width - 1) - 1) if signed else (0, 2 ** (8 * width) - 1)
+    return lambda x, y: min(max(result(x, y), least), most)
+
+
+def differences(signed: bool, width: int) -> Callable[[int, int], int]:
+    return lambda a, b: sum(map(abs, map(operator.sub, parts(a, width, signed), parts(b, width, signed))))
+
+
+COMPARISONS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+PACKED: dict[str, tuple[bool, Callable[[int, int], int]]] = {
+    "add": (True, operator.add),
+    "sub": (True, operator.sub),
+    "absdiffs": (True, lambda x, y: abs(x - y)),
+    "absdiffu": (False, lambda x, y: abs(x - y)),
+    "avgs": (True, lambda x, y: (x + y + (x + y >= 0)) >> 1),
+    "avgu": (False, lambda x, y: (x + y + 1) >> 1),
+    "haddu": (False, lambda x, y: (x + y) >> 1),
+    "maxs": (True, max),
+    "maxu": (False, max),
+    "mins": (True, min),
+    "minu": (False, min),
+    "cmpeq": (False, lambda x, y: -(x == y)),
+    "setne": (False, operator.ne),
+    **{f"cmp{name}s": (True, lambda x, y, holds=holds: -holds(x, y)) for name, holds in COMPARISONS.items()},
+    **{f"set{name}u": (False, holds) for name, holds in COMPARISONS.items()},
+}
+for count, width in ((2, 2), (4, 1)):
+    for name, (signed, result) in PACKED.items():
+        case(f"__v{name}{count}(a, b)", "unsigned, unsigned", UNSIGNED, each(lanes(signed, width, result)))
+    for name, signed, result in (
+        ("addss", True, operator.add),
+        ("addus", False, operator.add),
+        ("subss", True, operator.sub),
+        ("subus", False, operator.sub),
+    ):
+        kept = saturating(signed, width, result)
+        case(f"__v{name}{count}(a, b)", "unsigned, unsigned", UNSIGNED, each(lanes(signed, width, kept)))
+    for name, of_one in (("neg", operator.neg), ("abs", abs)):
+        plain = lanes(True, width, partial(lambda f, x, _: f(x), of_one))
+        kept = lanes(True, width, saturating(True, width, partial(lambda f, x, _: f(x), of_one)))
+        case(f"__v{name}{count}(a)", UNSIGNED, UNSIGNED, each(partial(plain, b=0)))
+        case(f"__v{name}ss{count}(a)", UNSIGNED, UNSIGNED, each(partial(kept, b=0)))
+    case(f"__vsads{count}(a, b)", "unsigned, unsigned", UNSIGNED, each(differences(True, width)))
+    case(f"__vsadu{count}(a, b)", "unsigned, unsigned", UNSIGNED, each(differences(False, width)))
 case("__float_as_int(a)", "float", INT, lambda a: a.view(np.int32))
 case("__uint_as_float(a)", UNSIGNED, "float", lambda a: a.view(np.float32))
 case("__double_as_longlong(a)", "double", "long long", lambda a: a.view(np.int64))

@@ -14,6 +14,7 @@
 #include <opbridge_twin/intrinsics.h>
 #include <opbridge_twin/math.h>
 #include <opbridge_twin/memory.h>
+#include <opbridge_twin/packed.h>
 #include <opbridge_twin/qualifiers.h>
 #include <opbridge_twin/refused.h>
 #include <opbridge_twin/runtime_templates.h>
