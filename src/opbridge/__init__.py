@@ -14,7 +14,8 @@ from opbridge.errors import OpbridgeError
 
 if TYPE_CHECKING:
     from opbridge.extensions import extension
-    from opbridge.functions.autograd import autograd, module
+    from opbridge.functions.autograd import autograd
+    from opbridge.functions.module import module
     from opbridge.loading import aot, aten, inline, load, tvm_ffi
     from opbridge.op import Op, OpLibrary
 
@@ -41,7 +42,7 @@ _HOMES = {
     "tvm_ffi": "opbridge.loading",
     "extension": "opbridge.extensions",
     "autograd": "opbridge.functions.autograd",
-    "module": "opbridge.functions.autograd",
+    "module": "opbridge.functions.module",
     "Op": "opbridge.op",
     "OpLibrary": "opbridge.op",
 }

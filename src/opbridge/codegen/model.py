@@ -29,7 +29,7 @@ COMPOSITE_KEYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetBackend:
     """What the sources are generated for."""
 
     namespace: str
@@ -201,14 +201,14 @@ class BackendOperator:
 class Backend:
     """Everything that one run generates sources for."""
 
-    target: Target
+    target: TargetBackend
     operators: tuple[BackendOperator, ...]
     """By namespace and name, each once."""
     is_ejected: bool = False
     """Its kernels and formulas come from an ops.yaml, and gradients go through tensors of every kind."""
 
     @classmethod
-    def of(cls, target: Target, operators: Iterable[BackendOperator], *, is_ejected: bool = False) -> Backend:
+    def of(cls, target: TargetBackend, operators: Iterable[BackendOperator], *, is_ejected: bool = False) -> Backend:
         return cls(target, tuple(sorted(operators, key=lambda operator: operator.schema.full_name)), is_ejected)
 
     @property

@@ -1,4 +1,4 @@
-"""`ob.autograd` and `ob.module`: two functions, of which the second computes the gradient of the first, become one.
+"""`ob.autograd`: two functions, of which the second computes the gradient of the first, become one.
 
 Nothing here knows a framework: what goes between the two functions is worked out by name, and held against their
 signatures before the first call.
@@ -6,17 +6,13 @@ signatures before the first call.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from opbridge.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.functions.gradient_pairs import Callee, GradientPair, names_of
 from opbridge.functions.signatures import name_of
-
-if TYPE_CHECKING:
-    from opbridge.frameworks.torch.module import Shapes
 
 Names = str | Iterable[str]
 
@@ -42,7 +38,7 @@ def autograd(
 
     With a `schema` and `out` rules it is also an operator in `torch.ops`, for torch.compile and torch.export.
     """
-    _need_torch("autograd")
+    need_torch("autograd")
     for role, function in (("forward", forward), ("backward", backward)):
         if not callable(function):
             raise CallError(f"autograd({role}=...) expects a function, got {type(function).__name__}")
@@ -79,29 +75,7 @@ def autograd(
     return differentiable(pair, double_backward)
 
 
-def module(
-    function: Callable[..., Any],
-    *,
-    parameters: Shapes,
-    init: Mapping[str, Callable[[Any], object]] | None = None,
-    name: str | None = None,
-) -> Any:
-    """A class of `torch.nn.Module` that calls `function`, some of whose arguments are parameters of the module.
-
-    `parameters` maps these arguments to shapes, or is a function of sizes, the class's keywords, that returns such a
-    map.  `init` maps them to initialisers such as `torch.nn.init.zeros_`.
-    """
-    _need_torch("module")
-    if not callable(function):
-        raise CallError(f"module() expects a function, got {type(function).__name__}")
-    from opbridge.frameworks.torch.module import module_class
-
-    # The class says where it lives, as namedtuple's do, so that its instances can be pickled.
-    home = sys._getframe(1).f_globals.get("__name__", "__main__")
-    return module_class(function, parameters, init or {}, name, home)
-
-
-def _need_torch(function: str) -> None:
+def need_torch(function: str) -> None:
     framework = FRAMEWORKS["torch"]
     if not installed(framework):
         raise ToolchainError(

@@ -10,7 +10,7 @@ from textwrap import indent
 from opbridge.codegen.cpp import Signature, quoted
 from opbridge.codegen.eject.expressions import Sizes, arguments
 from opbridge.codegen.eject.formulas import missing, translated
-from opbridge.codegen.model import Backend, BackendKernel, BackendOperator, Derivative, Target, kernel_name
+from opbridge.codegen.model import Backend, BackendKernel, BackendOperator, Derivative, TargetBackend, kernel_name
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes
 from opbridge.errors import Location, ManifestError
 from opbridge.manifest import Manifest, OpSpec
@@ -40,14 +40,14 @@ class Ejected:
 
 
 def ejected(manifest: Manifest, cpp_namespace: str | None) -> tuple[Backend, tuple[Ejected, ...]]:
-    target = Target(manifest.namespace, "CPU", cpp_namespace or f"{manifest.namespace}::native")
+    target = TargetBackend(manifest.namespace, "CPU", cpp_namespace or f"{manifest.namespace}::native")
     known = {spec.schema.full_name: spec.schema for spec in manifest.ops}
     found = tuple(_one(spec, target, known) for spec in manifest.ops)
     backend = Backend.of(target, (each.operator for each in found), is_ejected=True)
     return backend, tuple(sorted(found, key=lambda each: each.schema.full_name))
 
 
-def _one(spec: OpSpec, target: Target, known: Mapping[str, Schema]) -> Ejected:
+def _one(spec: OpSpec, target: TargetBackend, known: Mapping[str, Schema]) -> Ejected:
     schema, where = spec.schema, spec.where or Location("", 1, 1)
     ref = spec.kernel("cpu")
     name = schema.full_name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opbridge.codegen.inputs import derivatives, native, op_plugin
 from opbridge.codegen.inputs.reading import Source
-from opbridge.codegen.model import ATEN, Backend, BackendKernel, BackendOperator, Target, kernel_name
+from opbridge.codegen.model import ATEN, Backend, BackendKernel, BackendOperator, TargetBackend, kernel_name
 from opbridge.errors import InputError, Location, ManifestError, did_you_mean
 from opbridge.manifest import Manifest, ManifestErrors
 from opbridge.manifest.document import read_bytes
@@ -134,7 +134,7 @@ class _Reading:
             source.reader.errors.extend(errors.errors)
             return Manifest("", ())
 
-    def target(self, backends: Sequence[op_plugin.NamedBackend], manifests: Sequence[Manifest]) -> Target:
+    def target(self, backends: Sequence[op_plugin.NamedBackend], manifests: Sequence[Manifest]) -> TargetBackend:
         own = {function.schema.namespace or "" for function in self._given.values()} - {ATEN}
         said = [named.name.lower() for named in backends] + [manifest.namespace for manifest in manifests] + sorted(own)
         namespace = self.wish.namespace or (said[0] if said else "")
@@ -142,7 +142,7 @@ class _Reading:
             self.stop_on_errors()  # They may be why the files name none.
             got = f"got '{namespace}'" if namespace else "the files name none"
             raise InputError(f"expected a namespace for the backend's own operators, {got}", hint="--namespace NAME")
-        return Target(namespace, self.wish.key, self.wish.cpp_namespace or f"{namespace}::native")
+        return TargetBackend(namespace, self.wish.key, self.wish.cpp_namespace or f"{namespace}::native")
 
     def merged(self, found: Iterable[tuple[Source, Iterable[BackendOperator]]]) -> list[BackendOperator]:
         """One file may name kernels of an operator for keys that another does not; both may not for one key."""
@@ -182,7 +182,7 @@ def _dialect(source: Source) -> str:
     raise ManifestError("this is no file of declarations", source.at(), f"{near}\n  {_FORMS}" if near else _FORMS)
 
 
-def _of_manifest(manifest: Manifest, target: Target) -> list[BackendOperator]:
+def _of_manifest(manifest: Manifest, target: TargetBackend) -> list[BackendOperator]:
     """The operators of an ops.yaml; their kernels are C++ functions over tensors, named by PyTorch's convention."""
     return [
         BackendOperator(

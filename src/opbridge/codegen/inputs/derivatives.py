@@ -18,7 +18,7 @@ from opbridge.codegen.model import (
     Derivative,
     Formula,
     Tangent,
-    Target,
+    TargetBackend,
 )
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
@@ -152,7 +152,7 @@ def with_derivatives(
     source: Source,
     found: Iterable[DerivativeEntry],
     operators: Iterable[BackendOperator],
-    target: Target,
+    target: TargetBackend,
     aten: Lookup,
     spoiled: Collection[str] = (),
 ) -> list[BackendOperator]:
@@ -197,7 +197,7 @@ def _check_calls(operator: BackendOperator, derivative: Derivative, declared: It
             raise ManifestError(message, operator.where, hint)
 
 
-def _check(operator: BackendOperator, entry: DerivativeEntry, target: Target) -> None:
+def _check(operator: BackendOperator, entry: DerivativeEntry, target: TargetBackend) -> None:
     name = operator.schema.full_name
     unqualified = str(operator.schema).partition("::")[2]
     if str(entry.schema).removeprefix(f"{operator.schema.namespace}::") != unqualified:

@@ -13,7 +13,7 @@ from opbridge.codegen.inputs import gen_opapi
 from opbridge.codegen.inputs.native import Lookup, NativeFunction, dispatch_of, kernel, kernels_of
 from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
-from opbridge.codegen.model import ATEN, BackendKernel, BackendOperator, Target, kernel_name
+from opbridge.codegen.model import ATEN, BackendKernel, BackendOperator, TargetBackend, kernel_name
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
 from opbridge.schema import Schema
@@ -121,7 +121,7 @@ class PluginEntry:
     def checks_devices(self) -> bool:
         return self.fields.get("device_check") != "NoCheck"
 
-    def function(self, target: Target, *, symint: bool) -> str:
+    def function(self, target: TargetBackend, *, symint: bool) -> str:
         """The qualified name of its kernel."""
         name = self.fields.get("wrap_impl") or self.fields.get("impl_name") or kernel_name(self.schema, symint=symint)
         return f"{self.fields.get('impl_ns') or target.cpp_namespace}::{name}"
@@ -188,7 +188,9 @@ def _entry(source: Source, versions: Versions, path: Path_, fields: dict[str, ob
     )
 
 
-def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten: Lookup) -> list[BackendOperator]:
+def operators(
+    source: Source, found: Iterable[PluginEntry], target: TargetBackend, aten: Lookup
+) -> list[BackendOperator]:
     """One operator for all the entries that name it: an entry in `symint` or `quant` adds to one elsewhere."""
     merged: dict[str, _Merged] = {}
     for entry in found:
@@ -215,7 +217,7 @@ def operators(source: Source, found: Iterable[PluginEntry], target: Target, aten
 
 
 def _operator(
-    source: Source, merged: _Merged, target: Target, aten: Lookup, described: Mapping[str, gen_opapi.Described]
+    source: Source, merged: _Merged, target: TargetBackend, aten: Lookup, described: Mapping[str, gen_opapi.Described]
 ) -> BackendOperator:
     entry, sections = merged.entry, merged.sections
     name = entry.schema.full_name
@@ -268,7 +270,7 @@ def backend(source: Source) -> NamedBackend:
     return NamedBackend(str(fields.get("backend", "")), str(fields.get("cpp_namespace", "")), fields)
 
 
-def named_operators(source: Source, named: NamedBackend, target: Target, aten: Lookup) -> list[BackendOperator]:
+def named_operators(source: Source, named: NamedBackend, target: TargetBackend, aten: Lookup) -> list[BackendOperator]:
     """The operators of npu_native_functions.yaml; those of PyTorch's need no more than a name there."""
     target = replace(target, cpp_namespace=named.cpp_namespace or target.cpp_namespace)
     keys = {
@@ -311,7 +313,7 @@ def _kernel_of(item: object) -> str:
     return str(item.get("wrap_impl") or item.get("impl_name") or "") if isinstance(item, dict) else ""
 
 
-def _declared(item: object, where: Location, section: str, target: Target, aten: Lookup) -> NativeFunction:
+def _declared(item: object, where: Location, section: str, target: TargetBackend, aten: Lookup) -> NativeFunction:
     text = _text(item)
     if "(" in text:
         schema = Schema.parse(text, where=where)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from opbridge.codegen.model import Target
+from opbridge.codegen.model import TargetBackend
 
 
-def launcher_header(target: Target) -> str:
+def launcher_header(target: TargetBackend) -> str:
     return _TEXT.replace("@NAMESPACE@", target.cpp_namespace)
 
 

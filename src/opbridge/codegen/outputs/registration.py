@@ -16,7 +16,7 @@ from itertools import groupby
 from textwrap import indent
 
 from opbridge.codegen.cpp import Signature, quoted, wrapped
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, Target
+from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, TargetBackend
 from opbridge.codegen.outputs.common import HEADER, TENSOR_HEADERS, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS, derived_body, needs_meta_tensors
 from opbridge.schema import Argument
@@ -70,7 +70,7 @@ def _unqualified(operator: BackendOperator) -> str:
     return str(operator.schema).removeprefix(f"{operator.schema.namespace}::")
 
 
-def _kernels_source(operators: tuple[BackendOperator, ...], key: str, target: Target) -> str:
+def _kernels_source(operators: tuple[BackendOperator, ...], key: str, target: TargetBackend) -> str:
     wrappers = []
     registered: dict[str, list[str]] = {}
     for operator in operators:
@@ -91,7 +91,7 @@ def _kernels_source(operators: tuple[BackendOperator, ...], key: str, target: Ta
     return "\n".join(texts)
 
 
-def _wrapper(operator: BackendOperator, kernel: BackendKernel, name: str, target: Target) -> str:
+def _wrapper(operator: BackendOperator, kernel: BackendKernel, name: str, target: TargetBackend) -> str:
     signature = Signature.of(operator, symint=kernel.symint)
     lines = [f"// {operator.schema}", f"{signature.head(name)} {{"]
     lines += [indent(line, "  ") for line in _precautions(operator, kernel, target)]
@@ -102,7 +102,7 @@ def _wrapper(operator: BackendOperator, kernel: BackendKernel, name: str, target
     return "\n".join([*lines, "}", ""])
 
 
-def _precautions(operator: BackendOperator, kernel: BackendKernel, target: Target) -> Iterator[str]:
+def _precautions(operator: BackendOperator, kernel: BackendKernel, target: TargetBackend) -> Iterator[str]:
     """Composite and autograd kernels call the dispatcher again, which brings them here for each operator they use."""
     tensors = operator.schema.tensor_arguments
     if kernel.key.startswith("Autograd") or kernel.key in COMPOSITE_KEYS or not target.switches_devices:
@@ -133,7 +133,7 @@ def _guarded(operator: BackendOperator) -> str:
     return device.name if device is not None else ""
 
 
-def _fallback(target: Target) -> str:
+def _fallback(target: TargetBackend) -> str:
     return (
         HEADER
         + includes("<ATen/native/CPUFallback.h>", "<torch/library.h>")
