@@ -125,6 +125,22 @@ def test_an_error_names_the_line_that_the_user_wrote(
     assert f"broken.cu:{line}" in text
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "void f(float* x, int n) { k<<<1, 3>>>(x, unknown); }",
+        "\tvoid g(float* x) { k<<<1, 3>>>(x, 3); k<<<1, 3>>>(x, unknown); }",
+        "__global__ void h(float* x) { __shared__ float s[32]; s[0] = unknown; }",
+        "__global__ void i(float* x) { x[threadIdx.x] = unknown; }",
+    ],
+)
+def test_an_error_is_where_the_user_wrote_it(cache: Cache, request_for: MakeRequest, line: str) -> None:
+    with pytest.raises(BuildError) as caught:
+        build(twin(request_for(f"__global__ void k(float* x, int n);\n{line}\n", "broken.cu")), cache)
+    column = line.expandtabs(8).index("unknown") + 1
+    assert f"broken.cu:2:{column}: error: ‘unknown’ was not declared" in str(caught.value)
+
+
 def test_what_the_preprocessor_drops_may_be_anything(cache: Cache, request_for: MakeRequest) -> None:
     source = """
     #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opbridge.errors import InputError
+from opbridge.twins.common.columns import with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.cuda.sources import translate
 
@@ -28,7 +29,11 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
         return 1
     command = [*compiler, "-x", "c++", "-include", PRELUDE, "-c", str(translation.source)]
-    code = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="surrogateescape"
+    )
+    sys.stderr.write(with_users_columns(done.stderr, translation.columns))
+    code = done.returncode
     if code == 0:
         # The compiler has seen the rewritten files and not those of the user.
         add_dependencies(Path(depfile), translation.read)

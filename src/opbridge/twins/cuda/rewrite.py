@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
 from opbridge.cxx.tokens import Kind, Token, tokenize
+from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
 from opbridge.twins.cuda.declarations import declared_names, extents, function_name, specifiers
@@ -70,6 +71,8 @@ class Unit:
     """Macros that stand for __shared__ too."""
     shared: dict[str, str] = field(default_factory=dict)
     """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
+    columns: dict[str, Columns] = field(default_factory=dict)
+    """Of each file, for whoever reads what the compiler says of the result."""
     count: int = 0
 
     def number(self) -> int:
@@ -120,7 +123,13 @@ class _Rewriter(Reader):
                 self._directive(index)
             elif not token.blank:
                 self._code(index)
-        return "".join(self.before.get(index, "") + text for index, text in enumerate(self.texts))
+        pieces = [(self.before.get(index, ""), text) for index, text in enumerate(self.texts)]
+        if not self.in_macro:
+            written = (token.text for token in self.tokens)
+            self.unit.columns[self.file] = Columns.of(
+                (*piece, part) for piece, part in zip(pieces, written, strict=True)
+            )
+        return "".join(before + text for before, text in pieces)
 
     # Structure -------------------------------------------------------------------------------------------------------
 

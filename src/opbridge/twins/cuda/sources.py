@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.rewriting import Files, Included
 from opbridge.twins.cuda.rewrite import Unit, rewrite
 
@@ -19,6 +20,8 @@ class Translation:
     """The rewritten source, as C++."""
     read: tuple[Path, ...]
     """The user's files that it comes from."""
+    columns: Mapping[str, Columns]
+    """Of each of those that were rewritten, by its name in messages."""
 
 
 def translate(source: Path, folder: Path, include_dirs: Sequence[Path] = ()) -> Translation:
@@ -33,4 +36,4 @@ def translate(source: Path, folder: Path, include_dirs: Sequence[Path] = ()) -> 
         return code
 
     files = Files(folder, tuple(include_dirs), _CUDA, rewrite_file)
-    return Translation(files.translate(source, unit.aot_functions), tuple(files.copies))
+    return Translation(files.translate(source, unit.aot_functions), tuple(files.copies), unit.columns)

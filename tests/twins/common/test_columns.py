@@ -1,0 +1,58 @@
+"""Columns of a compiler's messages on rewritten lines."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opbridge.twins.common.columns import Columns, with_users_columns
+
+PIECES = st.lists(
+    st.tuples(
+        st.text("ab", max_size=3), st.none() | st.text("ab", max_size=5), st.sampled_from(["x", "xyz", "\n", "x\n y"])
+    ),
+    min_size=1,
+)
+
+
+@given(PIECES)
+def test_every_part_that_stays_is_found_where_the_user_has_it(drawn: list[tuple[str, str | None, str]]) -> None:
+    pieces = [(before, part if now is None or "\n" in part else now, part) for before, now, part in drawn]
+    columns = Columns.of(pieces)
+    made = written = ""
+    for before, now, part in pieces:
+        made += before
+        if now == part:
+            line, column = made.count("\n") + 1, len(made.rpartition("\n")[2]) + 1
+            assert columns.as_written(line, column) == len(written.rpartition("\n")[2]) + 1
+        made, written = made + now, written + part
+
+
+@pytest.mark.parametrize(("column", "expected"), [(1, 1), (2, 2), (4, 2), (5, 2), (6, 3), (7, 3), (8, 4), (9, 5)])
+def test_what_was_replaced_or_put_in_is_its_place(column: int, expected: int) -> None:
+    columns = Columns.of([("", "a", "a"), ("new", "b", "b"), ("", "cc", "c"), ("", "d", "d"), ("", "e", "e")])
+    assert columns.as_written(1, column) == expected
+
+
+def test_tabs_are_as_wide_as_the_compiler_counts() -> None:
+    columns = Columns.of([("", "\t", "\t"), ("__", "x", "x")])
+    assert columns.as_written(1, 11) == 9
+
+
+SAID = """\
+/a/k.cu:3:7: error: 'y' was not declared in this scope
+    3 | a y
+      |       ^
+In file included from /a/k.cu:1:
+/usr/include/x.h:9:3: note: here
+    9 |   int x;
+      |   ^~~
+"""
+
+
+def test_messages_and_their_marks_are_moved_and_those_of_other_files_are_not() -> None:
+    columns = Columns.of([("", "\n\n", "\n\n"), ("", "a", "a"), ("", " ", " "), ("long", "y", "y")])
+    expected = SAID.replace("3:7", "3:3").replace("      |       ^\n", "      |   ^\n")
+    assert with_users_columns(SAID, {"/a/k.cu": columns}) == expected
+    assert with_users_columns(SAID, {}) == SAID
