@@ -106,6 +106,23 @@ def bandwidth(quick: bool) -> list[Row]:
     return fresh + given
 
 
+def functions(quick: bool) -> list[Row]:
+    """Kernels with functions of the standard library, which loops become vector code with."""
+    import torch
+
+    x, library = torch.randn(4 * 2**20), ob.load(KERNELS / "functions.yaml")
+    pairs = {
+        "silu, by std::exp": (library.silu, torch.nn.functional.silu),
+        "tanh, by std::tanh": (library.tanh_of, torch.tanh),
+    }
+    rows = []
+    for what, (ours, theirs) in pairs.items():
+        entrants = {"op(x)": rested(burst("f(x)", f=ours, x=x))}
+        rivals = {"PyTorch's": rested(burst("f(x)", f=theirs, x=x))}
+        rows += _compared(f"{what}, 4M floats, new output", entrants, rivals, {"PyTorch's": "1.2"}, quick, rounds=31)
+    return rows
+
+
 def _operator() -> Any:
     return ob.load(KERNELS / "ops.yaml").leaky_relu
 

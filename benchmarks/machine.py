@@ -13,6 +13,7 @@ def describe() -> dict[str, str]:
     packages = ("torch", "numpy", "apache-tvm-ffi")
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
+        "kernels for": os.environ.get("OPBRIDGE_MARCH", "this processor"),
         "system": f"{platform.system()} {platform.release()}",
         "compiler": subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.partition("\n")[0],
         "Python": platform.python_version(),

@@ -44,6 +44,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "training": training.step,
     "numpy-call": calls.numpy_call,
     "bandwidth": calls.bandwidth,
+    "functions": calls.functions,
     "mindspore-build": processes.mindspore_build,
     "mindspore-call": mindspore_calls.small_calls,
     "jax-call": jax_calls.small_calls,
@@ -61,6 +62,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "generation": generated.generation,
     "fleet": fleet.starting,
 }
+_CAPABILITIES = {"x86-64-v3": "avx2", "x86-64-v4": "avx512"}
+"""What PyTorch calls the processors that g++ has names for."""
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
@@ -72,7 +75,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help=f"write the report between the marks {BEGIN} and {END}"
     )
+    parser.add_argument(
+        "--target", choices=_CAPABILITIES, help="the processor that our kernels are built for, and PyTorch's chosen for"
+    )
     options = parser.parse_args(arguments)
+    if options.target:
+        # Before PyTorch is loaded, which asks once.
+        os.environ["OPBRIDGE_MARCH"] = options.target
+        os.environ["ATEN_CPU_CAPABILITY"] = _CAPABILITIES[options.target]
 
     # The peers start ninja by name, and an environment's own is on the path only where the environment is activated.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
