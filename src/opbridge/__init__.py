@@ -14,8 +14,8 @@ from opbridge.errors import OpbridgeError
 
 if TYPE_CHECKING:
     from opbridge.extensions import extension
-    from opbridge.functions.autograd import autograd
-    from opbridge.functions.module import module
+    from opbridge.frameworks.torch.autograd import autograd
+    from opbridge.frameworks.torch.module import module
     from opbridge.loading import aot, aten, inline, load, tvm_ffi
     from opbridge.op import Op, OpLibrary
 
@@ -41,8 +41,8 @@ _HOMES = {
     "aten": "opbridge.loading",
     "tvm_ffi": "opbridge.loading",
     "extension": "opbridge.extensions",
-    "autograd": "opbridge.functions.autograd",
-    "module": "opbridge.functions.module",
+    "autograd": "opbridge.frameworks.torch.autograd",
+    "module": "opbridge.frameworks.torch.module",
     "Op": "opbridge.op",
     "OpLibrary": "opbridge.op",
 }

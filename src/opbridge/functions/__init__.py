@@ -1,1 +1,1 @@
-"""What `ob.autograd` and `ob.module` make of plain functions: signatures, and how forward and backward fit."""
+"""What `ob.autograd` and `ob.module` go by: signatures of plain functions, and how a forward and a backward fit."""

@@ -1,7 +1,6 @@
 """`ob.autograd`: two functions, of which the second computes the gradient of the first, become one.
 
-Nothing here knows a framework: what goes between the two functions is worked out by name, and held against their
-signatures before the first call.
+What goes between the two functions is worked out by name, and held against their signatures, before PyTorch is needed.
 """
 
 from __future__ import annotations
