@@ -47,8 +47,11 @@ class Files:
         folders = (beside, *self.include_dirs) if name.startswith('"') else self.include_dirs
         for folder in folders:
             file = Path(os.path.normpath(folder / name[1:-1]))
-            if file.is_file():
-                return str(self._header(file))
+            if not file.is_file():
+                continue
+            header = self._header(file)
+            # What the compiler finds by its own search, it must: a header may go on to the next one of its name.
+            return None if header == file and name.startswith("<") else str(header)
         return None
 
     def _header(self, file: Path) -> Path:
