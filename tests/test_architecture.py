@@ -17,6 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 
 LAYERS = (
     ("errors", "openings", "tracebacks", "_version"),
+    ("names",),
     ("schema", "cxx"),
     ("rules",),
     ("manifest",),

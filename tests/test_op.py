@@ -82,6 +82,8 @@ def test_overloads_are_found_by_their_full_name(lib: ob.OpLibrary) -> None:
     assert "shift.int" in lib
     assert "nothing" not in lib
     assert {"shift", "load"} - set(dir(lib)) == {"load"}
+    assert len(dir(lib)) == len(set(dir(lib))), "also what was asked for once"
+    assert len(dir(lib.shift)) == len(set(dir(lib.shift)))
 
 
 def test_an_unknown_operator_is_guessed_at(lib: ob.OpLibrary) -> None:

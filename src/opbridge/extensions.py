@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import CallError, InputError, OpbridgeError, ToolchainError, UnsupportedError
 from opbridge.manifest.kernels import TWINS
+from opbridge.names import is_cpp_name
 from opbridge.sources.store import LANGUAGES, defines_for
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.host import suffixes as host_suffixes
@@ -163,7 +163,7 @@ class _Texts:
             cuda_headers = ("torch/types.h", "cuda.h", "cuda_runtime.h")
             cuda_texts = cuda_texts and (*(f"#include <{header}>" for header in cuda_headers), *cuda_texts)
         if functions is not None:
-            cpp_texts = (*cpp_texts, _bindings(_described(functions), error_handling))
+            cpp_texts = (*cpp_texts, _bindings(_checked(_described(functions)), error_handling))
         return cls("\n".join(cpp_texts), "\n".join(cuda_texts))
 
     def written(self, folder: Path | None, cache: Cache) -> tuple[Path, ...]:
@@ -199,8 +199,15 @@ def _described(functions: object) -> Mapping[str, str]:
     return {name: name for name in _words("functions", functions)}
 
 
+def _checked(functions: Mapping[str, str]) -> Mapping[str, str]:
+    for name in functions:
+        if not is_cpp_name(name):
+            raise CallError(f"functions: expected names of C++ functions, got {name!r:.80}")
+    return functions
+
+
 def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+    if not isinstance(name, str) or not is_cpp_name(name) or "::" in name:
         raise CallError(f"extension() expects a name that C++ and Python take, such as 'lltm', got {name!r}")
 
 

@@ -94,7 +94,7 @@ class Op:
             return self._runtime.view(self._index, name)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._runtime.frameworks()]
+        return sorted({*super().__dir__(), *self._runtime.frameworks()})
 
     def __repr__(self) -> str:
         return f"<Op {self._runtime.schema_text(self._index)}>"
@@ -164,7 +164,8 @@ class OpLibrary:
         return name in self._index
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(name for name in self._index if "." not in name)]
+        # What was asked for once is an attribute already.
+        return sorted({*super().__dir__(), *(name for name in self._index if "." not in name)})
 
     def __repr__(self) -> str:
         return f"<OpLibrary {self.namespace}: {len(self)} operators>"

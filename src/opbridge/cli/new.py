@@ -10,6 +10,7 @@ from pathlib import Path
 
 from opbridge.errors import InputError
 from opbridge.manifest import Manifest
+from opbridge.names import is_cpp_name
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _CHOICES = {
@@ -22,13 +23,8 @@ _CHOICES = {
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 # Not in TORCH_EXTENSION_NAME.
 _PLACEHOLDER = re.compile("(?<![A-Z]_)NAME")
-_CPP_WORD = re.compile(
-    "alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|class|compl|const|constexpr|continue|"
-    "decltype|default|delete|do|double|else|enum|explicit|export|extern|false|float|for|friend|goto|if|inline|int|long|"
-    "main|mutable|namespace|new|noexcept|not|not_eq|nullptr|ob|operator|or|or_eq|private|protected|public|register|"
-    "return|short|signed|sizeof|static|struct|switch|template|this|throw|true|try|typedef|typeid|typename|union|"
-    "unsigned|using|virtual|void|volatile|while|xor|xor_eq"
-)
+_OURS = ("main", "ob")
+"""Names that the templates' C++ has already."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _render(name: str, template: Path) -> Mapping[str, str]:
-    if not _NAME.fullmatch(name) or _CPP_WORD.fullmatch(name) or keyword.iskeyword(name):
+    if not _NAME.fullmatch(name) or not is_cpp_name(name) or name in _OURS or keyword.iskeyword(name):
         hint = "a lower-case letter, then letters, digits and underscores, as in scaled_add; no word of C++ or Python"
         raise InputError(f"'{name}' cannot be the name of an operator", hint=hint)
     files = {

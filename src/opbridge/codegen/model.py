@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from opbridge.errors import InputError, Location, did_you_mean
+from opbridge.names import check_cpp_name
 from opbridge.schema import Schema
 
 ATEN = "aten"
@@ -43,6 +44,7 @@ class TargetBackend:
         if self.key not in BACKEND_KEYS:
             hint = did_you_mean(self.key, BACKEND_KEYS) or f"keys: {', '.join(BACKEND_KEYS)}"
             raise InputError(f"'{self.key}' is not the dispatch key of a backend", hint=hint)
+        check_cpp_name(self.cpp_namespace, "the namespace of kernels")
 
     @property
     def family(self) -> tuple[str, ...]:
@@ -68,6 +70,9 @@ class Output:
     named_like: tuple[str, ...]
     """Tensors whose dimension names it takes."""
 
+    def __post_init__(self) -> None:
+        check_cpp_name(self.name, "the name of an output")
+
 
 @dataclass(frozen=True, slots=True)
 class OpapiCall:
@@ -80,6 +85,11 @@ class OpapiCall:
     """Those that are new, in the schema's order, and those of the schema's own that something is known of."""
     variables: tuple[tuple[str, str], ...] = ()
     """More values, each a name and a C++ expression."""
+
+    def __post_init__(self) -> None:
+        check_cpp_name(self.function, "a function")
+        for name, _ in self.variables:
+            check_cpp_name(name, "the name of a value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,9 @@ class BackendKernel:
     """It is that of another variant, `derived_from` of the operator, and has that one's arguments."""
     launch: OpapiCall | None = None
     """Its text is generated too; without it, writing the function is the backend's work."""
+
+    def __post_init__(self) -> None:
+        check_cpp_name(self.function, "a kernel")
 
     @property
     def namespace(self) -> str:

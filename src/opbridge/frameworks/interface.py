@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from opbridge._core import Kernel
     from opbridge.manifest import OpSpec
     from opbridge.native.catalog import Catalog
+    from opbridge.op import Op
     from opbridge.sources import KernelStore
 
 
@@ -21,6 +22,9 @@ class Library(Protocol):
 
     def spec(self, index: int) -> OpSpec:
         """Schema and rules."""
+
+    def op(self, index: int) -> Op:
+        """What a user holds, whichever library defined it last."""
 
     def schema_text(self, index: int) -> str:
         """Without reading any declaration."""

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from opbridge.errors import CallError, did_you_mean
 from opbridge.functions.signatures import REQUIRED, FunctionParameter, name_of, parameters_of
-from opbridge.schema import Schema, is_identifier
+from opbridge.names import is_identifier
+from opbridge.schema import Schema
 
 RESULT = "result"
 """What the first output is called where nobody named it, as in formulas."""

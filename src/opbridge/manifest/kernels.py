@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from opbridge.errors import Location, ManifestError, did_you_mean
+from opbridge.names import is_identifier
 
 DEVICES = {
     "cpu": "the host's processor",
@@ -41,8 +42,7 @@ TWINS = {
 }
 
 _OTHER_NAMES = {"gpu": "cuda", "nvidia": "cuda", "ascend": "npu", "host": "cpu", "c++": "cpu"}
-_OPERATOR = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
-_SYMBOL = re.compile(r"[A-Za-z_]\w*")
+_OPERATOR = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
 _LIBRARY = re.compile(r"\.so(\.[0-9]+)*$")
 _FORMS = "expected file.cpp, file.cpp:symbol, lib.so:symbol, tvm_ffi:lib.so:function or aten::operator"
 
@@ -79,7 +79,7 @@ class KernelRef:
         path, colon, symbol = text.rpartition(":")
         if not colon:
             path, symbol = text, default_symbol or ""
-        elif not _SYMBOL.fullmatch(symbol):
+        elif not is_identifier(symbol):
             raise ManifestError(f"'{symbol}' is not the name of a function; {_FORMS}", where)
         if not PurePosixPath(path).suffix or not path.isprintable() or path != path.strip():
             raise ManifestError(f"'{path}' is not the name of a source or library; {_FORMS}", where)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from opbridge.manifest.kernels import KernelRef
 from opbridge.manifest.kinds import Reader
 from opbridge.manifest.printing import to_yaml
 from opbridge.manifest.samples import Sample
+from opbridge.names import is_identifier, is_special
 from opbridge.rules import Rules
 from opbridge.rules.kinds import Locate, no_location
 from opbridge.rules.model import RULES, RuleFields, check_keywords
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from opbridge.manifest.document import Document
 
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_SPECIAL = "Python keeps names that begin and end with '__' for itself"
 _TAKEN_NAMESPACES = ("aten", "prim", "prims")
 _ERRORS_SHOWN = 20
 _NO_RULES = {field.name for field in OPERATOR.fields} - {*RULES}
@@ -71,6 +71,7 @@ class OpSpec:
         """The same as an entry of a manifest, from values in code; errors then have no place in a file."""
         check_keywords(rules)
         parsed = Schema.parse(schema) if isinstance(schema, str) else schema
+        _check_unspecial(parsed, None)
         samples = rules.pop("samples", ())
         entry = _DeclaredOperator(parsed, {name: value for name, value in rules.items() if value is not None})
         refs = tuple(entry.kernel(device, text) for device, text in kernels.items())
@@ -225,9 +226,10 @@ class _ManifestReader:
     def namespace(self, name: object) -> str:
         if not isinstance(name, str):
             return ""
-        if _NAME.fullmatch(name) and name not in _TAKEN_NAMESPACES:
+        if is_identifier(name) and not is_special(name) and name not in _TAKEN_NAMESPACES:
             return name
         hint = f"{name} belongs to PyTorch; choose a name of your own" if name in _TAKEN_NAMESPACES else ""
+        hint = _SPECIAL if is_special(name) else hint
         where = self.document.location(self.document.root, ("namespace",))
         self.reader.errors.append(ManifestError(f"'{name}' cannot be a namespace; expected a C++ name", where, hint))
         return ""
@@ -256,6 +258,7 @@ class _ManifestReader:
         if schema.namespace not in (None, namespace):
             hint = f"write `{schema.name}(...)`, or move it to a manifest of its own"
             raise ManifestError(f"{schema.qualified_name} is not in the namespace {namespace}", where, hint)
+        _check_unspecial(schema, where)
         return schema.with_namespace(namespace) if namespace else schema
 
     def spec(self, entry: _DeclaredOperator, schemas: Mapping[str, Schema]) -> OpSpec | None:
@@ -281,6 +284,13 @@ class _ManifestReader:
         except InputError as error:
             self.reader.errors.append(error)
             return None
+
+
+def _check_unspecial(schema: Schema, where: Location | None) -> None:
+    """An operator is an attribute of its library, and its namespace one of torch.ops."""
+    for name in filter(None, (schema.namespace, schema.name)):
+        if is_special(name):
+            raise ManifestError(f"{schema.qualified_name}: '{name}' cannot be a name here", where, _SPECIAL)
 
 
 def _is_whole(value: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from opbridge.names import is_cpp_name
 from opbridge.rules.kinds import Kind, Place
 from opbridge.rules.lowering import Lowering
 from opbridge.rules.parser import Source, parse_expression
@@ -46,6 +47,8 @@ def is_struct(expr: Expr) -> bool:
 
 
 def _parse(name: str, text: object, schema: Schema, place: Place) -> Expr:
+    if not is_cpp_name(name) or "::" in name:
+        raise place.error(f"'{name}' is not the name of a parameter", f"for example: {_EXAMPLE}")
     source = place.text(text, _EXAMPLE)
     expr = parse_expression(source.text, source.where)
     if not is_struct(expr):

@@ -14,7 +14,6 @@ from opbridge.schema.parts import (
     OptionalType,
     Return,
     Type,
-    is_identifier,
     shares_storage,
 )
 
@@ -30,6 +29,5 @@ __all__ = [
     "Return",
     "Schema",
     "Type",
-    "is_identifier",
     "shares_storage",
 ]

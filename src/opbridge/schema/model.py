@@ -14,7 +14,8 @@ import dataclasses
 from dataclasses import dataclass
 
 from opbridge.errors import Location, SchemaError, did_you_mean
-from opbridge.schema.parts import RESERVED_WORDS, Argument, Return, is_identifier, shares_storage
+from opbridge.names import is_identifier
+from opbridge.schema.parts import RESERVED_WORDS, Argument, Return, shares_storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from opbridge.errors import Location, SchemaError, did_you_mean
+from opbridge.names import is_identifier
 from opbridge.schema.parts import (
     RESERVED_WORDS,
     Alias,
@@ -19,7 +20,6 @@ from opbridge.schema.parts import (
     OptionalType,
     Return,
     Type,
-    is_identifier,
 )
 
 _INTEGER_TYPES = ("int", "SymInt", "DeviceIndex")

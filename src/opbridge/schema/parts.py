@@ -12,10 +12,6 @@ RESERVED_WORDS = frozenset(keyword.kwlist) - frozenset(
 )
 
 
-def is_identifier(text: str) -> bool:
-    return text.isidentifier() and text.isascii()
-
-
 class Type(ABC):
     """The type of an argument or a return, without its alias."""
 

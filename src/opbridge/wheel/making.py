@@ -15,6 +15,7 @@ from opbridge.cache import Cache
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.manifest import KernelRef, Manifest, OpSpec
+from opbridge.names import is_identifier, is_special
 from opbridge.sources import elf
 from opbridge.sources.elf_image import Image
 from opbridge.sources.store import source_request
@@ -95,7 +96,7 @@ def _package_name(name: str) -> str:
         *sys.stdlib_module_names,
         *(p for framework in FRAMEWORKS.values() for p in framework.packages),
     }
-    if not package.isidentifier() or keyword.iskeyword(package) or package in taken:
+    if not is_identifier(package) or is_special(package) or keyword.iskeyword(package) or package in taken:
         raise InputError(f"'{name}' cannot be imported as a package of its own", hint="name it with --name")
     return package
 

@@ -14,6 +14,7 @@ from opbridge.codegen.model import ATEN, Backend, BackendKernel, BackendOperator
 from opbridge.errors import InputError, Location, ManifestError, did_you_mean
 from opbridge.manifest import Manifest, ManifestErrors
 from opbridge.manifest.document import read_bytes
+from opbridge.names import is_cpp_name, is_special
 
 _SIGNS = {
     "ops.yaml": ("ops", "namespace"),
@@ -138,7 +139,7 @@ class _Reading:
         own = {function.schema.namespace or "" for function in self._given.values()} - {ATEN}
         said = [named.name.lower() for named in backends] + [manifest.namespace for manifest in manifests] + sorted(own)
         namespace = self.wish.namespace or (said[0] if said else "")
-        if not namespace.isidentifier() or namespace == ATEN:
+        if not is_cpp_name(namespace) or "::" in namespace or is_special(namespace) or namespace == ATEN:
             self.stop_on_errors()  # They may be why the files name none.
             got = f"got '{namespace}'" if namespace else "the files name none"
             raise InputError(f"expected a namespace for the backend's own operators, {got}", hint="--namespace NAME")

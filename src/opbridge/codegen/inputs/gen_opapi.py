@@ -10,7 +10,8 @@ from opbridge.codegen.inputs.reading import Path_, Source, names_in, texts
 from opbridge.codegen.model import OpapiCall, Output
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Kind, Table, Text
-from opbridge.schema import Schema, is_identifier
+from opbridge.names import is_identifier
+from opbridge.schema import Schema
 
 KIND: Kind = Table(ByForm(Text("a value"), Table(Text("a value"), "a mapping")), "a mapping")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,6 +110,17 @@ class OrNothing:
 
     def json_schema(self) -> dict[str, object]:
         return {"anyOf": [self.kind.json_schema(), {"type": "null"}]}
+
+
+@contextmanager
+def placed(where: Location) -> Iterator[None]:
+    """Says of errors that know no place that it is this one."""
+    try:
+        yield
+    except InputError as error:
+        if error.where is not None:
+            raise
+        raise ManifestError(error.message, where, error.hint) from None
 
 
 def mappings(value: object) -> Iterable[tuple[int, dict[str, object]]]:
