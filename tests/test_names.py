@@ -12,7 +12,7 @@ import pytest
 import opbridge as ob
 from opbridge.cache import Cache
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.model import BackendKernel, Launch, Output, Target
+from opbridge.codegen.model import BackendKernel, OpapiCall, Output, Target
 from opbridge.errors import OpbridgeError
 from opbridge.manifest import KernelRef, Manifest, OpSpec
 from opbridge.names import is_cpp_name
@@ -51,9 +51,9 @@ PLACES: dict[str, Callable[[Path, str], Any]] = {
     "dispatch": dispatch,
     "autogen": autogen,
     "a kernel": lambda _, name: BackendKernel("PrivateUse1", f"mylib::{name}"),
-    "a function of a library": lambda _, name: Launch(name, (), ()),
+    "a function of a library": lambda _, name: OpapiCall(name, (), ()),
     "an output": lambda _, name: Output(name, None, None, ()),
-    "a value": lambda _, name: Launch("f", (), (), ((name, "1"),)),
+    "a value": lambda _, name: OpapiCall("f", (), (), ((name, "1"),)),
     "a parameter of launch": lambda _, name: OpSpec.create(
         "m::f(Tensor x) -> Tensor", kernels={"npu": "f.cpp"}, out="x", launch={name: 1}
     ),
