@@ -12,7 +12,7 @@ import pytest
 import opbridge as ob
 from opbridge.cache import Cache
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.model import BackendKernel, OpapiCall, Output, Target
+from opbridge.codegen.model import BackendKernel, OpapiCall, Output, TargetBackend
 from opbridge.errors import OpbridgeError
 from opbridge.manifest import KernelRef, Manifest, OpSpec
 from opbridge.names import is_cpp_name
@@ -43,11 +43,11 @@ def autogen(folder: Path, name: str) -> object:
 
 
 PLACES: dict[str, Callable[[Path, str], Any]] = {
-    "--cpp-namespace": lambda _, name: Target("mylib", "PrivateUse1", name or " "),
+    "--cpp-namespace": lambda _, name: TargetBackend("mylib", "PrivateUse1", name or " "),
     "--namespace": lambda folder, name: generate(
         folder, "- func: f(Tensor x) -> Tensor\n", Wish(namespace=name or " ")
     ),
-    "--key": lambda _, name: Target("mylib", name, "mylib"),
+    "--key": lambda _, name: TargetBackend("mylib", name, "mylib"),
     "dispatch": dispatch,
     "autogen": autogen,
     "a kernel": lambda _, name: BackendKernel("PrivateUse1", f"mylib::{name}"),
