@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from opbridge.cache import Cache
+from opbridge.cli import main
 from opbridge.toolchains import BuildRequest, build, host
 
 FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math")
@@ -110,3 +111,40 @@ def test_what_a_source_has_of_cmath(compiled: Callable[..., ctypes.CDLL]) -> Non
         assert library.square(3.0) == 18
     own.of_half.restype, own.of_half.argtypes = ctypes.c_float, [ctypes.c_float]
     assert own.of_half(0.0) == 1.5
+
+
+CUDA = """
+#include <opbridge/kernel.h>
+__global__ void each(const float* x, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __expf(x[i]) + tanhf(x[i]) + std::log(x[i]);
+}
+void f(ob::In<float> x, ob::Out<float> out) { each<<<1, 32>>>(x.data(), out.data(), 32); }
+OB_KERNEL(f)
+"""
+ASCEND = """
+#include <opbridge/kernel.h>
+#include <kernel_operator.h>
+extern "C" __global__ __aicore__ void each(GM_ADDR x) {
+  AscendC::TPipe pipe;
+  AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 256);
+  AscendC::LocalTensor<float> values = buffer.Get<float>();
+  AscendC::Duplicate(values, 0.5f, 64);
+  AscendC::Exp(values, values, 64);
+  AscendC::Tanh(values, values, 64);
+}
+void f(ob::InOut<float> x) { each<<<1, nullptr, nullptr>>>(reinterpret_cast<GM_ADDR>(x.data())); }
+OB_KERNEL(f)
+"""
+
+
+@pytest.mark.parametrize(("device", "suffix", "text"), [("cuda-twin", ".cu", CUDA), ("ascend-twin", ".cpp", ASCEND)])
+def test_the_twins_call_no_function_of_the_c_library(tmp_path: Path, device: str, suffix: str, text: str) -> None:
+    source, library = tmp_path / f"f{suffix}", tmp_path / "f.so"
+    source.write_text(text)
+    assert main(["compile", str(source), str(library), "--device", device]) == 0
+    symbols = subprocess.run(
+        ["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True
+    ).stdout
+    assert not re.findall(r"\b(?:exp|tanh|log)f?\b", symbols)
