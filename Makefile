@@ -1,4 +1,4 @@
-# make demo | test | fuzz | math | lint | bench | conformance | torch-versions; each sets up .venv first.  newest-jax sets up its own.
+# make demo | test | quick | fuzz | math | lint | bench | conformance | torch-versions; each sets up .venv first.  newest-jax sets up its own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,11 +10,12 @@ READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test fuzz math lint format bench conformance torch-versions newest-jax paddle docs clean
+.PHONY: help setup demo test quick fuzz math lint format bench conformance torch-versions newest-jax paddle docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
 	@echo "make test            the whole test suite"
+	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
@@ -36,6 +37,9 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 
 demo: setup
 	@$(BIN)/opbridge demo
+
+quick: setup
+	$(BIN)/python tools/quick.py
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal

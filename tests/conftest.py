@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 
 def pytest_runtest_setup() -> None:
-    """`make fuzz` has so many minutes."""
-    if time.time() > float(os.environ.get("OPBRIDGE_FUZZ_UNTIL", "inf")):
+    """`make fuzz` and `make quick` have so many minutes."""
+    if time.time() > float(os.environ.get("OPBRIDGE_TESTS_UNTIL", "inf")):
         pytest.skip("the time is up")
 
 

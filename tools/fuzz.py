@@ -43,7 +43,7 @@ def _run(profile: str, paths: list[Path], end: float, jobs: str) -> int:
     if jobs != "1":
         command += ["-n", jobs, "--dist", "worksteal"]
     # Each test is over soon; tests/conftest.py begins none after the end.
-    environment = {**os.environ, "OPBRIDGE_FUZZ_UNTIL": str(end)}
+    environment = {**os.environ, "OPBRIDGE_TESTS_UNTIL": str(end)}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
