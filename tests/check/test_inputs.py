@@ -60,6 +60,13 @@ def test_a_string_without_a_default_is_asked_for() -> None:
     assert needs_samples(made).endswith("`samples: [{x: {shape: [2, 3]}, mode: ...}]`")
 
 
+def test_the_samples_that_are_asked_for_have_the_sizes_that_the_rules_name() -> None:
+    schema = "f(Tensor x, Tensor[] ws, Tensor b, str mode) -> Tensor"
+    for rule in ({"batch": "... h, h k, k -> ... k"}, {"shard": "n h, h k, k -> n k"}):
+        shown = "{x: {shape: [2, 3]}, ws: [{shape: [3, 4]}], b: {shape: [4]}, mode: ...}"
+        assert needs_samples(spec(schema, "x", **rule)).endswith(f"`samples: [{shown}]`")
+
+
 def test_samples_come_first_and_print_as_a_reader_writes_them() -> None:
     made = spec("f(Tensor x, float a=2.0) -> Tensor", "x", samples=[{"a": 0.5, "x": {"shape": [2, 3]}}])
     assert [str(sample) for sample in samples_of(made)] == ["x=float32[2, 3], a=0.5"]

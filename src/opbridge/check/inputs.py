@@ -177,7 +177,18 @@ def has_optional_tensors(spec: OpSpec) -> bool:
 def needs_samples(spec: OpSpec) -> str:
     """What its declaration lacks where no inputs could be found."""
     needed = [argument for argument in spec.schema.arguments if argument.default is None]
-    shown = ", ".join(f"{item.name}: {'{shape: [2, 3]}' if item.is_tensor else '...'}" for item in needed)
+    form = next(forms(spec), {})
+    sizes: dict[str, int] = {}
+    for letter in (letter for dimensions in form.values() for letter in dimensions):
+        sizes.setdefault(letter, 2 + len(sizes))
+
+    def example(argument: Argument) -> str:
+        if not argument.is_tensor:
+            return "..."
+        tensor = f"{{shape: [{', '.join(str(sizes[letter]) for letter in form[argument.name])}]}}"
+        return f"[{tensor}]" if isinstance(argument.type, ListType) else tensor
+
+    shown = ", ".join(f"{item.name}: {example(item)}" for item in needed)
     return f"say what it takes in its declaration: `samples: [{{{shown}}}]`"
 
 
