@@ -23,6 +23,10 @@ class Kernels:
 
     def __init__(self, path: Path) -> None:
         self.library = ctypes.CDLL(str(path))
+        self.library.ob_twin_attach_host()
+        self.library.ob_twin_take_reports.restype = ctypes.c_char_p
+        self.reports = ""
+        """Of the last call that failed."""
 
     def call(self, name: str, *arguments: Any) -> int:
         """The CUDA error."""
@@ -33,7 +37,7 @@ class Kernels:
         if error:
             # The device would answer with it from now on, and the next host would get its reports.
             self.library.ob_twin_clear_errors()
-            self.library.ob_twin_take_reports()
+            self.reports = (self.library.ob_twin_take_reports() or b"").decode()
         return error
 
     def run(self, name: str, *arguments: Any) -> None:

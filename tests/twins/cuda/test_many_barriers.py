@@ -16,9 +16,7 @@ TURNS = (1, 21, 22, 63, 64, 65, 683, 1365, 4095, 5000)
 
 @pytest.fixture(scope="module")
 def kernels(twin: Any) -> Any:
-    made = twin("barriers.cu", checks=True)
-    made.run("ob_twin_attach_host")
-    return made
+    return twin("barriers.cu", checks=True)
 
 
 @pytest.mark.parametrize("turns", TURNS)

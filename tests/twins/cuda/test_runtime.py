@@ -257,18 +257,18 @@ class TestLaunches:
             ("launch_large", 9, "memory, more does not fit"),
         ],
     )
-    def test_that_fail(self, failing: Any, capfd: pytest.CaptureFixture[str], name: str, error: int, said: str) -> None:
+    def test_that_fail(self, failing: Any, name: str, error: int, said: str) -> None:
         assert failing.call(name) == error
-        assert said in capfd.readouterr().err
+        assert said in failing.reports
         out = np.zeros(1, np.int32)
         failing.run("launch_after", out)
         assert out[0] == 42
 
-    def test_that_assert(self, failing: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    def test_that_assert(self, failing: Any) -> None:
         assert failing.call("launch_assert", 32) == 0
         assert failing.call("launch_assert", 31) == 710
-        assert "failing.cu:" in (said := capfd.readouterr().err)
-        assert 'assertion `threadIdx.x < most && "too many threads"\' failed' in said
+        assert "failing.cu:" in failing.reports
+        assert 'assertion `threadIdx.x < most && "too many threads"\' failed' in failing.reports
 
 
 def in_a_process(source: str, function: str) -> subprocess.CompletedProcess[str]:
