@@ -60,18 +60,19 @@ in_jax = jax.grad(lambda x: (lib.softmax.jax(x) * weight.numpy()).sum())(jnp.asa
 np.testing.assert_allclose(in_jax, expected, atol=1e-5)
 print("in MindSpore and JAX too")
 
-# Without the flag between them the scalar unit may read the sum before the vector unit has it.  A run on the CPU, one
+# Without its way through the queue the vector unit may read a tile before it has been copied.  A run on the CPU, one
 # instruction after the other, gives the right result all the same.
-source = (HERE / "share_of_total.cpp").read_text().replace("    order<HardEvent::V_S>();\n", "", 1)
+queue = "    in.EnQue(loaded);\n    return in.DeQue<float>();\n"
+source = (HERE / "share_of_total.cpp").read_text().replace(queue, "    return loaded;\n", 1)
 broken = ob.inline(
     source.replace('#include "common.h"', (HERE / "common.h").read_text()),
-    schema="without_flag::share_of_total(Tensor x) -> Tensor",
+    schema="without_queue::share_of_total(Tensor x) -> Tensor",
     out="x",
     launch={"blockDim": 2, "workspace": 64, "n": "x.numel"},
     device="ascend-twin",
 )
 try:
     broken(torch.rand(5000))
-    raise SystemExit("the missing flag went unnoticed")
+    raise SystemExit("the missing queue went unnoticed")
 except ob.errors.KernelError as error:
     print(error)

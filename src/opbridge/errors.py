@@ -12,7 +12,7 @@ from itertools import islice
 
 from opbridge.tracebacks import hide_from_pytest, rendered
 
-_COMPARED = 1000
+_COMPARED = 10_000
 """How many names a misspelled one is held against; a large library has as many more as it has operators."""
 
 

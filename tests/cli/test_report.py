@@ -50,7 +50,7 @@ def test_it_checks_and_measures_what_nobody_brought(opbridge: Opbridge, project:
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.startswith("opbridge-report.html: 1 operators, ")
     html = (project / "opbridge-report.html").read_text()
-    assert "10 calls on 1 input, bit for bit" in html
+    assert "bit for bit" in html
     assert "x=float32[4]" in html
     assert "// &lt;/script&gt;" in html
 
