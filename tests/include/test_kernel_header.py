@@ -55,7 +55,7 @@ def test_a_library_exports_its_kernels_and_can_be_unloaded(build: Build) -> None
     made = build("dtypes.cpp", "-fPIC", "-shared", "-fvisibility=hidden")
     symbols = subprocess.run(["nm", "-D", "--defined-only", made], capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1] for line in symbols.splitlines() if line.split()[-2] in "TDBR"}
-    kernels = {"widen", "narrow", "arithmetic", "limits"}
+    kernels = {"widen", "narrow", "widen_rows", "narrow_rows", "arithmetic", "limits"}
     assert exported == kernels | {f"{name}_ob_signature" for name in kernels}
     # A GNU-unique symbol would pin the library in memory, and mix two builds of one kernel.
     assert " u " not in symbols
