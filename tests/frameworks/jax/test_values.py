@@ -269,6 +269,7 @@ def test_every_function_and_element_type_of_a_formula_is_there() -> None:
 
 @pytest.mark.parametrize("name", ["leaky_relu", "add.Tensor"])
 def test_an_operator_of_pytorchs_is_pickled_by_its_name(name: str) -> None:
+    pytest.importorskip("torch")
     x = jnp.ones(3)
     arguments = (x, x) if name == "add.Tensor" else (x,)
     again = pickle.loads(pickle.dumps(ob.aten(name).jax))
