@@ -51,7 +51,7 @@ def distributions() -> Path:
     """A folder with opbridge's source distribution and the wheel that pip makes of it, built once for its sources."""
     parts = ("src", "pyproject.toml", "CMakeLists.txt", "README.md")
     files = [file for part in parts for file in ((ROOT / part).rglob("*") if part == "src" else [ROOT / part])]
-    key = KeyBuilder("opbridge's distributions").add("python", sys.version)
+    key = KeyBuilder("opbridge's distributions").add("python", sys.version).add("compiler", os.environ.get("CXX", ""))
     for file in sorted(files):
         if file.is_file() and "__pycache__" not in file.parts:
             key.add("file", str(file.relative_to(ROOT)), file)

@@ -77,7 +77,7 @@ def _sent(argument: Any) -> bytes:
     return f"i {int(getattr(argument, 'value', argument) or 0)}\n".encode()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def aarch64() -> Iterator[None]:
     """Everything that is built is for aarch64."""
     for needed in (COMPILER, EMULATOR):
@@ -91,7 +91,7 @@ def aarch64() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cross_built(
     aarch64: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[BuildRequest], Emulated]]:

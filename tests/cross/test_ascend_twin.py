@@ -15,7 +15,7 @@ add = test_launches.add
 test_the_document_add = test_launches.test_the_document_add
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def twin(cross_built: Callable[[BuildRequest], Any]) -> Callable[..., Any]:
     def made(*sources: str) -> Any:
         files = tuple(KERNELS / source for source in sources)

@@ -27,7 +27,7 @@ test_parts_of_a_warp = test_warps.test_parts_of_a_warp
 test_guards_of_kernels = test_guards.test_those_that_pass_run_and_no_other
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def twin(cross_built: Callable[[BuildRequest], Any]) -> Callable[..., Any]:
     def made(source: str, checks: bool = False) -> Any:
         defines = CHECKS if checks else ()
