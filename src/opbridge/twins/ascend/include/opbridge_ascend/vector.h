@@ -57,37 +57,92 @@ void axpy(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst, c
   unknown.spread(instruction, lanes, dst);
 }
 
+// What each element becomes is an Operation: its name, the element types it takes, and a call for one element.  Sources
+// are read, and the destination is written.
+template <class Operation, class D, class... S>
+void elementwise(Instruction& instruction, const Lanes& lanes, const Operation& operation, const Strided<D>& dst,
+                 const Strided<S>&... src) {
+  Operation::template takes<D, S...>();
+  if constexpr (Operation::kReadsDestination) {
+    fused(instruction, lanes, operation, dst, src...);
+  } else if constexpr (sizeof...(S) == 1) {
+    unary(instruction, lanes, operation, dst, src...);
+  } else {
+    binary(instruction, lanes, operation, dst, src...);
+  }
+}
+
+// The two forms of a call: the first `count` elements, and repeats under a mask.
+template <class Operation, class D, class... S>
+void over_first(const Operation& operation, Place at, int32_t count, const LocalTensor<D>& dst,
+                const LocalTensor<S>&... src) {
+  Instruction instruction(Operation::name, PIPE_V, at);
+  elementwise(instruction, Lanes::first(instruction, count), operation, Strided<D>{dst}, Strided<S>{src}...);
+}
+
+template <bool isSetMask, class Operation, class D, class S>
+void over_repeats(const Operation& operation, Place at, const Mask& mask, int32_t repeats, const UnaryRepeatParams& p,
+                  const LocalTensor<D>& dst, const LocalTensor<S>& src) {
+  Instruction instruction(Operation::name, PIPE_V, at);
+  elementwise(instruction, repeated<isSetMask>(instruction, mask, repeats, widest<D, S>()), operation,
+              Strided<D>{dst, p.dstBlkStride, p.dstRepStride}, Strided<S>{src, p.srcBlkStride, p.srcRepStride});
+}
+template <bool isSetMask, class Operation, class D, class S>
+void over_repeats(const Operation& operation, Place at, const Mask& mask, int32_t repeats, const BinaryRepeatParams& p,
+                  const LocalTensor<D>& dst, const LocalTensor<S>& src0, const LocalTensor<S>& src1) {
+  Instruction instruction(Operation::name, PIPE_V, at);
+  elementwise(instruction, repeated<isSetMask>(instruction, mask, repeats, widest<D, S>()), operation,
+              Strided<D>{dst, p.dstBlkStride, p.dstRepStride}, Strided<S>{src0, p.src0BlkStride, p.src0RepStride},
+              Strided<S>{src1, p.src1BlkStride, p.src1RepStride});
+}
+
+// An operation of a and b, where b is one number for all elements.
+template <class Operation, class Scalar>
+struct WithScalar {
+  static constexpr const char* name = Operation::name;
+  static constexpr bool kReadsDestination = false;
+  template <class D, class S>
+  static constexpr void takes() {
+    Operation::template takes<D, S>();
+  }
+  template <class T>
+  auto operator()(T a) const {
+    return Operation()(a, T(scalar));
+  }
+  Scalar scalar;
+};
+
 }  // namespace detail
 
-// The name, what it does to a and b, and the three ways to call it.
+// `takes` is a static_assert on D, the element type of the destination, and S, that of the sources.
+#define OPBRIDGE_ASCEND_OPERATION(Name, reads_destination, parameters, result, ...) \
+  namespace detail {                                                                \
+  struct Name##Operation {                                                          \
+    static constexpr const char* name = #Name;                                      \
+    static constexpr bool kReadsDestination = reads_destination;                    \
+    template <class D, class S, class...>                                           \
+    static constexpr void takes() {                                                 \
+      __VA_ARGS__;                                                                  \
+    }                                                                               \
+    template <class T>                                                              \
+    auto operator() parameters const {                                              \
+      return result;                                                                \
+    }                                                                               \
+  };                                                                                \
+  }
+
+// The name, what it makes of a and b, and the types it takes.
 #define OPBRIDGE_ASCEND_BINARY(Name, result, ...)                                                                    \
-  namespace detail {                                                                                                 \
-  struct Name##Operation {                                                                                           \
-    static constexpr const char* name = #Name;                                                                       \
-    template <class T>                                                                                               \
-    auto operator()(T a, T b) const {                                                                                \
-      OPBRIDGE_ASCEND_TYPES(#Name, Stored<T>, __VA_ARGS__);                                                          \
-      return result;                                                                                                 \
-    }                                                                                                                \
-  };                                                                                                                 \
-  }                                                                                                                  \
+  OPBRIDGE_ASCEND_OPERATION(Name, false, (T a, T b), result, OPBRIDGE_ASCEND_TYPES(#Name, D, __VA_ARGS__))           \
   template <class T>                                                                                                 \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const int32_t& count, \
             Place at = Place::here()) {                                                                              \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                    \
-    Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::binary(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation(),                 \
-                   detail::Strided<T>{dst}, detail::Strided<T>{src0}, detail::Strided<T>{src1});                     \
+    detail::over_first(detail::Name##Operation(), at, count, dst, src0, src1);                                       \
   }                                                                                                                  \
   template <class T, bool isSetMask = true>                                                                          \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, detail::Mask mask,    \
             int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {                                \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                    \
-    Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::binary(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                  \
-                   detail::Name##Operation(), detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},               \
-                   detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride},                                       \
-                   detail::Strided<T>{src1, p.src1BlkStride, p.src1RepStride});                                      \
+    detail::over_repeats<isSetMask>(detail::Name##Operation(), at, mask, repeats, p, dst, src0, src1);               \
   }
 
 OPBRIDGE_ASCEND_BINARY(Add, a + b, half, int16_t, float, int32_t)
@@ -105,34 +160,18 @@ OPBRIDGE_ASCEND_BINARY(AddRelu, T(a + b) < T(0) ? T(0) : T(a + b), half, int16_t
 OPBRIDGE_ASCEND_BINARY(SubRelu, T(a - b) < T(0) ? T(0) : T(a - b), half, int16_t, float)
 #undef OPBRIDGE_ASCEND_BINARY
 
-#define OPBRIDGE_ASCEND_SCALAR(Name, result, ...)                                                                  \
-  namespace detail {                                                                                               \
-  template <class Scalar>                                                                                          \
-  struct Name##Operation {                                                                                         \
-    template <class T>                                                                                             \
-    auto operator()(T a) const {                                                                                   \
-      const T b(scalar);                                                                                           \
-      return result;                                                                                               \
-    }                                                                                                              \
-    Scalar scalar;                                                                                                 \
-  };                                                                                                               \
-  }                                                                                                                \
-  template <class T>                                                                                               \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> scalar, const int32_t& count, \
-            Place at = Place::here()) {                                                                            \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                  \
-    Instruction instruction(#Name, PIPE_V, at);                                                                    \
-    detail::unary(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation<T>{scalar},       \
-                  detail::Strided<T>{dst}, detail::Strided<T>{src});                                               \
-  }                                                                                                                \
-  template <class T, bool isSetMask = true>                                                                        \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> scalar, detail::Mask mask,    \
-            int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {                               \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                  \
-    Instruction instruction(#Name, PIPE_V, at);                                                                    \
-    detail::unary(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                 \
-                  detail::Name##Operation<T>{scalar}, detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},     \
-                  detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                        \
+#define OPBRIDGE_ASCEND_SCALAR(Name, result, ...)                                                                      \
+  OPBRIDGE_ASCEND_OPERATION(Name, false, (T a, T b), result, OPBRIDGE_ASCEND_TYPES(#Name, D, __VA_ARGS__))             \
+  template <class T>                                                                                                   \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> scalar, const int32_t& count,     \
+            Place at = Place::here()) {                                                                                \
+    detail::over_first(detail::WithScalar<detail::Name##Operation, T>{scalar}, at, count, dst, src);                   \
+  }                                                                                                                    \
+  template <class T, bool isSetMask = true>                                                                            \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Exactly<T> scalar, detail::Mask mask,        \
+            int32_t repeats, const UnaryRepeatParams& p, Place at = Place::here()) {                                   \
+    detail::over_repeats<isSetMask>(detail::WithScalar<detail::Name##Operation, T>{scalar}, at, mask, repeats, p, dst, \
+                                    src);                                                                              \
   }
 
 OPBRIDGE_ASCEND_SCALAR(Adds, a + b, half, int16_t, float, int32_t)
@@ -158,29 +197,15 @@ void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Ex
 #undef OPBRIDGE_ASCEND_SCALAR
 
 #define OPBRIDGE_ASCEND_UNARY(Name, result, ...)                                                                    \
-  namespace detail {                                                                                                \
-  struct Name##Operation {                                                                                          \
-    template <class T>                                                                                              \
-    auto operator()(T a) const {                                                                                    \
-      return result;                                                                                                \
-    }                                                                                                               \
-  };                                                                                                                \
-  }                                                                                                                 \
+  OPBRIDGE_ASCEND_OPERATION(Name, false, (T a), result, OPBRIDGE_ASCEND_TYPES(#Name, D, __VA_ARGS__))               \
   template <class T>                                                                                                \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count, Place at = Place::here()) { \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                   \
-    Instruction instruction(#Name, PIPE_V, at);                                                                     \
-    detail::unary(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation(),                 \
-                  detail::Strided<T>{dst}, detail::Strided<T>{src});                                                \
+    detail::over_first(detail::Name##Operation(), at, count, dst, src);                                             \
   }                                                                                                                 \
   template <class T, bool isSetMask = true>                                                                         \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, int32_t repeats,               \
             const UnaryRepeatParams& p, Place at = Place::here()) {                                                 \
-    OPBRIDGE_ASCEND_TYPES(#Name, T, __VA_ARGS__);                                                                   \
-    Instruction instruction(#Name, PIPE_V, at);                                                                     \
-    detail::unary(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T)),                  \
-                  detail::Name##Operation(), detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},               \
-                  detail::Strided<T>{src, p.srcBlkStride, p.srcRepStride});                                         \
+    detail::over_repeats<isSetMask>(detail::Name##Operation(), at, mask, repeats, p, dst, src);                     \
   }
 
 OPBRIDGE_ASCEND_UNARY(Abs, a < T(0) ? T(-a) : a, half, float)
@@ -195,36 +220,22 @@ OPBRIDGE_ASCEND_UNARY(Not, detail::on_bits([](auto x, auto) { return ~x; }, a, a
 
 // What three operands give, one of which is the destination: dst = result of old, a and b.
 #define OPBRIDGE_ASCEND_FUSED(Name, result, ...)                                                                     \
-  namespace detail {                                                                                                 \
-  struct Name##Operation {                                                                                           \
-    template <class T>                                                                                               \
-    auto operator()(T old, T a, T b) const {                                                                         \
-      return result;                                                                                                 \
-    }                                                                                                                \
-  };                                                                                                                 \
-  }                                                                                                                  \
+  OPBRIDGE_ASCEND_OPERATION(Name, true, (T old, T a, T b), result, OPBRIDGE_ASCEND_PAIRS(#Name, D, S, __VA_ARGS__))  \
   template <class T, class U>                                                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, const int32_t& count, \
             Place at = Place::here()) {                                                                              \
-    OPBRIDGE_ASCEND_PAIRS(#Name, T, U, __VA_ARGS__);                                                                 \
-    Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::fused(instruction, detail::Lanes::first(instruction, count), detail::Name##Operation(),                  \
-                  detail::Strided<T>{dst}, detail::Strided<U>{src0}, detail::Strided<U>{src1});                      \
+    detail::over_first(detail::Name##Operation(), at, count, dst, src0, src1);                                       \
   }                                                                                                                  \
   template <class T, class U, bool isSetMask = true>                                                                 \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, detail::Mask mask,    \
             int32_t repeats, const BinaryRepeatParams& p, Place at = Place::here()) {                                \
-    OPBRIDGE_ASCEND_PAIRS(#Name, T, U, __VA_ARGS__);                                                                 \
-    Instruction instruction(#Name, PIPE_V, at);                                                                      \
-    detail::fused(instruction, detail::repeated<isSetMask>(instruction, mask, repeats, detail::widest<T, U>()),      \
-                  detail::Name##Operation(), detail::Strided<T>{dst, p.dstBlkStride, p.dstRepStride},                \
-                  detail::Strided<U>{src0, p.src0BlkStride, p.src0RepStride},                                        \
-                  detail::Strided<U>{src1, p.src1BlkStride, p.src1RepStride});                                       \
+    detail::over_repeats<isSetMask>(detail::Name##Operation(), at, mask, repeats, p, dst, src0, src1);               \
   }
 OPBRIDGE_ASCEND_FUSED(MulAddDst, T(a* b) + old, half(half), float(float), float(half))
 OPBRIDGE_ASCEND_FUSED(FusedMulAdd, T(a* old) + b, half(half), float(float))
 OPBRIDGE_ASCEND_FUSED(FusedMulAddRelu, T(T(a* old) + b) < T(0) ? T(0) : T(T(a * old) + b), half(half), float(float))
 #undef OPBRIDGE_ASCEND_FUSED
+#undef OPBRIDGE_ASCEND_OPERATION
 
 template <class T, class U>
 void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, detail::Exactly<U> scalar, const int32_t& count,
@@ -270,9 +281,8 @@ struct Expression {
   LocalTensor<T> src0, src1;
 
   void into(const LocalTensor<T>& dst) const {
-    Instruction instruction(Operation::name, PIPE_V, {nullptr, 0});
-    detail::binary(instruction, detail::Lanes::first(instruction, dst.GetSize()), Operation(), detail::Strided<T>{dst},
-                   detail::Strided<T>{src0}, detail::Strided<T>{src1});
+    const auto count = static_cast<int32_t>(dst.GetSize());
+    detail::over_first(Operation(), Place{nullptr, 0}, count, dst, src0, src1);
   }
 };
 
