@@ -96,7 +96,7 @@ paddle:
 	$(PADDLE)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(PADDLE)/bin/python -m pip install --quiet --group paddle
 	$(PADDLE)/bin/python -m pip install --quiet --config-settings build-dir=$(PADDLE)/cmake --editable .
-	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/paddle
+	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/paddle tests/frameworks/test_pickling.py
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -43,7 +43,7 @@ class Adapter(Protocol):
         """Make every operator of the library known to the framework, once."""
 
     def view(self, library: Library, index: int) -> Any:
-        """The framework's own object for an operator."""
+        """The framework's own object for an operator; one of a class, unlike a function, can be pickled."""
 
     def call(self, library: Library, index: int) -> Callable[..., Any]:
         """What `op(...)` runs when the framework's tensors are its arguments."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opbridge._core import Kernel
 from opbridge.frameworks import FRAMEWORKS, adapter, installed, names
 from opbridge.frameworks.dispatch import NativeOp, framework_for, operators
+from opbridge.frameworks.pickling import pickle_by_operator
 from opbridge.native.catalog import Catalog
 from opbridge.op import Op, OpLibrary
 from opbridge.sources import KernelStore
@@ -68,6 +69,7 @@ class LibraryRuntime:
     def view(self, index: int, framework: str) -> Any:
         if (index, framework) not in self._views:
             self._views[index, framework] = self._made(index, framework, "view")
+            pickle_by_operator(self._views[index, framework], self.op(index), framework)
         return self._views[index, framework]
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:

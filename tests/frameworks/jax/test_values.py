@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import inspect
 import math
-import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -265,17 +263,3 @@ def test_functions_of_a_formula_do_what_numpys_do(name: str) -> None:
 def test_every_function_and_element_type_of_a_formula_is_there() -> None:
     assert FUNCTIONS.keys() == ARRAY_FUNCTIONS.keys()
     assert list(DTYPES) == list(NAMES)
-
-
-@pytest.mark.parametrize("name", ["leaky_relu", "add.Tensor"])
-def test_an_operator_of_pytorchs_is_pickled_by_its_name(name: str) -> None:
-    pytest.importorskip("torch")
-    x = jnp.ones(3)
-    arguments = (x, x) if name == "add.Tensor" else (x,)
-    again = pickle.loads(pickle.dumps(ob.aten(name).jax))
-    np.testing.assert_array_equal(again(*arguments), ob.aten(name).jax(*arguments))
-
-
-def test_a_pickle_of_the_function_leads_to_it(lib: OpLibrary) -> None:
-    assert pickle.loads(pickle.dumps(lib.product.jax)) is lib.product.jax
-    assert copy.deepcopy(lib.product.jax) is lib.product.jax

@@ -81,12 +81,6 @@ class AtenOperator:
         return found if found.overload is not None else replace(found, overload="")
 
     @property
-    def searched(self) -> str:
-        """What `find` finds it by."""
-        overload = "" if self.overload is None else f".{self.overload or DEFAULT}"
-        return f"{self.qualified_name}{overload}"
-
-    @property
     def qualified_name(self) -> str:
         return f"{self.namespace}::{self.name}"
 

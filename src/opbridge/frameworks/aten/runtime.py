@@ -11,6 +11,7 @@ from opbridge.errors import UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, aten_adapter, framework, need
 from opbridge.frameworks.aten.operators import DEFAULT, NAMESPACE, AtenOperator
 from opbridge.frameworks.dispatch import NativeOp, framework_for, operators
+from opbridge.frameworks.pickling import pickle_by_operator
 
 if TYPE_CHECKING:
     from opbridge.manifest import OpSpec
@@ -24,7 +25,7 @@ def open_operator(name: str) -> Op:
         return operators[qualified]
     operator = AtenOperator.find(qualified)
     op = operators.setdefault(qualified, NativeOp(qualified))
-    op.bind(AtenRuntime(operator), 0)
+    op.bind(AtenRuntime(qualified, operator), 0)
     return op
 
 
@@ -32,6 +33,8 @@ def open_operator(name: str) -> Op:
 class AtenRuntime:
     """What stands behind the Op of an operator of PyTorch's."""
 
+    name: str
+    """Of its Op."""
     operator: AtenOperator
     _views: dict[str, Any] = field(default_factory=dict)
 
@@ -55,6 +58,7 @@ class AtenRuntime:
     def view(self, index: int, framework: str) -> Any:
         if framework not in self._views:
             self._views[framework] = view(self.operator, framework)
+            pickle_by_operator(self._views[framework], operators[self.name], framework)
         return self._views[framework]
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:

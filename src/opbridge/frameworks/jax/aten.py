@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -44,9 +44,6 @@ class AtenFunction:
         self.__doc__ = "\n".join(str(one._schema) for one in operator.functional)
         self._names = target_names(operator)
         self._run_in_numpy = numpy_view(operator)
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
-        return _found, (self.operator.searched,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: list[Array] = []
@@ -240,10 +237,6 @@ class AtenLinear:
 def _known(function: AtenFunction, args: tuple[Said, ...], kwargs: tuple[tuple[str, Said], ...]) -> AtenCall:
     """Finding the overload takes longer than most calls."""
     return AtenCall(function, args, kwargs)
-
-
-def _found(name: str) -> AtenFunction:
-    return view(AtenOperator.find(name))
 
 
 def view(operator: AtenOperator) -> AtenFunction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -51,10 +51,6 @@ class LibraryOperator:
         self._index = index
         self._native = RuleOperator(library.catalog.plan, index)
         self._functions = Functions(self._operator)
-
-    def reopen(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
-        """How a pickle finds the function of JAX's again."""
-        return getattr, (self._library.op(self._index), "jax")
 
     def attributes(self, values: Mapping[str, object]) -> bytes:
         """The attributes of a call, checked; equal ones are equal bytes."""

@@ -41,9 +41,6 @@ class JaxOperator:
     def __repr__(self) -> str:
         return f"<jax function {self.operator.schema}>"
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
-        return self.operator.reopen()
-
     @property
     def __signature__(self) -> inspect.Signature:
         from opbridge.op import signature_of

@@ -16,6 +16,7 @@ from opbridge.frameworks.mindspore.generated_modules import module_of
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
+    from opbridge.op import Op
 
 
 def define(library: Library) -> None:
@@ -44,6 +45,10 @@ class MindSporeOperator:
         self._index = index
         self._native = RuleOperator(library.catalog.plan, index)
         self._makers: dict[Kinds, Callable[..., Any]] = {}
+
+    @property
+    def op(self) -> Op:
+        return self._library.op(self._index)
 
     def attributes(self, values: Mapping[str, object]) -> bytes:
         names = {name: DTYPE_NAMES.get(value) for name, value in values.items() if isinstance(value, ms.Type)}

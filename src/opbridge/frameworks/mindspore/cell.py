@@ -11,7 +11,7 @@ import math
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import mindspore as ms
 from mindspore import Tensor, nn, ops
@@ -22,6 +22,9 @@ from opbridge.frameworks.mindspore.construct_helpers import MISSING, copies_of, 
 from opbridge.frameworks.mindspore.generated_modules import module_of
 from opbridge.rules import DTYPE_CODES
 from opbridge.schema import Argument, EnumName, ListType, OptionalType, Schema
+
+if TYPE_CHECKING:
+    from opbridge.op import Op
 
 Kinds = tuple[Any, ...]
 """For each tensor argument of the schema its dtype code, None where it is absent, or a tuple of these for a list."""
@@ -54,6 +57,10 @@ class CellOperator(Protocol):
     def target(self, attributes: Any, kinds: Kinds) -> object:
         """A capsule with the Target of native/target.h: of the outputs it has first come the new values of the
         arguments that are written to."""
+
+    @property
+    def op(self) -> Op:
+        """Whose `mindspore` is the one Cell that others are copies of."""
 
     def bprop(self, attributes: Any, kinds: Kinds) -> Callable[..., tuple[Any, ...]]:
         """Takes the tensors that are present, the primitive's result and the gradient of this; returns a gradient for
@@ -189,12 +196,14 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
 
     # A copy of a network gets its own, as casts and hooks are asked for cell by cell.
     def __copy__(self) -> OperatorCell:
-        copy = type(self)(self._operator)
-        copy.add_flags(**self.get_flags())
-        return copy
+        return _copied(self, self.get_flags())
 
     def __deepcopy__(self, _: dict[int, object]) -> OperatorCell:
         return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        op = self._operator.op
+        return (getattr, (op, "mindspore")) if op.mindspore is self else (_copied, (op.mindspore, self.get_flags()))
 
     def _primitive_for(self, arguments: Mapping[str, Any]) -> OperatorPrimitive:
         """For the arguments of a call."""
@@ -297,6 +306,12 @@ def _type_of(value: Any) -> Any:
     if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
         name += "; all tensors of a call come from one framework: mindspore.Tensor(...) makes it one of MindSpore's"
     return name
+
+
+def _copied(cell: OperatorCell, flags: Mapping[str, Any]) -> OperatorCell:
+    copy = type(cell)(cell._operator)
+    copy.add_flags(**flags)
+    return copy
 
 
 class WritingCell(OperatorCell):

@@ -66,6 +66,7 @@ class Operator {
 struct NumpyOp {
   PyObject_HEAD vectorcallfunc vectorcall;
   Operator* impl;
+  PyObject* weakrefs;
 };
 
 Operator& operator_of(PyObject* self) { return *reinterpret_cast<NumpyOp*>(self)->impl; }
@@ -107,6 +108,7 @@ int clear(PyObject* self) {
 
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
+  if (reinterpret_cast<NumpyOp*>(self)->weakrefs) PyObject_ClearWeakRefs(self);
   delete reinterpret_cast<NumpyOp*>(self)->impl;
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
@@ -127,7 +129,9 @@ PyObject* repr(PyObject* self) {
 PyMethodDef methods[] = {
     {"rebind", rebind, METH_O, "Uses another kernel from the next call on; calls under way end with theirs."}, {}};
 
-PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(NumpyOp, vectorcall), READONLY, nullptr}, {}};
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(NumpyOp, vectorcall), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(NumpyOp, weakrefs), READONLY, nullptr},
+                         {}};
 
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_operator)},
                        {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
