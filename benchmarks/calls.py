@@ -27,7 +27,7 @@ def torch_call(quick: bool) -> list[Row]:
         peers.torch_extension()
         rivals["TORCH_LIBRARY operator"] = burst("f(x)", f=torch.ops.bench_peers.leaky_relu, x=x)
     reach = {"torch.relu": "1.3", "TORCH_LIBRARY operator": "0.85"}
-    return _compared("PyTorch call, 4 floats, no grad", entrants, rivals, reach, quick)
+    return compared("PyTorch call, 4 floats, no grad", entrants, rivals, reach, quick)
 
 
 def torch_grad(quick: bool) -> list[Row]:
@@ -66,7 +66,7 @@ def numpy_call(quick: bool) -> list[Row]:
         rivals["tvm-ffi"] = burst("f(x, out, 0.01)", f=function, x=x, out=out)
         rivals["tvm-ffi on its own tensors"] = burst("f(x, out, 0.01)", f=function, x=own_x, out=own_out)
     reach = {"tvm-ffi": "1.2", "tvm-ffi on its own tensors": "1.2", "ctypes with ndpointer": "1/3"}
-    return _compared("NumPy call, 4 floats", entrants, rivals, reach, quick)
+    return compared("NumPy call, 4 floats", entrants, rivals, reach, quick)
 
 
 def bandwidth(quick: bool) -> list[Row]:
@@ -79,7 +79,7 @@ def bandwidth(quick: bool) -> list[Row]:
     _core.set_num_threads(torch.get_num_threads())
     x, out, op = torch.randn(_LARGE), torch.empty(_LARGE), _operator()
     arrays: dict[str, Any] = {"x": x.numpy(), "out": np.empty(_LARGE, np.float32)}
-    fresh = _compared(
+    fresh = compared(
         "leaky_relu over 16M floats, new output",
         {"op(x)": rested(burst("f(x)", f=op, x=x))},
         {
@@ -90,7 +90,7 @@ def bandwidth(quick: bool) -> list[Row]:
         quick,
         rounds=31,
     )
-    given = _compared(
+    given = compared(
         "leaky_relu over 16M floats, given output",
         {"op(x, out=out), NumPy": rested(burst("f(x, out=out)", f=op, **arrays))},
         {
@@ -119,7 +119,7 @@ def functions(quick: bool) -> list[Row]:
     for what, (ours, theirs) in pairs.items():
         entrants = {"op(x)": rested(burst("f(x)", f=ours, x=x))}
         rivals = {"PyTorch's": rested(burst("f(x)", f=theirs, x=x))}
-        rows += _compared(f"{what}, 4M floats, new output", entrants, rivals, {"PyTorch's": "1.2"}, quick, rounds=31)
+        rows += compared(f"{what}, 4M floats, new output", entrants, rivals, {"PyTorch's": "1.2"}, quick, rounds=31)
     return rows
 
 
@@ -139,10 +139,10 @@ def _with_grad(what: str, statement: str, reach: Mapping[str, str | None], quick
         functions["C++ autograd::Function"] = torch.ops.bench_peers.leaky_relu_autograd
     entrants = {name: burst(statement, f=f, x=x, g=g) for name, f in (("op(x)", op), ("op.torch(x)", op.torch))}
     rivals = {name: burst(statement, f=f, x=x, g=g) for name, f in functions.items()}
-    return _compared(what, entrants, rivals, reach, quick)
+    return compared(what, entrants, rivals, reach, quick)
 
 
-def _compared(
+def compared(
     what: str,
     entrants: Mapping[str, Contestant],
     rivals: Mapping[str, Contestant],

@@ -24,6 +24,7 @@ import machine
 import mindspore_calls
 import npu_calls
 import processes
+import rows
 import sharding
 import training
 from notes import NOTES
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "numpy-call": calls.numpy_call,
     "bandwidth": calls.bandwidth,
     "functions": calls.functions,
+    "rows": rows.kernels,
     "mindspore-build": processes.mindspore_build,
     "mindspore-call": mindspore_calls.small_calls,
     "jax-call": jax_calls.small_calls,
@@ -87,19 +89,19 @@ def main(arguments: list[str]) -> int:
     # The peers start ninja by name, and an environment's own is on the path only where the environment is activated.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     conditions = machine.describe()
-    rows = []
+    found = []
     for name in options.only or BENCHMARKS:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        rows += BENCHMARKS[name](options.quick)
+        found += BENCHMARKS[name](options.quick)
     bounds = [] if options.only else floors.measure(options.quick)
 
-    report = results_table(rows, NOTES)
+    report = results_table(found, NOTES)
     if bounds:
         report += f"\n\n### What the machine allows\n\n{floors_table(bounds)}"
     report += "\n\n" + "\n".join(f"* {name}: {value}" for name, value in conditions.items())
     print(report)
     if options.json:
-        measured = {"machine": conditions, "rows": rows, "floors": bounds}
+        measured = {"machine": conditions, "rows": found, "floors": bounds}
         options.json.write_text(json.dumps(measured, default=_plain, indent=1, ensure_ascii=False) + "\n")
     if options.write:
         dated = f"Measured on {datetime.date.today().isoformat()}.\n\n{report}"

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import opbridge as ob
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
@@ -134,6 +136,35 @@ class TestReport:
 
     def test_the_documentation_has_the_marks(self) -> None:
         run.between_marks((BENCHMARKS.parent / "docs" / "benchmarks.md").read_text(), "new")
+
+
+def test_the_kernels_of_rows_compute_what_pytorchs_do() -> None:
+    import torch
+    from torch.nn import functional
+
+    library, random = ob.load(BENCHMARKS / "kernels" / "rows.yaml"), torch.Generator().manual_seed(0)
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, generator=random, dtype=torch.float64).requires_grad_()
+
+    x, weight, bias, grad = drawn(37, 100), drawn(100), drawn(100), drawn(37, 100)
+    target = torch.randint(0, 100, (37,), generator=random)
+    pairs = [
+        (
+            library.layer_norm(x, weight, bias)[0],
+            functional.layer_norm(x, (100,), weight, bias),
+            grad,
+            (x, weight, bias),
+        ),
+        (library.softmax(x), functional.softmax(x, -1), grad, (x,)),
+        (library.cross_entropy(x, target)[0], functional.cross_entropy(x, target), None, (x,)),
+    ]
+    for ours, theirs, of_result, inputs in pairs:
+        torch.testing.assert_close(ours, theirs)
+        for found, expected in zip(
+            torch.autograd.grad(ours, inputs, of_result), torch.autograd.grad(theirs, inputs, of_result), strict=True
+        ):
+            torch.testing.assert_close(found, expected)
 
 
 def test_the_library_has_a_thousand_operators_and_is_rewritten_only_where_it_differs(tmp_path: Path) -> None:

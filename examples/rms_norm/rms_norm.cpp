@@ -7,8 +7,7 @@ namespace {
 // Rows are reduced in double, so that a long row of floats loses nothing.
 template <class T>
 double inverse_rms(const T* row, int64_t n, double eps) {
-  double squares = 0;
-  for (int64_t i = 0; i < n; ++i) squares += double(row[i]) * double(row[i]);
+  const double squares = ob::sum(n, [=](int64_t i) { return double(row[i]) * double(row[i]); });
   return 1 / std::sqrt(squares / double(n) + eps);
 }
 
@@ -20,17 +19,12 @@ void rms_norm(ob::In<T> x, ob::In<T> weight, ob::Out<T> out, double eps) {
            ", expected one number for each of the last dimension of x, which has shape ", x.shape());
   const int64_t n = x.size(-1);
   if (n == 0) return;
-  ob::parallel_for(
-      x.numel() / n,
-      [=](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const T* row = x.data() + r * n;
-          T* result = out.data() + r * n;
-          const T scale = T(inverse_rms(row, n, eps));
-          for (int64_t i = 0; i < n; ++i) result[i] = row[i] * scale * weight[i];
-        }
-      },
-      /*grain=*/16);
+  ob::parallel_rows(x.numel() / n, n, [=](int64_t r) {
+    const T* row = x.data() + r * n;
+    T* result = out.data() + r * n;
+    const T scale = T(inverse_rms(row, n, eps));
+    for (int64_t i = 0; i < n; ++i) result[i] = row[i] * scale * weight[i];
+  });
 }
 OB_KERNEL(rms_norm, float, double)
 
@@ -43,9 +37,8 @@ void rms_norm_backward(ob::In<T> grad, ob::In<T> x, ob::In<T> weight, ob::Out<T>
   for (int64_t r = 0; r < rows; ++r) {
     const T *g = grad.data() + r * n, *row = x.data() + r * n;
     const double scale = inverse_rms(row, n, eps);
-    double projection = 0;
-    for (int64_t i = 0; i < n; ++i) projection += double(g[i]) * double(weight[i]) * double(row[i]);
-    projection *= scale * scale / double(n);
+    const double along = ob::sum(n, [=](int64_t i) { return double(g[i]) * double(weight[i]) * double(row[i]); });
+    const double projection = along * scale * scale / double(n);
     for (int64_t i = 0; i < n; ++i) {
       grad_x.data()[r * n + i] = T(scale * (double(g[i]) * double(weight[i]) - double(row[i]) * projection));
       total[i] += double(g[i]) * double(row[i]) * scale;

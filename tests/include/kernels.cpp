@@ -137,6 +137,26 @@ void chain(ob::Out<int64_t> out, int64_t n) {
 }
 OB_KERNEL(chain)
 
+// One number for each row of x, of all that there are.
+template <class T>
+void row_numbers(ob::In<T> x, ob::Out<ob::opmath<T>> sums, ob::Out<ob::opmath<T>> most, ob::Out<ob::opmath<T>> least) {
+  const int64_t width = x.size(1);
+  ob::parallel_rows(x.size(0), width, [=](int64_t row) {
+    const auto element = [=](int64_t j) { return x[row * width + j]; };
+    sums[row] = ob::sum(width, element);
+    most[row] = ob::maximum(width, element);
+    least[row] = ob::minimum(width, element);
+  });
+}
+OB_KERNEL(row_numbers, float, double, int64_t, ob::half)
+
+void masked_fill(ob::In<float> x, ob::In<bool> mask, ob::Out<float> out) {
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    for (int64_t j = 0; j < x.size(1); ++j) out(i, j) = mask(i, j) && mask[i * x.size(1) + j] ? -1 : x(i, j);
+  }
+}
+OB_KERNEL(masked_fill)
+
 int returns(ob::In<float>, int64_t code) { return static_cast<int>(code); }
 OB_KERNEL(returns)
 

@@ -406,6 +406,38 @@ def test_a_reduction_takes_every_element_once(kernels: Host, n: int) -> None:
     assert out[0] == n
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+@pytest.mark.parametrize("width", [1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 200, 1000])
+def test_the_numbers_of_a_row(kernels: Host, dtype: str, width: int) -> None:
+    x = np.random.default_rng(width).integers(-50, 50, (5, width)).astype(dtype)
+    outs = [np.zeros(5, np.float32 if dtype == "float16" else dtype) for _ in range(3)]
+    kernels("row_numbers", [x], outs)
+    np.testing.assert_array_equal(outs, [x.sum(1, dtype=outs[0].dtype), x.max(1), x.min(1)])
+
+
+@pytest.mark.parametrize("at", [0, 3, 64, 130, 199])
+def test_a_row_with_a_nan_has_no_other_number(kernels: Host, at: int) -> None:
+    x = np.ones((1, 200), np.float32)
+    x[0, at] = np.nan
+    outs = [f32(0) for _ in range(3)]
+    kernels("row_numbers", [x], outs)
+    assert np.isnan(outs).all()
+
+
+def test_the_numbers_of_nothing_are_the_neutral_ones(kernels: Host) -> None:
+    outs = [f32(7, 7) for _ in range(3)]
+    kernels("row_numbers", [np.zeros((2, 0), np.float32)], outs)
+    assert [out.tolist() for out in outs] == [[0, 0], [-np.inf] * 2, [np.inf] * 2]
+
+
+def test_a_bool_is_true_where_its_byte_is_not_zero(kernels: Host) -> None:
+    """As in NumPy and PyTorch, which take any array of bytes for bools."""
+    mask = np.array([[0, 1, 2], [255, 0, 128]], np.uint8).view(np.bool_)
+    out = np.zeros((2, 3), np.float32)
+    kernels("masked_fill", [np.full((2, 3), 5, np.float32), mask], [out])
+    assert out.tolist() == [[5, -1, -1], [-1, 5, -1]]
+
+
 def test_scratch_is_the_hosts_and_aligned(kernels: Host) -> None:
     out = np.zeros(2, np.int64)
     kernels("scratch", [], [out])

@@ -109,3 +109,80 @@ void first_negative(ob::In<T> x, ob::Out<T> out) {
   }
 }
 OB_KERNEL(first_negative, float)
+
+template <class T>
+void layer_norm(ob::In<T> x, ob::In<T> weight, ob::In<T> bias, ob::Out<T> out) {
+  const int64_t width = x.size(-1);
+  ob::parallel_rows(x.numel() / width, width, [=](int64_t row) {
+    const T* from = x.data() + row * width;
+    T* to = out.data() + row * width;
+    const T mean = ob::sum(width, [=](int64_t j) { return from[j]; }) / width;
+    const T square = ob::sum(width, [=](int64_t j) { return (from[j] - mean) * (from[j] - mean); });
+    const T scale = 1 / std::sqrt(square / width + T(1e-5));
+    for (int64_t j = 0; j < width; ++j) to[j] = (from[j] - mean) * scale * weight[j] + bias[j];
+  });
+}
+OB_KERNEL(layer_norm, float)
+
+template <class T>
+void log_softmax(ob::In<T> x, ob::Out<T> out) {
+  const int64_t width = x.size(-1);
+  ob::parallel_rows(x.numel() / width, width, [=](int64_t row) {
+    const T* from = x.data() + row * width;
+    T* to = out.data() + row * width;
+    const T most = ob::maximum(width, [=](int64_t j) { return from[j]; });
+    const T sum = ob::sum(width, [=](int64_t j) { return std::exp(from[j] - most); });
+    const T log = std::log(sum) + most;
+    for (int64_t j = 0; j < width; ++j) to[j] = from[j] - log;
+  });
+}
+OB_KERNEL(log_softmax, float)
+
+template <class T>
+void range(ob::In<T> x, ob::Out<T> out) {
+  out[0] = ob::parallel_reduce(
+      x.numel(), T(0), [=](int64_t i) { return std::abs(x[i]); }, [](T a, T b) { return a < b ? b : a; });
+}
+OB_KERNEL(range, float)
+
+void quantized(ob::In<float> x, ob::Out<int8_t> out, double a) {
+  const float scale = float(1 / a);
+  ob::parallel_for(x.numel(), [=](int64_t i) {
+    const float value = std::nearbyint(x[i] * scale);
+    out[i] = static_cast<int8_t>(std::min(std::max(value, -128.f), 127.f));
+  });
+}
+OB_KERNEL(quantized)
+
+void masked_fill(ob::In<float> x, ob::In<bool> mask, ob::Out<float> out, double value) {
+  const float fill = float(value);
+  ob::parallel_for(x.numel(), [=](int64_t i) { out[i] = mask[i] ? fill : x[i]; });
+}
+OB_KERNEL(masked_fill)
+
+void masked_by_pointer(ob::In<float> x, ob::In<bool> mask, ob::Out<float> out) {
+  const bool* m = mask.data();
+  ob::parallel_for(x.numel(), [=](int64_t i) { out[i] = m[i] ? x[i] : 0; });  // scalar: it loads or stores
+}
+OB_KERNEL(masked_by_pointer)
+
+void both(ob::In<bool> x, ob::In<bool> y, ob::Out<bool> out) {
+  ob::parallel_for(x.numel(), [=](int64_t i) { out[i] = x[i] & y[i]; });
+}
+OB_KERNEL(both)
+
+void greater(ob::In<float> x, ob::In<float> y, ob::Out<bool> out) {
+  ob::parallel_for(x.numel(), [=](int64_t i) { out[i] = x[i] > y[i]; });
+}
+OB_KERNEL(greater)
+
+template <class T>
+void causal_mask(ob::In<T> x, ob::Out<T> out) {
+  const int64_t width = x.size(-1);
+  ob::parallel_rows(x.numel() / width, width, [=](int64_t row) {
+    const T* from = x.data() + row * width;
+    T* to = out.data() + row * width;
+    for (int64_t j = 0; j < width; ++j) to[j] = j > row % width ? T(-HUGE_VALF) : from[j];
+  });
+}
+OB_KERNEL(causal_mask, float)

@@ -48,23 +48,30 @@ _REASONS = (
         "the functions of opbridge/math.h have no call; make one of your own inline, and check before the loop",
     ),
     (
-        r"control flow in loop|number of iterations|latch block|multiple exits|not single exit",
+        r"control flow in loop|number of iterations|latch block|multiple exits|not single exit|relevant stmt",
         "it may branch or end early",
-        "compute both sides of an `if` and choose with `?:`, of floats and not of half; check before the loop",
+        "compute both sides of an `if` and choose with `?:`, of floats and not of half; join bools by & and |; check "
+        "before the loop",
     ),
     (
         r"reduction|unsupported use|use in stmt|scalar dependence|unsupported outerloop",
         "each round needs the one before it, as in a sum, whose order the compiler must keep",
-        "ob::parallel_reduce, or several running values in an array, add in an order that vector code can",
+        "ob::sum, ob::maximum, ob::reduce and ob::parallel_reduce keep many running values side by side",
     ),
     (
         r"gather|data ref analysis|dependence|alias|evolution|strided|grouped",
         "it reads or writes at an index that is not the loop's, or the compiler cannot tell tensors apart",
         "take contiguous tensors, x[i] at the loop's own i, and capture by value: [=]",
     ),
+    (
+        r"no vectype",
+        "it loads or stores what there are no vectors of, as a bool through a pointer",
+        "take a mask as ob::In<bool>, whose mask[i] is read as a byte, or read it as uint8_t",
+    ),
     (r"not profitable", "the compiler reckons that vector code would be no faster", "nothing to do: it is short"),
 )
-_NOT_A_REASON = ("no vectype", "loop nest", "inner loop", "basic block")
+_NOT_A_REASON = ("loop nest", "inner loop", "basic block")
+_SELDOM_THE_REASON = "no vectype"
 
 
 def loops(request: BuildRequest) -> tuple[Loop, ...]:
@@ -98,8 +105,9 @@ def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop
         reason = ""
         for record in told:
             message = _message(record)
-            if message.startswith("not vectorized: ") or "clobbers memory" in message:
-                reason = reason or ("" if any(word in message for word in _NOT_A_REASON) else message)
+            tells = message.startswith("not vectorized: ") or "clobbers memory" in message
+            if tells and (not reason or _SELDOM_THE_REASON in reason):
+                reason = "" if any(word in message for word in _NOT_A_REASON) else message
             if message.startswith("loop vectorized"):
                 if place := _place(record, told, sources):
                     vector.add(place)

@@ -1,4 +1,4 @@
-// ob::parallel_for and ob::parallel_reduce, on the threads of whoever called the kernel.
+// ob::parallel_for, parallel_rows and parallel_reduce, on the threads of whoever called the kernel.
 //
 // Inside the body of a loop, further loops run serially on their thread.  An exception in a body stops the loop and
 // arrives at the caller.
@@ -6,19 +6,12 @@
 #define OPBRIDGE_PARALLEL_H
 
 #include <opbridge/call.h>
+#include <opbridge/reduce.h>
 
 #include <exception>
 #include <type_traits>
 #if defined(OPBRIDGE_STANDALONE)
 #include <opbridge/pool.h>
-#endif
-
-// Iterations of a parallel loop are independent by definition; saying so spares g++ checks for overlap at run time.
-// Clang would also warn of each loop that it cannot vectorise.
-#if defined(__clang__)
-#define OB_INDEPENDENT
-#else
-#define OB_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
 namespace ob {
@@ -69,11 +62,14 @@ inline void run_piece(void* state, int64_t begin, int64_t end) {
   if (loop.failed) std::rethrow_exception(loop.failure);
 }
 
+// A copy on this thread's stack, where it is cheap: the compiler then sees that no store of the loop changes what the
+// function captured.
+template <class F>
+using OwnCopy = std::conditional_t<std::is_trivially_copyable<F>::value, const F, const F&>;
+
 template <class F>
 void run_body(void* state, int64_t begin, int64_t end) {
-  // A copy on this thread's stack: the compiler then sees that no store of the loop changes what it captured.
-  constexpr bool cheap = std::is_trivially_copyable<F>::value;
-  const std::conditional_t<cheap, F, F&> f = *static_cast<F*>(state);
+  OwnCopy<F> f = *static_cast<F*>(state);
   if constexpr (std::is_invocable<const F&, int64_t, int64_t>::value) {
     f(begin, end);
   } else {
@@ -90,7 +86,13 @@ void parallel_for(int64_t n, const F& f, int64_t grain = default_grain) {
   static_assert(std::is_invocable<const F&, int64_t>::value || std::is_invocable<const F&, int64_t, int64_t>::value,
                 "the body of ob::parallel_for takes (int64_t i) or (int64_t begin, int64_t end), and is not mutable");
   if (n <= 0) return;
-  detail::run_loop(n, grain < 1 ? 1 : grain, detail::run_body<const F>, const_cast<F*>(&f));
+  detail::run_loop(n, grain < 1 ? 1 : grain, detail::run_body<F>, const_cast<F*>(&f));
+}
+
+// Calls f(row) for every row below `rows`, of about `width` elements each: as many to a thread as are worth one.
+template <class F>
+void parallel_rows(int64_t rows, int64_t width, const F& f) {
+  parallel_for(rows, f, default_grain / (width < 1 ? 1 : width));
 }
 
 // combine(...combine(init, map(0))..., map(n - 1)) in an order that depends on n and grain alone, never on threads.
@@ -100,7 +102,6 @@ R parallel_reduce(int64_t n, R init, const Map& map, const Combine& combine, int
   static_assert(std::is_trivially_copyable<R>::value && sizeof(R) <= 256,
                 "ob::parallel_reduce carries a plain value of at most 256 bytes; the type is that of `init`");
   constexpr int64_t most_pieces = 64;
-  constexpr int64_t lanes = std::is_arithmetic<R>::value ? 64 / sizeof(R) : 1;
   if (n <= 0) return init;
   const int64_t even = n / most_pieces + 1;
   const int64_t piece = even > grain ? even : grain;
@@ -109,27 +110,12 @@ R parallel_reduce(int64_t n, R init, const Map& map, const Combine& combine, int
   alignas(R) unsigned char memory[most_pieces * sizeof(R)];
   R* partial = reinterpret_cast<R*>(memory);
   const auto reduce_piece = [&](int64_t p) {
-    int64_t i = p * piece;
-    const int64_t end = n - i < piece ? n : i + piece;
-    R total = map(i++);
-    if constexpr (lanes > 1) {
-      // Independent running values: a chain of dependent additions would leave a vector unit waiting.
-      if (end - i >= 2 * lanes) {
-        R lane[lanes];
-        for (int64_t k = 0; k < lanes; ++k) lane[k] = map(i + k);
-        for (i += lanes; end - i >= lanes; i += lanes) {
-          OB_INDEPENDENT
-          for (int64_t k = 0; k < lanes; ++k) lane[k] = combine(lane[k], map(i + k));
-        }
-        for (int64_t k = 0; k < lanes; ++k) total = combine(total, lane[k]);
-      }
-    }
-    for (; i < end; ++i) total = combine(total, map(i));
-    partial[p] = total;
+    const int64_t begin = p * piece, end = n - begin < piece ? n : begin + piece;
+    detail::OwnCopy<Map> own = map;
+    partial[p] = detail::reduce_range<R>(begin, end, own, combine);
   };
   parallel_for(pieces, reduce_piece, 1);
-  for (int64_t p = 0; p < pieces; ++p) init = combine(init, partial[p]);
-  return init;
+  return reduce(pieces, init, [=](int64_t p) { return partial[p]; }, combine);
 }
 
 }  // namespace ob

@@ -71,21 +71,23 @@ class Tensor : public TensorView {
  public:
   using value_type = std::remove_const_t<T>;
   using element = std::conditional_t<is_any, std::conditional_t<is_const, const void, void>, T>;
+  // Of what is read and a bool, the value: a loop that loads a byte becomes vector code, and one that loads a bool not.
+  using reference = std::conditional_t<std::is_same<T, const bool>::value, bool, T&>;
 
   explicit Tensor(const TensorView& view) : TensorView(view) {}
 
   OB_HOST_DEVICE element* data() const { return static_cast<element*>(data_); }
 
   // The i-th element in memory order; views are shallow, so a const Out still writes.
-  OB_HOST_DEVICE T& operator[](int64_t i) const {
+  OB_HOST_DEVICE reference operator[](int64_t i) const {
     static_assert(!is_any, "ob::any has no elements to index: cast data() after a look at dtype()");
     static_assert(!is_strided, "a strided tensor has no linear index: take x(i, j), or data() where is_contiguous()");
-    return static_cast<T*>(data_)[i];
+    return element_at(i);
   }
 
   // One index for each dimension; not checked against the shape.
   template <class... Index>
-  T& operator()(Index... indices) const {
+  reference operator()(Index... indices) const {
     static_assert(!is_any, "ob::any has no elements to index: cast data() after a look at dtype()");
     int64_t offset = 0;
     int32_t dim = 0;
@@ -94,7 +96,16 @@ class Tensor : public TensorView {
     } else {
       static_cast<void>(((offset = offset * shape_[dim++] + static_cast<int64_t>(indices)), ...));
     }
-    return static_cast<T*>(data_)[offset];
+    return element_at(offset);
+  }
+
+ private:
+  OB_HOST_DEVICE reference element_at(int64_t offset) const {
+    if constexpr (std::is_same<T, const bool>::value) {
+      return static_cast<const uint8_t*>(data_)[offset] != 0;
+    } else {
+      return static_cast<T*>(data_)[offset];
+    }
   }
 };
 

@@ -1,0 +1,102 @@
+// ob::sum, maximum, minimum and reduce: one number of many, on the thread that asks, as vector code.
+//
+//   const T mean = ob::sum(width, [=](int64_t j) { return row[j]; }) / width;
+//
+// A running value would keep the compiler to the order it is written in, one element after the other.  These keep many
+// side by side: how many, and in which order they come together, depends on the type and on n alone.
+#ifndef OPBRIDGE_REDUCE_H
+#define OPBRIDGE_REDUCE_H
+
+#include <opbridge/half.h>
+
+// Rounds of a loop are independent by definition; saying so spares g++ checks for overlap at run time.  Clang would
+// also warn of each loop that it cannot vectorise.
+#if defined(__clang__)
+#define OB_INDEPENDENT
+#else
+#define OB_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace ob {
+namespace [[gnu::visibility("hidden")]] detail {
+
+// Enough for four registers of AVX-512, since an addition waits four cycles for the one before it; what is no plain
+// number has no registers to fill.
+template <class R>
+constexpr int64_t running_values = !std::is_arithmetic<R>::value ? 1
+                                   : sizeof(R) >= 8              ? 32
+                                                                 : 64;
+
+// Of map(begin) to map(end - 1), of which there is one at least.
+template <class R, class Map, class Combine>
+OB_ALWAYS_INLINE R reduce_range(int64_t begin, int64_t end, const Map& map, const Combine& combine) {
+  constexpr int64_t lanes = running_values<R>;
+  if constexpr (lanes == 1) {
+    R total = map(begin);
+    for (int64_t i = begin + 1; i < end; ++i) total = combine(total, map(i));
+    return total;
+  } else {
+    R lane[lanes];
+    int64_t used = end - begin < lanes ? end - begin : lanes;
+    OB_INDEPENDENT
+    for (int64_t k = 0; k < used; ++k) lane[k] = map(begin + k);
+    int64_t i = begin + used;
+    for (; end - i >= lanes; i += lanes) {
+      OB_INDEPENDENT
+      for (int64_t k = 0; k < lanes; ++k) lane[k] = combine(lane[k], map(i + k));
+    }
+    OB_INDEPENDENT
+    for (int64_t k = 0; k < end - i; ++k) lane[k] = combine(lane[k], map(i + k));
+    while (used > 1) {
+      const int64_t half = (used + 1) / 2;
+      OB_INDEPENDENT
+      for (int64_t k = half; k < used; ++k) lane[k - half] = combine(lane[k - half], lane[k]);
+      used = half;
+    }
+    return lane[0];
+  }
+}
+
+}  // namespace detail
+
+// combine(init, map(0), ..., map(n - 1)) of a `combine` that is associative and, for arithmetic types, commutative.
+// `map` may write what it computes to an element of its own on the way.
+template <class R, class Map, class Combine>
+OB_ALWAYS_INLINE R reduce(int64_t n, R init, const Map& map, const Combine& combine) {
+  return n > 0 ? static_cast<R>(combine(init, detail::reduce_range<R>(0, n, map, combine))) : init;
+}
+
+namespace [[gnu::visibility("hidden")]] detail {
+
+template <class Map>
+using Term = opmath<std::decay_t<decltype(std::declval<const Map&>()(int64_t{}))>>;
+
+}  // namespace detail
+
+// map(0) + ... + map(n - 1); of halves as a float.
+template <class Map>
+OB_ALWAYS_INLINE detail::Term<Map> sum(int64_t n, const Map& map) {
+  using R = detail::Term<Map>;
+  return reduce(n, R(0), map, [](R a, R b) { return R(a + b); });
+}
+
+// The largest of map(0) to map(n - 1), and not a number where one of them is none; of nothing, the least there is.
+template <class Map>
+OB_ALWAYS_INLINE detail::Term<Map> maximum(int64_t n, const Map& map) {
+  using R = detail::Term<Map>;
+  using Limits = std::numeric_limits<R>;
+  constexpr R least = Limits::has_infinity ? R(-Limits::infinity()) : Limits::lowest();
+  return reduce(n, least, map, [](R a, R b) { return a < b || b != b ? b : a; });
+}
+
+// The smallest, likewise.
+template <class Map>
+OB_ALWAYS_INLINE detail::Term<Map> minimum(int64_t n, const Map& map) {
+  using R = detail::Term<Map>;
+  using Limits = std::numeric_limits<R>;
+  constexpr R largest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  return reduce(n, largest, map, [](R a, R b) { return b < a || b != b ? b : a; });
+}
+
+}  // namespace ob
+#endif
