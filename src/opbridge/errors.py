@@ -95,8 +95,8 @@ class NoSuchFrameworkError(UnsupportedError, AttributeError):
     """An operator was asked for its view in a framework that there is none of."""
 
 
-class BuildError(OpbridgeError):
-    """A compiler or linker refused the user's source."""
+class BuildError(OpbridgeError, RuntimeError):
+    """A compiler or linker refused the user's source; a RuntimeError too, which torch.utils.cpp_extension raises."""
 
     exit_code = 3
 

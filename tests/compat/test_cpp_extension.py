@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from torch.utils import cpp_extension as theirs
 
 from opbridge.compat import cpp_extension as ours
-from opbridge.errors import UnsupportedError
+from opbridge.errors import ToolchainError, UnsupportedError
 
 MODULE = """#include <Python.h>
 #define JOINED(a, b) a##b
@@ -47,5 +48,48 @@ def test_what_cannot_be_had_is_said() -> None:
 def test_loading_needs_no_setuptools(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "setuptools", None)
     assert callable(ours.load)
-    with pytest.raises(AttributeError, match="no attribute 'SyclExtension'"):
-        _ = ours.SyclExtension
+    with pytest.raises(AttributeError, match="no attribute 'SyclExtensions', and torch"):
+        _ = ours.SyclExtensions
+
+
+@pytest.mark.parametrize("name", theirs.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert callable(getattr(ours, name))
+    assert name in dir(ours)
+
+
+def test_what_is_not_here_is_theirs() -> None:
+    assert ours.include_paths is theirs.include_paths
+    assert ours.IS_HIP_EXTENSION is theirs.IS_HIP_EXTENSION
+
+
+class TestCudaHome:
+    def test_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CUDA_HOME", "/opt/cuda-13")
+        assert ours.CUDA_HOME == "/opt/cuda-13"
+
+    def test_where_the_compiler_is(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        self.forget(monkeypatch)
+        nvcc = tmp_path / "bin" / "nvcc"
+        nvcc.parent.mkdir()
+        nvcc.write_text("#!/bin/sh\n")
+        nvcc.chmod(0o755)
+        monkeypatch.setenv("PATH", str(nvcc.parent), prepend=os.pathsep)
+        assert str(tmp_path) == ours.CUDA_HOME
+
+    def test_none_without_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def missing() -> None:
+            raise ToolchainError("no CUDA compiler")
+
+        self.forget(monkeypatch)
+        monkeypatch.setattr(ours, "find_nvcc", missing)
+        assert ours.CUDA_HOME is None
+
+    def forget(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for variable in ("CUDA_HOME", "CUDA_PATH"):
+            monkeypatch.delenv(variable, raising=False)
+
+
+def test_a_failed_build_is_what_pytorch_raises() -> None:
+    with pytest.raises(RuntimeError, match="expected"):
+        ours.load_inline("broken", "int f( { return 1; }", functions=[], no_implicit_headers=True)

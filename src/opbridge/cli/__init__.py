@@ -31,7 +31,8 @@ class CommandModule(Protocol):
 class Command:
     purpose: str
     example: str
-    has_subcommands: bool = False
+    passes_words_on: bool = False
+    """To a subcommand, or to another program: what stands behind the first word is theirs."""
 
 
 COMMANDS = {
@@ -46,9 +47,12 @@ COMMANDS = {
     "scan": Command("what MindSpore lacks of a PyTorch model, written as a package", "opbridge scan train.py"),
     "codegen": Command("sources of a backend from its declarations", "opbridge codegen ops.yaml -o backend"),
     "wheel": Command("make a package that others install without a compiler", "opbridge wheel ops.yaml -o dist"),
+    "run-build": Command(
+        "take over the build of a PyTorch extension, as it is", "opbridge run-build pip install .", passes_words_on=True
+    ),
     "doctor": Command("say what is here, what is missing and how to mend it", "opbridge doctor"),
     "twin": Command(
-        "run what is written for an accelerator on the CPU, as it is", "opbridge twin cann", has_subcommands=True
+        "run what is written for an accelerator on the CPU, as it is", "opbridge twin cann", passes_words_on=True
     ),
     "cache": Command("show, trim or empty the cache of builds; keys for a shared one", "opbridge cache ls"),
     "completion": Command("let a shell complete these commands", 'eval "$(opbridge completion bash)"'),
@@ -131,7 +135,7 @@ def _dispatch(arguments: list[str]) -> int:
 def _run(name: str, arguments: list[str], verbose: bool) -> int:
     parser = parser_of(name)
     # Intermixed: what follows `--` belongs to the last positional, wherever the options stand.
-    parse = parser.parse_args if COMMANDS[name].has_subcommands else parser.parse_intermixed_args
+    parse = parser.parse_args if COMMANDS[name].passes_words_on else parser.parse_intermixed_args
     options = parse(arguments)
     options.verbose = verbose or options.verbose
     if options.verbose:
@@ -141,7 +145,7 @@ def _run(name: str, arguments: list[str], verbose: bool) -> int:
 
 
 def _module(name: str) -> CommandModule:
-    return cast(CommandModule, importlib.import_module(f"opbridge.cli.{name}"))
+    return cast(CommandModule, importlib.import_module(f"opbridge.cli.{name.replace('-', '_')}"))
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:

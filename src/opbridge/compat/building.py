@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from pathlib import Path
 from typing import Any, ClassVar
 
-from setuptools import Extension
+from setuptools import Extension  # first: it brings distutils where Python has none
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
+
+# isort: split
+from distutils import log
 
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
@@ -61,7 +63,7 @@ class BuildExtension(build_ext):  # type: ignore[misc]
             raise CompileError(str(error)) from error
 
     def _say(self, text: str) -> None:
-        self.announce(text, level=logging.INFO)
+        self.announce(text, level=log.INFO)
 
     def get_ext_filename(self, fullname: str) -> str:
         filename = super().get_ext_filename(fullname)

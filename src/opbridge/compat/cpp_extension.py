@@ -3,21 +3,28 @@
     from opbridge.compat.cpp_extension import BuildExtension, CppExtension
 
 in a setup.py, or `load` in a program, is all that changes.  What PyTorch's folders and libraries are, the compilers of
-opbridge know; so an Extension holds only what its author gave.
+opbridge know; so an Extension holds only what its author gave.  Names that are not here are PyTorch's own.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from opbridge.errors import ToolchainError
 from opbridge.extensions import Paths, Texts, extension
+from opbridge.toolchains.nvcc import find as find_nvcc
 
 if TYPE_CHECKING:
     from opbridge.compat.building import BuildExtension, CppExtension, CUDAExtension
 
-__all__ = ["BuildExtension", "CUDAExtension", "CppExtension", "load", "load_inline"]
+    CUDA_HOME: str | None
+
+__all__ = ["CUDA_HOME", "BuildExtension", "CUDAExtension", "CppExtension", "load", "load_inline"]
+
+THEIRS = "torch.utils.cpp_extension"
 
 
 def load(
@@ -102,8 +109,29 @@ def load_inline(
 
 def __getattr__(name: str) -> Any:
     """What a setup.py needs is imported when it is asked for: those who load need no setuptools."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from opbridge.compat import building
+    if name == "CUDA_HOME":
+        return _cuda_home()
+    if name in __all__:
+        from opbridge.compat import building
 
-    return getattr(building, name)
+        return getattr(building, name)
+    if not name.startswith("__"):
+        theirs = importlib.import_module(THEIRS)
+        if hasattr(theirs, name):
+            return getattr(theirs, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and {THEIRS} has none")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(importlib.import_module(THEIRS))})
+
+
+def _cuda_home() -> str | None:
+    """The folder of a CUDA toolkit; PyTorch built for CPUs looks for none, though sources may be compiled with it."""
+    if named := os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"):
+        return named
+    try:
+        nvcc, *_ = find_nvcc()
+    except ToolchainError:
+        return None
+    return os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))

@@ -1,0 +1,27 @@
+"""opbridge run-build: the build of a project that uses torch.utils.cpp_extension, taken over without an edit."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from opbridge.cli.becoming import become
+from opbridge.compat.taking_over import environment
+from opbridge.errors import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="COMMAND", help="what builds it: pip install ., or setup.py"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not words:
+        raise InputError("run-build needs what to run", hint="as in: opbridge run-build pip install .")
+    if words[0] == "pip":
+        # An environment need not have the script; another one on PATH would build for its own.
+        words = [sys.executable, "-m", *words]
+    return become(words, environment(os.environ))

@@ -1,0 +1,11 @@
+"""Imported by every Python that starts below `opbridge run-build`, before the program."""
+
+import sys
+
+try:
+    from opbridge.compat.taking_over import import_next_sitecustomize, take_over
+except ImportError as error:
+    print(f"opbridge: {sys.executable} has no opbridge ({error}), and builds by itself", file=sys.stderr)
+else:
+    import_next_sitecustomize()
+    take_over()

@@ -1,0 +1,46 @@
+"""Builds that stay as they are: in torch.utils.cpp_extension they find opbridge's functions and classes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+
+from opbridge.compat import cpp_extension as ours
+from opbridge.frameworks.importing import when_imported
+
+AT_START = Path(__file__).with_name("at_start")
+"""A folder for PYTHONPATH: its sitecustomize, which Python imports as it starts, calls `take_over`."""
+
+
+def take_over() -> None:
+    """From now on, in this process."""
+    when_imported(ours.THEIRS, _replace)
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a process that is taken over with all that it starts.
+
+    `python` and `pip` are this environment's, and pip builds in it: one of its own would have another PyTorch than the
+    one that imports what is built, and no opbridge.
+    """
+    in_front = {"PATH": Path(sys.executable).parent, "PYTHONPATH": AT_START}
+    paths = {name: os.pathsep.join(filter(None, (str(path), given.get(name)))) for name, path in in_front.items()}
+    return {**given, **paths, "PIP_NO_BUILD_ISOLATION": "0"}
+
+
+def import_next_sitecustomize() -> None:
+    """The one that stands behind ours on the path, which would have been imported without us."""
+    spec = PathFinder.find_spec("sitecustomize", [folder for folder in sys.path if folder != str(AT_START)])
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(module_from_spec(spec))
+
+
+def _replace() -> None:
+    theirs = importlib.import_module(ours.THEIRS)
+    for name in ours.__all__:
+        setattr(theirs, name, getattr(ours, name))
