@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -185,3 +186,44 @@ class TestAot:
         short.write_bytes(library.read_bytes()[:3000])
         with pytest.raises(OpbridgeError, match="was cut short"):
             self.load(short, "works")
+
+
+LARGE = """
+import sys
+from collections import Counter
+from pathlib import Path
+import numpy as np
+import opbridge as ob
+from opbridge.frameworks.dispatch import operators
+
+def load(count):
+    path = Path(f"ops{count}.yaml")
+    entry = "  - {{func: f{}(Tensor x) -> Tensor, out: x, kernels: {{cpu: 'twice.cpp:twice'}}}}\\n"
+    path.write_text(f"namespace: large{count}\\nops:\\n" + "".join(entry.format(i) for i in range(count)))
+    return ob.load(path)
+
+def calls(count):
+    seen = Counter()
+    sys.setprofile(lambda frame, event, argument: event == "call" and seen.update([frame.f_code]))
+    lib = load(count)
+    sys.setprofile(None)
+    return {code: times for code, times in seen.items() if "opbridge" in code.co_filename}, lib
+
+for count in (10, 100, 400):
+    load(count)
+few, _ = calls(100)
+many, lib = calls(400)
+assert not [code for code, times in many.items() if times - few.get(code, 0) >= 300], "nothing is done for each"
+assert not dict(operators), "nobody has asked for an operator"
+
+assert lib.f7 is lib["f7"] is operators["large400::f7"] is list(lib)[7]
+assert lib.f399(np.ones(1)).tolist() == [2]
+assert {f"f{i}" for i in range(400)} < set(dir(lib)) and len(lib) == 400 and "f400" not in lib
+assert not hasattr(lib, "f400") and "large400::f399" in operators and "large100::f99" in operators
+assert repr(operators["large100::f99"]) == "<Op large100::f99(Tensor x) -> Tensor>"
+"""
+
+
+def test_a_large_library_makes_the_operators_that_are_asked_for(folder: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -5,8 +5,8 @@ The waist knows no framework and no compiler: what an operator does is behind `R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from opbridge.errors import CallError, NoSuchOperatorError, did_you_mean
 
@@ -16,6 +16,22 @@ if TYPE_CHECKING:
     from opbridge.manifest import OpSpec
     from opbridge.rules import Rules
     from opbridge.schema import Schema
+
+
+_PLACE = "operator "
+"""Before the names of operators; no attribute of anybody's is called so."""
+
+Method = TypeVar("Method", bound=Callable[..., None])
+
+
+def untraced(method: Method) -> Method:
+    """torch.compile runs such a method once, while it traces, instead of tracing it.
+
+    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Such a
+    method takes no int, which may have become a symbol.
+    """
+    method._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return method
 
 
 class Runtime(Protocol):
@@ -126,21 +142,24 @@ def signature_of(schema: Schema) -> inspect.Signature:
 class OpLibrary:
     """The operators of one manifest: `lib.name`, or `lib["name.overload"]`."""
 
-    def __init__(self, namespace: str, names: tuple[str, ...], get: Callable[[int], Op]) -> None:
+    def __init__(self, namespace: str, names: Sequence[str], get: Callable[[str], Op]) -> None:
+        """`names` are whole; `get` has the operator of a name, which is made when it is first asked for."""
         self.namespace = namespace
-        self._index = {name.removeprefix(f"{namespace}::"): place for place, name in enumerate(names)}
+        self._whole = {name.removeprefix(f"{namespace}::"): name for name in names}
         self._get = get
 
     def __getitem__(self, name: str) -> Op:
-        if name in self._index:
-            return self._get(self._index[name])
-        overloads = [known for known in self._index if known.startswith(f"{name}.")]
+        if name in self._whole:
+            self._meet(name)
+            found: Op = getattr(self, _PLACE + name)
+            return found
+        overloads = [known for known in self._whole if known.startswith(f"{name}.")]
         if len(overloads) == 1:
-            return self._get(self._index[overloads[0]])
+            return self[overloads[0]]
         if overloads:
             choices = ", ".join(f'lib["{known}"]' for known in overloads)
             raise CallError(f"{self.namespace}::{name} has several overloads: {choices}")
-        hint = did_you_mean(name, self._index) or f"it has: {', '.join(list(self._index)[:20])}"
+        hint = did_you_mean(name, self._whole) or f"it has: {', '.join(list(self._whole)[:20])}"
         raise CallError(f"library '{self.namespace}' has no operator '{name}'; {hint}")
 
     def __getattr__(self, name: str) -> Op:
@@ -154,18 +173,24 @@ class OpLibrary:
         self.__dict__[name] = found
         return found
 
+    @untraced
+    def _meet(self, name: str) -> None:
+        # An attribute: torch.compile would not see that a dictionary has grown while it traced.
+        setattr(self, _PLACE + name, self._get(self._whole[name]))
+
     def __iter__(self) -> Iterator[Op]:
-        return map(self._get, self._index.values())
+        return map(self._get, self._whole.values())
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._whole)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index
+        return name in self._whole
 
     def __dir__(self) -> list[str]:
         # What was asked for once is an attribute already.
-        return sorted({*super().__dir__(), *(name for name in self._index if "." not in name)})
+        names = (name for name in super().__dir__() if not name.startswith(_PLACE))
+        return sorted({*names, *(name for name in self._whole if "." not in name)})
 
     def __repr__(self) -> str:
         return f"<OpLibrary {self.namespace}: {len(self)} operators>"

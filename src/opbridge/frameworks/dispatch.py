@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from threading import RLock
+from typing import Any, Protocol
 
 from opbridge._core import Dispatcher, enable_vectorcall
 from opbridge.errors import CallError
 from opbridge.frameworks import FRAMEWORKS, Framework, brought_framework_of, framework_of
-from opbridge.op import Op
-
-Method = TypeVar("Method", bound=Callable[..., None])
+from opbridge.op import Op, untraced
 
 
-def _untraced(method: Method) -> Method:
-    """torch.compile runs such a method once, while it traces, instead of tracing it.
+class Runtime(Protocol):
+    """What stands behind operators that are declared by name."""
 
-    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Such a
-    method takes no int, which may have become a symbol.
-    """
-    method._dynamo_marked_constant = True  # type: ignore[attr-defined]
-    return method
+    def index(self, name: str) -> int: ...
 
 
 class NativeOp(Dispatcher, Op):
@@ -48,15 +43,44 @@ class NativeOp(Dispatcher, Op):
         self._meet_torch()
         return self._torch
 
-    @_untraced
+    @untraced
     def _meet_torch(self) -> None:
         self._torch = self._runtime.view(self._index, "torch")
 
 
 enable_vectorcall(NativeOp)
 
-operators: dict[str, NativeOp] = {}
-"""Every operator of the process by full name: defining a name again changes what the one Op of that name does."""
+
+class Operators(dict[str, NativeOp]):
+    """The operators of a process by full name: defining a name again changes what the one Op of that name does.
+
+    Those of libraries are made when they are first asked for.
+    """
+
+    def __init__(self) -> None:
+        self._declared: dict[str, Runtime] = {}
+        self._lock = RLock()
+
+    def declare(self, names: Sequence[str], runtime: Runtime) -> None:
+        with self._lock:
+            self._declared.update(dict.fromkeys(names, runtime))
+            for name in self.keys() & set(names):
+                self[name].bind(runtime, runtime.index(name))
+
+    def __missing__(self, name: str) -> NativeOp:
+        with self._lock:
+            if not dict.__contains__(self, name):
+                runtime = self._declared[name]
+                op = NativeOp(name)
+                op.bind(runtime, runtime.index(name))
+                self[name] = op
+            return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or name in self._declared
+
+
+operators = Operators()
 
 
 def framework_for(

@@ -32,15 +32,12 @@ class LibraryRuntime:
         self._defined: set[str] = set()
         self._views: dict[tuple[int, str], Any] = {}
         self._calls: dict[tuple[int, str], Callable[..., Any]] = {}
-        for index, entry in enumerate(catalog.entries):
-            # All at once: a dictionary that grew while torch.compile traces would not be seen to have grown.
-            if entry.name not in operators:
-                operators[entry.name] = NativeOp(entry.name)
-            operators[entry.name].bind(self, index)
+        self._index = dict(zip(catalog.names, range(len(catalog.names)), strict=True))
+        operators.declare(catalog.names, self)
         for framework in FRAMEWORKS.values():
             if framework.finds_by_name and framework.packages[0] in sys.modules:
                 self._define(framework.name)
-        if any(entry.operator for entry in catalog.entries) and installed(FRAMEWORKS["torch"]):
+        if any(ref.operator for kernels in catalog.kernels for ref in kernels) and installed(FRAMEWORKS["torch"]):
             self._define("torch")  # which holds their schemas against PyTorch's
 
     @cached_property
@@ -48,11 +45,13 @@ class LibraryRuntime:
         return self._read_specs()
 
     def library(self) -> OpLibrary:
-        names = tuple(entry.name for entry in self.catalog.entries)
-        return OpLibrary(self.catalog.namespace, names, self.op)
+        return OpLibrary(self.catalog.namespace, self.catalog.names, operators.__getitem__)
+
+    def index(self, name: str) -> int:
+        return self._index[name]
 
     def op(self, index: int) -> Op:
-        return operators[self.catalog.entries[index].name]
+        return operators[self.catalog.names[index]]
 
     def spec(self, index: int) -> OpSpec:
         return self.specs[index]
@@ -84,7 +83,7 @@ class LibraryRuntime:
         return self._calls[place]
 
     def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
-        return _reopened, (*self._reopen, self.catalog.entries[index].name)
+        return _reopened, (*self._reopen, self.catalog.names[index])
 
     def _made(self, index: int, framework: str, what: str) -> Any:
         entry = self.catalog.entries[index]

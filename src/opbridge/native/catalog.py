@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, overload
 
 from opbridge.manifest.kernels import KernelRef
 
@@ -44,10 +44,46 @@ class CatalogEntry:
         return self.kernels[0].operator if self.kernels else None
 
 
+class _Rows(Sequence[CatalogEntry]):
+    """Entries as lines of a stored catalog, each read when it is first asked for."""
+
+    def __init__(self, names: Sequence[str], lines: Sequence[bytes]) -> None:
+        self._names = names
+        self._lines = lines
+        self._read: dict[int, CatalogEntry] = {}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> CatalogEntry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[CatalogEntry, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> CatalogEntry | tuple[CatalogEntry, ...]:
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        if index not in self._read:
+            self._read[index] = self._entry(self._names[index], self._lines[index])
+        return self._read[index]
+
+    @staticmethod
+    def _entry(name: str, line: bytes) -> CatalogEntry:
+        schema, kernels, counts_flops, launch = json.loads(line)
+        sizes = tuple((parameter, value) for parameter, value in launch)
+        return CatalogEntry(name, schema, tuple(KernelRef(*kernel) for kernel in kernels), counts_flops, sizes)
+
+
 @dataclass(frozen=True)
 class Catalog:
     namespace: str
-    entries: tuple[CatalogEntry, ...]
+    names: tuple[str, ...]
+    """Of the operators, with namespace and overload."""
+    entries: Sequence[CatalogEntry]
+    """One for each name; of a large library most are never asked for."""
+    kernels: tuple[tuple[KernelRef, ...], ...]
+    """The different kernels that operators have, but for their symbols: few, and what is built is known by them."""
     plan: bytes
     """Read by native/plan.h."""
 
@@ -66,28 +102,29 @@ class Catalog:
             )
             for spec in specs
         )
-        return cls(namespace, entries, encode(specs))
+        kernels = dict.fromkeys(tuple(replace(ref, symbol=None) for ref in entry.kernels) for entry in entries)
+        return cls(namespace, tuple(entry.name for entry in entries), entries, tuple(kernels), encode(specs))
 
     def to_bytes(self) -> bytes:
-        rows = [
-            (entry.name, entry.schema, [astuple(kernel) for kernel in entry.kernels], entry.counts_flops, entry.launch)
-            for entry in self.entries
+        lines = [
+            _line([self.namespace, self.names, [_fields(kernels) for kernels in self.kernels]]),
+            *(_line([one.schema, _fields(one.kernels), one.counts_flops, one.launch]) for one in self.entries),
         ]
-        head = json.dumps([self.namespace, rows], separators=(",", ":")).encode()
+        head = b"\n".join(lines)
         return len(head).to_bytes(8, "little") + head + self.plan
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Catalog:
         end = 8 + int.from_bytes(data[:8], "little")
-        namespace, rows = json.loads(data[8:end])
-        entries = tuple(
-            CatalogEntry(
-                name,
-                schema,
-                tuple(KernelRef(*kernel) for kernel in kernels),
-                counts_flops,
-                tuple((parameter, value) for parameter, value in launch),
-            )
-            for name, schema, kernels, counts_flops, launch in rows
-        )
-        return cls(namespace, entries, data[end:])
+        first, *lines = data[8:end].split(b"\n")
+        namespace, names, kernels = json.loads(first)
+        different = tuple(tuple(KernelRef(*kernel) for kernel in refs) for refs in kernels)
+        return cls(namespace, tuple(names), _Rows(names, lines), different, data[end:])
+
+
+def _line(values: object) -> bytes:
+    return json.dumps(values, separators=(",", ":")).encode()
+
+
+def _fields(kernels: tuple[KernelRef, ...]) -> list[tuple[object, ...]]:
+    return [(ref.device, ref.path, ref.symbol, ref.operator, ref.has_tvm_ffi_call) for ref in kernels]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -57,12 +57,12 @@ class KernelStore:
         with self._lock:
             refs: dict[str, KernelRef] = {}
             wanted: dict[str, list[Use]] = {}
-            for entry in self._catalog.entries:
-                ref = self._ref(entry, device)
+            for kernels in self._catalog.kernels:
+                ref = self._ref(kernels, device)
                 if ref is not None and ref.path is not None and (ref.device, ref.path) not in self._libraries:
                     refs[ref.path] = ref
-                    if ref.device in ASCEND_C and not ref.is_library:
-                        wanted.setdefault(ref.path, []).append(_use(entry, ref))
+            if any(ref.device in ASCEND_C and not ref.is_library for ref in refs.values()):
+                wanted = self._uses(refs, device)
             for ref in refs.values():
                 self._check_place(ref)
             sources = [(ref.device, path) for path, ref in refs.items() if not ref.is_library]
@@ -79,13 +79,13 @@ class KernelStore:
     def kernel(self, index: int, device: str) -> Kernel:
         """The kernel of one operator for tensors on one device."""
         entry = self._catalog.entries[index]
-        ref = self._ref(entry, device)
+        ref = self._ref(entry.kernels, device)
         if ref is None:
             have = ", ".join(f"{known.device}: {known}" for known in entry.kernels)
             raise KernelError(
                 f"{entry.name} has no kernel for {device}; it has {have}\n"
                 f"  add `{device}: FILE` under its `kernels`, or move the tensors to a device it has"
-                + "".join(_how_to_twin(name) for name in TWINS if device == "cpu" and _can_twin(entry, name))
+                + "".join(_how_to_twin(name) for name in TWINS if device == "cpu" and _twinned(entry.kernels, name))
             )
         if ref.path is None:
             raise UnsupportedError(f"{entry.name}: {ref} is PyTorch's own operator, which has no kernel to call")
@@ -100,11 +100,11 @@ class KernelStore:
         """Where tensors may be that one operator has a kernel for; the CPU first, whose kernel is easiest to build."""
         entry = self._catalog.entries[index]
         others = (ref.device for ref in entry.kernels if ref.device not in ("cpu", *TWINS))
-        return (*(("cpu",) if self._ref(entry, "cpu") else ()), *others)
+        return (*(("cpu",) if self._ref(entry.kernels, "cpu") else ()), *others)
 
     def device_of(self, index: int, device: str) -> str | None:
         """Whose kernel tensors on a device go to; None where the operator has none for them."""
-        ref = self._ref(self._catalog.entries[index], device)
+        ref = self._ref(self._catalog.entries[index].kernels, device)
         return ref.device if ref else None
 
     def beside(self, device: str) -> KernelStore:
@@ -113,22 +113,29 @@ class KernelStore:
             self._catalog, self._root, self._cache, self._allow_outside, twin=device, manifest=self._manifest
         )
 
+    def _uses(self, refs: Mapping[str, KernelRef], device: str) -> dict[str, list[Use]]:
+        """By its source, what operators are to be called by way of a source of Ascend C."""
+        uses: dict[str, list[Use]] = {}
+        for entry in self._catalog.entries:
+            ref = self._ref(entry.kernels, device)
+            if ref is not None and ref.path and ref.path in refs and ref.device in ASCEND_C and not ref.is_library:
+                uses.setdefault(ref.path, []).append(_use(entry, ref))
+        return uses
+
     def _advice(self, operator: str) -> str:
         """How to find what is wrong with one that crashes."""
         if self._manifest is None:
             return 'rows = opbridge.check.check(op, sanitize=["address"])'
         return f"opbridge check {self._manifest} --op {operator.partition('::')[2]} --sanitize address"
 
-    def _ref(self, entry: CatalogEntry, device: str) -> KernelRef | None:
-        if device == "cpu" and len(entry.kernels) == 1 and entry.kernels[0].device == "cpu":
-            return entry.kernels[0]  # most operators of large libraries, which load in milliseconds
-        by_device = {ref.device: ref for ref in entry.kernels}
+    def _ref(self, kernels: tuple[KernelRef, ...], device: str) -> KernelRef | None:
+        by_device = {ref.device: ref for ref in kernels}
         if twin := SIMULATED.get(device):
             # As PyTorch's own operators do there, one without a kernel for the device takes that for the CPU.
-            return by_device.get(twin) or _twinned(entry, twin) or by_device.get(device) or by_device.get("cpu")
+            return by_device.get(twin) or _twinned(kernels, twin) or by_device.get(device) or by_device.get("cpu")
         if device != "cpu":
             return by_device.get(device)
-        wanted = (by_device.get(twin) or _twinned(entry, twin) for twin in self._twins)
+        wanted = (by_device.get(twin) or _twinned(kernels, twin) for twin in self._twins)
         offered = (by_device.get(name) for name in ("cpu", *TWINS))
         return next((ref for ref in (*wanted, *offered) if ref is not None), None)
 
@@ -152,13 +159,9 @@ class KernelStore:
             elf.check_library(path)
 
 
-def _can_twin(entry: CatalogEntry, twin: str) -> bool:
-    return _twinned(entry, twin) is not None
-
-
-def _twinned(entry: CatalogEntry, twin: str) -> KernelRef | None:
+def _twinned(kernels: tuple[KernelRef, ...], twin: str) -> KernelRef | None:
     """The kernel for another device that a twin runs, where its source is at hand."""
-    ref = next((ref for ref in entry.kernels if ref.device == TWINS[twin].of), None)
+    ref = next((ref for ref in kernels if ref.device == TWINS[twin].of), None)
     return replace(ref, device=twin) if ref and ref.path and not ref.is_library else None
 
 

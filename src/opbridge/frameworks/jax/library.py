@@ -83,10 +83,10 @@ class LibraryOperator:
             from opbridge.frameworks.aten.runtime import open_operator
 
             return open_operator(name).jax
-        entries = [entry.name for entry in self._library.catalog.entries]
-        if name not in entries:
+        names = self._library.catalog.names
+        if name not in names:
             raise UnsupportedError(f"{self.name}: its derivative calls {name}, which JAX has not")
-        return self._library.view(entries.index(name), "jax")
+        return self._library.view(names.index(name), "jax")
 
 
 @dataclass(frozen=True)

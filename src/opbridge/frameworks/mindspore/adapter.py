@@ -80,10 +80,10 @@ class MindSporeOperator:
             from opbridge.frameworks.mindspore import aten
 
             return aten.view(AtenOperator.find(name))
-        entries = [entry.name for entry in self._library.catalog.entries]
-        if name not in entries:
+        names = self._library.catalog.names
+        if name not in names:
             raise UnsupportedError(f"{self.name}: its derivative calls {name}, which MindSpore has not")
-        return self._library.view(entries.index(name), "mindspore")
+        return self._library.view(names.index(name), "mindspore")
 
     def _refuse(self, gradients: tuple[Any, ...]) -> int:
         """What the bprop of an operator without derivatives asks; outputs that are no floats have none anyway."""

@@ -82,10 +82,10 @@ class PaddleOperator:
         """What a formula calls by this name."""
         if name in FUNCTIONS:
             return FUNCTIONS[name]
-        entries = [entry.name for entry in self._library.catalog.entries]
-        if name not in entries:
+        names = self._library.catalog.names
+        if name not in names:
             raise UnsupportedError(f"{self.name}: its derivative calls {name}, which Paddle has not")
-        found: Callable[..., Any] = self._library.view(entries.index(name), "paddle")
+        found: Callable[..., Any] = self._library.view(names.index(name), "paddle")
         return found
 
     def _array(self, tensor: Tensor) -> Any:

@@ -71,7 +71,7 @@ def _fake_without_tensors(library: Library, index: int) -> None:
         made = [torch.empty(shape, dtype=getattr(torch, dtype)) for shape, dtype in outputs]
         return made[0] if len(made) == 1 else tuple(made)
 
-    torch.library.register_fake(library.catalog.entries[index].name, fake)
+    torch.library.register_fake(library.catalog.names[index], fake)
 
 
 def view(library: Library, index: int) -> Any:
@@ -125,7 +125,7 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
 
 def _packet(library: Library, index: int) -> tuple[Any, str]:
     """What torch.ops has under the operator's name, and which overload of it is meant."""
-    namespace, _, rest = library.catalog.entries[index].name.partition("::")
+    namespace, _, rest = library.catalog.names[index].partition("::")
     name, _, overload = rest.partition(".")
     return getattr(getattr(torch.ops, namespace), name), overload
 
