@@ -7,6 +7,7 @@ exact one.  Run it after a change to the table; it prints the error of each in u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,10 @@ QUARTER = mpmath.pi / 4
 
 def log_rest(s: mpf) -> mpf:
     return (mpmath.log((1 + s) / (1 - s)) / s - 2) / s**2
+
+
+def scaled_erfc(x: mpf) -> mpf:
+    return (1 + 2 * x) * mpmath.exp(x * x) * mpmath.erfc(x)
 
 
 POLYNOMIALS = (
@@ -114,6 +119,14 @@ POLYNOMIALS = (
         (4, 10),
     ),
     Polynomial(
+        "asin_rest",
+        "(asin(t) - t) / t^3, where z = t^2 and |t| is up to 1/2",
+        at_zero(root(lambda t: (mpmath.asin(t) - t) / t**3), str(mpf(1) / 6)),
+        at_zero(root(lambda t: t**3 / mpmath.asin(t)), "0"),
+        (mpf(0), mpf("0.25")),
+        (None, 12),
+    ),
+    Polynomial(
         "sinh_rest",
         "(sinh(x) - x) / x^3, where z = x^2 and |x| is up to 1",
         at_zero(root(lambda x: (mpmath.sinh(x) - x) / x**3), str(mpf(1) / 6)),
@@ -145,6 +158,15 @@ POLYNOMIALS = (
         (mpf(0), mpf(5)),
         (7, 17),
         (mpf("2.93"), mpf("4.95")),
+    ),
+    Polynomial(
+        "erfcx_rest",
+        "(1 + 2x) * e^(x^2) * erfc(x) - 1, where t is (x - 4) / (x + 4), for x from 1/2 to 28, or 11 for float",
+        lambda t: scaled_erfc(4 * (1 + t) / (1 - t)) - 1,
+        lambda t: 1 / scaled_erfc(4 * (1 + t) / (1 - t)),
+        (mpf("-3.5") / mpf("4.5"), mpf(24) / 32),
+        (10, 22),
+        (mpf(7) / 15, mpf(24) / 32),
     ),
 )
 
@@ -204,7 +226,7 @@ def rounded(polynomial: Polynomial, at: int) -> tuple[list[str], float]:
 
 
 def spelled(type_: str, polynomial: Polynomial, texts: list[str]) -> str:
-    variable = "z" if " z " in polynomial.of or "z =" in polynomial.of else "t" if "+ t" in polynomial.of else "r"
+    variable = next((name for name in "zt" if re.search(rf"\b{name} (?:=|is) |[+/] {name}\b", polynomial.of)), "r")
     nested = texts[-1]
     for text in reversed(texts[:-1]):
         nested = f"{text} + {variable} * ({nested})" if nested is not texts[-1] else f"{text} + {variable} * {nested}"

@@ -151,5 +151,6 @@ int main(int argc, char** argv) {
   }
   BINARY(pow)
   BINARY(atan2)
+  BINARY(hypot)
   return 0;
 }

@@ -18,9 +18,12 @@
   OB_HOST_DEVICE inline float name(float x, float y) { return ::name##f(x, y); } \
   OB_HOST_DEVICE inline double name(double x, double y) { return ::name(x, y); }
 #else
+#include <opbridge/math_erfc.h>
 #include <opbridge/math_exp.h>
+#include <opbridge/math_inverse.h>
 #include <opbridge/math_log.h>
 #include <opbridge/math_pow.h>
+#include <opbridge/math_roots.h>
 #include <opbridge/math_trig.h>
 #define OB_UNARY(name)                                             \
   OB_ALWAYS_INLINE float name(float x) { return detail::name(x); } \
@@ -31,14 +34,16 @@
 #endif
 
 // Those that the C library has too.
-#define OB_FOR_EACH_UNARY(with)                                                                               \
-  with(exp) with(exp2) with(expm1) with(log) with(log2) with(log10) with(log1p) with(sin) with(cos) with(tan) \
-      with(atan) with(sinh) with(cosh) with(tanh) with(erf)
+#define OB_FOR_EACH_UNARY(with)                                                                                       \
+  with(exp) with(exp2) with(expm1) with(log) with(log2) with(log10) with(log1p) with(sin) with(cos) with(tan)         \
+      with(asin) with(acos) with(atan) with(sinh) with(cosh) with(tanh) with(asinh) with(acosh) with(atanh) with(erf) \
+          with(erfc) with(cbrt)
 
 namespace ob {
 
 OB_FOR_EACH_UNARY(OB_UNARY)
 OB_BINARY(atan2)
+OB_BINARY(hypot)
 
 OB_HOST_DEVICE inline float rsqrt(float x) { return 1.f / __builtin_sqrtf(x); }
 OB_HOST_DEVICE inline double rsqrt(double x) { return 1. / __builtin_sqrt(x); }
