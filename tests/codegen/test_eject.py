@@ -136,6 +136,22 @@ def test_kernels_are_compiled_as_they_were(package: Mapping[str, str]) -> None:
         assert flag in package["CMakeLists.txt"]
 
 
+def test_the_functions_of_cmath_are_those_of_kernels_in_place(package: Mapping[str, str], tmp_path: Path) -> None:
+    for name, text in package.items():
+        if name.startswith("include/"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+    assert 'str(HERE / "include" / "vector"), str(HERE / "include")' in package["setup.py"]
+    assert "PRIVATE include/vector include)" in package["CMakeLists.txt"]
+    source = tmp_path / "silu.cpp"
+    source.write_text("#include <cmath>\nfloat silu(float x) { return x / (1 + std::exp(-x)); }\n")
+    where = [f"-I{tmp_path / folder}" for folder in ("include/vector", "include")]
+    compiled = tmp_path / "silu.o"
+    subprocess.run(["g++", "-std=c++17", "-O3", *where, "-c", source, "-o", compiled], check=True)
+    called = subprocess.run(["nm", "--undefined-only", compiled], check=True, capture_output=True, text=True).stdout
+    assert "expf" not in called
+
+
 def test_a_kernel_brings_along_what_it_includes(package: Mapping[str, str]) -> None:
     assert "kernels/lanes.h" in package
 

@@ -39,8 +39,8 @@ def ejected_backend(manifest: Manifest, cpp_namespace: str | None) -> tuple[Back
 
 def _opbridge_headers() -> Iterator[tuple[str, str]]:
     about = f"// {MARK} from opbridge, Apache-2.0; see LICENSE in this folder.\n"
-    for path in sorted((_INCLUDE / "opbridge").glob("*.h")):
-        yield f"include/opbridge/{path.name}", about + path.read_text(encoding="utf-8")
+    for path in (*sorted((_INCLUDE / "opbridge").glob("*.h")), _INCLUDE / "vector" / "cmath"):
+        yield f"include/{path.relative_to(_INCLUDE)}", about + path.read_text(encoding="utf-8")
     licence = next((str(file) for file in distribution("opbridge").files or () if file.name == "LICENSE"), None)
     if licence is not None:
         text = Path(str(distribution("opbridge").locate_file(licence))).read_text(encoding="utf-8")
@@ -103,6 +103,8 @@ KERNELS = {{
 {libraries}}}
 """A library for each source of kernels, so that two may each have a function of one name."""
 FLAGS = {flags}
+INCLUDE = [str(HERE / "include" / "vector"), str(HERE / "include")]
+"""The first has a <cmath> whose functions loops become vector code with."""
 
 setup(
     name="{namespace}-ops",
@@ -119,7 +121,7 @@ setup(
             libraries=["dl"],
         ),
         *(
-            Extension(name, [source], include_dirs=[str(HERE / "include")], extra_compile_args=FLAGS)
+            Extension(name, [source], include_dirs=INCLUDE, extra_compile_args=FLAGS)
             for name, source in KERNELS.items()
         ),
     ],
@@ -152,7 +154,7 @@ set_target_properties(_{namespace} PROPERTIES PREFIX "" CXX_STANDARD 20
 
 _MODULE = """\
 add_library({name} MODULE {source})
-target_include_directories({name} PRIVATE include)
+target_include_directories({name} PRIVATE include/vector include)
 target_compile_options({name} PRIVATE {flags})
 set_target_properties({name} PROPERTIES PREFIX "" CXX_STANDARD 17
                       LIBRARY_OUTPUT_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}}/python)
@@ -171,6 +173,7 @@ _README = """\
 | `CustomFunctions.h`, `.cpp` | the operators as C++ functions |
 | `python/{namespace}_ops` | the operators in Python |
 | `include/opbridge` | the headers that kernels include, with their licence |
+| `include/vector` | a `<cmath>` whose functions loops become vector code with |
 
     pip install . --no-build-isolation
     python -c "import {namespace}_ops"
