@@ -284,3 +284,9 @@ def test_variables_of_the_device_are_known_by_name() -> None:
     assert [part.split(",")[0] for part in result.split("OPBRIDGE_TWIN_VARIABLE(")[1:]] == ["a", "b", "c", "s"]
     for other in ("extern __device__ int x;", "template <class T> __device__ T x;", "__device__ int f(int x);"):
         assert "VARIABLE" not in rewritten(other)
+
+
+def test_pointers_to_functions_are_variables() -> None:
+    result = rewritten("__device__ int (*chosen)(int) = twice;\n__constant__ void (*const table[2])(float*) = {a, b};")
+    assert "OPBRIDGE_TWIN_VARIABLE(chosen, 1)" in result
+    assert "OPBRIDGE_TWIN_VARIABLE(table, 2)" in result

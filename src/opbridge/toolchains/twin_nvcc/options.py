@@ -53,7 +53,7 @@ _SHORT = {
     ),
     Kind.REFUSED: "-ptx -cubin -fatbin -optix-ir -ltoir",
     Kind.VALUE: (
-        "-arch -code -gencode -rdc -maxrregcount -Xptxas -Xnvlink -Xarchive -Xfatbin -ftz -prec-div "
+        "-arch -code -gencode -maxrregcount -Xptxas -Xnvlink -Xarchive -Xfatbin -ftz -prec-div "
         "-prec-sqrt -cudart -cudadevrt -keep-dir -target-dir -split-compile -default-stream -diag-suppress "
         "-diag-error -diag-warn -Werror -libdevice-directory -ldir -idp -ddp -jump-table-density -dbgenv "
         "-device-stack-protector -fdevice-time-trace -fdevice-syntax-only -compress-mode -Ofc "
@@ -62,7 +62,7 @@ _SHORT = {
     ),
     Kind.HOST_VALUE: "-D -U -I -isystem -include -std -O",
     Kind.LINK_VALUE: "-L -l",
-    Kind.SWITCH_VALUE: "-o -odir -x -MF -MT -MQ -ccbin -t -optf -fmad",
+    Kind.SWITCH_VALUE: "-check-blocks -rdc -o -odir -x -MF -MT -MQ -ccbin -t -optf -fmad",
     Kind.FOR_HOST: "-Xcompiler",
     Kind.FOR_LINKER: "-Xlinker",
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ from opbridge import _version, floating_point
 from opbridge.errors import InputError
 from opbridge.toolchains import host
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
+from opbridge.toolchains.twin_nvcc import checked_kernels
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
 from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
 from opbridge.twins import cuda
@@ -23,6 +26,10 @@ from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.cuda.compiling import PRELUDE
 from opbridge.twins.cuda.refused import unsupported
 
+_CHECKS = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
+_BLOCKS = "ob_twin_check_blocks"
+"""What the twin's library looks for."""
+_SECTIONS = ("-ffunction-sections", "-fdata-sections")
 _TO_OBJECT = ("-c", "-dc", "-dw")
 _TO_TEXT = ("-E", "-M", "-MM")
 
@@ -124,13 +131,46 @@ class _Build:
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         own = [Path(word[2:]) for word in self.words.host if word.startswith("-I") and len(word) > 2]
         translation = cuda.translate(source.path.resolve(), folder, own)
-        command = [*self._compiler(), *self._cuda_flags(), *self._host_flags("c++"), "-x", "c++", "-include", PRELUDE]
+        rest = [*self._host_flags("c++"), "-x", "c++", "-include", PRELUDE]
         # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
-        command += [f"-iquote{source.path.resolve().parent}", *ending, str(translation.source)]
-        code = self._call(command)
+        rest += [f"-iquote{source.path.resolve().parent}", str(translation.source)]
+        if "-c" in ending and _CHECKS:
+            code = self._with_checks(source.path.resolve(), rest, ending, folder, translation.device_functions)
+        else:
+            code = self._call([*self._cuda_compiler(_CHECKS), *rest, *ending])
         if code == 0 and depfile:
             add_dependencies(depfile, translation.read)
         return code
+
+    def _with_checks(
+        self,
+        source: Path,
+        rest: Sequence[str],
+        ending: Sequence[str],
+        folder: Path,
+        device_functions: AbstractSet[str],
+    ) -> int:
+        """Compiles a source without checks and with them, both at a time."""
+        target = Path(ending[-1])
+        if "-G" not in self.words.switches:
+            unit = hashlib.sha1(repr((str(source), target.name, self.words.host)).encode()).hexdigest()[:16]
+            plain, checked = folder / "plain.o", folder / "checked.o"
+            both = [f'-DOPBRIDGE_TWIN_UNIT="{unit}"', *rest]
+            commands = (
+                [*self._cuda_compiler(False), *cuda.PLACES, *both, *ending[:-1], str(plain)],
+                [*self._cuda_compiler(True), *_SECTIONS, *both, "-w", "-c", "-o", str(checked)],
+            )
+            if (code := self._call_both(*commands)) or "-dryrun" in self.words.switches:
+                return code
+            assembler = [*self._compiler(), "-x", "assembler", "-c"]
+            joined = checked_kernels.join(self._call, plain, checked, target, unit, assembler, device_functions)
+            if joined is not None:
+                return joined
+        code = self._call([*self._cuda_compiler(True), *rest, *ending])
+        return code or checked_kernels.replacing_copies(self._call, target)
+
+    def _cuda_compiler(self, checks: bool) -> list[str]:
+        return [*self._compiler(), *self._cuda_flags(checks)]
 
     def _compiler(self) -> list[str]:
         chosen = self.words.switches.get("-ccbin")
@@ -138,10 +178,11 @@ class _Build:
             return list(host.find())
         return [str(Path(chosen) / "g++") if Path(chosen).is_dir() else chosen]
 
-    def _cuda_flags(self) -> list[str]:
-        checks = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
+    def _cuda_flags(self, checks: bool) -> list[str]:
         level = "-O0" if "-G" in self.words.switches else "-O3"
         flags = [level, *host.processor_flag(), *cuda.flags(checks), f"-isystem{OPBRIDGE_INCLUDE}"]
+        if self.words.relocatable:
+            flags.append("-DOPBRIDGE_TWIN_SEVERAL_SOURCES=1")
         if self.words.switches.get("-fmad") == "false":
             flags.append("-ffp-contract=off")
         return flags if any(word.startswith("-std") for word in self.words.host) else [*flags, "-std=c++17"]
@@ -164,7 +205,6 @@ class _Build:
         for word in self.words.link:
             if word.startswith("-l") and (feature := library_of(word[2:])):
                 raise InputError(f"nvcc {word}: {unsupported(feature)}")
-        checks = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
         libraries = self.home / "lib64"
         code = self._call(
             [
@@ -172,14 +212,26 @@ class _Build:
                 *(["-v"] if "-v" in self.words.switches else []),
                 *("-o", str(program), f"-L{libraries}"),
                 *map(str, objects),
+                *self._blocks_to_check(),
                 *(word for word in self.words.link if word[2:] not in LIBRARIES or not word.startswith("-l")),
-                *cuda.link_flags(checks, libraries / cuda.LIBRARY),
+                *cuda.link_flags(False, libraries / cuda.LIBRARY),
             ]
         )
         if self._is_verbose:
             # CMake links by the first word of the last line that names the toolkit's libraries, and so by this command.
             print(f"#$ {self.home}/bin/nvcc -o {program} -L{libraries} -lcudart", file=sys.stderr)
         return code
+
+    def _blocks_to_check(self) -> list[str]:
+        """What says so to the twin's library, where no environment does."""
+        blocks = self.words.switches.get("-check-blocks")
+        if not blocks:
+            return []
+        if not blocks.isdecimal():
+            raise InputError(f"nvcc --check-blocks {blocks}: expected how many blocks of a launch are to be checked")
+        chosen = self.scratch / "check_blocks.cpp"
+        chosen.write_text(f'extern "C" {{ extern const unsigned {_BLOCKS}; const unsigned {_BLOCKS} = {blocks}; }}\n')
+        return [str(chosen)]
 
     def _empty_object(self, target: Path) -> int:
         """Device code is linked with the rest; what a build file wants to link beside it is there, and empty."""
@@ -200,10 +252,16 @@ class _Build:
             for name, value in facts.items():
                 print(f"#$ {name}={value}", file=sys.stderr)
 
-    def _call(self, command: Sequence[str]) -> int:
+    def _call_both(self, first: Sequence[str], second: Sequence[str]) -> int:
+        """At a time; what both of them say is said once."""
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(self._call, second, subprocess.DEVNULL)
+            return self._call(first) or (other.result() and self._call(second))
+
+    def _call(self, command: Sequence[str], messages: int | None = None) -> int:
         if self._is_verbose:
             print("#$", shlex.join(command), file=sys.stderr)
         if "-dryrun" in self.words.switches:
             return 0
         sys.stderr.flush()
-        return subprocess.run(command, stdin=subprocess.DEVNULL).returncode
+        return subprocess.run(command, stdin=subprocess.DEVNULL, stderr=messages).returncode

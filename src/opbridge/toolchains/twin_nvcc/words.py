@@ -39,6 +39,11 @@ class Words:
     """For the linker, in order: objects and libraries among them."""
 
     @property
+    def relocatable(self) -> bool:
+        """Whether device code of several sources calls one another."""
+        return self.phase in ("-dc", "-dw") or self.switches.get("-rdc") == "true"
+
+    @property
     def shared(self) -> bool:
         return "-shared" in self.link
 

@@ -8,7 +8,17 @@ from opbridge import floating_point
 from opbridge.twins.cuda.rewrite import ARCHITECTURE
 from opbridge.twins.cuda.sources import Translation, translate
 
-__all__ = ["ARCHITECTURE", "INCLUDE", "RUNTIME", "Translation", "flags", "link_flags", "translate"]
+__all__ = [
+    "ARCHITECTURE",
+    "INCLUDE",
+    "PLACES",
+    "REPLACED",
+    "RUNTIME",
+    "Translation",
+    "flags",
+    "link_flags",
+    "translate",
+]
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder of the headers that stand for NVIDIA's."""
@@ -21,15 +31,18 @@ LIBRARY = "libopbridge_cuda_twin.so"
 # As nvcc does, and its code reads memory as other types.
 _MODEL = (*floating_point.FLAGS, "-ffp-contract=fast", "-fno-strict-aliasing")
 _WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-value")
-_REPLACED = ("memcpy", "memmove", "memset")
+REPLACED = ("memcpy", "memmove", "memset")
+"""Functions of the C library that the twin's stand in for where memory is checked."""
+PLACES = ("-g1", "-gdwarf-4")
+"""Lines for reports: of the older format, whose inlined lines addr2line names by the right file."""
+
 _INSTRUMENTATION = (
     "-DOPBRIDGE_TWIN_CHECKS=1",
-    # Of the older format, whose inlined lines addr2line names by the right file.
-    *("-g1", "-gdwarf-4"),
+    *PLACES,
     # Every access is a call, so these go without stubs.
     *("-fsanitize=thread,alignment,bounds", "-fno-plt"),
     # A few bytes would be copied by instructions that come too late for every other one of these flags.
-    *(f"-fno-builtin-{name}" for name in _REPLACED),
+    *(f"-fno-builtin-{name}" for name in REPLACED),
 )
 _INSTRUMENTATION_DETAILS = ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0")
 
@@ -46,5 +59,5 @@ def flags(checks: bool, clang: bool = False) -> tuple[str, ...]:
 
 def link_flags(checks: bool, runtime: Path) -> tuple[str, ...]:
     """`runtime` is the library; it is looked for beside the kernel too, so that both can be moved together."""
-    wrapped = tuple(f"-Wl,--wrap={name}" for name in _REPLACED) if checks else ()
+    wrapped = tuple(f"-Wl,--wrap={name}" for name in REPLACED) if checks else ()
     return (*wrapped, str(runtime), "-Wl,-rpath,$ORIGIN", f"-Wl,-rpath,{runtime.parent}")

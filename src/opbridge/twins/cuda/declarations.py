@@ -61,6 +61,17 @@ def function_name(tokens: list[Token]) -> str | None:
     return None
 
 
+def pointer_to_function(tokens: list[Token]) -> str | None:
+    """The name of the variable where it is one of these, or an array of them: `int (*chosen)(int)`."""
+    for position, token in enumerate(tokens[:-2]):
+        if token.text == "=":
+            break
+        if token.text == "(" and tokens[position + 1].text == "*":
+            names = (following.text for following in tokens[position + 2 :] if following.text not in ("const", "*"))
+            return next(names, None)
+    return None
+
+
 def specifiers(tokens: list[Token], name: str) -> str:
     """What stands before the name in a declaration of dynamic shared memory: its element's type."""
     kept: list[str] = []

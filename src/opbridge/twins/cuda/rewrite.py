@@ -22,7 +22,7 @@ from opbridge.cxx.tokens import Kind, Token, tokenize
 from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
-from opbridge.twins.cuda.declarations import declared_names, extents, function_name, specifiers
+from opbridge.twins.cuda.declarations import declared_names, extents, function_name, pointer_to_function, specifiers
 from opbridge.twins.cuda.guards import Guard, find_guard, is_plain
 from opbridge.twins.cuda.refused import refused_header, unsupported
 
@@ -65,6 +65,8 @@ class Unit:
     """The names of __global__ functions, …"""
     functions: set[str] = field(default_factory=set)
     """… and of others, which may be the same."""
+    device_functions: set[str] = field(default_factory=set)
+    """Those of both that are not the host's, and are perhaps another source's."""
     opaque: set[str] = field(default_factory=set)
     """Macros that may be more than a number or a name."""
     shared_words: set[str] = field(default_factory=lambda: {"__shared__"})
@@ -154,7 +156,7 @@ class _Rewriter(Reader):
         scope = self._scope_opened(index)
         entered = scope.kind == "function" and self.scopes[-1].kind != "function"
         if entered:
-            self._note_function(scope.kernel)
+            self._note_function(scope.kernel, scope.device)
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
             self.unit.aot_functions.append(name)
         inside = "".join(self._shared_used(index)) if scope.device and entered else ""
@@ -227,17 +229,19 @@ class _Rewriter(Reader):
         # A variable may follow a class, and more of them an initializer.
         self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
 
-    def _note_function(self, kernel: bool) -> None:
+    def _note_function(self, kernel: bool, device: bool = False) -> None:
         name = function_name([self.tokens[i] for i in self.head])
         if name is not None:
             (self.unit.kernels if kernel else self.unit.functions).add(name)
+            if device:
+                self.unit.device_functions.add(name)
 
     def _end_of_statement(self, index: int) -> None:
         words = {self.tokens[i].text for i in self.head}
         if self.head and self._in_function():
             self._call(self.head[0])
         else:
-            self._note_function(bool(words & self.unit.kernel_words))
+            self._note_function(bool(words & self.unit.kernel_words), bool(words & self.unit.device_words))
         if words & self.unit.shared_words:
             self._shared(index)
         elif self.scopes[-1].kind == "namespace" and words & _VARIABLE_WORDS and not words & {"extern", "operator"}:
@@ -445,7 +449,12 @@ class _Rewriter(Reader):
         outside = _outside_of_brackets([token.text for token in tokens])
         before_value = outside[: outside.index("=")] if "=" in outside else outside
         is_function = ")" in before_value and not {"__align__", "alignas"} & set(before_value)
-        if is_function or {"template", "using"} & set(outside):
+        if {"template", "using"} & set(outside):
+            return
+        if pointer := pointer_to_function(tokens):
+            self.texts[end] += f" OPBRIDGE_TWIN_VARIABLE({pointer}, {self.unit.number()})"
+            return
+        if is_function:
             return
         for name in declared_names(tokens, skipped={*_VARIABLE_WORDS, "__align__", "alignas", "static"}):
             self.texts[end] += f" OPBRIDGE_TWIN_VARIABLE({name}, {self.unit.number()})"

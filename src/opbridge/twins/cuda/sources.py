@@ -22,6 +22,8 @@ class Translation:
     """The user's files that it comes from."""
     columns: Mapping[str, Columns]
     """Of each of those that were rewritten, by its name in messages."""
+    device_functions: frozenset[str]
+    """Their names alone."""
 
 
 def translate(source: Path, folder: Path, include_dirs: Sequence[Path] = ()) -> Translation:
@@ -36,4 +38,5 @@ def translate(source: Path, folder: Path, include_dirs: Sequence[Path] = ()) -> 
         return code
 
     files = Files(folder, tuple(include_dirs), _CUDA, rewrite_file)
-    return Translation(files.translate(source, unit.aot_functions), tuple(files.copies), unit.columns)
+    code = files.translate(source, unit.aot_functions)
+    return Translation(code, tuple(files.copies), unit.columns, frozenset(unit.device_functions))

@@ -121,7 +121,7 @@ bool Block::arrive_at_barrier(unsigned thread, int predicate, const void* where)
 }
 
 void Block::finish_barrier() {
-  if (launch_->checked != nullptr) {
+  if (checked != nullptr) {
     if (ended_ > 0) fail_left_out();
     if (several_sites_) checks::barriers_meet(waiting());
     checks::barrier_passed();
@@ -166,7 +166,7 @@ bool Block::finish_meeting(unsigned thread, bool runs) {
     brought[lane] = other.brought;
   }
   // A GPU does not wait for lanes that have ended, but the code is wrong about who takes part.
-  if (launch_->checked != nullptr && (wait_for.mask & warp.ended & existing_lanes(warp_of(thread))) != 0) {
+  if (checked != nullptr && (wait_for.mask & warp.ended & existing_lanes(warp_of(thread))) != 0) {
     launch_->fail(linear, checks::Failure::lane_never_comes, "which have ended", waiting());
   }
   wait_for.resolve(brought, lanes);

@@ -51,6 +51,9 @@ bool freed(const void* begin, const char* how, const void* made_at);
 // The host copies to, from or fills device memory.  False where it has not that many bytes, which is then reported.
 bool host_access(const void* begin, size_t bytes, bool writes, const char* how, const void* made_at);
 
+// Host code has used device memory; what exactly it read or wrote is not known.
+void host_touched(const void* address, const void* at);
+
 // A kernel without checks ran: what it wrote was not seen.
 void unseen_launch();
 
@@ -65,6 +68,7 @@ struct LaunchInfo {
   const void* made_at;    // a return address at the launch
   const void* arguments;  // what the kernel's threads may read besides
   size_t argument_bytes;
+  uint64_t checked_blocks;  // the others are run without checks
 };
 
 class Launch;

@@ -150,21 +150,28 @@ void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   report_race(touch, last, with == Race::with_last ? owner : std::nullopt);
 }
 
+void report_host_access(uintptr_t address, const std::string& what, const void* at) {
+  const std::optional<Allocation> allocation = memory.nearest(address);
+  Report report = report_on_host(Kind::device_memory, at, what + " of device memory in host code");
+  report.details.emplace_back(
+      "address", hexadecimal(address) + (allocation ? ", " + allocation->position_of(address) : std::string()));
+  deliver(report);
+}
+
 void host_code_access(uintptr_t address, size_t bytes, Access access, const void* at) {
   const bool is_tensor = memory.is_adopted(address);
   if (!is_tensor && !memory.in_device_region(address)) return;
   const std::optional<Allocation> allocation = memory.nearest(address);
   const bool is_open = allocation && allocation->holds(address) && !allocation->freed;
   if (!is_tensor && is_open && allocation->space != Space::device) return;
-  Report report =
-      report_on_host(Kind::device_memory, at,
-                     access_in_words(access) + " of " + bytes_in_words(bytes) + " of device memory in host code");
-  report.details.emplace_back(
-      "address", hexadecimal(address) + (allocation ? ", " + allocation->position_of(address) : std::string()));
-  deliver(report);
+  report_host_access(address, access_in_words(access) + " of " + bytes_in_words(bytes), at);
 }
 
 }  // namespace
+
+void host_touched(const void* address, const void* at) {
+  report_host_access(reinterpret_cast<uintptr_t>(address), "use", at);
+}
 
 void slow_access(uintptr_t address, size_t bytes, Access access, const void* at) {
   end_if_late(at);

@@ -91,6 +91,10 @@ void Launch::forgets_same_value(uint64_t places) {
 }
 
 void Launch::found(Report report) {
+  if (info.checked_blocks < info.grid.count()) {
+    report.details.emplace_back(
+        "checked", std::to_string(info.checked_blocks) + " of " + std::to_string(info.grid.count()) + " blocks");
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (is_fatal(report.kind) && report.block < failed_block_.load()) failed_block_.store(report.block);
   const std::string key = std::to_string(static_cast<int>(report.kind)) + report.same_as;

@@ -54,7 +54,7 @@ void ob_twin_sync_warp(unsigned thread, unsigned mask) {
                        __builtin_return_address(0),
                        "__syncwarp",
                        &thread,
-                       worker.launch().kernel->checked ? kTellChecks : kNothing,
+                       worker.block().checked != nullptr ? kTellChecks : kNothing,
                        mask};
   if (!worker.block().meet(thread, waiting)) worker.wait();
 }
@@ -99,7 +99,7 @@ void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char*
     if (first) number = fresh;
   }
   Block& block = worker.block();
-  void* memory = block.shared.variable(number, bytes, alignment, name, worker.launch().kernel->checked);
+  void* memory = block.shared.variable(number, bytes, alignment, name, block.checked != nullptr);
   if (memory != nullptr) return memory;
   char text[192];
   snprintf(text, sizeof text, "%s does not fit: a kernel has %zu bytes of __shared__ variables, and a block %zu in all",

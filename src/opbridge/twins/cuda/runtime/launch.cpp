@@ -7,6 +7,9 @@
 #include <new>
 
 #include "device.h"
+#include "host_guard.h"
+#include "memory.h"
+#include "sampling.h"
 #include "state.h"
 #include "worker.h"
 
@@ -133,8 +136,8 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   const Configuration given = configuration;
   configuration = {};
   if (poisoned() != cudaSuccess) return launch_failed(poisoned(), name, given.made_at);
-  const checks::LaunchInfo info{name,          dim(given.grid), dim(given.block),
-                                given.made_at, arguments,       kernel->argument_bytes};
+  checks::LaunchInfo info{name,      dim(given.grid),        dim(given.block),       given.made_at,
+                          arguments, kernel->argument_bytes, dim(given.grid).count()};
   cudaError_t error = cudaErrorMissingConfiguration;
   char text[256];
   const char* why = given.given ? objection(given, kernel, error, text) : "it was called without <<<grid, block>>>";
@@ -142,18 +145,28 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     checks::bad_launch(info, why);
     return launch_failed(error, name, given.made_at);
   }
-  checks::Launch* checked = nullptr;
-  if (kernel->checked) {
-    checked = checks::launch_begin(info);
-  } else {
-    checks::unseen_launch();
-  }
-  Launch launch{kernel, arguments, given.grid, given.block, given.shared_bytes, given.cooperative, info, checked, {0}};
+  const Sample sample = kernel->checked ? Sample{kernel->body, true, {}} : sample_of(kernel, info, given.cooperative);
+  if (!sample.all && sample.body != nullptr) info.checked_blocks = sample.blocks.size();
+  checks::Launch* const checked = sample.body != nullptr ? checks::launch_begin(info) : nullptr;
+  Launch launch{kernel,
+                arguments,
+                given.grid,
+                given.block,
+                given.shared_bytes,
+                given.cooperative,
+                info,
+                checked,
+                sample.body,
+                sample.all ? nullptr : &sample.blocks,
+                {0}};
+  open_pages();
   run(launch);
+  close_to_host();
   error = static_cast<cudaError_t>(launch.error.load());
   if (checked != nullptr) {
     const int found = checks::launch_end(checked);
     if (found != 0) error = static_cast<cudaError_t>(found);
   }
+  if (!sample.all) checks::unseen_launch();
   if (error != cudaSuccess) poison(error);
 }

@@ -4,6 +4,7 @@
 
 #include <opbridge_twin/runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -21,14 +22,20 @@ struct Launch {
   bool cooperative;
   checks::LaunchInfo info;
   checks::Launch* checked;  // null without checks
+  ob_twin_body checked_body;
+  const std::vector<uint64_t>* sample;  // the blocks with checks, rising; null for all of them
   std::atomic<int> error;
 
   uint64_t blocks() const { return uint64_t{grid.x} * grid.y * grid.z; }
 
+  bool checks_block(uint64_t block) const {
+    return checked != nullptr && (sample == nullptr || std::binary_search(sample->begin(), sample->end(), block));
+  }
+
   // Reports what went wrong in a block, and ends it.
   [[noreturn]] void fail(uint64_t block, checks::Failure failure, const char* what,
                          const std::vector<checks::Waiting>& threads) const {
-    if (checked != nullptr) checks::fail(failure, what, threads);
+    if (checks_block(block)) checks::fail(failure, what, threads);
     checks::fail(failure, what, threads, info, block);
   }
 };

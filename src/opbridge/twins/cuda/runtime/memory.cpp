@@ -8,8 +8,11 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "checks.h"
+#include "host_guard.h"
+#include "sampling.h"
 #include "state.h"
 
 namespace opbridge_twin {
@@ -51,6 +54,7 @@ class Memory {
   bool find(const void* memory, Allocation& found, const char*& begin);
   size_t available();
   void free_everything();
+  void close_to_host();
 
  private:
   bool reserve();
@@ -110,6 +114,11 @@ char* Memory::take(size_t bytes) {
   return nullptr;
 }
 
+// Host code that is not watched may write it at any time.
+void seen_by_host(const void* begin, size_t bytes) {
+  if (hosts_are_unseen()) checks::host_access(begin, bytes, true, "", nullptr);
+}
+
 cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const char* how, const void* where) {
   if (result == nullptr) return noted(cudaErrorInvalidValue);
   *result = nullptr;
@@ -127,6 +136,7 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
   live_[begin] = {bytes, space, pages, pages_bytes};
   used_ += pages_bytes;
   checks::allocated(space, begin, bytes, how, where);
+  if (space != Space::device) seen_by_host(begin, bytes);
   *result = begin;
   return cudaSuccess;
 }
@@ -134,6 +144,7 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
 cudaError_t Memory::free(void* begin, const char* how, const void* where) {
   if (begin == nullptr) return cudaSuccess;
   std::lock_guard<std::mutex> hold(guard_);
+  open_pages();
   if (!checks::freed(begin, how, where)) return noted(cudaErrorInvalidValue);
   const auto found = live_.find(static_cast<char*>(begin));
   if (found == live_.end() || found->second.pages == nullptr) return noted(cudaErrorInvalidValue);
@@ -152,6 +163,7 @@ cudaError_t Memory::adopt(void* begin, size_t bytes, const char* how, const void
     return noted(cudaErrorHostMemoryAlreadyRegistered);
   }
   checks::allocated(Space::pinned, begin, bytes, how, where);
+  seen_by_host(begin, bytes);
   return cudaSuccess;
 }
 
@@ -183,6 +195,7 @@ size_t Memory::available() {
 
 void Memory::free_everything() {
   std::lock_guard<std::mutex> hold(guard_);
+  open_pages();
   for (const auto& [begin, allocation] : live_) {
     checks::freed(begin, "cudaDeviceReset", nullptr);
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
@@ -190,6 +203,16 @@ void Memory::free_everything() {
   }
   live_.clear();
   used_ = 0;
+}
+
+void Memory::close_to_host() {
+  std::lock_guard<std::mutex> hold(guard_);
+  if (live_.empty() || !may_close(live_.size(), used_)) return;
+  std::vector<Pages> closed;
+  for (const auto& [begin, allocation] : live_) {
+    if (allocation.space == Space::device) closed.push_back({allocation.pages, allocation.page_bytes});
+  }
+  close_pages(closed.data(), closed.size());
 }
 
 #define OB_TWIN_HERE __builtin_return_address(0)
@@ -209,7 +232,9 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
   if ((to_host && on_device(to)) || (from_host && on_device(from))) return noted(cudaErrorInvalidValue);
   if (!checks::host_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
   if (!checks::host_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  open_pages();
   memmove(to, from, bytes);
+  memory().close_to_host();
   return cudaSuccess;
 }
 
@@ -218,7 +243,9 @@ cudaError_t fill(void* begin, int value, size_t bytes, const char* how, const vo
   if (bytes == 0) return cudaSuccess;
   if (begin == nullptr) return noted(cudaErrorInvalidValue);
   if (!checks::host_access(begin, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  open_pages();
   memset(begin, value, bytes);
+  memory().close_to_host();
   return cudaSuccess;
 }
 
@@ -241,6 +268,7 @@ size_t total_memory() {
 }
 
 void free_everything() { memory().free_everything(); }
+void close_to_host() { memory().close_to_host(); }
 
 }  // namespace opbridge_twin
 
@@ -248,6 +276,7 @@ using namespace opbridge_twin;
 
 cudaError_t cudaMalloc(void** result, size_t bytes) {
   OB_TWIN_REQUIRE_DEVICE();
+  open_pages();
   return memory().allocate(result, bytes, Space::device, "cudaMalloc", OB_TWIN_HERE);
 }
 

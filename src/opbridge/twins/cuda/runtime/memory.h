@@ -9,6 +9,8 @@ namespace opbridge_twin {
 // Of the machine, which stands for the device's.
 size_t total_memory();
 void free_everything();
+// Host code goes on, which has no business in device memory.
+void close_to_host();
 
 }  // namespace opbridge_twin
 #endif

@@ -1,11 +1,13 @@
 #include "report.h"
 
 #include <reports.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <tuple>
 
 #include "checks_memory.h"
+#include "sampling.h"
 
 namespace opbridge_twin {
 
@@ -116,6 +118,9 @@ void at_exit(int status, void*) {
         Kind::leak, "note", count + " of " + std::to_string(left.bytes) + " bytes in all never freed", {}, {}};
     report.details = {{"where", (left.count == 1 ? "" : "the first at ") + place(left.first_made_at)}};
     deliver(report);
+  }
+  if (const std::string left_out = sampled_in_words(); !left_out.empty()) {
+    fprintf(stderr, "cuda-twin: %s\n", left_out.c_str());
   }
   reports().end_process("cuda-twin", status);
 }

@@ -20,7 +20,8 @@ Worker& Worker::mine() {
 
 // Not where an earlier block has failed.
 bool Worker::may_run(Block& block) {
-  if (launch_->checked == nullptr) return launch_->error.load(std::memory_order_relaxed) == 0;
+  block.checked = nullptr;
+  if (!launch_->checks_block(block.linear)) return launch_->error.load(std::memory_order_relaxed) == 0;
   block.checked = checks::block_begin(launch_->checked, block.linear, block.shared.arena(), SharedMemory::kArenaBytes,
                                       &block.view, sizeof block.view);
   show_block(block);
@@ -54,7 +55,7 @@ void Worker::run_cooperative(Launch& launch) {
     if (!may_run(*grid_.back())) return grid_.clear();
   }
   block_ = grid_.front().get();
-  if (launch.checked != nullptr) {
+  if (block_->checked != nullptr) {
     checks::block_resumed(block_->checked);
     show_block(*block_);
   }
@@ -73,7 +74,7 @@ void Worker::enter() {
   if (!abandoned_) return;
   abandoned_ = false;
   fibers_.reclaim();
-  if (launch_->checked != nullptr) checks::block_end(block_->checked);
+  if (block_->checked != nullptr) checks::block_end(block_->checked);
 }
 
 void Worker::begin_loop() {
@@ -88,8 +89,8 @@ void Worker::fiber_main() {
 // Returns where this fiber has more to run.
 void Worker::run_threads() {
   // Before the loop's first instruction, which may be a copy of the kernel's arguments to this stack.
-  if (launch_->checked != nullptr) show_thread(block_->view.next);
-  launch_->kernel->body(launch_->arguments, &block_->view);
+  if (block_->checked != nullptr) show_thread(block_->view.next);
+  (block_->checked != nullptr ? launch_->checked_body : launch_->kernel->body)(launch_->arguments, &block_->view);
   if (thread_ == kLoop) {
     block_->end_loop();
   } else {
@@ -98,7 +99,7 @@ void Worker::run_threads() {
   if (!block_->has_ready()) {
     if (block_->has_unstarted()) return begin_loop();
     if (block_->over()) {
-      if (launch_->checked != nullptr) checks::block_end(block_->checked);
+      if (block_->checked != nullptr) checks::block_end(block_->checked);
       if (begin_next_block()) return begin_loop();
     }
   }
@@ -149,7 +150,7 @@ void Worker::resume(Fiber* from, unsigned thread) {
   thread_ = thread;
   fiber_ = block_->thread(thread).fiber;
   if (const Fiber* upcoming = block_->upcoming()) upcoming->prefetch();
-  if (launch_->checked != nullptr) show_thread(thread);
+  if (block_->checked != nullptr) show_thread(thread);
   if (fiber_ != from) ob_twin_switch(&from->stack_pointer, fiber_->stack_pointer);
 }
 

@@ -45,7 +45,7 @@
 // Where the body holds lambdas without a capture or classes, which cannot see its parameters.
 #define OPBRIDGE_TWIN_KERNEL_OF_VARIABLES (uint3, uint3, dim3, dim3) OB_TWIN_MUTABLE
 
-#ifdef OPBRIDGE_TWIN_CHECKS
+#if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_UNIT)
 #define OPBRIDGE_TWIN_VARIABLE(name, number)                                   \
   __attribute__((constructor)) static void opbridge_twin_variable_##number() { \
     ob_twin_variable(&name, sizeof name, #name);                               \

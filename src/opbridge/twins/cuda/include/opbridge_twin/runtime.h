@@ -32,7 +32,13 @@ typedef struct {
   ob_twin_body body;
   size_t argument_bytes;
   int checked;
+  // Null, or who it is where its source was compiled a second time, with checks: the source, and its name in there.
+  const char* unit;
+  const char* name;
 } ob_twin_kernel;
+
+// The same kernel of the same source, with checks.
+void ob_twin_enroll(const char* unit, const char* name, ob_twin_body body);
 
 // Launches -----------------------------------------------------------------------------------------------------------
 

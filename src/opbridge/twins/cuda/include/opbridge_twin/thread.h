@@ -10,6 +10,8 @@
 #include <opbridge_twin/runtime.h>
 #include <vector_types.h>
 
+#include <typeinfo>
+
 #define OB_TWIN_INLINE inline __attribute__((always_inline))
 
 #ifdef __clang__
@@ -226,9 +228,29 @@ void run_block(const void* arguments, const ob_twin_block* block) {
 }
 #endif
 
+#if defined(OPBRIDGE_TWIN_UNIT) && defined(OPBRIDGE_TWIN_CHECKS)
+// Of a source that is compiled twice, this is the time with checks: nothing but the kernels is kept, and what the
+// object file is made to begin with is a call of each of these.
+template <class Kernel>
+struct Enrolled {
+  __attribute__((used)) static void enroll() {
+    ob_twin_enroll(OPBRIDGE_TWIN_UNIT, typeid(Kernel).name(), run_block<Kernel>);
+  }
+};
+
+template <class Kernel>
+void launch(const char*, const Kernel&) {
+  static_cast<void>(&Enrolled<Kernel>::enroll);
+}
+#else
+#ifdef OPBRIDGE_TWIN_UNIT
+#define OB_TWIN_ALSO_CHECKED(Kernel) OPBRIDGE_TWIN_UNIT, typeid(Kernel).name()
+#else
+#define OB_TWIN_ALSO_CHECKED(Kernel) nullptr, nullptr
+#endif
 template <class Kernel>
 void launch(const char* name, const Kernel& kernel) {
-  static const ob_twin_kernel description{run_block<Kernel>, sizeof(Kernel), kChecked};
+  static const ob_twin_kernel description{run_block<Kernel>, sizeof(Kernel), kChecked, OB_TWIN_ALSO_CHECKED(Kernel)};
 #ifdef OPBRIDGE_TWIN_LENDING
   {
     const LentTensors lent;
@@ -239,6 +261,8 @@ void launch(const char* name, const Kernel& kernel) {
   ob_twin_launch(&description, name, &kernel);
 #endif
 }
+#undef OB_TWIN_ALSO_CHECKED
+#endif
 
 template <class Body, class Guard>
 void launch(const char* name, const Body& body, const Guard& guard) {
