@@ -13,7 +13,8 @@ from opbridge.errors import ManifestError
 REFUSED = {
     "f_(Tensor(a!) x) -> ()": ("grad", "writes to 'x' without returning it"),
     "f(Tensor x, Tensor[]? ys=None) -> Tensor": ("grad", r"takes Tensor\[\]\?"),
-    "f(Tensor x) -> (Tensor, int)": ("grad", "returns more than tensors"),
+    "f(Tensor x) -> int": ("grad", "returns int; no derivative can be made"),
+    "f(Tensor x) -> (Tensor[], int)": ("grad", r"returns Tensor\[\], int"),
     "f(Tensor x) -> Tensor": ("grad * i", "uses i, which only PyTorch's own nodes have"),
 }
 
@@ -27,6 +28,7 @@ def test_what_cannot_be_differentiated_is_refused(tmp_path: Path, schema: str, f
     with pytest.raises(ManifestError, match=message) as caught:
         sources(backend)
     assert "write a kernel for the autograd key" in str(caught.value)
+    assert str(derivatives) in str(caught.value)
 
 
 FORWARD = {

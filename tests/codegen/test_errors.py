@@ -68,9 +68,9 @@ def test_every_formula_of_an_entry_is_looked_at(tmp_path: Path) -> None:
 
 def test_every_operator_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     functions = "".join(
-        f"- func: mine::{name}(Tensor x) -> (Tensor, int)\n  dispatch: {{PrivateUse1: {name}}}\n" for name in "fg"
+        f"- func: mine::{name}(Tensor x) -> int\n  dispatch: {{PrivateUse1: {name}}}\n" for name in "fg"
     )
-    derivatives = "".join(f"- name: {name}(Tensor x) -> (Tensor, int)\n  x: grad\n" for name in "fg")
+    derivatives = "".join(f"- name: {name}(Tensor x) -> int\n  x: grad\n" for name in "fg")
     found = errors_of(tmp_path, functions=functions, derivatives=derivatives)
     assert [message.split()[0] for message in found] == ["mine::f", "mine::g"]
 

@@ -61,9 +61,22 @@ DIFFERENTIABLE = {
     "a list": (lambda x, y: ops.joined([x, y]), [leaf(2), leaf(3)]),
     "a list and an optional tensor": (lambda x, y, z: ops.joined([x, y], z, mode="twice"), [leaf(2), leaf(3), leaf(1)]),
     "results in a list": (lambda x: ops.parts(x, [1, 2]), [leaf(3)]),
+    "a name that differs by an underscore": (operator("_cube"), [leaf(2)]),
+    "numbers among the results": (lambda x: ops.folded(x)[0], [leaf(2, 3)]),
+    "a list that may be missing": (lambda x: ops.folded(x, [3, 2])[0], [leaf(2, 3)]),
+    "more gradients than asked for": (operator("multiplied"), [leaf(3), leaf(3)]),
+    "arguments named as what is generated": (lambda x, y: ops.named_as_ours(x, y, 2.0, 3.0), [leaf(3), leaf(3)]),
+    "arguments with other names in the derivative": (operator("renamed"), [leaf(3), leaf(3)]),
+    "a lower factor": (lambda x: ops.root(positive(x)), [leaf(3, 3)]),
+    "an upper factor": (lambda x: ops.root(positive(x), True), [leaf(3, 3)]),
     "an argument without gradient": (lambda x: ops.picked(x, torch.tensor([0, 0, 2])), [leaf(3)]),
 }
 """A function and its inputs, by what they show."""
+
+
+def positive(x: torch.Tensor) -> torch.Tensor:
+    """A matrix that can be factored."""
+    return x @ x.mT + 3 * torch.eye(len(x), dtype=x.dtype)
 
 
 def _squared_first_row(x: torch.Tensor) -> torch.Tensor:

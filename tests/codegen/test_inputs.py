@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from opbridge.codegen.inputs import Inputs, Wish, derivatives, installed_functions
+from opbridge.codegen.causes import by_cause
+from opbridge.codegen.inputs import Inputs, Wish, derivatives
+from opbridge.codegen.inputs.installed import installed_derivatives, installed_functions
 from opbridge.codegen.inputs.reading import Source
 from opbridge.codegen.model import Backend, BackendKernel, BackendOperator
 from opbridge.errors import InputError, OpbridgeError
@@ -15,7 +18,7 @@ DATA = Path(__file__).parent / "data"
 PLUGIN = (DATA / "op_plugin.yaml", DATA / "backend.yaml", DATA / "deprecated.yaml")
 
 
-def read(*files: Path, **wish: str) -> Backend:
+def read(*files: Path, **wish: Any) -> Backend:
     return Inputs.read(files, Wish(**wish)).backend()
 
 
@@ -118,6 +121,73 @@ def test_pytorchs_own_file_goes_through_whole() -> None:
 def test_an_ops_yaml_declares_operators() -> None:
     [operator] = read(DATA / "ops.yaml").operators
     assert operator.kernels == (BackendKernel("PrivateUse1", "shapes::native::scaled_add"),)
+
+
+def test_fields_of_a_newer_make_are_left_out_with_a_line_each(tmp_path: Path) -> None:
+    path = tmp_path / "new.yaml"
+    path.write_text(
+        "all_version: [v2.1]\ncustom:\n  - func: f(Tensor x) -> Tensor\n    dvm: all_version\n"
+        "  - func: g(Tensor x) -> Tensor\n    dvm: [v2.1, newest]\n    op_api: all_version\n"
+        "    gen_opapi: {fast: [{param: x}], same: x, out: {size: x, dtype: x, zero: [x]}, exec: run}\n"
+    )
+    inputs = Inputs.read([path], Wish(namespace="mine"))
+    assert operators(inputs.backend()).keys() == {"mine::f", "mine::g"}
+    told = [line.partition(": ")[2] for line in inputs.unknown_fields()]
+    assert told[0] == "'dvm' is not known and left out, 2 times"
+    assert {line.partition(" is")[0] for line in told} == {"'dvm'", "'fast'", "'same'", "'zero'"}
+    with pytest.raises(InputError, match="has 5 errors"):
+        read(path, namespace="mine", strict=True)
+
+
+def test_what_is_wrong_may_be_left_out(tmp_path: Path) -> None:
+    functions, formulas = tmp_path / "functions.yaml", tmp_path / "formulas.yaml"
+    functions.write_text(
+        "- func: a::f(Tensor x) -> Tensor\n- func: a::g(Tensr x) -> Tensor\n- func: a::h(Tensr x) -> Tensor\n"
+        "- func: a::k(Tensor x) -> Tensor\n  structured_delegate: k.out\n"
+    )
+    formulas.write_text(
+        "- name: a::f(Tensor x) -> Tensor\n  x: nowhere(grad)\n- name: a::g(Tensr x) -> Tensor\n  x: grad\n"
+    )
+    inputs = Inputs.read([functions, formulas], Wish(keep_going=True))
+    backend, left = inputs.read_backend()
+    [operator] = backend.operators
+    assert (operator.schema.full_name, operator.derivative) == ("a::f", None)
+    causes = by_cause(left)
+    assert causes[0].startswith("   3  unknown type …")
+    assert len(causes) == 3
+    with pytest.raises(InputError, match="unknown type"):
+        read(functions, formulas)
+
+
+def test_a_section_that_is_wrong_cannot_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(HEAD + "custom:\n  - func: f(Tensor x) -> Tensor\nofficiel:\n  - func: g(Tensor x) -> Tensor\n")
+    with pytest.raises(InputError, match="did you mean 'official'"):
+        read(path, namespace="mine", keep_going=True)
+
+
+def test_a_backend_names_its_own_operators_bare_too(tmp_path: Path) -> None:
+    path = tmp_path / "backend.yaml"
+    path.write_text(
+        "backend: MINE\ncpp_namespace: mine\nsupported:\n  - copy_memory\n  - relu\nautograd:\n  - copy_memory\n"
+        "full_codegen:\n  - abs\nir_gen:\n  - neg\n"
+        "custom:\n  - func: copy_memory(Tensor x) -> Tensor\n  - func: made(int n) -> Tensor\n"
+        "    dispatch: {CompositeExplicitAutograd: made}\n"
+    )
+    found = operators(read(path))
+    assert found.keys() == {"aten::abs", "aten::relu", "mine::copy_memory", "mine::made"}
+    assert {kernel.key for kernel in found["mine::copy_memory"].kernels} == {"PrivateUse1", "AutogradPrivateUse1"}
+    assert found["mine::made"].kernels == (BackendKernel("CompositeExplicitAutograd", "mine::made"),)
+
+
+def test_pytorchs_own_derivatives_are_pytorchs_to_take() -> None:
+    native, formulas = installed_functions(), installed_derivatives()
+    assert native is not None
+    assert formulas is not None
+    assert all(operator.derivative is None for operator in read(native, formulas, key="CPU", namespace="m").operators)
+    with pytest.raises(InputError, match="no operator is declared for PrivateUse1") as caught:
+        read(native, formulas, namespace="m")
+    assert "kernels are named for CPU, CUDA" in str(caught.value)
 
 
 HEAD = "all_version: [v2.1, v2.2]\n"

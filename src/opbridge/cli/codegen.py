@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.cli.terminal import bold, green, red
 from opbridge.codegen.explain import explain_generated, explain_installed
-from opbridge.codegen.generating import ejected, generate, sources
+from opbridge.codegen.generating import Generated, ejected, generate, sources
 from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.codegen.writing import changes, write
 from opbridge.errors import InputError
@@ -26,6 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key", help="the backend's dispatch key; without it an ops.yaml brings its own kernels along")
     parser.add_argument("--cpp-namespace", metavar="NAME", help="of the kernels (default: NAMESPACE::native)")
     parser.add_argument("--torch-version", metavar="VERSION", help="where entries are for ranges of versions")
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="leave out operators and derivatives that are wrong, say why by cause, and write the others",
+    )
+    parser.add_argument("--strict", action="store_true", help="take a field that is not known as an error")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if what is there is not up to date")
     parser.add_argument(
         "--explain",
@@ -40,10 +47,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.files or options.output is None:
         raise InputError("expected FILE.yaml and -o DIR", hint="or --explain OPERATOR")
     started = time.perf_counter()
-    wish = Wish(options.key or Wish.key, options.namespace, options.cpp_namespace, options.torch_version)
-    inputs = Inputs.read(options.files, wish)
+    inputs = Inputs.read(options.files, _wish(options))
     is_ejected = options.key is None and inputs.is_manifest
-    files = sources(*ejected(inputs)) if is_ejected else generate(inputs, Cache())
+    made = Generated(sources(*ejected(inputs)), (), ()) if is_ejected else generate(inputs, Cache())
+    files = made.files
     found = changes(options.output, files) if options.check else write(options.output, files)
     for name in found.written:
         print(f"{'stale' if options.check else 'wrote'}  {name}")
@@ -54,15 +61,36 @@ def run(options: argparse.Namespace) -> int:
         print(red(f"{options.output} is not what its declarations give; run the command without --check    {took}"))
         return _STALE
     print(green(f"{bold(str(options.output))}: {len(files)} files, {len(found.unchanged)} as they were    {took}"))
+    _tell(made)
     return 0
+
+
+def _wish(options: argparse.Namespace) -> Wish:
+    return Wish(
+        options.key or Wish.key,
+        options.namespace,
+        options.cpp_namespace,
+        options.torch_version,
+        options.strict,
+        options.keep_going,
+    )
+
+
+def _tell(made: Generated) -> None:
+    """What is not in the files, though it is in the declarations."""
+    if made.unknown_fields:
+        print("warning: fields that opbridge does not know; --strict makes them errors", file=sys.stderr)
+        print(*(f"  {line}" for line in made.unknown_fields), sep="\n", file=sys.stderr)
+    if made.left_out:
+        print("warning: left out, with what only they are needed for", file=sys.stderr)
+        print(*(f"  {line}" for line in made.left_out), sep="\n", file=sys.stderr)
 
 
 def _explain(options: argparse.Namespace) -> int:
     if not options.files:
         found = explain_installed(options.explain, options.key or "CPU")
     else:
-        wish = Wish(options.key or Wish.key, options.namespace, options.cpp_namespace, options.torch_version)
-        inputs = Inputs.read(options.files, wish)
+        inputs = Inputs.read(options.files, _wish(options))
         backend, more = ejected(inputs) if options.key is None and inputs.is_manifest else (inputs.backend(), {})
         found = explain_generated(backend, sources(backend, more), options.explain)
     print("\n\n".join(map(str, found)))

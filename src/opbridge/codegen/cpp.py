@@ -7,7 +7,7 @@ kernel of an operator, so they have to be exactly PyTorch's own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opbridge.codegen.model import BackendOperator
 from opbridge.errors import SchemaError
@@ -118,6 +118,11 @@ def result_type(schema: Schema, *, const_outputs: bool = False) -> str:
         return "void"
     types = [_return_type(return_, const_outputs) for return_ in schema.returns]
     return types[0] if len(types) == 1 else f"::std::tuple<{', '.join(types)}>"
+
+
+def value_type(return_: Return) -> str:
+    """What holds one result after the call."""
+    return _return_type(replace(return_, alias=None), const_outputs=False)
 
 
 def _return_type(return_: Return, const_outputs: bool) -> str:

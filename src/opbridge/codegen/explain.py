@@ -177,6 +177,8 @@ def _written(operator: BackendOperator, files: Mapping[str, str]) -> Iterator[Li
     comment = f"// {schema}"
     one_line = (f'm.impl("{operator.name}",', f'm.def("{schema.partition("::")[2].partition("(")[0]}(')
     for name in sorted(files):
+        if operator.schema.name not in files[name]:
+            continue
         lines = files[name].splitlines()
         for number, line in enumerate(lines, 1):
             if line == comment:
@@ -187,8 +189,10 @@ def _written(operator: BackendOperator, files: Mapping[str, str]) -> Iterator[Li
 
 def _end(lines: list[str], first: int) -> int:
     """The last line of what stands below a comment: up to the first empty line outside of braces."""
+    is_open = False
     for number in range(first, len(lines)):
-        if lines[number] in ("}", "};") or (lines[number].endswith(";") and not lines[number].startswith(" ")):
+        is_open |= lines[number].endswith("{")
+        if lines[number] in ("}", "};") or (lines[number].endswith(";") and not is_open):
             return number + 1
     return len(lines)
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from opbridge.cache import Cache, KeyBuilder
 from opbridge.cache.filesystem import files_below
+from opbridge.codegen.causes import by_cause
 from opbridge.codegen.cpp import Signature
 from opbridge.codegen.eject.files import ejected_backend
-from opbridge.codegen.inputs import Inputs, installed_functions
+from opbridge.codegen.inputs import Inputs
+from opbridge.codegen.inputs.installed import installed_functions
 from opbridge.codegen.model import Backend, BackendOperator
 from opbridge.codegen.outputs.aliasing import aliasing
 from opbridge.codegen.outputs.autograd import autograd
 from opbridge.codegen.outputs.custom_functions import custom_functions
+from opbridge.codegen.outputs.nodes import why_not
 from opbridge.codegen.outputs.opapi_kernels import launched_kernels
 from opbridge.codegen.outputs.other_frameworks import other_frameworks
 from opbridge.codegen.outputs.package import package
@@ -36,7 +39,7 @@ def sources(backend: Backend, more: Mapping[str, str] = MappingProxyType({})) ->
 
     `more` are files that come along; they stand in the place of generated ones of the same name.
     """
-    errors = [error for operator in backend.operators for error in _of_types(operator)]
+    errors = [error for operator in backend.operators for error in _wrong_in(operator)]
     files: dict[str, str] = {}
     for output in _OUTPUTS if not errors else ():
         made, refused = _attempt(output, backend)
@@ -52,12 +55,13 @@ def ejected(inputs: Inputs) -> tuple[Backend, dict[str, str]]:
     return ejected_backend(inputs.manifest(), inputs.wish.cpp_namespace)
 
 
-def _of_types(operator: BackendOperator) -> list[InputError]:
+def _wrong_in(operator: BackendOperator) -> list[InputError]:
     try:
         Signature.of(operator, symint=True)
     except InputError as error:
         return [ManifestError(f"{operator.schema.full_name}: {error.message}", operator.where, error.hint)]
-    return []
+    refused = why_not(operator, operator.derivative) if operator.derivative else None
+    return [refused] if refused else []
 
 
 def _attempt(output: Output, backend: Backend) -> tuple[dict[str, str], list[InputError]]:
@@ -68,22 +72,65 @@ def _attempt(output: Output, backend: Backend) -> tuple[dict[str, str], list[Inp
             return output(backend), errors
         except InputError as error:
             errors.append(error)
-            left = tuple(operator for operator in backend.operators if operator.where != error.where)
-            if len(left) == len(backend.operators):
+            left = without(backend, [error])
+            if left == backend:
                 return {}, errors
-            backend = replace(backend, operators=left)
+            backend = left
 
 
-def generate(inputs: Inputs, cache: Cache) -> dict[str, str]:
-    """The same from the cache, where the same was asked for before."""
+def without(backend: Backend, errors: Iterable[InputError]) -> Backend:
+    """The backend without the operators and derivatives that errors are about."""
+    places = {error.where for error in errors if error.where is not None}
+    operators = (
+        replace(operator, derivative=None) if operator.derivative and operator.derivative.where in places else operator
+        for operator in backend.operators
+        if operator.where not in places
+    )
+    return replace(backend, operators=tuple(operators))
+
+
+def sources_of_what_is_right(
+    backend: Backend, more: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Backend, dict[str, str], list[InputError]]:
+    """What can be generated of a backend, the files for it, and the errors of what was left out."""
+    left: list[InputError] = []
+    while True:
+        try:
+            return backend, sources(backend, more), left
+        except ManifestErrors as found:
+            rest = without(backend, found.errors)
+            if rest == backend:
+                raise
+            left += found.errors
+            backend = rest
+
+
+@dataclass(frozen=True)
+class Generated:
+    files: dict[str, str]
+    unknown_fields: tuple[str, ...]
+    """A line for each that was left out."""
+    left_out: tuple[str, ...]
+    """A line for each cause that operators or derivatives were left out for."""
+
+
+def generate(inputs: Inputs, cache: Cache) -> Generated:
+    """The sources from the cache, where the same was asked for before."""
     wish = inputs.wish
     key = KeyBuilder("codegen").add("code", _code_stamp()).add("pytorch", _stamp(installed_functions()))
-    key.add("wish", json.dumps([wish.key, wish.namespace, wish.cpp_namespace, wish.torch_version]))
+    key.add("wish", json.dumps(astuple(wish)))
     for source in inputs.sources:
-        key.add("source", source.data)
-    made = cache.fetch_value(key.key(), lambda: json.dumps(sources(inputs.backend())).encode())
-    files: dict[str, str] = json.loads(made)
-    return files
+        key.add("path", str(source.path)).add("source", source.data)
+    made = json.loads(cache.fetch_value(key.key(), lambda: json.dumps(astuple(_generate(inputs))).encode()))
+    return Generated(made[0], tuple(made[1]), tuple(made[2]))
+
+
+def _generate(inputs: Inputs) -> Generated:
+    backend, left = inputs.read_backend()
+    if not inputs.wish.keep_going:
+        return Generated(sources(backend), inputs.unknown_fields(), ())
+    _, files, more = sources_of_what_is_right(backend)
+    return Generated(files, inputs.unknown_fields(), by_cause([*left, *more]))
 
 
 def _code_stamp() -> str:

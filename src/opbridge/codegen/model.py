@@ -157,6 +157,9 @@ class Derivative:
     """Empty where the forward derivative is found from the formulas of the gradients, which are linear."""
     without_gradient: tuple[str, ...] = ()
     """Tensors among the arguments that gradients do not go through."""
+    schema: Schema | None = None
+    """The operator's with the names that the formulas give its arguments, where these are not its own."""
+    where: Location | None = None
 
     @property
     def uses(self) -> frozenset[str]:

@@ -89,13 +89,18 @@ class Document:
     def at(self, mark: Mark) -> Location:
         return self._location(mark.index, mark.line + 1, mark.column + 1)
 
-    def location(self, node: Node, path: tuple[str | int, ...] = ()) -> Location:
-        """Where the value at `path` below `node` starts; the nearest parent's place when there is no such value."""
+    def node(self, node: Node, path: tuple[str | int, ...]) -> Node:
+        """The value at `path` below `node`, or its nearest parent."""
         for step in path:
             child = _child(node, step)
             if child is None:
                 break
             node = child
+        return node
+
+    def location(self, node: Node, path: tuple[str | int, ...] = ()) -> Location:
+        """Where the value at `path` below `node` starts; the nearest parent's place when there is no such value."""
+        node = self.node(node, path)
         where = self.at(node.start_mark)
         if not isinstance(node, ScalarNode):
             return where

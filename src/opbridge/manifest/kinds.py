@@ -32,6 +32,10 @@ class Reader:
     def refuse(self, node: Node, message: str, hint: str = "") -> None:
         self.errors.append(ManifestError(message, self.document.location(node), hint))
 
+    def unknown(self, key: Node, name: str, near: str, known: str) -> None:
+        """A key that a record does not have; `near` is a hint to one that was probably meant."""
+        self.refuse(key, f"unknown key '{name}'", near or known)
+
     def mapping(self, node: Node, what: str) -> dict[str, tuple[ScalarNode, Node]]:
         """The pairs of a mapping; YAML itself would silently keep the last of two equal keys."""
         if node.id != "mapping":
@@ -137,7 +141,7 @@ class Record:
             else:
                 near = did_you_mean(name, [other for other in known if other not in pairs])
                 misspelled += near
-                reader.refuse(key, f"unknown key '{name}'", near or f"known keys: {', '.join(known)}")
+                reader.unknown(key, name, near, f"known keys: {', '.join(known)}")
         absent = [name for name, field in known.items() if field.required and name not in pairs]
         missing = [name for name in absent if f"'{name}'" not in misspelled]
         if missing and node.id == "mapping":

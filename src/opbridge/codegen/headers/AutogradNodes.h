@@ -97,6 +97,22 @@ struct OperatorNode : torch::autograd::Node {
   ::std::vector<torch::autograd::SavedVariable> kept_;
 };
 
+// A list that may be missing, of its own memory.
+template <class T>
+class OptionalList {
+ public:
+  OptionalList() = default;
+  explicit OptionalList(c10::OptionalArrayRef<T> given) {
+    if (given) values_ = given->vec();
+  }
+  c10::OptionalArrayRef<T> seen() const {
+    return values_ ? c10::OptionalArrayRef<T>(*values_) : c10::OptionalArrayRef<T>();
+  }
+
+ private:
+  ::std::optional<::std::vector<T>> values_;
+};
+
 inline bool any_of(const Wanted& wanted, size_t first, size_t count) {
   for (size_t i = first; i < first + count; ++i) {
     if (wanted[i]) return true;
@@ -108,6 +124,18 @@ inline void put(variable_list& gradients, size_t first, size_t count, at::Tensor
   TORCH_CHECK(found.size() == count, "the derivative gives ", found.size(), " gradients for the ", count,
               " tensors of '", argument, "'");
   for (size_t i = 0; i < count; ++i) gradients[first + i] = found[i];
+}
+
+template <class Targets, class Values, size_t... index>
+inline void take_each(Targets& targets, const Values& values, ::std::index_sequence<index...>) {
+  ((::std::get<index>(targets) = ::std::get<index>(values)), ...);
+}
+
+// As many of the values as there are targets.
+template <class... Targets, class... Values>
+inline void take_first(::std::tuple<Targets...> targets, const ::std::tuple<Values...>& values) {
+  static_assert(sizeof...(Values) >= sizeof...(Targets), "the formula gives fewer gradients than it is for");
+  take_each(targets, values, ::std::index_sequence_for<Targets...>());
 }
 
 // Tensors one by one and in lists, as one list; what is not there is undefined.
@@ -269,6 +297,30 @@ inline at::Tensor handle_r_to_c(at::ScalarType type, at::Tensor gradient) {
 }
 inline at::Tensor handle_r_to_c(const at::Tensor& tensor, at::Tensor gradient) {
   return handle_r_to_c(tensor.scalar_type(), ::std::move(gradient));
+}
+
+inline at::Tensor maybe_multiply(const at::Tensor& tensor, const at::Scalar& factor) {
+  return factor.equal(1) ? tensor : tensor * factor;
+}
+
+// The lower triangle with half of the diagonal.
+inline at::Tensor lower_half(const at::Tensor& matrix) {
+  return matrix.tril() - 0.5 * at::diag_embed(matrix.diagonal(0, -2, -1));
+}
+
+// Of A = L L^H by A, which is Hermitian: L^-H half(L^H gL) L^-1, made Hermitian.
+inline at::Tensor cholesky_backward(const at::Tensor& gradient, bool upper, const at::Tensor& factor) {
+  const auto lower = upper ? factor.mH() : factor;
+  const auto half = lower_half(at::matmul(lower.mH(), upper ? gradient.mH() : gradient));
+  const auto left = at::linalg_solve_triangular(lower.mH(), half + half.mH(), /*upper=*/true);
+  return 0.5 * at::linalg_solve_triangular(lower, left, /*upper=*/false, /*left=*/false);
+}
+inline at::Tensor cholesky_jvp(const at::Tensor& tangent, const at::Tensor& factor, bool upper) {
+  const auto lower = upper ? factor.mH() : factor;
+  const auto left = at::linalg_solve_triangular(lower, tangent, /*upper=*/false);
+  const auto both = at::linalg_solve_triangular(lower.mH(), left, /*upper=*/true, /*left=*/false);
+  const auto moved = at::matmul(lower, lower_half(both));
+  return upper ? moved.mH() : moved;
 }
 
 [[noreturn]] inline at::Tensor not_implemented(const char* name, const char* reason = "") {

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opbridge.codegen.inputs import derivatives, native, op_plugin
+from opbridge.codegen.inputs.installed import installed_functions
 from opbridge.codegen.inputs.reading import Source
-from opbridge.codegen.model import ATEN, Backend, BackendKernel, BackendOperator, TargetBackend, kernel_name
+from opbridge.codegen.model import (
+    ATEN,
+    BACKEND_KEYS,
+    Backend,
+    BackendKernel,
+    BackendOperator,
+    TargetBackend,
+    kernel_name,
+)
 from opbridge.errors import InputError, Location, ManifestError, did_you_mean
 from opbridge.manifest import Manifest, ManifestErrors
 from opbridge.manifest.document import read_bytes
@@ -39,6 +47,10 @@ class Wish:
     namespace: str | None = None
     cpp_namespace: str | None = None
     torch_version: str | None = None
+    strict: bool = False
+    """Fields that are not known are errors."""
+    keep_going: bool = False
+    """Entries with errors are left out."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,7 @@ class Inputs:
         sources, errors = [], []
         for path in paths:
             try:
-                sources.append(Source(path, read_bytes(path)))
+                sources.append(Source(path, read_bytes(path), wish.strict))
             except InputError as error:
                 errors.append(error)
         if errors:
@@ -62,7 +74,34 @@ class Inputs:
 
     def backend(self) -> Backend:
         """All that the files declare; every error of all of them in one exception."""
-        return _Reading(self).backend()
+        return self.read_backend()[0]
+
+    def read_backend(self) -> tuple[Backend, tuple[InputError, ...]]:
+        """The same, and the errors of the entries that were left out because it was wished so."""
+        left: list[InputError] = []
+        while True:
+            try:
+                return _Reading(self).backend(), tuple(left)
+            except ManifestErrors as errors:
+                if not self.wish.keep_going or not self._leave_out(errors):
+                    raise
+                left += errors.errors
+
+    def _leave_out(self, errors: ManifestErrors) -> bool:
+        files = {error.where.file if error.where else "" for error in errors.errors}
+        by_file = {str(source.path): source for source in self.sources}
+        return files <= by_file.keys() and all(
+            by_file[file].leave_out([error for error in errors.errors if error.where and error.where.file == file])
+            for file in files
+        )
+
+    def unknown_fields(self) -> tuple[str, ...]:
+        """One line for each field that was left out, because nobody here knows it."""
+        return tuple(
+            f"{places[0]}: '{name}' is not known and left out, {len(places)} times"
+            for source in self.sources
+            for name, places in source.unknown_fields().items()
+        )
 
     @property
     def is_manifest(self) -> bool:
@@ -100,8 +139,9 @@ class _Reading:
             found.append((source, native.operators(source, functions, target)))
         for source, plugin in plugins.items():
             found.append((source, op_plugin.operators(source, plugin.entries, target, self.aten)))
+        elsewhere = {operator.schema.full_name: operator for _, some in found for operator in some}
         for source, named in backends.items():
-            found.append((source, op_plugin.named_operators(source, named, target, self.aten)))
+            found.append((source, op_plugin.named_operators(source, named, target, self.aten, elsewhere)))
         for source, manifest in manifests.items():
             found.append((source, _of_manifest(manifest, target)))
         operators = self.merged(found)
@@ -115,7 +155,8 @@ class _Reading:
         self.stop_on_errors()
         if not operators:
             where = ", ".join(str(source.path) for source in self.sources)
-            raise InputError(f"{where}: no operator is declared for {target.key}", hint="name its kernels for this key")
+            message = f"{where}: no operator is declared for {target.key}"
+            raise InputError(message, hint=self.other_keys() or "name its kernels for this key")
         return Backend.of(target, operators)
 
     def of(self, dialect: str) -> list[Source]:
@@ -162,6 +203,11 @@ class _Reading:
                     operators[name] = replace(known, kernels=(*known.kernels, *kernels))
         return list(operators.values())
 
+    def other_keys(self) -> str:
+        named = {key for function in self._given.values() for key in function.dispatch}
+        keys = [key for key in BACKEND_KEYS if key in named]
+        return f"kernels are named for {', '.join(keys)}: choose one by --key, or name some of your own" if keys else ""
+
     def stop_on_errors(self) -> None:
         errors = [error for source in self.sources for error in sorted(source.reader.errors, key=_place)]
         if errors:
@@ -193,15 +239,6 @@ def _of_manifest(manifest: Manifest, target: TargetBackend) -> list[BackendOpera
         )
         for spec in manifest.ops
     ]
-
-
-def installed_functions() -> Path | None:
-    """The list that the installed PyTorch was generated from; it brings it for generators such as this one."""
-    spec = importlib.util.find_spec("torchgen")
-    if spec is None or spec.origin is None:
-        return None
-    path = Path(spec.origin).parent / "packaged" / "ATen" / "native" / "native_functions.yaml"
-    return path if path.is_file() else None
 
 
 @functools.lru_cache(maxsize=1)

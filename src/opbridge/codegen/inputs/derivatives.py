@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import functools
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from opbridge.codegen.expressions import functions_called, is_constant, names_used, unknown_names
+from opbridge.codegen.inputs.installed import installed_derivatives
 from opbridge.codegen.inputs.native import Lookup
 from opbridge.codegen.inputs.reading import Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
@@ -22,7 +24,7 @@ from opbridge.codegen.model import (
 )
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
-from opbridge.schema import Schema
+from opbridge.schema import Argument, Schema
 
 _FORMULAS = Table(Text("a formula"), "a mapping from arguments to formulas")
 _VALUES = ByForm(
@@ -42,7 +44,10 @@ _WITH_VERSIONS = Record(
 _NOT_FORMULAS = ("name", "output_differentiability", "version")
 _NOT_DIFFERENTIABLE = "non_differentiable"
 _ALWAYS_KNOWN = frozenset({"grad", "grads", "grad_input_mask", "result", "retain_variables"} | {*ONLY_IN_PYTORCH})
-_OFFERED = frozenset({"handle_r_to_c", "not_implemented", "sum_to", "scalar_tensor"})
+_OFFERED = frozenset(
+    {"handle_r_to_c", "not_implemented", "sum_to", "scalar_tensor"}
+    | {"maybe_multiply", "cholesky_backward", "cholesky_jvp"}
+)
 """Functions that formulas call and that are no operators: those of AutogradNodes.h, and of at:: itself."""
 
 
@@ -83,6 +88,8 @@ def _entry(source: Source, path: tuple[str | int, ...], fields: dict[str, object
             "`name` is missing from a derivative", source.at(*path), "it is the operator's whole schema"
         )
     schema = Schema.parse(name, where=where)
+    # A number has no gradient, whatever is said.
+    tensors = [return_.type.base == "Tensor" for return_ in schema.returns]
     outputs = names_in(fields.get("output_differentiability")) or ("true",) * len(schema.returns)
     if len(outputs) != len(schema.returns):
         message = f"{schema.full_name} has {len(schema.returns)} outputs, and {len(outputs)} are described"
@@ -104,8 +111,10 @@ def _entry(source: Source, path: tuple[str | int, ...], fields: dict[str, object
         else:
             formulas += source.attempts(_formula, schema, key, text, source.at(*path, key))
     # Other than true and false there are conditions on a dtype, which PyTorch looks at in every output itself.
-    differentiable = tuple(output.lower() != "false" for output in outputs)
-    derivative = Derivative(tuple(formulas), differentiable, tuple(tangents), tuple(without))
+    differentiable = tuple(
+        output.lower() != "false" and tensor for output, tensor in zip(outputs, tensors, strict=True)
+    )
+    derivative = Derivative(tuple(formulas), differentiable, tuple(tangents), tuple(without), where=where)
     return DerivativeEntry(schema, where, derivative)
 
 
@@ -159,12 +168,18 @@ def with_derivatives(
     """The operators with their derivatives; those of operators whose declarations are `spoiled` are left out."""
     by_name = {operator.schema.full_name: operator for operator in operators}
     seen: dict[str, Location] = {}
+    pytorchs = _pytorchs_own() if source.is_list else {}
     for entry in found:
+        if pytorchs.get(entry.schema.full_name) == _texts(entry.derivative):
+            continue
         candidates = [entry.schema.full_name] if entry.schema.namespace else [
             f"{namespace}::{entry.schema.full_name}" for namespace in (target.namespace, ATEN)
         ]  # fmt: skip
         name = next((each for each in candidates if each in by_name), None)
         if name is None and entry.schema.full_name.rpartition("::")[2] in spoiled:
+            continue
+        if name is None and any(each in aten() for each in candidates):
+            # It has no kernel for the target, and what runs in its place is differentiated by PyTorch.
             continue
         if name is None:
             near = did_you_mean(candidates[0], by_name)
@@ -173,14 +188,47 @@ def with_derivatives(
             source.refuse(f"{name} has two derivatives", entry.where, f"the other is at {seen[name]}")
         else:
             seen[name] = entry.where
-            by_name[name] = replace(by_name[name], derivative=entry.derivative)
+            renamed = source.attempt(_named_as, by_name[name], entry)
+            by_name[name] = replace(by_name[name], derivative=replace(entry.derivative, schema=renamed))
             source.attempt(_check, by_name[name], entry, target)
-            source.attempt(_check_calls, by_name[name], entry.derivative, by_name, aten)
+            source.attempt(_check_calls, by_name[name], entry, by_name, aten)
     return list(by_name.values())
 
 
-def _check_calls(operator: BackendOperator, derivative: Derivative, declared: Iterable[str], aten: Lookup) -> None:
+@functools.lru_cache(maxsize=1)
+def _pytorchs_own() -> Mapping[str, frozenset[tuple[tuple[str, ...], str]]]:
+    """The derivatives that the installed PyTorch was generated from, by operator: its own nodes are there already."""
+    path = installed_derivatives()
+    if path is None:
+        return {}
+    return {
+        entry.schema.full_name: _texts(entry.derivative) for entry in entries(Source(path, path.read_bytes()), None)
+    }
+
+
+def _texts(derivative: Derivative) -> frozenset[tuple[tuple[str, ...], str]]:
+    tangents = ((tuple(map(str, each.results)), each.text) for each in derivative.tangents)
+    return frozenset([*((each.arguments, each.text) for each in derivative.formulas), *tangents])
+
+
+def _named_as(operator: BackendOperator, entry: DerivativeEntry) -> Schema | None:
+    """The operator's schema with the names of arguments that a derivative goes by; PyTorch's own change over time."""
+    own, other = operator.schema, entry.schema.with_namespace(operator.schema.namespace or ATEN)
+    if [argument.name for argument in own.arguments] == [argument.name for argument in other.arguments]:
+        return None
+    if [_form(argument) for argument in own.arguments] != [_form(argument) for argument in other.arguments]:
+        return None
+    named = zip(own.arguments, other.arguments, strict=True)
+    return replace(own, arguments=tuple(replace(argument, name=by.name) for argument, by in named))
+
+
+def _form(argument: Argument) -> tuple[str, bool]:
+    return str(argument.type), argument.mutable
+
+
+def _check_calls(operator: BackendOperator, entry: DerivativeEntry, declared: Iterable[str], aten: Lookup) -> None:
     """A function that only PyTorch's own sources have would be found missing by the linker, far from its formula."""
+    derivative = entry.derivative
     own = {full_name.partition("::")[2].partition(".")[0] for full_name in declared}
     for text in [*(each.text for each in derivative.formulas), *(each.text for each in derivative.tangents)]:
         if _has_variables(text):
@@ -194,12 +242,13 @@ def _check_calls(operator: BackendOperator, derivative: Derivative, declared: It
             hint = near or "formulas call operators of PyTorch's and of the files; declare one that does this"
             name = operator.schema.full_name
             message = f"a formula of {name} calls {', '.join(missing)}, which PyTorch's libraries do not offer"
-            raise ManifestError(message, operator.where, hint)
+            raise ManifestError(message, entry.where, hint)
 
 
 def _check(operator: BackendOperator, entry: DerivativeEntry, target: TargetBackend) -> None:
     name = operator.schema.full_name
-    unqualified = str(operator.schema).partition("::")[2]
+    declared = (operator.derivative and operator.derivative.schema) or operator.schema
+    unqualified = str(declared).partition("::")[2]
     if str(entry.schema).removeprefix(f"{operator.schema.namespace}::") != unqualified:
         raise ManifestError(f"{name} is declared with another schema", entry.where, f"it is {unqualified}")
     if operator.kernel(f"Autograd{target.key}") is not None:

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from opbridge.codegen.expressions import items, unknown_names
-from opbridge.codegen.inputs.reading import Path_, Source, names_in, texts
+from opbridge.codegen.inputs.reading import Anything, Path_, Source, names_in, texts
 from opbridge.codegen.model import OpapiCall, Output
 from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Kind, Table, Text
 from opbridge.names import is_identifier
 from opbridge.schema import Schema
 
-KIND: Kind = Table(ByForm(Text("a value"), Table(Text("a value"), "a mapping")), "a mapping")
+_VALUE = ByForm(Text("a value"), Anything(), Anything())
+KIND: Kind = Table(ByForm(Text("a value"), Table(_VALUE, "a mapping"), Anything()), "a mapping")
+"""A list is always a field that is not known yet."""
 
 _KEYS = ("exec", "new_params", "structured_inherit")
 _OUTPUT_KEYS = ("size", "dtype", "name")
@@ -42,14 +44,14 @@ def description(source: Source, path: Path_, given: object) -> Description | Non
         return None
     path = (*path, "gen_opapi")
     outputs = {name: texts(value) for name, value in given.items() if isinstance(value, dict) and name != "new_params"}
-    for name, values in outputs.items():
-        for unknown in sorted(set(values) - set(_OUTPUT_KEYS)):
-            hint = did_you_mean(unknown, _OUTPUT_KEYS) or f"known keys: {', '.join(_OUTPUT_KEYS)}"
-            source.refuse(f"unknown key '{unknown}'", source.at(*path, name, unknown), hint)
+    for name in outputs:
+        for unknown in sorted(set(given[name]) - set(_OUTPUT_KEYS)):
+            known = f"known keys: {', '.join(_OUTPUT_KEYS)}"
+            source.refuse_unknown(unknown, did_you_mean(unknown, _OUTPUT_KEYS), known, *path, name, unknown)
     plain = texts(given)
-    for unknown in sorted(set(plain) - set(_KEYS)):
-        hint = did_you_mean(unknown, _KEYS) or "an output is a mapping with `size`, `dtype` and `name`"
-        source.refuse(f"unknown key '{unknown}'", source.at(*path, unknown), hint)
+    for unknown in sorted(set(given) - set(_KEYS) - set(outputs) - {"new_params"}):
+        known = "an output is a mapping with `size`, `dtype` and `name`"
+        source.refuse_unknown(unknown, did_you_mean(unknown, _KEYS), known, *path, unknown)
     if "exec" not in plain and "structured_inherit" not in plain:
         hint = "name the function that it calls, or another entry in `structured_inherit`"
         source.refuse("`exec` is missing from gen_opapi", source.at(*path), hint)

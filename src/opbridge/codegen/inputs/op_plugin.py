@@ -7,14 +7,15 @@ backend has besides.  The third says which operators users are to stop calling.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from opbridge.codegen.inputs import gen_opapi
-from opbridge.codegen.inputs.native import Lookup, NativeFunction, dispatch_of, kernel, kernels_of
+from opbridge.codegen.inputs.native import Lookup, dispatch_of, kernel, kernels_of
 from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
 from opbridge.codegen.model import ATEN, BackendKernel, BackendOperator, TargetBackend, kernel_name
-from opbridge.errors import Location, ManifestError, did_you_mean
+from opbridge.errors import InputError, Location, ManifestError, did_you_mean
 from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
 from opbridge.schema import Schema
 
@@ -64,13 +65,15 @@ OP_PLUGIN = Record(
 )
 
 _NAMED = OrNothing(ListOf(ByForm(Text("an operator"), ENTRY), "a list of operators"))
-_BACKEND_SECTIONS = ("supported", "autograd", "custom", "custom_autograd", "symint", "quant", "sparse")
+_BACKEND_SECTIONS = ("full_codegen", "supported", "autograd", "custom", "custom_autograd", "symint", "quant", "sparse")
 BACKEND = Record(
     "a backend",
     (
         Field("backend", _NAME, "The backend's name; in small letters it is its namespace.", True),
         Field("cpp_namespace", _NAME, "The C++ namespace of its kernels.", True),
         Field("supported", _NAMED, "Operators of PyTorch's, by name."),
+        Field("full_codegen", _NAMED, "The same, whose nodes a lazy backend generates: their kernels are its own too."),
+        Field("ir_gen", _NAMED, "Operators that a lazy backend generates nodes for, and no kernels."),
         Field("autograd", _NAMED, "Operators of PyTorch's with a kernel for the backend's autograd key."),
         Field("custom", _NAMED, "The backend's own operators."),
         Field("custom_autograd", _NAMED, "The backend's own operators with a kernel for its autograd key."),
@@ -270,8 +273,10 @@ def backend(source: Source) -> NamedBackend:
     return NamedBackend(str(fields.get("backend", "")), str(fields.get("cpp_namespace", "")), fields)
 
 
-def named_operators(source: Source, named: NamedBackend, target: TargetBackend, aten: Lookup) -> list[BackendOperator]:
-    """The operators of npu_native_functions.yaml; those of PyTorch's need no more than a name there."""
+def named_operators(
+    source: Source, named: NamedBackend, target: TargetBackend, aten: Lookup, elsewhere: Mapping[str, BackendOperator]
+) -> list[BackendOperator]:
+    """The operators of npu_native_functions.yaml; those that are declared elsewhere need no more than a name there."""
     target = replace(target, cpp_namespace=named.cpp_namespace or target.cpp_namespace)
     keys = {
         "autograd": f"Autograd{target.key}",
@@ -280,25 +285,44 @@ def named_operators(source: Source, named: NamedBackend, target: TargetBackend, 
         "sparse": f"Sparse{target.key}",
     }
     symint = {_text(item).partition("(")[0] for item in _items(named.fields.get("symint"))}
+    own = {operator.name: operator for operator in elsewhere.values() if operator.is_custom}
+    own |= {operator.name: operator for operator in _written_out(source, named, target, aten)}
     found: dict[str, BackendOperator] = {}
     for section in _BACKEND_SECTIONS:
         for index, item in enumerate(_items(named.fields.get(section))):
             where = source.at(section, index)
-            official = source.attempt(_declared, item, where, section, target, aten)
-            if official is None:
+            key = keys.get(section, target.key)
+            if key == target.key and _text(item) in own:
+                continue  # Its kernel is that of its declaration.
+            base = source.attempt(_declared, item, where, section, target, aten, own)
+            if base is None:
                 continue
-            name = official.schema.full_name
-            base = found.setdefault(name, official.operator())
+            name = base.schema.full_name
+            base = found.setdefault(name, base)
             if section == "symint":
                 continue
             takes_symint = name.partition("::")[2] in symint
-            function = _kernel_of(item) or kernel_name(official.schema, symint=takes_symint)
-            made = kernel(keys.get(section, target.key), function, target)
-            if base.kernel(made.key) is not None:
-                source.refuse(f"{name} is named twice for {made.key}", where)
-            else:
-                found[name] = replace(base, kernels=(*base.kernels, made))
+            function = _kernel_of(item) or kernel_name(base.schema, symint=takes_symint)
+            elsewhere_named = kernels_of(_dispatch(item), target, own=base.is_custom)
+            for made in elsewhere_named or (kernel(key, function, target),):
+                if base.kernel(made.key) is not None:
+                    source.refuse(f"{name} is named twice for {made.key}", where)
+                else:
+                    base = found[name] = replace(base, kernels=(*base.kernels, made))
     return list(found.values())
+
+
+def _written_out(source: Source, named: NamedBackend, target: TargetBackend, aten: Lookup) -> Iterable[BackendOperator]:
+    """The backend's own operators, whose whole schemas the file has."""
+    for section in _BACKEND_SECTIONS:
+        for item in _items(named.fields.get(section)):
+            if "(" in _text(item):
+                with suppress(InputError):  # It is said where the item is read.
+                    yield _declared(item, source.at(section), section, target, aten, {})
+
+
+def _dispatch(item: object) -> dict[str, str]:
+    return dispatch_of(item) if isinstance(item, dict) else {}
 
 
 def _items(value: object) -> list[object]:
@@ -313,21 +337,29 @@ def _kernel_of(item: object) -> str:
     return str(item.get("wrap_impl") or item.get("impl_name") or "") if isinstance(item, dict) else ""
 
 
-def _declared(item: object, where: Location, section: str, target: TargetBackend, aten: Lookup) -> NativeFunction:
+def _declared(
+    item: object,
+    where: Location,
+    section: str,
+    target: TargetBackend,
+    aten: Lookup,
+    own: Mapping[str, BackendOperator],
+) -> BackendOperator:
     text = _text(item)
     if "(" in text:
         schema = Schema.parse(text, where=where)
         official = aten().get(f"{ATEN}::{schema.full_name}") if not section.startswith("custom") else None
         if official is not None:
-            return official
-        own = schema.with_namespace(target.namespace)
-        return NativeFunction(own, where, {}, None, False, (), True, True, False, False)
+            return official.operator()
+        return BackendOperator(schema.with_namespace(target.namespace), (), where)
+    if text in own:
+        return replace(own[text], kernels=(), where=where)
     official = aten().get(f"{ATEN}::{text}")
     if official is None:
         near = did_you_mean(f"{ATEN}::{text}", aten()).replace(f"{ATEN}::", "")
         hint = near or "write its whole schema if it is the backend's own"
         raise ManifestError(f"PyTorch has no operator {text}", where, hint)
-    return replace(official, where=where)
+    return replace(official, where=where).operator()
 
 
 def deprecations(

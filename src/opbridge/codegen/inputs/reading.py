@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opbridge.errors import InputError, Location, ManifestError
 from opbridge.manifest.document import Document, decode
@@ -26,12 +26,28 @@ Path_ = tuple[str | int, ...]
 _FLAGS = {"true": True, "True": True, "false": False, "False": False}
 
 
+class LenientReader(Reader):
+    """Leaves out the fields that it does not know, as files of a newer make have them, and remembers them."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(document)
+        self.left_out: list[tuple[str, Location]] = []
+
+    def unknown(self, key: Node, name: str, near: str, known: str) -> None:
+        if near:
+            super().unknown(key, name, near, known)
+        else:
+            self.left_out.append((name, self.document.location(key)))
+
+
 @dataclass(frozen=True)
 class Source:
     """One input file, as it was when it was read."""
 
     path: Path
     data: bytes
+    strict: bool = False
+    """Fields that are not known are errors."""
 
     @cached_property
     def document(self) -> Document:
@@ -39,7 +55,14 @@ class Source:
 
     @cached_property
     def reader(self) -> Reader:
-        return Reader(self.document)
+        return Reader(self.document) if self.strict else LenientReader(self.document)
+
+    def unknown_fields(self) -> dict[str, list[Location]]:
+        """Where the fields stand that were left out, by name."""
+        found: dict[str, list[Location]] = {}
+        for name, where in self.reader.left_out if isinstance(self.reader, LenientReader) else ():
+            found.setdefault(name, []).append(where)
+        return found
 
     @cached_property
     def spoiled(self) -> set[str]:
@@ -49,7 +72,7 @@ class Source:
     def spoil(self, declaration: str) -> None:
         self.spoiled.add(declaration.partition("(")[0].strip().rpartition("::")[2])
 
-    @property
+    @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of the root, or of the first entry where the root is a list; they tell the dialect."""
         root = self.document.root
@@ -69,6 +92,30 @@ class Source:
 
     def refuse(self, message: str, where: Location, hint: str = "") -> None:
         self.reader.errors.append(ManifestError(message, where, hint))
+
+    def refuse_unknown(self, name: str, near: str, known: str, *path: str | int) -> None:
+        """A key that stands where the keys are not a record's."""
+        node: Any = self.document.node(self.document.root, path)
+        self.reader.unknown(node, name, near, known)
+
+    def leave_out(self, errors: Iterable[InputError]) -> bool:
+        """Drops the entries that errors are in, as if they had not been written; False where one is in none."""
+        entries = [(entry, items) for items in _lists(self.document.root) for entry in items]
+        dropped: dict[int, tuple[Node, list[Node]]] = {}
+        for error in errors:
+            place = (error.where.line, error.where.column) if error.where else (0, 0)
+            around = [each for each in entries if _start(each[0]) <= place < _end(each[0])]
+            if not around:
+                return False
+            found = around[-1]
+            dropped[id(found[0])] = found
+        for entry, items in dropped.values():
+            items.remove(entry)
+            for key, value in entry.value if entry.id == "mapping" else ():
+                if key.value == "func":
+                    self.spoil(str(value.value))
+        del self.__dict__["reader"]  # It reads anew.
+        return True
 
     def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
         """What `make` gives, or None and one more error of this file."""
@@ -110,6 +157,31 @@ class OrNothing:
 
     def json_schema(self) -> dict[str, object]:
         return {"anyOf": [self.kind.json_schema(), {"type": "null"}]}
+
+
+@dataclass(frozen=True)
+class Anything:
+    """A value of any form, which nobody looks into."""
+
+    def read(self, node: Node, reader: Reader) -> object:
+        return node
+
+    def json_schema(self) -> dict[str, object]:
+        return {}
+
+
+def _lists(root: Node) -> list[list[Node]]:
+    """The lists of entries of a file: the whole, or one a section."""
+    nodes = [root] if root.id == "sequence" else [value for _, value in root.value] if root.id == "mapping" else []
+    return [node.value for node in nodes if node.id == "sequence"]
+
+
+def _start(node: Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _end(node: Node) -> tuple[int, int]:
+    return node.end_mark.line + 1, node.end_mark.column + 1
 
 
 @contextmanager

@@ -11,6 +11,7 @@ formula of its own, or what the formulas of the gradients give as linear functio
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 
@@ -25,7 +26,7 @@ _SHARED = Path(__file__).parent.parent / "headers" / "AutogradNodes.h"
 
 
 def autograd(backend: Backend) -> dict[str, str]:
-    differentiable = [operator for operator in backend.operators if operator.derivative is not None]
+    differentiable = [_as_formulas_name_it(each) for each in backend.operators if each.derivative is not None]
     if not differentiable:
         return {}
     groups = shards(differentiable)
@@ -34,6 +35,11 @@ def autograd(backend: Backend) -> dict[str, str]:
         source = _source(group, backend)
         files[shard_name("VariableType", index, len(groups))] = source
     return files
+
+
+def _as_formulas_name_it(operator: BackendOperator) -> BackendOperator:
+    named = operator.derivative and operator.derivative.schema
+    return replace(operator, schema=named) if named else operator
 
 
 def _source(operators: tuple[BackendOperator, ...], backend: Backend) -> str:
@@ -67,7 +73,7 @@ def _name(operator: BackendOperator) -> str:
 def _function(operator: BackendOperator, derivative: Derivative) -> str:
     signature = Signature.of(operator, symint=True)
     lines = indent("\n".join(_body(operator, derivative, signature)), "  ")
-    return f"// {operator.schema}\n{signature.head(_name(operator), 'c10::DispatchKeySet keys')} {{\n{lines}\n}}\n"
+    return f"// {operator.schema}\n{signature.head(_name(operator), 'c10::DispatchKeySet keys_')} {{\n{lines}\n}}\n"
 
 
 def _body(operator: BackendOperator, derivative: Derivative, signature: Signature) -> Iterator[str]:
@@ -75,34 +81,34 @@ def _body(operator: BackendOperator, derivative: Derivative, signature: Signatur
     results = _results(operator)
     tensors = _through(operator, derivative)
     uses_node = remembers_results(operator, derivative)
-    yield f"static const auto op = {found_handle(operator, signature)};"
-    yield f"const bool records = torch::autograd::compute_requires_grad({', '.join(tensors)});"
+    yield f"static const auto op_ = {found_handle(operator, signature)};"
+    yield f"const bool records_ = torch::autograd::compute_requires_grad({', '.join(tensors)});"
     if not _is_view(operator):
-        yield f"const bool moves = has_tangent({', '.join(tensors)});"
+        yield f"const bool moves_ = has_tangent({', '.join(tensors)});"
     written = operator.schema.mutable_arguments
     for argument in operator.schema.tensor_arguments:
         if argument.name in derivative.without_formula(operator.schema):
             where = f"{quoted(argument.name)}, {quoted(operator.schema.full_name)}"
             yield f"torch::autograd::check_no_requires_grad({argument.name}, {where});"
     for argument in written:
-        yield f"torch::autograd::check_inplace({argument.name}, records);"
+        yield f"torch::autograd::check_inplace({argument.name}, records_);"
     before = {argument.name: f"{argument.name}_before" for argument in written if _is_used(argument, derivative)}
     for name, copy in before.items():
-        yield f"const at::Tensor {copy} = records || moves ? {name}.clone() : {name};"
+        yield f"const at::Tensor {copy} = records_ || moves_ ? {name}.clone() : {name};"
     node_type = node_name(operator)
     edges = ", ".join(
         argument.name if argument.name in tensors else _no_edge(argument)
         for argument in operator.schema.tensor_arguments
     )
     kept = [before.get(name, name) for name in remembered(operator, derivative)]
-    yield f"NodePtr<{node_type}> node;"
-    yield "if (records) {"
-    yield f"  node = make_node<{node_type}>();"
-    yield f"  node->set_next_edges(torch::autograd::collect_next_edges({edges}));"
-    yield f"  node->remember({', '.join(kept)});"
+    yield f"NodePtr<{node_type}> node_;"
+    yield "if (records_) {"
+    yield f"  node_ = make_node<{node_type}>();"
+    yield f"  node_->set_next_edges(torch::autograd::collect_next_edges({edges}));"
+    yield f"  node_->remember({', '.join(kept)});"
     yield "}"
     yield from _call(operator, signature, results)
-    yield "if (node) {"
+    yield "if (node_) {"
     for index, (name, through) in enumerate(zip(results, derivative.differentiable, strict=True)):
         if through:
             connect = (
@@ -110,17 +116,17 @@ def _body(operator: BackendOperator, derivative: Derivative, signature: Signatur
                 if operator.schema.aliased_argument(operator.schema.returns[index]) in written
                 else "connect"
             )
-            yield f"  {connect}({name}, node);"
+            yield f"  {connect}({name}, node_);"
     yield "}"
     if not _is_view(operator):
-        yield "if (moves) {"
+        yield "if (moves_) {"
         yield from (indent(line, "  ") for line in _forward(operator, derivative, results, before))
         yield "}"
     if uses_node:
         # A kept result keeps its tangent too.
         views = f", {results[0]}.is_view()" if written else ""
         kept_results = ", ".join(results[index] for index in uses_node)
-        yield f"if (node) node->remember_results({kept_results}, true{views});"
+        yield f"if (node_) node_->remember_results({kept_results}, true{views});"
     yield f"return {_returned(operator, results)};"
 
 
@@ -149,27 +155,33 @@ def _no_edge(argument: Argument) -> str:
     return "at::Tensor()"
 
 
+def _new(index: int) -> str:
+    """A result that is no argument; arguments never end like that."""
+    return f"output{index}_"
+
+
 def _results(operator: BackendOperator) -> list[str]:
     """What the results are called: an argument where one is written to and returned."""
     names = []
     for index, return_ in enumerate(operator.schema.returns):
         argument = operator.schema.aliased_argument(return_)
-        names.append(argument.name if argument and argument.mutable else f"output{index}")
+        names.append(argument.name if argument and argument.mutable else _new(index))
     return names
 
 
 def _call(operator: BackendOperator, signature: Signature, results: list[str]) -> Iterator[str]:
-    new = [name for name in results if name.startswith("output")]
-    call = wrapped("op.redispatch(", ["keys & c10::after_autograd_keyset", *signature.names], ");")
+    new = [name for index, name in enumerate(results) if name == _new(index)]
+    call = wrapped("op_.redispatch(", ["keys_ & c10::after_autograd_keyset", *signature.names], ");")
     if not new:
         yield "{"
-        yield "  const at::AutoDispatchBelowAutograd below;"
+        yield "  const at::AutoDispatchBelowAutograd below_;"
         yield indent(call, "  ")
         yield "}"
         return
-    target = "auto output0" if len(results) == 1 else f"auto [{', '.join(f'output{i}' for i in range(len(results)))}]"
+    names = [_new(index) for index in range(len(results))]
+    target = f"auto {names[0]}" if len(names) == 1 else f"auto [{', '.join(names)}]"
     yield f"{target} = [&] {{"
-    yield "  const at::AutoDispatchBelowAutograd below;"
+    yield "  const at::AutoDispatchBelowAutograd below_;"
     yield indent(f"return {call}", "  ")
     yield "}();"
 
@@ -192,11 +204,11 @@ def _forward(
     through = [name for name, passes in zip(results, derivative.differentiable, strict=True) if passes]
     kept = [before.get(name, name) for name in remembered(operator, derivative)]
     names = [f"primal({name})" if _argument_of(name) in tensors else name for name in kept]
-    yield f"const auto linear = make_node<{node_type}>();"
-    yield f"linear->remember({', '.join(names)});"
-    uses = [results[index] for index in remembers_results(operator, derivative)]
+    yield f"const auto linear_ = make_node<{node_type}>();"
+    yield f"linear_->remember({', '.join(names)});"
+    uses = [_primal(operator, results, index) for index in remembers_results(operator, derivative)]
     if uses:
-        yield f"linear->remember_results({', '.join(f'primal({name})' for name in uses)}, false);"
+        yield f"linear_->remember_results({', '.join(uses)}, false);"
     arguments = ", ".join(
         before.get(argument.name, argument.name)
         if argument.name in _through(operator, derivative)
@@ -204,16 +216,21 @@ def _forward(
         for argument in operator.schema.tensor_arguments
     )
     primals = ", ".join(f"primal({name})" for name in through)
-    yield f"const auto tangents = tangents_by_gradients(*linear, flat({arguments}), flat({primals}));"
+    yield f"const auto tangents_ = tangents_by_gradients(*linear_, flat({arguments}), flat({primals}));"
     if any(return_.type.is_list for return_ in operator.schema.returns):
-        yield "for (size_t i = 0; i < tangents.size(); ++i) set_tangent(output0[i], tangents[i], false);"
+        yield f"for (size_t i = 0; i < tangents_.size(); ++i) set_tangent({_new(0)}[i], tangents_[i], false);"
         return
     for index, name in enumerate(through):
-        yield f"set_tangent({name}, tangents[{index}], {_is_written(name)});"
+        yield f"set_tangent({name}, tangents_[{index}], {_is_written(name)});"
+
+
+def _primal(operator: BackendOperator, results: list[str], index: int) -> str:
+    is_tensor = operator.schema.returns[index].type.base == "Tensor"
+    return f"primal({results[index]})" if is_tensor else results[index]
 
 
 def _is_written(result: str) -> str:
-    return "false" if result.startswith("output") else "true"
+    return "false" if result.startswith("output") and result.endswith("_") else "true"
 
 
 def _argument_of(name: str) -> str:
@@ -235,7 +252,7 @@ def _by_formulas(
     for index, return_ in enumerate(operator.schema.returns):
         spelled_as = {f"result{index}", return_.name or ""} | ({"result"} if len(results) == 1 else set())
         for name in sorted(spelled_as & uses):
-            yield f"const auto {name} = primal({results[index]});"
+            yield f"const auto {name} = {_primal(operator, results, index)};"
     values: list[tuple[int, str]] = []
     for tangent in derivative.tangents:
         names = [f"tangent{result}" for result in tangent.results]
@@ -262,7 +279,7 @@ def _forward_text(operator: BackendOperator, derivative: Derivative, tangent: Ta
         if any(str(argument.type) != "Tensor" for argument in tensors) or len(schema.returns) != 1:
             raise _no_forward(operator, LINEAR, "one result of single tensors")
         names = [f"{argument.name}_t" if argument.is_tensor else argument.name for argument in schema.arguments]
-        return wrapped("op.call(", names, ")")
+        return wrapped("op_.call(", names, ")")
     if tangent.text == ELEMENT_WISE:
         through = _through(operator, derivative)
         single = [formula for formula in derivative.formulas if formula.arguments == tuple(through)]

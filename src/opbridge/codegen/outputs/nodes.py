@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
 
-from opbridge.codegen.cpp import CppParameter, Signature, quoted, wrapped
+from opbridge.codegen.cpp import CppParameter, Signature, quoted, value_type, wrapped
 from opbridge.codegen.model import ATEN, ONLY_IN_PYTORCH, BackendOperator, Derivative, Formula
 from opbridge.errors import ManifestError
-from opbridge.schema import Argument, OptionalType
+from opbridge.schema import Argument, OptionalType, Return
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Owned:
     type: str
     made: str
     """From the argument, whose name stands for `{0}`."""
+    seen: str = "{0}"
+    """How formulas see it, who take it for the argument."""
 
 
 _OWNED = {
@@ -27,8 +29,8 @@ _OWNED = {
     "at::ArrayRef<double>": Owned("::std::vector<double>", "{0}.vec()"),
     "at::ArrayRef<at::Scalar>": Owned("::std::vector<at::Scalar>", "{0}.vec()"),
     "at::DimnameList": Owned("::std::vector<at::Dimname>", "{0}.vec()"),
-    "at::OptionalIntArrayRef": Owned("c10::OptionalArray<int64_t>", "c10::OptionalArray<int64_t>({0})"),
-    "at::OptionalSymIntArrayRef": Owned("c10::OptionalArray<c10::SymInt>", "c10::OptionalArray<c10::SymInt>({0})"),
+    "at::OptionalIntArrayRef": Owned("OptionalList<int64_t>", "OptionalList<int64_t>({0})", "{0}.seen()"),
+    "at::OptionalSymIntArrayRef": Owned("OptionalList<c10::SymInt>", "OptionalList<c10::SymInt>({0})", "{0}.seen()"),
     "c10::string_view": Owned("::std::string", "::std::string({0})"),
     "::std::optional<c10::string_view>": Owned("::std::optional<::std::string>", "{0}"),
 }
@@ -65,14 +67,14 @@ def size_of(name: str) -> str:
 
 
 def node_name(operator: BackendOperator) -> str:
-    """ScaledAddBackward for scaled_add, as PyTorch names its own."""
+    """ScaledAddBackward for scaled_add, as PyTorch names its own; PrivateScaledAddBackward for _scaled_add."""
     words = [*([] if operator.is_custom else [ATEN]), *operator.identifier.split("_")]
     in_place = "InPlace" if operator.schema.name.endswith("_") else ""
-    return "".join(word[:1].upper() + word[1:] for word in words) + in_place + "Backward"
+    private = "Private" * (len(operator.identifier) - len(operator.identifier.lstrip("_")))
+    return private + "".join(word[:1].upper() + word[1:] for word in words) + in_place + "Backward"
 
 
 def node(operator: BackendOperator, derivative: Derivative) -> str:
-    _refuse_unsupported(operator, derivative)
     members = [*_members(operator, derivative)]
     name = node_name(operator)
     parts = [
@@ -83,13 +85,13 @@ def node(operator: BackendOperator, derivative: Derivative) -> str:
             _remember(operator, derivative),
         ),
     ]
-    if _kept_results(operator, derivative):
+    if _used_results(operator, derivative):
         parameters = [
-            f"const {result_type(operator, index)}& {result}" for index, result in _kept_results(operator, derivative)
+            f"const {result_type(operator, index)}& {result}" for index, result in _used_results(operator, derivative)
         ]
         head = f"void remember_results({', '.join(parameters)}, bool is_output, bool is_written_view = false) {{"
         parts.append(_method(head, _remember_results(operator, derivative)))
-    head = "variable_list gradients(const variable_list& grads, const Wanted& wanted) override {"
+    head = "variable_list gradients(const variable_list& grads, const Wanted& wanted_) override {"
     parts.append(_method(head, _gradients(operator, derivative)))
     parts += [indent("\n".join(members), "  ")] if members else []
     return "\n".join(parts).rstrip() + "\n};\n"
@@ -101,12 +103,13 @@ def _method(head: str, body: Iterator[str]) -> str:
 
 
 def result_type(operator: BackendOperator, index: int) -> str:
-    return "::std::vector<at::Tensor>" if operator.schema.returns[index].type.is_list else "at::Tensor"
+    """As it is kept: what a caller's tensor is written to is a tensor too."""
+    return value_type(operator.schema.returns[index])
 
 
 def remembers_results(operator: BackendOperator, derivative: Derivative) -> list[int]:
     """The results that `remember_results` takes, by number."""
-    return [index for index, _ in _kept_results(operator, derivative)]
+    return [index for index, _ in _used_results(operator, derivative)]
 
 
 def remembered(operator: BackendOperator, derivative: Derivative) -> list[str]:
@@ -131,10 +134,17 @@ def _members(operator: BackendOperator, derivative: Derivative) -> Iterator[str]
         if parameter.argument.is_tensor and is_list(parameter.argument):
             yield f"size_t {size_of(parameter.name)} = 0;"
         elif not parameter.argument.is_tensor:
-            yield f"{_OWNED[plain].type if plain in _OWNED else plain} {parameter.name}{{}};"
-    for index, name in _kept_results(operator, derivative):
-        if operator.schema.returns[index].type.is_list:
+            yield f"{_OWNED[plain].type if plain in _OWNED else plain} {kept_as(parameter.name)}{{}};"
+    for index, name in _used_results(operator, derivative):
+        if not _is_tensor(operator, index):
+            yield f"{result_type(operator, index)} {kept_as(name)}{{}};"
+        elif operator.schema.returns[index].type.is_list:
             yield f"size_t {size_of(name)} = 0;"
+
+
+def kept_as(name: str) -> str:
+    """The member for a value: its own name may be that of a member that all nodes have."""
+    return f"kept_{name}"
 
 
 def _remember(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
@@ -142,7 +152,7 @@ def _remember(operator: BackendOperator, derivative: Derivative) -> Iterator[str
         name, argument = parameter.name, parameter.argument
         if not argument.is_tensor:
             owned = _OWNED[parameter.type].made.format(name) if parameter.type in _OWNED else name
-            yield f"this->{name} = {owned};"
+            yield f"{kept_as(name)} = {owned};"
     for argument in _kept(operator, derivative):
         if not is_list(argument):
             yield f"keep({argument.name});"
@@ -153,8 +163,10 @@ def _remember(operator: BackendOperator, derivative: Derivative) -> Iterator[str
 
 
 def _remember_results(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
-    for index, name in _kept_results(operator, derivative):
-        if operator.schema.returns[index].type.is_list:
+    for index, name in _used_results(operator, derivative):
+        if not _is_tensor(operator, index):
+            yield f"{kept_as(name)} = {name};"
+        elif operator.schema.returns[index].type.is_list:
             yield f"{size_of(name)} = keep_all({name}, is_output);"
         else:
             yield f"keep({name}, is_output, is_written_view);"
@@ -166,38 +178,56 @@ def _kept(operator: BackendOperator, derivative: Derivative) -> list[Argument]:
     return sorted(used, key=is_list)
 
 
-def _kept_results(operator: BackendOperator, derivative: Derivative) -> list[tuple[int, str]]:
+def _is_tensor(operator: BackendOperator, index: int) -> bool:
+    return _of_tensors(operator.schema.returns[index])
+
+
+def _used_results(operator: BackendOperator, derivative: Derivative) -> list[tuple[int, str]]:
     """The results that formulas use, by number and by the name they are used by."""
+    arguments = {argument.name for argument in operator.schema.arguments}
     names = []
     for index, return_ in enumerate(operator.schema.returns):
         used_by = [f"result{index}", return_.name or ""] + (["result"] if len(operator.schema.returns) == 1 else [])
-        names += [(index, name) for name in used_by if name in derivative.uses]
+        names += [(index, name) for name in used_by if name in derivative.uses and name not in arguments]
     return names
+
+
+def _kept_results(operator: BackendOperator, derivative: Derivative) -> list[tuple[int, str]]:
+    """The tensors among them, which the graph saves."""
+    return [each for each in _used_results(operator, derivative) if _is_tensor(operator, each[0])]
 
 
 def _gradients(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
     tensors = list(operator.schema.tensor_arguments)
     places = slots(tensors)
     lists = [f" + {size_of(argument.name)}" for argument in tensors if is_list(argument)]
-    yield f"variable_list found({len(tensors) - len(lists)}{''.join(lists)});"
+    yield f"variable_list found_({len(tensors) - len(lists)}{''.join(lists)});"
     yield from _incoming(operator, derivative)
     yield from _unpacked(operator, derivative)
     for formula in derivative.formulas:
         yield from _evaluated(formula, places)
-    yield "return found;"
+    yield "return found_;"
 
 
 def _incoming(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
-    if "grad" in derivative.uses:
+    arguments = {argument.name for argument in operator.schema.arguments}
+    if "grad" in derivative.uses - arguments:
         yield "const at::Tensor& grad = grads[0];"
     position = 0
     for return_, through in zip(operator.schema.returns, derivative.differentiable, strict=True):
-        if through and f"grad_{return_.name}" in derivative.uses:
+        if through and f"grad_{return_.name}" in derivative.uses - arguments:
             yield f"const at::Tensor& grad_{return_.name} = grads[{position}];"
         position += through
 
 
 def _unpacked(operator: BackendOperator, derivative: Derivative) -> Iterator[str]:
+    for parameter in _remembered(operator, derivative):
+        if not parameter.argument.is_tensor:
+            seen = _OWNED[parameter.type].seen if parameter.type in _OWNED else "{0}"
+            yield f"const auto& {parameter.name} = {seen.format(kept_as(parameter.name))};"
+    for index, name in _used_results(operator, derivative):
+        if not _is_tensor(operator, index):
+            yield f"const auto& {name} = {kept_as(name)};"
     number, lists = 0, ""
     for argument in _kept(operator, derivative):
         if is_list(argument):
@@ -215,7 +245,7 @@ def _unpacked(operator: BackendOperator, derivative: Derivative) -> Iterator[str
 
 
 def wanted(slot: Slot) -> str:
-    return f"any_of(wanted, {slot.first}, {slot.count})" if slot.count else f"wanted[{slot.first}]"
+    return f"any_of(wanted_, {slot.first}, {slot.count})" if slot.count else f"wanted_[{slot.first}]"
 
 
 def _evaluated(formula: Formula, places: dict[str, Slot]) -> Iterator[str]:
@@ -227,41 +257,54 @@ def _evaluated(formula: Formula, places: dict[str, Slot]) -> Iterator[str]:
     if len(formula.arguments) == 1:
         yield f"  {_put(formula.arguments[0], places, text)}"
     elif not any(places[name].count for name in formula.arguments):
-        yield f"  ::std::tie({', '.join(f'found[{places[name].first}]' for name in formula.arguments)}) = {text};"
+        # A function may give more gradients than are asked for here.
+        targets = ", ".join(f"found_[{places[name].first}]" for name in formula.arguments)
+        yield f"  take_first(::std::tie({targets}), {text});"
     else:
-        yield f"  const auto values = {text};"
+        yield f"  const auto values_ = {text};"
         for index, name in enumerate(formula.arguments):
-            yield f"  {_put(name, places, f'::std::get<{index}>(values)')}"
+            yield f"  {_put(name, places, f'::std::get<{index}>(values_)')}"
     yield "}"
 
 
 def _put(name: str, places: dict[str, Slot], value: str) -> str:
     slot = places[name]
     if slot.count:
-        return wrapped("put(", ["found", slot.first, slot.count, value, quoted(name)], ");")
-    return f"found[{slot.first}] = {value};"
+        return wrapped("put(", ["found_", slot.first, slot.count, value, quoted(name)], ");")
+    return f"found_[{slot.first}] = {value};"
 
 
-def _refuse_unsupported(operator: BackendOperator, derivative: Derivative) -> None:
+def why_not(operator: BackendOperator, derivative: Derivative) -> ManifestError | None:
+    """What keeps a node from being made, if anything does."""
+    reason = _reason(operator, derivative)
+    if reason is None:
+        return None
+    message, hint = reason
+    return ManifestError(message, derivative.where or operator.where, hint)
+
+
+def _reason(operator: BackendOperator, derivative: Derivative) -> tuple[str, str] | None:
     schema = operator.schema
     hint = f"write a kernel for the autograd key of {schema.full_name} instead"
     if schema.out_arguments:
         message = f"{schema.full_name} writes to tensors that callers hand over; no derivative can be made"
-        raise ManifestError(message, operator.where, "give the variant without `out` a derivative")
+        return message, "give the variant without `out` a derivative"
     written = [argument.name for argument in schema.mutable_arguments]
     returned = {each.name for each in map(schema.aliased_argument, schema.returns) if each}
     for name in written:
         if name not in returned:
-            message = f"{schema.full_name} writes to '{name}' without returning it; no derivative can be made"
-            raise ManifestError(message, operator.where, hint)
+            return f"{schema.full_name} writes to '{name}' without returning it; no derivative can be made", hint
     for argument in schema.tensor_arguments:
         if isinstance(argument.type, OptionalType) and argument.type.elem.is_list:
-            message = f"{schema.full_name} takes {argument.type}; no derivative can be made"
-            raise ManifestError(message, operator.where, hint)
-    tensors = [str(return_.type) for return_ in schema.returns]
-    if any(type_ != "Tensor" for type_ in tensors) and tensors != ["Tensor[]"]:
-        message = f"{schema.full_name} returns more than tensors; no derivative can be made"
-        raise ManifestError(message, operator.where, hint)
+            return f"{schema.full_name} takes {argument.type}; no derivative can be made", hint
+    lists = [return_ for return_ in schema.returns if return_.type.is_list and return_.type.base == "Tensor"]
+    if (lists and len(schema.returns) > 1) or not any(map(_of_tensors, schema.returns)):
+        returns = ", ".join(str(return_.type) for return_ in schema.returns)
+        return f"{schema.full_name} returns {returns or 'nothing'}; no derivative can be made", hint
     for name in sorted(derivative.uses.intersection(ONLY_IN_PYTORCH)):
-        message = f"a formula of {schema.full_name} uses {name}, which only PyTorch's own nodes have"
-        raise ManifestError(message, operator.where, hint)
+        return f"a formula of {schema.full_name} uses {name}, which only PyTorch's own nodes have", hint
+    return None
+
+
+def _of_tensors(return_: Return) -> bool:
+    return return_.type.base == "Tensor"
