@@ -106,14 +106,14 @@ class Recorder:
         line = None if op.namespace in _FOREIGN else _line()
         if line is None:
             return
-        functional = _functional(op)
-        name = functional._name
+        form = functional(op)
+        name = form._name
         operator = self.operators.get(name)
         if operator is None:
             place = Place(self._modules[-1] if self._modules else "", line)
-            operator = self.operators[name] = ScannedOperator(name, str(functional._schema), place)
+            operator = self.operators[name] = ScannedOperator(name, str(form._schema), place)
         operator.calls += 1
-        self._keep_example(operator, functional, args, kwargs)
+        self._keep_example(operator, form, args, kwargs)
 
     def _keep_example(
         self, operator: ScannedOperator, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -162,7 +162,7 @@ def _pass_on(op: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 @cache
-def _functional(op: Any) -> Any:
+def functional(op: Any) -> Any:
     """The overload with the same arguments that writes to none of them, or `op` itself where there is none."""
     if not op._schema.is_mutable:
         return op

@@ -217,7 +217,7 @@ def _forward(
     )
     primals = ", ".join(f"primal({name})" for name in through)
     yield f"const auto tangents_ = tangents_by_gradients(*linear_, flat({arguments}), flat({primals}));"
-    if any(return_.type.is_list for return_ in operator.schema.returns):
+    if [str(return_.type) for return_ in operator.schema.returns] == ["Tensor[]"]:
         yield f"for (size_t i = 0; i < tangents_.size(); ++i) set_tangent({_new(0)}[i], tangents_[i], false);"
         return
     for index, name in enumerate(through):
