@@ -29,7 +29,7 @@ LAYERS = (
     ("loading", "scan", "extensions", "compat", "npu"),
     ("wheel",),
     ("check", "doctor", "codegen", "bench"),
-    ("report",),
+    ("report", "port"),
     ("cli", "__main__"),
 )
 """From the bottom to the top; a module imports from its own layer and from those before it."""
@@ -43,6 +43,7 @@ MAY_IMPORT_A_FRAMEWORK = (
     # What holds the frameworks against each other, in processes of their own.
     "check/*",
     "bench/*",
+    "port/*",
     # What runs models: PyTorch's to watch them, and MindSpore beside it to try their operators.
     "scan/*",
     # Shows the frameworks themselves.

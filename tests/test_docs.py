@@ -52,9 +52,9 @@ def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     if not program:
         return
     prelude = (
-        "import subprocess, sys\n"
+        "import shlex, subprocess, sys\n"
         "def __run_command__(line):\n"
-        "    subprocess.run([sys.executable, '-m', *line.split()], check=True, stdout=subprocess.DEVNULL)\n"
+        "    subprocess.run([sys.executable, '-m', *shlex.split(line)], check=True, stdout=subprocess.DEVNULL)\n"
     )
     assert all(
         shlex.split(line.removeprefix("$ "))[0] == "opbridge"

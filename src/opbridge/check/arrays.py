@@ -140,7 +140,7 @@ def place_of_difference(got: Array, want: Array) -> str:
     differences = np.where(np.isnan(differences), np.inf, differences)
     index = np.unravel_index(int(differences.argmax()), got.shape) if got.shape else ()
     at = f" at [{', '.join(map(str, map(int, index)))}]" if index else ""
-    ours, theirs = _told_apart(got.values[index], want.values[index])
+    ours, theirs = numbers_told_apart(got.values[index], want.values[index])
     return f"{ours} instead of {theirs}{at}"
 
 
@@ -165,7 +165,7 @@ def largest_distance(got: Sequence[Array], want: Sequence[Array]) -> float:
     return max((distance(ours, theirs) for ours, theirs in zip(got, want, strict=True)), default=0.0)
 
 
-def _told_apart(ours: Any, theirs: Any) -> tuple[str, str]:
+def numbers_told_apart(ours: Any, theirs: Any) -> tuple[str, str]:
     """Both numbers, with as many digits as it takes to see that they differ."""
     for digits in _DIGITS:
         texts = _number(ours, digits), _number(theirs, digits)

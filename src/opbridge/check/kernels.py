@@ -6,7 +6,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from opbridge._core import NumpyOp
+from opbridge._core import Kernel, NumpyOp
 from opbridge.errors import OpbridgeError, UnsupportedError
 from opbridge.manifest.kernels import TWINS
 from opbridge.rules import DTYPES
@@ -78,8 +78,10 @@ def facts_of(op: Any, schema: Schema, device: str) -> KernelFacts:
         kernel = kernel_of and kernel_of(op._index, device)
     except OpbridgeError:
         kernel = None  # a call will say why
-    if kernel is None:
-        return KernelFacts(("float32", "float64"), {}, None)
+    return KernelFacts(("float32", "float64"), {}, None) if kernel is None else facts_of_kernel(kernel, schema)
+
+
+def facts_of_kernel(kernel: Kernel, schema: Schema) -> KernelFacts:
     if not kernel.signature_address:
         return KernelFacts(("float32",), {}, None)
     signature = _Signature.from_address(kernel.signature_address)

@@ -54,6 +54,11 @@ COMMANDS = {
     "twin": Command(
         "run what is written for an accelerator on the CPU, as it is", "opbridge twin cann", passes_words_on=True
     ),
+    "port": Command(
+        "hold a kernel's port to another accelerator against the original",
+        "opbridge port check relu.cu relu.cpp",
+        passes_words_on=True,
+    ),
     "cache": Command("show, trim or empty the cache of builds; keys for a shared one", "opbridge cache ls"),
     "completion": Command("let a shell complete these commands", 'eval "$(opbridge completion bash)"'),
 }

@@ -77,6 +77,11 @@ def kernels_of_operators(path: Path, operators: Mapping[str, OpSpec]) -> list[St
     ]
 
 
+def parameters_of_source(path: Path, symbol: str) -> list[str] | None:
+    """What one of them takes, as its text has it; None where that does not show."""
+    return _parameters(_code(path), symbol)
+
+
 def symbols_of_source(path: Path) -> set[str]:
     """The kernels on kernel.h whose names the text of a source shows."""
     return set(_KERNEL.findall(_code(path)))

@@ -1,0 +1,156 @@
+"""From two files to the operators that both have a kernel of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from opbridge.cxx.ascend_kernels import read_kernels
+from opbridge.errors import InputError, did_you_mean
+from opbridge.manifest import Manifest, OpSpec
+from opbridge.manifest.kernels import TWINS, KernelRef
+from opbridge.openings import read_file
+from opbridge.port.model import ORIGINAL, PORT, SIDES, Pair
+from opbridge.port.shapes import output_shapes
+from opbridge.port.signatures import Guess, guess
+from opbridge.schema import Schema
+from opbridge.sources.standalone import symbols_of_source
+
+MANIFEST = "ops.yaml"
+"""What is looked for beside the original."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a user has said of the operator beside the two files."""
+
+    manifest: Path | None = None
+    schema: str | None = None
+    out: str | None = None
+    shapes: str | None = None
+    launch: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file, and the kernel in it that was named."""
+
+    path: Path
+    symbol: str | None
+
+    @classmethod
+    def of(cls, text: str) -> _Source:
+        path, colon, symbol = text.rpartition(":")
+        made = cls(Path(path), symbol) if colon else cls(Path(text), None)
+        if not made.path.is_file():
+            raise InputError(f"there is no file {made.path}", hint="expected original.cu port.cpp, or FILE:KERNEL")
+        return made
+
+    def is_of(self, spec: OpSpec, side: str) -> bool:
+        """Whether a manifest names it as the kernel of an operator."""
+        for ref in _refs(spec, side):
+            is_file = ref.path is not None and (spec.root or Path()).joinpath(ref.path).resolve() == self.path.resolve()
+            if is_file and self.symbol in (None, ref.symbol or spec.schema.name):
+                return True
+        return False
+
+
+def pairs_of(original: str, port: str, said: Said = Said()) -> list[Pair]:
+    """By the manifest where one declares them, by what was said of the operator, or by the kernels' own parameters."""
+    sources = {ORIGINAL: _Source.of(original), PORT: _Source.of(port)}
+    if said.schema is None and (declared := _declared(sources, said)):
+        return declared
+    names = {side: _symbols(source, side) for side, source in sources.items()}
+    if said.schema is not None:
+        schema = Schema.parse(said.schema if "::" in said.schema else f"port_check::{said.schema}")
+        wanted = [schema.name]
+    else:
+        schema = None
+        wanted = [name for name in names[ORIGINAL] if name in names[PORT]] or [""]
+    chosen = [tuple(_chosen(source, names[side], name) for side, source in sources.items()) for name in wanted]
+    return [_pair(sources, symbols, schema, said) for symbols in chosen]
+
+
+def _refs(spec: OpSpec, side: str) -> list[KernelRef]:
+    twin = SIDES[side]
+    return [ref for ref in spec.kernels if ref.device in (twin, TWINS[twin].of)]
+
+
+def _declared(sources: Mapping[str, _Source], said: Said) -> list[Pair]:
+    path = said.manifest or sources[ORIGINAL].path.parent / MANIFEST
+    if said.manifest is None and not path.is_file():
+        return []
+    manifest = Manifest.decode(read_file(path), path.absolute(), allow_outside=True)
+    specs = [spec for spec in manifest.ops if all(source.is_of(spec, side) for side, source in sources.items())]
+    if not specs and said.manifest is not None:
+        raise InputError(
+            f"{path} has no operator with {sources[ORIGINAL].path.name} as its kernel for cuda and "
+            f"{sources[PORT].path.name} as that for npu",
+            hint=f"as in kernels: {{cuda: {sources[ORIGINAL].path.name}, npu: {sources[PORT].path.name}}}",
+        )
+    return [Pair((_absolute(spec, sources),), said.shapes) for spec in specs]
+
+
+def _absolute(spec: OpSpec, sources: Mapping[str, _Source]) -> OpSpec:
+    """With the two kernels alone, each for its twin."""
+    kernels = []
+    for side, source in sources.items():
+        ref = next(ref for ref in _refs(spec, side) if ref.path is not None)
+        kernels.append(replace(ref, device=SIDES[side], path=str(source.path.absolute())))
+    return replace(spec, kernels=tuple(kernels))
+
+
+def _symbols(source: _Source, side: str) -> list[str]:
+    """The kernels of a file that can be called; the one that was named, where one was."""
+    names = sorted(symbols_of_source(source.path))
+    read = read_kernels(source.path) if side == PORT else None
+    bare = [kernel.name for kernel in read.kernels] if read else []
+    if source.symbol is None:
+        return names or bare
+    if names and source.symbol not in (*names, *bare):
+        hint = did_you_mean(source.symbol, [*names, *bare]) or f"it has {', '.join(names)}"
+        raise InputError(f"{source.path.name} has no kernel '{source.symbol}'", hint=hint)
+    return [source.symbol]
+
+
+def _chosen(source: _Source, names: list[str], wanted: str) -> str:
+    """By its name, or the only one."""
+    if wanted in names:
+        return wanted
+    if len(names) == 1:
+        return names[0]
+    if names:
+        which = f"{source.path.name} has several kernels: {', '.join(names)}"
+        raise InputError(which, hint=f"say which: {source.path}:{names[0]}")
+    raise InputError(
+        f"{source.path.name} has no function that hosts can call",
+        hint="add one on opbridge/kernel.h that launches the kernel, and OB_KERNEL(name) behind it",
+    )
+
+
+def _pair(sources: Mapping[str, _Source], symbols: tuple[str, ...], schema: Schema | None, said: Said) -> Pair:
+    guessed = guess(sources[ORIGINAL].path, symbols[0]) if schema is None else None
+    known = Schema.parse(guessed.schema) if guessed else schema
+    assert known is not None
+    kernels = {
+        SIDES[side]: f"{source.path.absolute()}:{symbol}"
+        for (side, source), symbol in zip(sources.items(), symbols, strict=True)
+    }
+    rules: dict[str, Any] = {"launch": dict(said.launch)} if said.launch else {}
+    specs = [OpSpec.create(known, kernels=kernels, **rules, **out) for out in _outs(known, guessed, said)]
+    return Pair(tuple(specs), said.shapes)
+
+
+def _outs(schema: Schema, guessed: Guess | None, said: Said) -> list[dict[str, Any]]:
+    """The rule of the outputs, or those that may be it."""
+    if not schema.new_outputs:
+        return [{}]
+    if said.out is not None:
+        return [{"out": {"shape": said.out} if said.out.startswith("[") else said.out}]
+    shapes = [output_shapes(said.shapes, schema)] if said.shapes else guessed.outputs if guessed else []
+    if not shapes:
+        raise InputError(f"{schema} does not say the shape of what it gives", hint="--out x, or --shapes 'm n -> m n'")
+    dtypes = [{"dtype": dtype} for dtype in guessed.dtypes] if guessed else [{}] * len(schema.new_outputs)
+    return [{"out": [{"shape": shape, **dtype} for shape, dtype in zip(each, dtypes, strict=True)]} for each in shapes]

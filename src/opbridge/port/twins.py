@@ -1,0 +1,79 @@
+"""One of the two kernels, to be called with NumPy's arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from opbridge._core import NumpyOp
+from opbridge.cache import Cache
+from opbridge.check.arrays import Argument, Array
+from opbridge.check.drivers import driver, packed
+from opbridge.check.kernels import KernelFacts, facts_of_kernel
+from opbridge.manifest import OpSpec
+from opbridge.native.catalog import Catalog
+from opbridge.port.model import SIDES, of_side
+from opbridge.rules import FromKernel, evaluate_out
+from opbridge.sources import KernelStore
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What the memory of an output holds before a call."""
+
+    number: float = math.nan
+    integer: int = 0x5A
+
+    def of(self, dtype: str) -> float:
+        return self.number if "float" in dtype or "complex" in dtype else self.integer
+
+
+class Twinned:
+    def __init__(self, spec: OpSpec, side: str) -> None:
+        self._spec = spec
+        self.schema = spec.schema
+        self._driver = driver("numpy")
+        catalog = Catalog.of(spec.schema.namespace or "", [of_side(spec, side)])
+        self._kernels = KernelStore(catalog, spec.root or Path(), Cache(), allow_outside=True, twin=SIDES[side])
+        self._call = NumpyOp(catalog.plan, 0, lambda: self._kernels.kernel(0, "cpu"))
+
+    def build(self) -> None:
+        self._kernels.build("cpu")
+
+    @cached_property
+    def facts(self) -> KernelFacts:
+        return facts_of_kernel(self._kernels.kernel(0, "cpu"), self.schema)
+
+    def outputs(self, given: Mapping[str, Argument], fill: Fill) -> list[Array]:
+        """The results, or what a call without any has written; what it does not write keeps what the memory had."""
+        values = self._driver.values(self.schema, given)
+        args, kwargs = packed(self.schema, values)
+        expected = self._expected(given)
+        if expected:
+            made = [np.full(shape, fill.of(dtype), self._driver.dtype(dtype)) for shape, dtype in expected]
+            kwargs["out"] = made[0] if len(made) == 1 else tuple(made)
+            self._call(*args, **kwargs)
+        else:
+            made = self._driver.call(self._call, self.schema, values)
+        return [self._driver.array(output) for output in made]
+
+    def _expected(self, given: Mapping[str, Argument]) -> list[tuple[tuple[int, ...], str]]:
+        rules = self._spec.rules.out
+        if len(rules) != len(self.schema.returns) or any(isinstance(rule, FromKernel) for rule in rules):
+            return []
+        defaults = {item.name: item.default.value for item in self.schema.arguments if item.default is not None}
+        return evaluate_out(rules, self.schema, {**defaults, **given})
+
+
+def opened(spec: OpSpec) -> dict[str, Twinned]:
+    """Both, built at the same time."""
+    twins = {side: Twinned(spec, side) for side in SIDES}
+    with ThreadPoolExecutor(len(SIDES)) as threads:
+        list(threads.map(Twinned.build, twins.values()))
+    return twins
