@@ -10,18 +10,12 @@ import hashlib
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
-from opbridge.errors import InputError
-from opbridge.toolchains import ascend_twin
+from opbridge.toolchains import ascend_twin, stamped_folder
 from opbridge.toolchains.model import INCLUDE
 from opbridge.twins import ascend
-
-_MARK = "opbridge-twin"
-"""The file that says whose folder this is, and what it was made from."""
 
 _DRIVER = "bin/opbridge-ascendc.py"
 
@@ -35,39 +29,11 @@ _LIBRARIES = ("ascendcl", "runtime", "platform", "register", "tiling_api", "c_se
 
 
 def write(folder: Path) -> Path:
-    """Writes the folder, or brings it up to date, and returns its absolute path.
-
-    It is put in place as a whole: another process may be writing the same one, or reading it.
-    """
+    """Writes the folder, or brings it up to date, and returns its absolute path."""
     home = Path(os.path.abspath(folder))
-    before = _stamp_of(home)
+    stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
     texts, library = _texts(home), ascend_twin.runtime()
-    stamp = _stamp(texts, library)
-    if before == stamp:
-        return home
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}-") as beside:
-        new, old = Path(beside, "new"), Path(beside, "old")
-        _fill(new, texts | {_MARK: stamp}, library)
-        with suppress(FileNotFoundError):
-            home.rename(old)
-        try:
-            new.rename(home)
-        except OSError:
-            if _stamp_of(home) != stamp:
-                raise  # and where it is, another process was quicker
-    return home
-
-
-def _stamp_of(home: Path) -> str:
-    """What the folder was made from; an InputError where it is somebody else's."""
-    try:
-        return (home / _MARK).read_text(encoding="utf-8")
-    except OSError:
-        if home.exists() and not (home.is_dir() and not any(home.iterdir())):
-            message = f"{home} is there already, and not of this command's making"
-            raise InputError(message, hint="name a new folder") from None
-        return ""
+    return stamped_folder.write(home, _stamp(texts, library), lambda new: _fill(new, texts, library))
 
 
 def _stamp(texts: Mapping[str, str], library: Path) -> str:
@@ -95,7 +61,6 @@ def _texts(home: Path) -> dict[str, str]:
     library = (_CMAKE / "ascendc.cmake").read_text(encoding="utf-8")
     settings = _settings(home)
     texts = {
-        _MARK: "opbridge twin cann\n",
         _DRIVER: _driver(),
         "set_env.sh": _environment(home),
         "bin/setenv.bash": _environment(home),

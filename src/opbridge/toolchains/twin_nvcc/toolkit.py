@@ -11,11 +11,9 @@ import os
 import re
 import shutil
 import sys
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
-from opbridge.toolchains import cuda_twin
+from opbridge.toolchains import cuda_twin, stamped_folder
 from opbridge.twins import cuda
 from opbridge.twins.cuda.refused import HEADERS
 
@@ -29,8 +27,6 @@ RELEASE = f"{_NUMBER // 1000}.{_NUMBER % 1000 // 10}"
 LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
 """What programs link that is in the twin's library, or that a processor needs nothing of."""
 
-_MARK = "opbridge-twin"
-
 
 def library_of(name: str) -> str:
     """What a library that the twin lacks is called by people; empty for every other name."""
@@ -39,35 +35,11 @@ def library_of(name: str) -> str:
 
 
 def write(folder: Path) -> Path:
-    """Writes the folder, or brings it up to date, and returns its absolute path.
-
-    It is put in place as a whole: another process may be using it.
-    """
+    """Writes the folder, or brings it up to date, and returns its absolute path."""
     home = Path(os.path.abspath(folder))
+    stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
     library = cuda_twin.runtime()
-    stamp = _stamp(library)
-    if _stamp_of(home) == stamp:
-        return home
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}-") as beside:
-        new = Path(beside, "new")
-        _fill(new, library)
-        (new / _MARK).write_text(stamp)
-        with suppress(FileNotFoundError):
-            home.rename(Path(beside, "old"))
-        try:
-            new.rename(home)
-        except OSError:
-            if _stamp_of(home) != stamp:
-                raise  # and where it is, another process was quicker
-    return home
-
-
-def _stamp_of(home: Path) -> str:
-    try:
-        return (home / _MARK).read_text()
-    except OSError:
-        return ""
+    return stamped_folder.write(home, _stamp(library), lambda new: _fill(new, library))
 
 
 def _stamp(library: Path) -> str:
@@ -75,7 +47,7 @@ def _stamp(library: Path) -> str:
 
 
 def _fill(new: Path, library: Path) -> None:
-    (new / "bin").mkdir(parents=True)
+    (new / "bin").mkdir()
     script = new / "bin" / "nvcc"
     # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
     code = (
