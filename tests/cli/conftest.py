@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import fresh_cache
 import pytest
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
@@ -15,7 +16,7 @@ Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache") / "opbridge"
+    return fresh_cache.fill(tmp_path_factory.mktemp("cache") / "opbridge")
 
 
 @pytest.fixture

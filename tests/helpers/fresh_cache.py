@@ -1,0 +1,34 @@
+"""Caches without kernels that have what a machine builds once: adapters, the twins' libraries, precompiled headers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.frameworks.torch.native import build_adapter
+from opbridge.toolchains.torch_install import TorchInstall
+
+_ONCE = ("opbridge_torch_adapter.so", "opbridge_jax_handler.so", "opbridge_npu.so", "libopbridge_")
+_BIG = 10 << 20
+
+
+def fill(root: Path) -> Path:
+    """For tests of what a build says, to which a minute of PyTorch's headers would add nothing.
+
+    The adapter for PyTorch is there in any case; of the others, what this machine's cache has by now.
+    """
+    build_adapter(TorchInstall.found())
+    lasting = Cache()
+    for entry in lasting.entries():
+        if any(name.startswith(_ONCE) or name.endswith(".gch") for name in entry.files):
+            place = root / entry.path.relative_to(lasting.root)
+            shutil.copytree(entry.path, place, copy_function=_copied, dirs_exist_ok=True)
+            shutil.copy2(entry.path.parent / "index", place.parent)
+    return root
+
+
+def _copied(source: str, target: str) -> None:
+    """A link where it is too much to copy, and nothing that a test might damage."""
+    (os.symlink if os.path.getsize(source) > _BIG else shutil.copy2)(source, target)
