@@ -1,4 +1,5 @@
-# make demo | test | quick | fuzz | math | lint | bench | conformance | torch-versions; each sets up .venv first.  newest-jax sets up its own.
+# make demo | test | quick | fuzz | math | lint | bench | conformance | torch-versions; each sets up .venv first, the demo with
+# what it shows alone.  newest-jax and paddle set up their own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,6 +8,7 @@ NEWEST := build/newest-jax
 PADDLE := build/paddle
 # An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
 READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
+SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
@@ -35,8 +37,14 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch]" --group dev
 	@touch $@
 
-demo: setup
-	@$(BIN)/opbridge demo
+# In what `make setup` has made, if it has; else in an environment of what the demo shows.
+demo: $(if $(wildcard $(READY)),$(READY),$(SHOWN))
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/opbridge demo
+
+$(SHOWN): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
+	@$(PYTHON) tools/check_machine.py
+	@$(PYTHON) tools/install_demo.py $(VENV)
+	@touch $@
 
 quick: setup
 	$(BIN)/python tools/quick.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -27,11 +28,25 @@ KERNELS = Path(__file__).parent / "kernels"
 # Modules that tests of several folders share, by their bare names.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
+_SEEDS = {"numpy.random": "seed", "torch": "manual_seed", "mindspore": "set_seed", "paddle": "seed"}
+
 
 def pytest_runtest_setup() -> None:
     """`make fuzz` and `make quick` have so many minutes."""
     if time.time() > float(os.environ.get("OPBRIDGE_TESTS_UNTIL", "inf")):
         pytest.skip("the time is up")
+    _seed()
+
+
+def _seed() -> None:
+    """A test draws the same numbers alone and among others, whatever ran before it, its fixtures included.
+
+    A framework that the test is the first to import starts from a seed of its own.
+    """
+    random.seed(0)
+    for name, seed in _SEEDS.items():
+        if module := sys.modules.get(name):
+            getattr(module, seed)(0)
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from processes import succeed
 
 import opbridge as ob
 from opbridge.errors import BuildError, CallError, InputError, UnsupportedError
@@ -47,7 +46,7 @@ class TestFromFiles:
 
     def test_the_compat_layer_leaves_its_name_alone(self, source: MakeSource) -> None:
         code = f"import opbridge.compat.cpp_extension, opbridge as ob; ob.extension('plain', {str(source())!r})"
-        subprocess.run([sys.executable, "-c", code], check=True)
+        succeed(code)
 
     def test_one_source_needs_no_list(self, source: MakeSource) -> None:
         assert ob.extension("plain", source()).answer() == 42
@@ -88,8 +87,8 @@ class TestFromFiles:
         text = PLAIN.replace("#include <Python.h>", "#include <Python.h>\n#include <c10/core/CPUAllocator.h>")
         text = text.replace("FromLong(ANSWER)", "FromLong(c10::GetCPUAllocator() != nullptr)")
         code = f"import opbridge as ob; print(ob.extension('plain', {str(source(text))!r}).answer())"
-        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert run.stdout == "1\n"
+        said = succeed(code)
+        assert said == "1\n"
 
 
 TWICE = 'torch::Tensor twice(torch::Tensor x) { TORCH_CHECK(x.dim() == 1, "a row"); return 2 * x; }'
@@ -133,7 +132,7 @@ path = ob.extension("nothing", {str(source(OPERATOR, "ops.cpp"))!r}, is_python_m
 assert path.endswith("nothing.so"), path
 assert torch.ops.extension_test.nothing(torch.ones(2)).sum() == 2
 """
-        subprocess.run([sys.executable, "-c", code], check=True)
+        succeed(code)
 
     def test_without_a_module_the_error_says_so(self, source: MakeSource) -> None:
         with pytest.raises(InputError, match=r"(?s)does not load.*PYBIND11_MODULE.*is_python_module=False"):

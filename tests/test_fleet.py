@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import succeed
 
 _COUNT = 12
 _PROCESS = """
@@ -74,4 +75,4 @@ for entry in cache.entries():
     assert cache.publish(entry.path, SharedCache(Path("shared")))
 """
     cache = {"OPBRIDGE_CACHE_DIR": str(folder / "ci")}
-    subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment | cache, check=True)
+    succeed(program, cwd=folder, env=environment | cache)

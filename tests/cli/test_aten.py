@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from processes import python
 
 from opbridge.cli import main
 from opbridge.scan.catalog import lookup, names, search
@@ -92,6 +93,6 @@ def test_what_is_not_there_is_said_with_2(arguments: list[str], words: str, caps
 
 def test_without_pytorch_it_says_how_to_get_it() -> None:
     code = "import sys; sys.modules['torch'] = None; from opbridge.cli import main; sys.exit(main(['aten', 'add']))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = python(code)
     assert result.returncode == 3
     assert "pip install torch" in result.stderr

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import python
 
 from opbridge.cache import Cache
 
@@ -59,7 +59,7 @@ def test_a_node_compiles_nothing_of_what_was_published(project: Path, opbridge: 
         "OPBRIDGE_CACHE_DIR": str(project / "node"),
         "OPBRIDGE_SHARED_CACHE": str(project / "shared"),
     }
-    done = subprocess.run([sys.executable, "-c", NODE], cwd=project, env=node, capture_output=True, text=True)
+    done = python(NODE, cwd=project, env=node)
     assert done.stdout.endswith("[2. 2.] tensor([2., 2.])\n"), done.stderr
     assert done.stdout.count(" from the shared cache") == 2
     assert "compiling" not in done.stdout + done.stderr

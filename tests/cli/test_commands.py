@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import python
 
 from opbridge.manifest import Manifest
 
@@ -76,7 +77,7 @@ def test_loading_finds_what_build_built(project: Path, opbridge: Opbridge, cache
     assert opbridge("build", "ops.yaml").returncode == 0
     code = "import logging; logging.basicConfig(level='INFO'); import opbridge; opbridge.load('ops.yaml')"
     environment = {**os.environ, "OPBRIDGE_CACHE_DIR": str(cache_folder)}
-    loading = subprocess.run([sys.executable, "-c", code], cwd=project, env=environment, capture_output=True, text=True)
+    loading = python(code, cwd=project, env=environment)
     assert (loading.returncode, loading.stderr) == (0, "")
 
 
@@ -238,7 +239,7 @@ def test_a_new_library_passes_its_tests_with_numpy_alone_and_with_torch(
     assert opbridge("new", "scaled_add", "--template", template).returncode == 0
     code = f"import sys, pytest\n{before}\npytest.main(['-q', '-p', 'no:cacheprovider'])"
     # In the user's own cache, for the adapter to PyTorch takes a while to build.
-    tested = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "scaled_add", capture_output=True, text=True)
+    tested = python(code, cwd=tmp_path / "scaled_add")
     assert outcome in tested.stdout, tested.stdout
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import python
 
 from opbridge.cli import COMMANDS, main
 
@@ -163,5 +164,5 @@ def test_no_command_imports_a_framework() -> None:
         "for name in c.COMMANDS: importlib.import_module(f'opbridge.cli.{name}')\n"
         "sys.exit(', '.join({'numpy', 'torch', 'mindspore', 'jax'} & set(sys.modules)))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    result = python(code)
     assert result.stderr == "\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from processes import python
 
 from opbridge.cli import main
 from opbridge.scan.model import Place, ScannedOperator, State, Verdict
@@ -164,7 +165,7 @@ def scan_without_mindspore(folder: Path, *arguments: str) -> subprocess.Complete
         "import sys; sys.modules['mindspore'] = None; "
         "from opbridge.cli import main; sys.exit(main(['scan', *sys.argv[1:]]))"
     )
-    return subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True)
+    return python(code, *arguments, cwd=folder)
 
 
 def test_without_mindspore_the_operators_are_listed_all_the_same(project: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import python
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "a_framework"
 
@@ -52,7 +53,7 @@ def run(folder: Path, program: str) -> str:
     """What a program prints where the packages in a folder are installed."""
     paths = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": paths}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    done = python(program, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

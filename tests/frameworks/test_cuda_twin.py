@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import python
 
 import opbridge as ob
 from opbridge.errors import CallError, KernelError, UnsupportedError
@@ -91,7 +90,7 @@ class TestWhichKernelRuns:
         program = f"import opbridge as ob; print(ob.load({str(folder / 'ops.yaml')!r}).product([1.0], [2.0]))"
         program = program.replace("([1.0], [2.0])", "(*map(__import__('numpy').float32, ([1.5], [2])))")
         environment = {**os.environ, "OPBRIDGE_CUDA_TWIN": "1"}
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        done = python(program, env=environment)
         assert (done.stdout, done.stderr) == ("[3.]\n", "")
 
     def test_a_file_and_a_text(self, folder: Path) -> None:

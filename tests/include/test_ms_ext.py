@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from processes import succeed
 
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, build
@@ -128,9 +127,9 @@ def test_another_pytorch_than_its_own_is_refused(probe: Probe, tmp_path: Path) -
         f"ctypes.CDLL({str(probe.library)!r}).Probe(0, None, None, None, None, None, said); print(said.value.decode())"
     )
     environment = {**os.environ, "LD_LIBRARY_PATH": str(later / "lib")}
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    said = succeed(code, env=environment)
     built_for = installed.version.partition("+")[0]
-    assert run.stdout == (
+    assert said == (
         f"this library was compiled for PyTorch {built_for} and finds 99.1.0+cpu in {later}; "
         "compile it again: opbridge compile SOURCE LIBRARY.so\n"
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import succeed
 
 from opbridge import _core
 from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
@@ -481,7 +482,7 @@ def call():
 threading.Thread(target=call, daemon=True).start()
 running.wait()
 """
-        subprocess.run([sys.executable, "-c", code], check=True)
+        succeed(code)
 
     def test_calls_and_rebinds_from_many_threads(self, make: Callable[..., Any], library: str) -> None:
         op, kernel = make(SCALED_ADD), _core.load_kernel(library, "scaled_add")
@@ -535,5 +536,5 @@ def test_calls_leak_nothing(make: Callable[..., Any]) -> None:
 
 def test_importing_the_core_imports_no_framework() -> None:
     code = "import sys, opbridge._core; print([m for m in ('numpy', 'torch', 'jax') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    said = succeed(code)
+    assert said.strip() == "[]"

@@ -6,10 +6,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import python
 
 SOURCE = Path(__file__).with_name("crashing.cpp")
 PREPARED = """
@@ -29,7 +29,7 @@ def run(program: str, size: int = 3, **variables: str) -> subprocess.CompletedPr
     text = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
     text += PREPARED.format(source=str(SOURCE), size=size) + program
     environment = {**os.environ, **variables}
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment, timeout=100)
+    return python(text, env=environment, timeout=100)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
+from processes import python, succeed
 
 
 @pytest.mark.parametrize("names", [("tensors.py", "functions.py"), ("training.py", "operators.py")])
@@ -17,12 +16,12 @@ def test_the_device(inside: Callable[..., None], names: tuple[str, str]) -> None
 def test_the_stand_in_for_torch_npu(inside: Callable[..., None]) -> None:
     # Importing opbridge.npu, this process would have the device for good.
     code = "from opbridge.npu.standing_in import folder; print(folder())"
-    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    inside("stand_in.py", PYTHONPATH=asked.stdout.strip())
+    asked = succeed(code)
+    inside("stand_in.py", PYTHONPATH=asked.strip())
 
 
 def fails(code: str, **variables: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables or None)
+    done = python(code, env=variables or None)
     assert done.returncode != 0
     return done.stderr
 

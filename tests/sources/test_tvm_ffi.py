@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from processes import succeed
 
 import opbridge as ob
 from opbridge.errors import CallError, KernelError, ManifestError, ToolchainError
@@ -202,7 +203,7 @@ class TestRuntime:
             "copies = {line.split()[-1] for line in open('/proc/self/maps') if 'libtvm_ffi.so' in line}\n"
             "assert len(copies) == 1, copies\n"
         )
-        subprocess.run([sys.executable, "-c", code], check=True)
+        succeed(code)
 
     def test_the_package_may_be_absent(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(sys, "path", [])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import python
 
 from opbridge.wheel.variants import processor_features, suitable
 
@@ -100,7 +100,7 @@ torch.save((longer, Model()(longer)), sys.argv[3])
 """
     package, expected = tmp_path / "model.pt2", tmp_path / "expected.pt"
     manifest = sources_in(tmp_path / "sources")
-    packing = subprocess.run([sys.executable, "-c", pack, manifest, package, expected], capture_output=True, text=True)
+    packing = python(pack, manifest, package, expected)
     assert packing.returncode == 0, packing.stderr
     run = """
 import sys

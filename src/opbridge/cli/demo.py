@@ -100,7 +100,6 @@ def _show(folder: Path, report: Path | None) -> int:
         marks = " ".join(_mark(rows, scenario.operator, name) for name in frameworks)
         shown = marks if scenario in scenarios else _NO_TORCH
         print(f"  {scenario.source:{width}}  {scenario.operator:13} {seconds:9} {shown}")
-    extension_fails = _show_extension(folder, width, frameworks)
     print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
     for framework in FRAMEWORKS.values():
         if framework.name not in frameworks and framework.beside_others:
@@ -116,6 +115,8 @@ def _show(folder: Path, report: Path | None) -> int:
     failed = [row for row in rows if row.failed]
     for row in failed:
         print(f"\n{red('failed')}  {row.operator} in {row.framework}, {row.check}: {row.message}")
+    # The last, because PyTorch's headers take a minute where they are not precompiled yet.
+    extension_fails = _show_extension(folder, width, frameworks)
     return 1 if failed or extension_fails else 0
 
 
@@ -142,12 +143,13 @@ def _mark(rows: list[Row], operator: str, framework: str) -> str:
 
 
 def _show_extension(folder: Path, width: int, frameworks: list[str]) -> bool:
-    line = f"  {_EXTENSION.source:{width}}  {_EXTENSION.operator:13} "
+    line = f"\n  {_EXTENSION.source:{width}}  {_EXTENSION.operator:13} "
     if "torch" not in frameworks:
         print(f"{line}{'':9} {_NO_TORCH}")
         return False
     import torch
 
+    working("compiling a PyTorch extension ...")
     started = time.perf_counter()
     functions = ob.extension("demo_cell", sources=[folder / _EXTENSION.file])
     cell = ob.autograd(
@@ -169,6 +171,7 @@ def _show_extension(folder: Path, width: int, frameworks: list[str]) -> bool:
     marks = " ".join(
         (green("✓∂") if right else red("✗✗")) + " " * 8 if name == "torch" else " " * 10 for name in frameworks
     )
+    working()
     print(f"{line}{f'{seconds:.2f} s':9} {marks}")
     return not right
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_array_equal
+from processes import succeed
 
 import opbridge as ob
 from opbridge.errors import ManifestError, NoSuchOperatorError, SchemaError
@@ -161,7 +160,7 @@ def test_without_pytorch_it_is_said_what_to_install(tmp_path: Path) -> None:
         "    try: call()\n"
         "    except ob.OpbridgeError as error: print(type(error).__name__, error)\n"
     )
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    lines = run.stdout.splitlines()
+    said = succeed(code, cwd=tmp_path)
+    lines = said.splitlines()
     assert len(lines) == 2
     assert all(line.startswith("ToolchainError") and "pip install torch" in line for line in lines)

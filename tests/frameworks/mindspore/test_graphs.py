@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import python
 
 import opbridge as ob
 from opbridge.op import OpLibrary
@@ -130,7 +129,7 @@ def test_a_primitive_that_nobody_holds_is_gone() -> None:
 
 def in_another_process(code: str, folder: Path) -> str:
     # Generous, as the first one may have to compile PyTorch's adapter.
-    run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=600)
+    run = python(code, cwd=folder, timeout=600)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

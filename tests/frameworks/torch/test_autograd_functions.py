@@ -14,14 +14,10 @@ from opbridge.errors import CallError, UnsupportedError
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [
+    pytest.mark.usefixtures("fresh_compiler"),
     pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def fresh_compiler() -> None:
-    torch._dynamo.reset()
 
 
 def scaled(x: Tensor, w: Tensor, scale: float = 2.0) -> tuple[Tensor, Tensor]:

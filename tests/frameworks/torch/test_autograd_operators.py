@@ -14,14 +14,10 @@ from opbridge.errors import CallError, KernelError, UnsupportedError
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [
+    pytest.mark.usefixtures("fresh_compiler"),
     pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def fresh_compiler() -> None:
-    torch._dynamo.reset()
 
 
 def cell(x: Tensor, w: Tensor, b: Tensor | None, scale: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from processes import succeed
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -19,17 +18,13 @@ from opbridge.op import OpLibrary
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [
+    pytest.mark.usefixtures("fresh_compiler"),
     pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning"),
     pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"),
 ]
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def fresh_compiler() -> None:
-    torch._dynamo.reset()
 
 
 def plain(*shape: int) -> torch.Tensor:
@@ -138,7 +133,7 @@ import torch
 function = torch.compile(lambda x: lib.product(x, x) + lib.square.torch(x), backend="aot_eager", fullgraph=True)
 assert function(torch.full((2,), 3.0)).tolist() == [18.0, 18.0]
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    succeed(program)
 
 
 def test_one_compilation_serves_all_sizes(lib: OpLibrary) -> None:
@@ -237,7 +232,7 @@ program = torch.export.load({str(tmp_path / "program.pt2")!r})
 x = torch.randn(7, 20)
 torch.testing.assert_close(program.module()(x), x.unfold(1, 3, 2) * torch.arange(3.0))
 """
-    subprocess.run([sys.executable, "-c", script], check=True)
+    succeed(script)
 
 
 def test_exported_for_training(lib: OpLibrary) -> None:

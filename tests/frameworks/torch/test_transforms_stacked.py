@@ -19,16 +19,12 @@ from opbridge.op import OpLibrary
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [
+    pytest.mark.usefixtures("fresh_compiler"),
     pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning"),
 ]
 
 Function = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def fresh_compiler() -> None:
-    torch._dynamo.reset()
 
 
 def rows(function: Function) -> Function:

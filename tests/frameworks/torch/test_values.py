@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from dtypes import COMPLEX, FLOATS, INTEGERS, UNSIGNED, of
 
 from opbridge.errors import CallError, UnsupportedError
 from opbridge.op import OpLibrary
 
-INTEGERS = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
-UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
-FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-COMPLEX = [torch.complex64, torch.complex128]
 
-
-@pytest.mark.parametrize("dtype", [*INTEGERS, *UNSIGNED, *FLOATS, *COMPLEX], ids=str)
+@pytest.mark.parametrize("dtype", of(torch, INTEGERS, UNSIGNED, FLOATS, COMPLEX), ids=str)
 def test_every_dtype_arrives_and_returns(lib: OpLibrary, dtype: torch.dtype) -> None:
     x = torch.tensor([[0, 1, 1], [0, 3, 100]]).to(dtype)
     result = lib.identity(x)
@@ -23,7 +19,7 @@ def test_every_dtype_arrives_and_returns(lib: OpLibrary, dtype: torch.dtype) -> 
     assert result.data_ptr() != x.data_ptr()
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX], ids=str)
+@pytest.mark.parametrize("dtype", of(torch, FLOATS, COMPLEX), ids=str)
 def test_arithmetic_in_every_floating_dtype(lib: OpLibrary, dtype: torch.dtype) -> None:
     x, y = torch.randn(2, 100, dtype=torch.complex128).to(dtype) if dtype.is_complex else torch.randn(2, 100).to(dtype)
     torch.testing.assert_close(lib.scaled_add(x, y, alpha=0.5), x + 0.5 * y)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import python
 
 from opbridge.toolchains.ascend_twin import runtime
 
@@ -81,7 +80,7 @@ library.ob_ascend_device_allocate.restype = ctypes.POINTER(ctypes.c_void_p)
 address = library.ob_ascend_device_allocate(1, 40)[0]
 ctypes.string_at(address + 8, 1)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    run = python(code)
     assert run.returncode == -11
     assert "ascend-twin: the host" in run.stderr
     assert "memory of the device npu:1 [host-access]" in run.stderr

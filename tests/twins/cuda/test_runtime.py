@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-import sys
 from ctypes import byref, c_float, c_int, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import python
 
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.cuda_twin import runtime
@@ -274,7 +274,7 @@ class TestLaunches:
 def in_a_process(source: str, function: str) -> subprocess.CompletedProcess[str]:
     path = build(BuildRequest((KERNELS / source,), f"{source}.so", language="cuda-twin")).path
     code = f"import ctypes; ctypes.CDLL({str(path)!r}).{function}()"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    return python(code, timeout=60)
 
 
 def test_a_kernel_prints() -> None:

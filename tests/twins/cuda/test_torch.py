@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from dtypes import FLOATS, of
 
 import opbridge as ob
-
-FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +23,7 @@ def test_tensors_say_that_they_are_cudas(probe: Any) -> None:
     assert not probe.says_cuda(torch.ones(1, device="meta"))
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("dtype", of(torch, FLOATS), ids=str)
 def test_kernels_run_on_tensors_of_every_float(probe: Any, dtype: torch.dtype) -> None:
     x = torch.arange(200, dtype=dtype)
     torch.testing.assert_close(probe.scaled(x, 0.5, 0), x * 0.5)
@@ -34,7 +33,7 @@ def test_an_address_without_a_type_is_known_too(probe: Any) -> None:
     assert torch.equal(probe.untyped(torch.arange(10.0)), 2 * torch.arange(10.0))
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("dtype", [*of(torch, FLOATS), torch.int32, torch.int64], ids=str)
 def test_atomics_take_pytorchs_types(probe: Any, dtype: torch.dtype) -> None:
     assert probe.total(torch.ones(100, dtype=dtype)).item() == 100
 

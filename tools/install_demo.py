@@ -1,0 +1,88 @@
+"""Makes an environment for `make demo`: what the demo shows and no more, and an operator while the rest still arrives.
+
+    python tools/install_demo.py ENVIRONMENT
+
+NumPy comes first, for the core to be compiled against and for the first operator.  Then the core is compiled while pip
+brings PyTorch, and the adapter for PyTorch while it brings MindSpore and JAX.  Nothing is byte-compiled: most modules
+of four gigabytes are never imported, and Python keeps what it compiles of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FIRST = """
+import time, numpy, opbridge
+began = time.perf_counter()
+scaled = opbridge.inline(
+    "#include <opbridge/kernel.h>\\n"
+    "void scaled(ob::In<float> x, double by, ob::Out<float> y) {\\n"
+    "  for (int64_t i = 0; i < y.numel(); ++i) y[i] = x[i] * by;\\n"
+    "}\\n"
+    "OB_KERNEL(scaled)",
+    schema="demo::scaled(Tensor x, float by) -> Tensor", out="x",
+)
+result = scaled(numpy.arange(4, dtype="float32"), 2.5)
+print(f"         a C++ kernel called from NumPy gives {result}, {time.perf_counter() - began:.1f} s after its source")
+"""
+ADAPTER = """
+from opbridge.frameworks.torch.native import build_adapter
+from opbridge.toolchains.torch_install import TorchInstall
+build_adapter(TorchInstall.found())
+"""
+
+
+class Steps:
+    """Commands of one environment, each behind the ones it needs; a line for each, with the seconds since the start."""
+
+    def __init__(self, python: Path) -> None:
+        self._python = str(python)
+        self._began = time.monotonic()
+
+    def say(self, what: str) -> None:
+        print(f"{time.monotonic() - self._began:5.0f} s  {what}", flush=True)
+
+    def start(self, what: str, *words: str) -> subprocess.Popen[bytes]:
+        self.say(what)
+        return subprocess.Popen([self._python, *words], cwd=ROOT)
+
+    def install(self, what: str, *words: str) -> subprocess.Popen[bytes]:
+        quietly = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
+        return self.start(f"installing {what}", *quietly, "--constraint", "constraints.txt", *words)
+
+
+def finished(step: subprocess.Popen[bytes]) -> None:
+    if step.wait() != 0:
+        sys.exit(step.returncode)
+
+
+def install(environment: Path) -> None:
+    python = environment / "bin" / "python"
+    if not python.exists():
+        venv.create(environment, with_pip=True)
+    steps = Steps(python)
+    finished(steps.install("NumPy", "numpy", "PyYAML"))
+    torch = steps.install("PyTorch", "torch")
+    try:
+        finished(steps.install("opbridge: its core is compiled", "--no-deps", "--editable", "."))
+        finished(steps.start("the first operator", "-c", FIRST))
+    finally:
+        finished(torch)
+    others = steps.install("MindSpore and JAX", "mindspore", "jax")
+    try:
+        finished(steps.start("compiling the adapter for PyTorch, once", "-c", ADAPTER))
+    finally:
+        finished(others)
+    steps.say("all is there")
+
+
+if __name__ == "__main__":
+    # Python would otherwise compile the same modules in each of the demo's processes.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    install(Path(sys.argv[1]))
