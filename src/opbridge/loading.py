@@ -172,8 +172,9 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
         data = read_bytes(path)  # says what is wrong, and what lies near
 
     def compile_catalog() -> bytes:
-        declared = manifest()
-        return Catalog.of(declared.namespace, declared.ops).to_bytes()
+        with _collector_paused():
+            declared = manifest()
+            return Catalog.of(declared.namespace, declared.ops).to_bytes()
 
     key = KeyBuilder("catalog").add("code", code_stamp()).add("manifest", data).add("outside", str(allow_outside))
     stored = cache.fetch_value(key.key(), compile_catalog)

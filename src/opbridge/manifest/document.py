@@ -21,6 +21,7 @@ from yaml.scanner import Scanner
 from yaml.tokens import ScalarToken
 
 from opbridge.errors import Location, ManifestError, did_you_mean
+from opbridge.manifest.plain import read_plain
 from opbridge.openings import read_file
 
 MAX_BYTES = 16 << 20
@@ -56,7 +57,7 @@ class Document:
 
     def _compose(self) -> ScalarNode | SequenceNode | MappingNode:
         try:
-            root = _Loader(self.text, self).get_single_node()
+            root = read_plain(self.text) or _Loader(self.text, self).get_single_node()
         except MarkedYAMLError as error:
             raise self._syntax_error(error) from None
         except ReaderError as error:

@@ -211,6 +211,8 @@ class _ManifestReader:
         self.reader = Reader(document)
         self.root = root
         self.allow_outside = allow_outside
+        self.inside: set[str | None] = set()
+        """Paths of kernels that were looked at."""
 
     def manifest(self) -> Manifest:
         fields = MANIFEST.read(self.document.root, self.reader)
@@ -274,8 +276,9 @@ class _ManifestReader:
 
     def kernel(self, entry: _DeclaredOperator, device: str, text: str) -> KernelRef:
         kernel = entry.kernel(device, text)
-        if not self.allow_outside:
+        if not self.allow_outside and kernel.path not in self.inside:
             kernel.check_inside(self.root, entry.at("kernels", device))
+            self.inside.add(kernel.path)
         return kernel
 
     def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
