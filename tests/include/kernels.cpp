@@ -157,6 +157,12 @@ void masked_fill(ob::In<float> x, ob::In<bool> mask, ob::Out<float> out) {
 }
 OB_KERNEL(masked_fill)
 
+template <class T>
+void choose(ob::In<T> x, ob::In<T> y, ob::In<bool> mask, ob::Out<T> out, double factor) {
+  ob::map(out, [=](auto a, auto b, bool take) { return take ? a : b * ob::opmath<T>(factor); }, x, y, mask);
+}
+OB_KERNEL(choose, float, int64_t, ob::half, ob::bfloat16)
+
 int returns(ob::In<float>, int64_t code) { return static_cast<int>(code); }
 OB_KERNEL(returns)
 

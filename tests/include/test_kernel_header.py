@@ -430,6 +430,22 @@ def test_the_numbers_of_nothing_are_the_neutral_ones(kernels: Host) -> None:
     assert [out.tolist() for out in outs] == [[0, 0], [-np.inf] * 2, [np.inf] * 2]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float16"])
+@pytest.mark.parametrize("n", [0, 1, 7, 511, 512, 513, 70_001])
+def test_a_map_goes_over_all_elements_in_what_one_computes_in(kernels: Host, dtype: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    x, y = (rng.integers(-2000, 2000, n).astype(dtype) for _ in range(2))
+    mask, out = rng.integers(0, 2, n).astype(np.bool_), np.empty(n, dtype)
+    kernels("choose", [x, y, mask, 3.0], [out])
+    np.testing.assert_array_equal(out, np.where(mask, x, y * x.dtype.type(3)))
+
+
+def test_a_map_takes_tensors_of_one_size(kernels: Host) -> None:
+    x = np.zeros(3, np.float32)
+    says = failure(kernels, "choose", [x, np.zeros(4, np.float32), x.astype(np.bool_), 1.0], [x.copy()])
+    assert "ob::map takes tensors with as many elements as the output has" in says
+
+
 def test_a_bool_is_true_where_its_byte_is_not_zero(kernels: Host) -> None:
     """As in NumPy and PyTorch, which take any array of bytes for bools."""
     mask = np.array([[0, 1, 2], [255, 0, 128]], np.uint8).view(np.bool_)

@@ -66,6 +66,18 @@ void scale_halves(ob::In<T> x, ob::Out<T> out, double a) {
 OB_KERNEL(scale_halves, ob::half)
 
 template <class T>
+void short_silu(ob::In<T> x, ob::Out<T> out) {
+  ob::map(out, [](float value) { return value / (1 + std::exp(-value)); }, x);
+}
+OB_KERNEL(short_silu, ob::half, ob::bfloat16)
+
+template <class T>
+void short_gamma(ob::In<T> x, ob::Out<T> out) {  // scalar: it calls lgammaf
+  ob::map(out, [](float value) { return std::lgamma(value); }, x);
+}
+OB_KERNEL(short_gamma, ob::half)
+
+template <class T>
 void rms_norm(ob::In<T> x, ob::In<T> weight, ob::Out<T> out) {
   const int64_t width = x.size(-1);
   ob::parallel_for(

@@ -70,6 +70,8 @@ _REASONS = (
     ),
     (r"not profitable", "the compiler reckons that vector code would be no faster", "nothing to do: it is short"),
 )
+_CONVERSIONS = ("ob::detail::widen(", "ob::detail::narrow(")
+"""Loops of ob::map's own, which would be told of in the place of the kernel's."""
 _NOT_A_REASON = ("loop nest", "inner loop", "basic block")
 _SELDOM_THE_REASON = "no vectype"
 
@@ -112,7 +114,7 @@ def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop
                 if place := _place(record, told, sources):
                     vector.add(place)
             elif message.startswith("couldn't vectorize loop"):
-                if reason and "Analyzing" not in message and (place := _place(record, told, sources)):
+                if reason and (place := _place(record, told, sources)):
                     outcomes.setdefault(place, reason)
                 reason = ""
         for place in vector:
@@ -128,12 +130,22 @@ def _place(record: Record, told: list[Record], sources: tuple[Path, ...]) -> tup
     names = [text for link in chain if (text := link.get("fndecl"))]
     kernel = next((name for text in names if (name := _kernel(text))), "")
     spots = [*_spots(record)]
-    if not kernel:
+    if not kernel or any(conversion in name for conversion in _CONVERSIONS for name in names):
         return None
     if not any(file in sources for file, _ in spots):
         theirs = {spot for other in _all(told) for spot in _spots(other) if spot[0] in sources}
         spots = sorted(theirs, key=lambda spot: spot[1])
-    return next(((file, line, kernel) for file, line in spots if file in sources), None)
+    return next(((file, line, kernel) for file, line in spots if file in sources), _defined(kernel, sources))
+
+
+def _defined(kernel: str, sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
+    """Where the function begins, for a loop of which no line of the user's is told."""
+    name = re.compile(rf"\b{re.escape(kernel.partition('<')[0])}\(")
+    for file in sources:
+        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            if name.search(line):
+                return file, number, kernel
+    return None
 
 
 def _all(records: list[Record]) -> Iterator[Record]:

@@ -16,6 +16,7 @@
 #include <opbridge/param.h>
 #include <opbridge/run.h>
 #if !defined(__CUDACC__)
+#include <opbridge/map.h>
 #include <opbridge/parallel.h>
 #endif
 
