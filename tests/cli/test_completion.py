@@ -39,7 +39,7 @@ def test_every_command_is_offered(offered: Callable[[str], list[str]]) -> None:
         ("opbridge bu", ["build"]),
         ("opbridge build ops.yaml --wa", ["--watch"]),
         ("opbridge check --framework nu", ["numpy"]),
-        ("opbridge -v cache ", ["ls", "gc", "clear", "key"]),
+        ("opbridge -v cache ", ["ls", "gc", "clear", "key", "log"]),
         ("opbridge build ", []),  # a file, which the shell completes itself
         ("opbridge wheel ops.yaml --output ", []),
         ("opbridge nonsense ", []),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opbridge.cache import Cache
+from opbridge.cli import main
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, build
 
@@ -37,10 +38,21 @@ class TestCompileErrors:
         assert lines[1] == "    2 |   return undeclared;"
         assert lines[2] == "      |          ^~~~~~~~~~"
 
-    def test_end_with_the_path_of_everything_that_was_said(self, error_of: ErrorOf) -> None:
-        log = error_of("int a = ;").splitlines()[-1].removeprefix("the whole output: ")
-        assert "error: expected primary-expression" in Path(log).read_text()
-        assert " -c " in Path(log).read_text()
+    def test_end_with_a_command_that_shows_everything_that_was_said(
+        self, error_of: ErrorOf, cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        last = error_of("int a = ;").splitlines()[-1]
+        assert re.fullmatch(r"the whole output: opbridge cache log [0-9a-f]{12}", last)
+        monkeypatch.setenv("OPBRIDGE_CACHE_DIR", str(cache.root))
+        assert main(last.split()[4:]) == 0
+        shown = capsys.readouterr().out
+        assert "error: expected primary-expression" in shown
+        assert " -c " in shown
+        for key in ("0123456789ab", "*", "../../..", "ab"):
+            assert main(["cache", "log", key]) == 2
+            assert f"no output of a compiler is kept for '{key}'" in capsys.readouterr().err
+        assert main(["cache", "log"]) == 2
+        assert "expected one of: ls, gc, clear, key FILE, log KEY" in capsys.readouterr().err
 
     def test_inside_the_standard_library_blame_the_line_that_called_it(self, error_of: ErrorOf, project: Path) -> None:
         text = error_of(

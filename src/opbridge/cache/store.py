@@ -203,6 +203,12 @@ class Cache:
 
         return self.fetch(KeyBuilder("text").add("name", name).add("text", text).key(), build).path / name
 
+    def kept(self, name: str, start: str) -> Path | None:
+        """The file of `keep` whose key begins so: enough of one for people to copy."""
+        firsts = [first for first in folders_in(self._store / start[:2]) if first.name.startswith(start)]
+        files = (entry / name for first in firsts for entry in folders_in(first))
+        return next((file for file in files if os.path.isfile(file)), None)
+
     def publish(self, entry: Path, shared: SharedCache, key: SigningKey | None = None) -> bool:
         """Puts a copy of an entry into a shared cache, signed where there is a key; False if it is there."""
         first = Key(entry.parent.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,29 +11,39 @@ from pathlib import Path
 from opbridge.cache import Cache, StoredEntry
 from opbridge.cli.terminal import size
 from opbridge.errors import InputError
+from opbridge.toolchains.model import LOG
+
+_KEY = re.compile("[0-9a-f]{8,}")
 
 _ACTIONS = {
     "ls": "list what is stored, the last used first",
     "gc": "remove the longest unused until the rest fits OPBRIDGE_CACHE_SIZE (5 GiB by default)",
     "clear": "remove everything that is not being built right now",
     "key": "make a key in FILE that signs what `opbridge build --publish` adds, or show the public half of one",
+    "log": "show all that compilers said of the build that failed, by the KEY that the error ends with",
 }
+_NAMED = {"key": "FILE", "log": "KEY"}
+"""What follows these actions, and no other."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_text = "; ".join(f"{name}: {does}" for name, does in _ACTIONS.items())
     parser.add_argument("action", choices=_ACTIONS, help=help_text)
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="of `key`: where the key is, or will be")
+    help_text = "of `key`: the FILE where the key is, or will be; of `log`: the KEY"
+    parser.add_argument("name", nargs="?", metavar="FILE|KEY", help=help_text)
 
 
 def run(options: argparse.Namespace) -> int:
-    if (options.action == "key") != (options.file is not None):
-        raise InputError("`opbridge cache key FILE` names a file, and no other action does")
-    if options.file:
-        _key(options.file)
+    if (options.action in _NAMED) != (options.name is not None):
+        forms = ", ".join(f"{action} {_NAMED.get(action, '')}".strip() for action in _ACTIONS)
+        raise InputError(f"cache {options.action}: expected one of: {forms}")
+    if options.action == "key":
+        _key(Path(options.name))
         return 0
     cache = Cache()
-    if options.action == "ls":
+    if options.action == "log":
+        _show_log(cache, options.name)
+    elif options.action == "ls":
         _list(cache)
     else:
         _report_removed(cache.gc() if options.action == "gc" else cache.clear(), cache)
@@ -46,6 +57,16 @@ def _key(path: Path) -> None:
     key = SigningKey.read(path) if path.exists() else SigningKey.make(path)
     print(f"to sign what you publish:  opbridge build ops.yaml --publish DIR --sign {path}")
     print(f"to take nothing else:      export OPBRIDGE_SHARED_CACHE_KEYS={key.public}")
+
+
+def _show_log(cache: Cache, key: str) -> None:
+    log = cache.kept(LOG, key) if _KEY.fullmatch(key) else None
+    if log is None:
+        raise InputError(
+            f"no output of a compiler is kept for '{key}' in {cache.root}; expected the key that the error ends with, "
+            "and the OPBRIDGE_CACHE_DIR of the build"
+        )
+    print(log.read_text(encoding="utf-8", errors="replace"), end="")
 
 
 def _list(cache: Cache) -> None:

@@ -51,6 +51,9 @@ def compile_library(
     return dependencies
 
 
+_KEY_SHOWN = 12
+
+
 @dataclass(frozen=True)
 class _Attempt:
     commands: Commands
@@ -93,7 +96,9 @@ def _failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> Op
     if request.project.is_relative_to(cache.root):
         # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
         texts = [text.replace(f"{request.project}{os.sep}", "") for text in texts]
-    return BuildError("\n\n".join((*texts, f"the whole output: {log}")))
+    return BuildError(
+        "\n\n".join((*texts, f"the whole output: opbridge cache log {log.parent.parent.name[:_KEY_SHOWN]}"))
+    )
 
 
 def _dependencies(request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: Path | None) -> Dependencies:

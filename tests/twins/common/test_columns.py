@@ -56,3 +56,13 @@ def test_messages_and_their_marks_are_moved_and_those_of_other_files_are_not() -
     expected = SAID.replace("3:7", "3:3").replace("      |       ^\n", "      |   ^\n")
     assert with_users_columns(SAID, {"/a/k.cu": columns}) == expected
     assert with_users_columns(SAID, {}) == SAID
+
+
+def test_a_message_of_ours_is_where_what_it_refuses_begins() -> None:
+    columns = Columns.of(
+        [("", "f(", "f("), ('_Pragma("GCC error \\"k is not called\\"") ', "k", "k"), ("", "())", "())")]
+    )
+    said = "/a/k.cu:1:{}: error: {}\n"
+    files = {"/a/k.cu": columns}
+    assert with_users_columns(said.format(11, "k is not called"), files) == said.format(3, "k is not called")
+    assert with_users_columns(said.format(2, "something else"), files) == said.format(2, "something else")

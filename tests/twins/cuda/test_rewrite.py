@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
@@ -112,9 +113,22 @@ class TestLaunches:
 
 
 class TestCallsOfKernels:
+    IN_EXPRESSIONS: ClassVar[list[str]] = [
+        "if (x) k(x);",
+        "x ? k(x) : 0;",
+        "x ? 0 : k(x);",
+        "int i = (k(x), 3);",
+        "g(x, k<float>(x));",
+        "if (k(x)) { y; }",
+        "for (;;) k(x);",
+        "(void)k(x);",
+        "return k(x);",
+        "if (x) y; else k(x);",
+        "[=] { return k(x); }();",
+    ]
     ERROR = '_Pragma("GCC error \\"k is a __global__ function, which is launched and not called: k<<<'
 
-    @pytest.mark.parametrize("call", ["k(x, 3);", "k<float>(x);", "if (x) { k(x); }", "k<A<3>>(x);"])
+    @pytest.mark.parametrize("call", ["k(x, 3);", "k<float>(x);", "if (x) { k(x); }", "k<A<3>>(x);", *IN_EXPRESSIONS])
     @pytest.mark.parametrize("head", ["__global__ void k(float* x, int n) {}", "__global__ void k(float* x);"])
     def test_without_a_launch_are_refused(self, head: str, call: str) -> None:
         assert self.ERROR in rewritten(f"template <class T>\n{head}\nvoid f(float* x) {{ {call} }}")
@@ -131,6 +145,14 @@ class TestCallsOfKernels:
             "struct S { void k(int); void g() { k(3); } };",
             "void f() { cudaLaunchKernel(k, g, b, args); }",
             "void f() { K k(3); }",
+            "void f() { int a = 1, k(3); }",
+            "void f() { g(decltype(k(x))()); }",
+            "void f() { g(k); h = k; call(&k, 3); bool b = p(x, k<float>); }",
+            "void f() { void g(int k(int)); return (k<<<1, 2>>>(x)); }",
+            "void f() { x ? k<<<1, 2>>>(x) : k<<<2, 1>>>(x); }",
+            "void f() { struct S { S() : k(3) {} int k; }; }",
+            "struct S { int a, k; S() : a(2), k(3) {} };",
+            "template <class F> void f(F k) { g(k(3)); }",
         ],
     )
     def test_and_what_looks_like_one_are_not(self, code: str) -> None:

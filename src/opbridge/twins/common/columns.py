@@ -11,6 +11,7 @@ _TAB = 8
 """What compilers take a tab for when they count."""
 _FAR = 1 << 30
 _PLACE = re.compile(r"(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+)(?=[:,])")
+_REFUSAL = re.compile(r'_Pragma\("GCC error \\"(.*?)\\""\)')
 _EXCERPT = re.compile(r"\s*\d+ \| ")
 _MARKS = re.compile(r"(?P<margin>\s+\| )[\s~^]*\^[\s~^]*$")
 
@@ -20,6 +21,8 @@ class Columns:
     """Of one file: by line, where each part begins in what was made of it, where the user has it, how long."""
 
     parts: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+    refused: dict[tuple[int, str], int] = field(default_factory=dict)
+    """Where, of a line and a message, what it refuses begins: a compiler's column is that within the pragma."""
 
     @classmethod
     def of(cls, pieces: Iterable[tuple[str, str, str]]) -> Columns:
@@ -28,6 +31,8 @@ class Columns:
         line = made = written = 0
         for before, now, part in pieces:
             on_line = found.parts.setdefault(line + 1, [])
+            for refusal in _REFUSAL.finditer(before):
+                found.refused.setdefault((line + 1, refusal[1]), written + 1)
             if before:
                 on_line.append((made, written, 1))
                 made = _behind(made, before)
@@ -40,7 +45,9 @@ class Columns:
                 made, written = _behind(made, now), _behind(written, part)
         return found
 
-    def as_written(self, line: int, column: int) -> int:
+    def as_written(self, line: int, column: int, message: str = "") -> int:
+        if (line, message) in self.refused:
+            return self.refused[line, message]
         parts = self.parts.get(line)
         if not parts:
             return column
@@ -60,8 +67,10 @@ def with_users_columns(said: str, files: Mapping[str, Columns]) -> str:
             continue
         if not _EXCERPT.match(text):
             place = next((place for place in _PLACE.finditer(text) if place["file"] in files), None)
-            column = files[place["file"]].as_written(int(place["line"]), int(place["column"])) if place else None
+            column = None
             if place:
+                message = text[place.end() :].strip().partition("error: ")[2]
+                column = files[place["file"]].as_written(int(place["line"]), int(place["column"]), message)
                 text = text[: place.start("column")] + str(column) + text[place.end("column") :]
         lines.append(text)
     return "".join(lines)

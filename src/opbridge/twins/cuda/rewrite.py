@@ -50,6 +50,9 @@ _DIRECTIVE = re.compile(r"#\s*(\w*)")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
 _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
 
+_BEFORE_A_VALUE = frozenset({"(", ")", "?", "=", "&&", "||", "!", "return", "else", "do"})
+_UNEVALUATED = frozenset({"decltype", "sizeof", "noexcept", "typeid", "alignof", "requires"})
+
 
 @dataclass
 class Unit:
@@ -155,6 +158,8 @@ class _Rewriter(Reader):
     def _open(self, index: int) -> None:
         scope = self._scope_opened(index)
         entered = scope.kind == "function" and self.scopes[-1].kind != "function"
+        if self._in_function():
+            self._calls()
         if entered:
             self._note_function(scope.kernel, scope.device)
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
@@ -239,7 +244,7 @@ class _Rewriter(Reader):
     def _end_of_statement(self, index: int) -> None:
         words = {self.tokens[i].text for i in self.head}
         if self.head and self._in_function():
-            self._call(self.head[0])
+            self._calls()
         else:
             self._note_function(bool(words & self.unit.kernel_words), bool(words & self.unit.device_words))
         if words & self.unit.shared_words:
@@ -279,11 +284,26 @@ class _Rewriter(Reader):
         self.before[start] = f"{refused}(::opbridge_twin::configure({configuration}), {self.before.get(start, '')}"
         self.texts[end] += ", ::opbridge_twin::launched())"
 
-    def _call(self, first: int) -> None:
-        """Refuses a statement that calls a kernel as if it were a function, unless something else may be meant."""
-        name = self.tokens[first].text
-        if name not in self.unit.kernels - self.unit.functions or self.in_macro or first in self.before:
+    def _calls(self) -> None:
+        """Refuses what calls a kernel as if it were a function, unless something else may be meant."""
+        kernels = self.unit.kernels - self.unit.functions
+        if self.in_macro or not kernels:
             return
+        depth, before = 0, ""
+        questions = False
+        for place, index in enumerate(self.head):
+            text = self.tokens[index].text
+            questions |= text == "?"
+            in_expression = before in _BEFORE_A_VALUE or (before == "," and depth) or (before == ":" and questions)
+            if text in kernels and index not in self.before and (place == 0 or in_expression):
+                self._call(index, is_statement=place == 0)
+            if text in _UNEVALUATED:
+                return
+            depth += (text in PAIRS) - (text in CLOSERS)
+            before = text
+
+    def _call(self, first: int, is_statement: bool) -> None:
+        name = self.tokens[first].text
         if any(token.text == name and self._is_variable(i) for i, token in enumerate(self.tokens[:first])):
             return
         opened = self.next(first + 1)
@@ -293,7 +313,7 @@ class _Rewriter(Reader):
         if opened is None or self.tokens[opened].text != "(":
             return
         close = self.match(opened)
-        if [i for i in self.head if i > close]:
+        if is_statement and [i for i in self.head if i > close]:
             return
         self.before[first] = (
             f'_Pragma("GCC error \\"{name} is a __global__ function, which is launched and not called: '
