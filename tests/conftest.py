@@ -28,12 +28,28 @@ KERNELS = Path(__file__).parent / "kernels"
 # Modules that tests of several folders share, by their bare names.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
+_UNTIL = "OPBRIDGE_TESTS_UNTIL"
 _SEEDS = {"numpy.random": "seed", "torch": "manual_seed", "mindspore": "set_seed", "paddle": "seed"}
+
+_LONG = tuple(
+    f"tests/{where}"
+    for where in ("npu/", "cli/test_demo.py", "cli/test_commands.py", "test_docs.py", "test_examples.py", "check/")
+)
+"""Where a test may take a minute, all of it in processes of their own."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first: at the end, no worker is alone with one while the others have nothing left to take.
+
+    Those who have so many minutes come with an order of their own.
+    """
+    if _UNTIL not in os.environ:
+        items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
 
 
 def pytest_runtest_setup() -> None:
     """`make fuzz` and `make quick` have so many minutes."""
-    if time.time() > float(os.environ.get("OPBRIDGE_TESTS_UNTIL", "inf")):
+    if time.time() > float(os.environ.get(_UNTIL, "inf")):
         pytest.skip("the time is up")
     _seed()
 
