@@ -173,3 +173,13 @@ def test_dryrun_shows_the_commands_and_runs_none(run: Run, tmp_path: Path) -> No
     shown = run("nvcc", "-dryrun", "square.cu", "-c")
     assert "-x c++ -include cuda_runtime.h" in shown.stderr
     assert not (tmp_path / "square.o").exists()
+
+
+def test_a_class_may_give_a_name_another_meaning_as_nvcc_lets_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "names.cu").write_text(
+        "template <class T> struct Config { T value; };\n"
+        "template <class T> struct Solver { using Config = Config<T>; Config config; };\n"
+        "int f(Solver<int> s) { return s.config.value; }\n"
+    )
+    made = run("nvcc", "-c", "names.cu")
+    assert made.returncode == 0, made.stderr

@@ -181,6 +181,10 @@ class _Build:
     def _cuda_flags(self, checks: bool) -> list[str]:
         level = "-O0" if "-G" in self.words.switches else "-O3"
         flags = [level, *host.processor_flag(), *cuda.flags(checks), f"-isystem{OPBRIDGE_INCLUDE}"]
+        if "clang" not in Path(self._compiler()[0]).name:
+            flags.append(
+                "-fpermissive"
+            )  # nvcc reads sources itself first, and names mean in classes what they mean to it
         if self.words.relocatable:
             flags.append("-DOPBRIDGE_TWIN_SEVERAL_SOURCES=1")
         if self.words.switches.get("-fmad") == "false":

@@ -10,7 +10,7 @@ HEADERS = {
     "libcu++": r"(?:cuda|nv)/.*",
     "CUTLASS": r"(?:cutlass|cute)/.*",
     "matrix fragments of tensor cores (WMMA)": r"mma\.h|crt/mma\.h",
-    "FP8, FP6 and FP4": r"cuda_fp[864]\.h",
+    "FP6 and FP4": r"cuda_fp[64]\.h",
     "pipelines and arrive-wait barriers": r"cuda_(?:pipeline|awbarrier).*",
     "textures and surfaces": r"(?:texture|surface)_.*|cuda_texture_types\.h|cuda_surface_types\.h",
     "cuRAND": r"curand.*",

@@ -47,6 +47,7 @@ constexpr Text kTexts[] = {
     OB_TWIN_ERROR(cudaErrorInvalidSource, "device kernel image is invalid"),
     OB_TWIN_ERROR(cudaErrorFileNotFound, "file not found"),
     OB_TWIN_ERROR(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+    OB_TWIN_ERROR(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
     OB_TWIN_ERROR(cudaErrorSymbolNotFound, "named symbol not found"),
     OB_TWIN_ERROR(cudaErrorNotReady, "device not ready"),
     OB_TWIN_ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
@@ -62,6 +63,10 @@ constexpr Text kTexts[] = {
     OB_TWIN_ERROR(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
     OB_TWIN_ERROR(cudaErrorNotPermitted, "operation not permitted"),
     OB_TWIN_ERROR(cudaErrorNotSupported, "operation not supported"),
+    OB_TWIN_ERROR(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+    OB_TWIN_ERROR(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    OB_TWIN_ERROR(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
+    OB_TWIN_ERROR(cudaErrorGraphExecUpdateFailure, "the graph update was not performed"),
     OB_TWIN_ERROR(cudaErrorUnknown, "unknown error"),
 };
 #undef OB_TWIN_ERROR

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "device.h"
+#include "graphs.h"
 #include "host_guard.h"
 #include "memory.h"
 #include "sampling.h"
@@ -25,6 +28,7 @@ struct Configuration {
   bool cooperative;
   bool given;
   const void* made_at;
+  cudaStream_t stream;
 };
 
 // What <<<>>> has said and no kernel has taken yet.
@@ -104,8 +108,8 @@ checks::Dim dim(ob_twin_dim d) { return {d.x, d.y, d.z}; }
 
 using namespace opbridge_twin;
 
-void ob_twin_configure(ob_twin_dim grid, ob_twin_dim block, size_t shared_bytes, cudaStream_t, int cooperative) {
-  configuration = {grid, block, shared_bytes, cooperative != 0, true, __builtin_return_address(0)};
+void ob_twin_configure(ob_twin_dim grid, ob_twin_dim block, size_t shared_bytes, cudaStream_t stream, int cooperative) {
+  configuration = {grid, block, shared_bytes, cooperative != 0, true, __builtin_return_address(0), stream};
 }
 
 void ob_twin_launched() {
@@ -133,8 +137,18 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     asked = kernel;
     return;
   }
-  const Configuration given = configuration;
+  Configuration given = configuration;
   configuration = {};
+  if (some_stream_is_captured() && is_captured(given.stream)) {
+    const cudaStream_t stream = std::exchange(given.stream, nullptr);
+    const auto* const bytes = static_cast<const unsigned char*>(arguments);
+    take_down(stream, [=, kept = std::vector<unsigned char>(bytes, bytes + kernel->argument_bytes)] {
+      configuration = given;
+      ob_twin_launch(kernel, name, kept.data());
+      return poisoned();
+    });
+    return;
+  }
   if (poisoned() != cudaSuccess) return launch_failed(poisoned(), name, given.made_at);
   checks::LaunchInfo info{name,      dim(given.grid),        dim(given.block),       given.made_at,
                           arguments, kernel->argument_bytes, dim(given.grid).count()};

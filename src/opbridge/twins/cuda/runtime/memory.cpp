@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checks.h"
+#include "graphs.h"
 #include "host_guard.h"
 #include "sampling.h"
 #include "state.h"
@@ -367,16 +368,20 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
   return copy(to, from, bytes, kind, "cudaMemcpy", OB_TWIN_HERE);
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-  return copy(to, from, bytes, kind, "cudaMemcpyAsync", OB_TWIN_HERE);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const void* const where = OB_TWIN_HERE;
+  OB_TWIN_CAPTURE(stream, copy(to, from, bytes, kind, "cudaMemcpyAsync", where))
+  return copy(to, from, bytes, kind, "cudaMemcpyAsync", where);
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
   return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeer", OB_TWIN_HERE);
 }
 
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t) {
-  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", OB_TWIN_HERE);
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
+  const void* const where = OB_TWIN_HERE;
+  OB_TWIN_CAPTURE(stream, copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where))
+  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where);
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
@@ -392,7 +397,8 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t) {
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  OB_TWIN_CAPTURE(stream, cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind))
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
@@ -400,8 +406,10 @@ cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
   return fill(begin, value, bytes, "cudaMemset", OB_TWIN_HERE);
 }
 
-cudaError_t cudaMemsetAsync(void* begin, int value, size_t bytes, cudaStream_t) {
-  return fill(begin, value, bytes, "cudaMemsetAsync", OB_TWIN_HERE);
+cudaError_t cudaMemsetAsync(void* begin, int value, size_t bytes, cudaStream_t stream) {
+  const void* const where = OB_TWIN_HERE;
+  OB_TWIN_CAPTURE(stream, fill(begin, value, bytes, "cudaMemsetAsync", where))
+  return fill(begin, value, bytes, "cudaMemsetAsync", where);
 }
 
 cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, size_t height) {
@@ -415,7 +423,8 @@ cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, siz
   return cudaSuccess;
 }
 
-cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t) {
+cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+  OB_TWIN_CAPTURE(stream, cudaMemset2D(begin, pitch, value, width, height))
   return cudaMemset2D(begin, pitch, value, width, height);
 }
 

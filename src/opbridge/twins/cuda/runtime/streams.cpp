@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "graphs.h"
 #include "state.h"
 
 struct CUstream_st {
@@ -96,14 +97,19 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   report_unchecked_launch();
-  return check(stream);
+  return cudaStreamQuery(stream);
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return check(stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (const cudaError_t error = check(stream)) return error;
+  return is_captured(stream) ? noted(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+}
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (const cudaError_t error = check(stream)) return error;
-  return check(event);
+  if (const cudaError_t error = check(event)) return error;
+  if (some_stream_is_captured()) waits(stream, event);
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
@@ -120,15 +126,10 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  if (status == nullptr) return noted(cudaErrorInvalidValue);
-  *status = cudaStreamCaptureStatusNone;
-  return check(stream);
-}
-
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
   if (callback == nullptr) return noted(cudaErrorInvalidValue);
   if (const cudaError_t error = check(stream)) return error;
+  OB_TWIN_CAPTURE(stream, (callback(stream, cudaSuccess, data), cudaSuccess))
   callback(stream, cudaSuccess, data);
   return cudaSuccess;
 }
@@ -136,6 +137,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (function == nullptr) return noted(cudaErrorInvalidValue);
   if (const cudaError_t error = check(stream)) return error;
+  OB_TWIN_CAPTURE(stream, (function(data), cudaSuccess))
   function(data);
   return cudaSuccess;
 }
@@ -152,6 +154,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t error = check(event)) return error;
   if (const cudaError_t error = check(stream)) return error;
+  if (some_stream_is_captured()) recorded(event, stream);
   clock_gettime(CLOCK_MONOTONIC, &event->at);
   event->recorded = true;
   return cudaSuccess;

@@ -17,11 +17,8 @@ constexpr bool kSupported = false;
     return cudaErrorNotSupported;                                                               \
   }
 #define OB_TWIN_TEXTURES(name) OB_TWIN_REFUSED_FUNCTION(name, "textures and surfaces")
-#define OB_TWIN_GRAPHS(name) OB_TWIN_REFUSED_FUNCTION(name, "CUDA graphs and stream capture")
+#define OB_TWIN_GRAPHS(name) OB_TWIN_REFUSED_FUNCTION(name, "CUDA graphs that are not captured from a stream")
 
-typedef struct CUgraph_st* cudaGraph_t;
-typedef struct CUgraphExec_st* cudaGraphExec_t;
-typedef struct CUgraphNode_st* cudaGraphNode_t;
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 OB_TWIN_TEXTURES(tex1D)
@@ -51,21 +48,19 @@ OB_TWIN_TEXTURES(cudaMallocMipmappedArray)
 OB_TWIN_TEXTURES(cudaMemcpyToArray)
 OB_TWIN_TEXTURES(cudaMemcpy2DToArray)
 
-enum cudaStreamCaptureMode {
-  cudaStreamCaptureModeGlobal = 0,
-  cudaStreamCaptureModeThreadLocal = 1,
-  cudaStreamCaptureModeRelaxed = 2
-};
-OB_TWIN_GRAPHS(cudaStreamBeginCapture)
-OB_TWIN_GRAPHS(cudaStreamEndCapture)
 OB_TWIN_GRAPHS(cudaStreamGetCaptureInfo)
 OB_TWIN_GRAPHS(cudaThreadExchangeStreamCaptureMode)
 OB_TWIN_GRAPHS(cudaGraphCreate)
-OB_TWIN_GRAPHS(cudaGraphInstantiate)
-OB_TWIN_GRAPHS(cudaGraphLaunch)
-OB_TWIN_GRAPHS(cudaGraphDestroy)
-OB_TWIN_GRAPHS(cudaGraphExecDestroy)
 OB_TWIN_GRAPHS(cudaGraphAddKernelNode)
+OB_TWIN_GRAPHS(cudaGraphAddMemcpyNode)
+OB_TWIN_GRAPHS(cudaGraphAddMemcpyNode1D)
+OB_TWIN_GRAPHS(cudaGraphAddMemsetNode)
+OB_TWIN_GRAPHS(cudaGraphAddHostNode)
+OB_TWIN_GRAPHS(cudaGraphAddDependencies)
+OB_TWIN_GRAPHS(cudaGraphAddChildGraphNode)
+OB_TWIN_GRAPHS(cudaGraphAddNode)
+OB_TWIN_GRAPHS(cudaGraphKernelNodeSetParams)
+OB_TWIN_GRAPHS(cudaGraphExecKernelNodeSetParams)
 
 OB_TWIN_REFUSED_FUNCTION(cudaIpcGetMemHandle, "memory of other processes")
 OB_TWIN_REFUSED_FUNCTION(cudaIpcOpenMemHandle, "memory of other processes")

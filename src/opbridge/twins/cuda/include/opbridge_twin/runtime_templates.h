@@ -45,6 +45,18 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
   return cudaEventCreateWithFlags(event, flags);
 }
 
+// CUDA 12's way to say it, and that of the versions before it.
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0) {
+  return cudaGraphInstantiateWithFlags(exec, graph, flags);
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
+  return cudaGraphInstantiateWithFlags(exec, graph, 0);
+}
+template <class... Result>
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, Result*...) {
+  return ob_twin_graph_update(exec, graph);
+}
+
 // Symbols ------------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -104,6 +116,16 @@ const ob_twin_kernel* kernel_of(void (*function)(Parameters...)) {
   return ob_twin_asked_kernel();
 }
 
+// The same of one whose type has been lost: it looks at none of the arguments that it is given, but copies them.
+inline const ob_twin_kernel* kernel_of(const void* function) {
+  constexpr std::size_t kMostBytes = 4096;
+  using Any = void (*)(long, long, long, long, long, long, Anything<unsigned char[kMostBytes]>);
+  if (function == nullptr) return nullptr;
+  ob_twin_ask_kernel();
+  reinterpret_cast<Any>(const_cast<void*>(function))(0, 0, 0, 0, 0, 0, {});
+  return ob_twin_asked_kernel();
+}
+
 template <class... Parameters, std::size_t... I>
 void call(void (*function)(Parameters...), void** arguments, std::index_sequence<I...>) {
   function(*static_cast<std::decay_t<Parameters>*>(arguments[I])...);
@@ -135,6 +157,9 @@ template <class... P>
 cudaError_t cudaFuncSetAttribute(void (*function)(P...), cudaFuncAttribute attribute, int value) {
   return ob_twin_function_set(opbridge_twin::kernel_of(function), attribute, value);
 }
+inline cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  return ob_twin_function_set(opbridge_twin::kernel_of(function), attribute, value);
+}
 template <class... P>
 cudaError_t cudaFuncSetCacheConfig(void (*)(P...), cudaFuncCache) {
   return cudaSuccess;
@@ -143,6 +168,10 @@ template <class... P>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*function)(P...)) {
   return ob_twin_function_get(attributes, opbridge_twin::kernel_of(function));
 }
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  return ob_twin_function_get(attributes, opbridge_twin::kernel_of(function));
+}
+inline cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
 template <class... P>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*function)(P...), int block_threads,
                                                           size_t shared_bytes) {

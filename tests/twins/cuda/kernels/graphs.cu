@@ -1,0 +1,161 @@
+// Streams that are captured, for test_graphs.py; what is below 0 is where it went wrong.
+#include <cuda_runtime.h>
+
+__global__ void add(int* values, int n) { values[threadIdx.x] += n; }
+__global__ void write(int* values) { values[threadIdx.x] = 0; }
+
+static cudaGraphExec_t captured(int* device, int* host, int n, size_t* nodes) {
+  cudaStream_t stream, other;
+  cudaEvent_t fork, join;
+  cudaStreamCreate(&stream);
+  cudaStreamCreate(&other);
+  cudaEventCreate(&fork);
+  cudaEventCreate(&join);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  cudaMemsetAsync(device, 0, 4 * sizeof(int), stream);
+  add<<<1, 4, 0, stream>>>(device, n);
+  cudaEventRecord(fork, stream);
+  cudaStreamWaitEvent(other, fork, 0);
+  add<<<1, 2, 0, other>>>(device, 100);
+  cudaEventRecord(join, other);
+  cudaStreamWaitEvent(stream, join, 0);
+  cudaMemcpyAsync(host, device, 4 * sizeof(int), cudaMemcpyDeviceToHost, stream);
+  cudaGraph_t graph;
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphGetNodes(graph, nullptr, nodes);
+  cudaGraphExec_t exec;
+  cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0);
+  cudaGraphDestroy(graph);
+  cudaEventDestroy(fork);
+  cudaEventDestroy(join);
+  cudaStreamDestroy(stream);
+  cudaStreamDestroy(other);
+  return exec;
+}
+
+// Nothing happens before the launch, and everything in each one.
+extern "C" int replayed(int* host) {
+  int* device;
+  size_t nodes;
+  cudaMalloc(&device, 4 * sizeof(int));
+  const cudaGraphExec_t exec = captured(device, host, 10, &nodes);
+  const int before = host[0];
+  for (int i = 0; i < 2; ++i) {
+    host[0] = -1;
+    cudaGraphLaunch(exec, nullptr);
+  }
+  cudaGraphExecDestroy(exec);
+  cudaFree(device);
+  return before == 0 && nodes == 4 ? cudaGetLastError() : -1;
+}
+
+extern "C" int a_graph_in_a_graph(int* host) {
+  int* device;
+  size_t nodes;
+  cudaMalloc(&device, 4 * sizeof(int));
+  const cudaGraphExec_t inner = captured(device, host, 1, &nodes);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  cudaStreamCaptureStatus during, after;
+  cudaStreamIsCapturing(stream, &during);
+  cudaGraphLaunch(inner, stream);
+  cudaGraph_t graph;
+  cudaStreamEndCapture(stream, &graph);
+  cudaStreamIsCapturing(stream, &after);
+  cudaGraphExec_t outer;
+  cudaGraphInstantiate(&outer, graph);
+  cudaGraphExecDestroy(inner);
+  const bool nothing = host[0] == 0;
+  cudaGraphLaunch(outer, stream);
+  cudaGraphExecDestroy(outer);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  cudaFree(device);
+  return nothing && during == cudaStreamCaptureStatusActive && after == cudaStreamCaptureStatusNone ? cudaGetLastError()
+                                                                                                    : -1;
+}
+
+extern "C" int updated(int* host) {
+  int* device;
+  size_t nodes;
+  cudaMalloc(&device, 4 * sizeof(int));
+  const cudaGraphExec_t exec = captured(device, host, 1, &nodes);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaGraph_t graph;
+  cudaGraphNode_t* node = nullptr;
+  for (int n = 3; n < 5; ++n) {
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    for (int i = 0; i < n; ++i) add<<<1, 4, 0, stream>>>(device, 7);
+    cudaMemcpyAsync(host, device, 4 * sizeof(int), cudaMemcpyDeviceToHost, stream);
+    cudaStreamEndCapture(stream, &graph);
+    const cudaError_t error = cudaGraphExecUpdate(exec, graph, node);
+    cudaGraphDestroy(graph);
+    // It may change what the four nodes do, and not how many there are.
+    if (error != (n == 3 ? cudaSuccess : cudaErrorGraphExecUpdateFailure)) return -1;
+  }
+  cudaGetLastError();
+  cudaMemset(device, 0, 4 * sizeof(int));
+  cudaGraphLaunch(exec, stream);
+  cudaGraphExecDestroy(exec);
+  cudaStreamDestroy(stream);
+  cudaFree(device);
+  return cudaGetLastError();
+}
+
+extern "C" int misused() {
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaStreamCreate(&stream);
+  if (cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) != cudaErrorStreamCaptureUnsupported) return -1;
+  if (cudaStreamEndCapture(stream, &graph) != cudaErrorIllegalState) return -2;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) != cudaErrorIllegalState) return -3;
+  if (cudaStreamSynchronize(stream) != cudaErrorStreamCaptureUnsupported) return -4;
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  cudaGetLastError();
+  return 0;
+}
+
+// A mistake in a graph is found when it is launched, each time.
+extern "C" int wrong() {
+  int* device;
+  cudaMalloc(&device, 4 * sizeof(int));
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  write<<<1, 5, 0, stream>>>(device);
+  cudaGraph_t graph;
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphExec_t exec;
+  cudaGraphInstantiate(&exec, graph);
+  const cudaError_t before = cudaDeviceSynchronize();
+  cudaGraphLaunch(exec, stream);
+  const cudaError_t after = cudaDeviceSynchronize();
+  return before == cudaSuccess ? after : -1;
+}
+
+// The kernel's type is lost.
+__global__ void much_shared_memory(char* first, float, int4, char more) {
+  extern __shared__ char shared[];
+  shared[threadIdx.x] = more;
+  if (threadIdx.x == 0) *first = shared[0];
+}
+extern "C" int attribute_by_address(char* host) {
+  const void* kernel = reinterpret_cast<const void*>(&much_shared_memory);
+  cudaFuncAttributes attributes;
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000)) {
+    return error;
+  }
+  if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess) return -1;
+  if (attributes.maxDynamicSharedSizeBytes != 100000) return -2;
+  char* first;
+  cudaMalloc(&first, 1);
+  much_shared_memory<<<1, 32, 100000>>>(first, 1, {}, 'x');
+  cudaMemcpy(host, first, 1, cudaMemcpyDeviceToHost);
+  cudaFree(first);
+  return cudaGetLastError();
+}

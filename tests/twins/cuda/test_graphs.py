@@ -1,0 +1,38 @@
+"""Work that is captured from streams, and launched as a graph; and kernels that are known by their address alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def kernels(twin: Any) -> Any:
+    return twin("graphs.cu", checks=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("replayed", [110, 110, 10, 10]), ("a_graph_in_a_graph", [101, 101, 1, 1]), ("updated", [21, 21, 21, 21])],
+)
+def test_a_graph_does_what_was_captured_each_time(kernels: Any, function: str, expected: list[int]) -> None:
+    host = np.zeros(4, np.int32)
+    kernels.run(function, host)
+    assert list(host) == expected
+
+
+def test_misuse_is_an_error_as_on_a_gpu(kernels: Any) -> None:
+    kernels.run("misused")
+
+
+def test_mistakes_are_found_when_a_graph_is_launched(kernels: Any) -> None:
+    assert kernels.call("wrong") == 700
+    assert "write: write of 4 bytes out of bounds" in kernels.reports
+
+
+def test_attributes_of_a_kernel_whose_type_is_lost(kernels: Any) -> None:
+    host = np.zeros(1, np.uint8)
+    kernels.run("attribute_by_address", host)
+    assert host.tobytes() == b"x"
