@@ -7,11 +7,10 @@ import sys
 import torch
 
 from opbridge.npu import device as npu
-from opbridge.npu import operators
 from opbridge.npu.operators import EXPOSED
 
 __version__ = f"{torch.__version__.partition('+')[0]}+opbridge"
 __all__ = ["npu", *EXPOSED]
 
 sys.modules[f"{__name__}.npu"] = npu
-globals().update({name: getattr(operators, name) for name in EXPOSED})
+globals().update(EXPOSED)

@@ -1,0 +1,44 @@
+"""Formats of memory: all tensors here have the plain one, and asking for another changes nothing."""
+
+from __future__ import annotations
+
+import torch
+
+from opbridge.npu.operators.registering import operator
+
+FORMAT_ND = 2
+"""acl's number for the plain format."""
+
+
+@operator("npu_format_cast(Tensor self, int acl_format) -> Tensor")
+def npu_format_cast(self: torch.Tensor, acl_format: int) -> torch.Tensor:
+    return self.clone()
+
+
+@operator("npu_format_cast_(Tensor(a!) self, int acl_format) -> Tensor(a!)")
+def npu_format_cast_(self: torch.Tensor, acl_format: int) -> torch.Tensor:
+    return self
+
+
+@operator("get_npu_format(Tensor self) -> int")
+def get_npu_format(self: torch.Tensor) -> int:
+    return FORMAT_ND
+
+
+@operator("npu_dtype_cast(Tensor self, ScalarType dtype) -> Tensor")
+def npu_dtype_cast(self: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return self.to(dtype)
+
+
+@operator("npu_transpose(Tensor self, int[] perm, bool require_contiguous=True) -> Tensor")
+def npu_transpose(self: torch.Tensor, perm: list[int], require_contiguous: bool = True) -> torch.Tensor:
+    return self.permute(perm).contiguous()
+
+
+@operator("npu_confusion_transpose(Tensor self, int[] perm, int[] shape, bool transpose_first) -> Tensor")
+def npu_confusion_transpose(
+    self: torch.Tensor, perm: list[int], shape: list[int], transpose_first: bool
+) -> torch.Tensor:
+    if transpose_first:
+        return self.permute(perm).contiguous().view(shape)
+    return self.reshape(shape).permute(perm)

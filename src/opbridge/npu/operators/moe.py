@@ -1,0 +1,147 @@
+"""Mixtures of experts: which expert a token goes to, and its way there and back."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from opbridge.npu.operators.registering import operator, refuse
+
+Tensors = tuple[torch.Tensor, ...]
+
+
+@operator("npu_moe_gating_top_k_softmax(Tensor x, Tensor? finished=None, int k=1) -> (Tensor, Tensor, Tensor)")
+def npu_moe_gating_top_k_softmax(x: torch.Tensor, finished: torch.Tensor | None = None, k: int = 1) -> Tensors:
+    """The k largest of the softmax, their experts, and the numbers of their rows, which count down the columns."""
+    y, experts = torch.topk(torch.softmax(x.float(), -1), k, -1)
+    if finished is not None:
+        experts = experts.masked_fill(finished.unsqueeze(-1), x.shape[-1])  # which is no expert
+    rows = math.prod(x.shape[:-1])
+    numbers = torch.arange(rows * k, device=x.device, dtype=torch.int32).view(k, rows).t().reshape(experts.shape)
+    return y.to(x.dtype), experts.to(torch.int32), numbers
+
+
+@operator(
+    "npu_moe_gating_top_k(Tensor x, int k, *, Tensor? bias=None, int k_group=1, int group_count=1, "
+    "int group_select_mode=0, int renorm=0, int norm_type=0, bool out_flag=False, float routed_scaling_factor=1.0, "
+    "float eps=1e-20) -> (Tensor, Tensor, Tensor)"
+)
+def npu_moe_gating_top_k(
+    x: torch.Tensor,
+    k: int,
+    *,
+    bias: torch.Tensor | None = None,
+    k_group: int = 1,
+    group_count: int = 1,
+    group_select_mode: int = 0,
+    renorm: int = 0,
+    norm_type: int = 0,
+    out_flag: bool = False,
+    routed_scaling_factor: float = 1.0,
+    eps: float = 1e-20,
+) -> Tensors:
+    """Of the k_group best groups of experts the k best; a bias counts in the choice and not in the result."""
+    normed = torch.softmax(x.float(), -1) if norm_type == 0 else torch.sigmoid(x.float())
+    judged = normed if bias is None else normed + bias.float()
+    if group_count > 1:
+        groups = judged.unflatten(-1, (group_count, -1))
+        worth = groups.amax(-1) if group_select_mode == 0 else groups.topk(2, -1).values.sum(-1)
+        left = torch.ones_like(worth, dtype=torch.bool).scatter(-1, worth.topk(k_group, -1).indices, False)
+        judged = groups.masked_fill(left.unsqueeze(-1), -math.inf).flatten(-2)
+    experts = judged.topk(k, -1).indices
+    y = normed.gather(-1, experts)
+    if norm_type == 1 or renorm == 1:
+        y = y / (y.sum(-1, keepdim=True) + eps)
+    out = normed if out_flag else x.new_empty(0, dtype=torch.float32)
+    return (y * routed_scaling_factor).to(x.dtype), experts.to(torch.int32), out
+
+
+@operator(
+    "npu_moe_init_routing(Tensor x, Tensor row_idx, Tensor expert_idx, int active_num) -> (Tensor, Tensor, Tensor)"
+)
+def npu_moe_init_routing(x: torch.Tensor, row_idx: torch.Tensor, expert_idx: torch.Tensor, active_num: int) -> Tensors:
+    """Rows in the order of their experts, where each row went, and the experts in that order."""
+    experts, order = torch.sort(expert_idx.flatten(), stable=True)
+    rows = row_idx.flatten()[order].long()
+    where = torch.empty_like(rows).scatter(0, rows, torch.arange(rows.numel(), device=x.device))
+    active = min(active_num, x.shape[0]) * expert_idx.shape[-1]
+    return x[rows[:active] % x.shape[0]], where.to(torch.int32), experts
+
+
+@operator("npu_moe_compute_expert_tokens(Tensor sorted_expert_for_source_row, int num_expert) -> Tensor")
+def npu_moe_compute_expert_tokens(sorted_expert_for_source_row: torch.Tensor, num_expert: int) -> torch.Tensor:
+    """How many rows go to experts up to each one."""
+    numbers = torch.arange(num_expert, device=sorted_expert_for_source_row.device)
+    ends = torch.searchsorted(sorted_expert_for_source_row.long(), numbers, right=True)
+    return ends.to(sorted_expert_for_source_row.dtype)
+
+
+@operator(
+    "npu_moe_finalize_routing(Tensor expanded_permuted_rows, Tensor? skip1, Tensor? skip2, Tensor? bias, "
+    "Tensor? scales, Tensor expanded_src_to_dst_row, Tensor? export_for_source_row, int? drop_pad_mode=0) -> Tensor"
+)
+def npu_moe_finalize_routing(
+    expanded_permuted_rows: torch.Tensor,
+    skip1: torch.Tensor | None,
+    skip2: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    scales: torch.Tensor | None,
+    expanded_src_to_dst_row: torch.Tensor,
+    export_for_source_row: torch.Tensor | None,
+    drop_pad_mode: int | None = 0,
+) -> torch.Tensor:
+    """skip1 + skip2 + the sum over a row's experts of scale * (their row + bias); a dropped row counts as zeros."""
+    k = 1 if scales is None else scales.shape[1]
+    rows = expanded_permuted_rows.float().flatten(0, -2)
+    by_columns = drop_pad_mode in (None, 0, 1)
+    places = expanded_src_to_dst_row.long()
+    places = places.view(k, -1).t() if by_columns else places.view(-1, k)
+    taken = rows[places.clamp_min(0)].masked_fill((places < 0).unsqueeze(-1), 0)
+    if bias is not None and export_for_source_row is not None:
+        taken = taken + bias.float()[export_for_source_row.long().view(-1, k)]
+    if scales is not None:
+        taken = taken * scales.float().unsqueeze(-1)
+    made = taken.sum(1)
+    for skip in (skip1, skip2):
+        made = made if skip is None else made + skip.float()
+    return made.to(expanded_permuted_rows.dtype)
+
+
+@operator(
+    "npu_moe_token_permute(Tensor tokens, Tensor indices, int? num_out_tokens=None, bool padded_mode=False) "
+    "-> (Tensor, Tensor)"
+)
+def npu_moe_token_permute(
+    tokens: torch.Tensor, indices: torch.Tensor, num_out_tokens: int | None = None, padded_mode: bool = False
+) -> Tensors:
+    """Tokens in the order of their experts, and where each has gone."""
+    refuse("npu_moe_token_permute", padded_mode=padded_mode or None)
+    k = indices.shape[1] if indices.dim() > 1 else 1
+    order = torch.argsort(indices.flatten(), stable=True)
+    where = torch.argsort(order, stable=True).to(torch.int32)
+    count = order.numel() if not num_out_tokens else order[:num_out_tokens].numel()
+    return tokens.index_select(0, order[:count] // k), where
+
+
+@operator(
+    "npu_moe_token_unpermute(Tensor permuted_tokens, Tensor sorted_indices, Tensor? probs=None, "
+    "bool padded_mode=False, int[]? restore_shape=None) -> Tensor"
+)
+def npu_moe_token_unpermute(
+    permuted_tokens: torch.Tensor,
+    sorted_indices: torch.Tensor,
+    probs: torch.Tensor | None = None,
+    padded_mode: bool = False,
+    restore_shape: list[int] | None = None,
+) -> torch.Tensor:
+    """Each token's rows together again, by their probabilities; rows that permute left out count as zeros."""
+    refuse("npu_moe_token_unpermute", padded_mode=padded_mode or None)
+    k = probs.shape[1] if probs is not None else 1
+    where = sorted_indices.long()
+    left_out = where >= permuted_tokens.shape[0]
+    rows = permuted_tokens.index_select(0, where.masked_fill(left_out, 0)).masked_fill(left_out.unsqueeze(-1), 0)
+    rows = rows.view(-1, k, permuted_tokens.shape[-1])
+    if probs is not None:
+        rows = rows * probs.unsqueeze(-1)
+    return rows.sum(1).to(permuted_tokens.dtype)

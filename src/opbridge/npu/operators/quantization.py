@@ -1,0 +1,191 @@
+"""Numbers of eight bits: how they are made, and products of them."""
+
+from __future__ import annotations
+
+import torch
+
+from opbridge.errors import CallError
+from opbridge.npu.operators.registering import dtype_of, operator, refuse
+
+_QUANTISED = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
+_SCALE_BITS, _QUANTISES, _OFFSET_AT = 0xFFFFE000, 1 << 46, 37
+"""Of a scale as the matrix unit takes it: a float of 19 bits, a flag, and an offset of nine bits."""
+
+
+def rounded_to(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """To the nearest, ties to even; what does not fit is the largest or least."""
+    limits = torch.iinfo(dtype)
+    return torch.clamp(torch.round(x), limits.min, limits.max).to(dtype)
+
+
+def smoothed(x: torch.Tensor, scales: torch.Tensor | None, group_index: torch.Tensor | None) -> torch.Tensor:
+    if scales is None:
+        return x.float()
+    if group_index is None:
+        return x.float() * scales.float()
+    counts = torch.diff(group_index.long(), prepend=group_index.new_zeros(1).long())
+    rows = scales.float().repeat_interleave(counts, 0)
+    return (x.float().flatten(0, -2) * rows).view(x.shape)
+
+
+@operator(
+    "npu_dynamic_quant(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, int? dst_type=None) "
+    "-> (Tensor, Tensor)"
+)
+def npu_dynamic_quant(
+    input: torch.Tensor,
+    *,
+    smooth_scales: torch.Tensor | None = None,
+    group_index: torch.Tensor | None = None,
+    dst_type: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Each row by a scale of its own, which makes its largest value 127; and the scales."""
+    dtype = _int8("npu_dynamic_quant", dst_type)
+    wide = smoothed(input, smooth_scales, group_index)
+    scale = wide.abs().amax(-1) / torch.iinfo(dtype).max
+    return rounded_to(torch.nan_to_num(wide / scale.unsqueeze(-1)), dtype), scale
+
+
+@operator(
+    "npu_dynamic_quant_asymmetric(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, "
+    "int? dst_type=None) -> (Tensor, Tensor, Tensor)"
+)
+def npu_dynamic_quant_asymmetric(
+    input: torch.Tensor,
+    *,
+    smooth_scales: torch.Tensor | None = None,
+    group_index: torch.Tensor | None = None,
+    dst_type: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Each row from its least to its largest value; the scales and the offsets."""
+    dtype = _int8("npu_dynamic_quant_asymmetric", dst_type)
+    limits = torch.iinfo(dtype)
+    wide = smoothed(input, smooth_scales, group_index)
+    scale = (wide.amax(-1) - wide.amin(-1)) / (limits.max - limits.min)
+    offset = limits.max - wide.amax(-1) / scale
+    return rounded_to(wide / scale.unsqueeze(-1) + offset.unsqueeze(-1), dtype), scale, offset
+
+
+def _int8(name: str, code: int | None) -> torch.dtype:
+    dtype = dtype_of(code, torch.int8)
+    refuse(name, dst_type=None if dtype is torch.int8 else dtype)
+    return dtype
+
+
+@operator(
+    "npu_quantize(Tensor self, Tensor scales, Tensor? zero_points, int dtype, int axis=1, bool div_mode=True) -> Tensor"
+)
+def npu_quantize(
+    self: torch.Tensor,
+    scales: torch.Tensor,
+    zero_points: torch.Tensor | None,
+    dtype: int,
+    axis: int = 1,
+    div_mode: bool = True,
+) -> torch.Tensor:
+    shape = [-1 if place == axis % self.dim() else 1 for place in range(self.dim())]
+    by = scales.float().view(shape)
+    wide = self.float() / by if div_mode else self.float() * by
+    if zero_points is not None:
+        wide = wide + zero_points.float().view(shape)
+    wanted = dtype_of(dtype, torch.int8)
+    return rounded_to(wide, _QUANTISED.get(wanted, wanted))
+
+
+@operator("npu_anti_quant(Tensor x, Tensor scale, *, Tensor? offset=None, int? dst_dtype=None) -> Tensor")
+def npu_anti_quant(
+    x: torch.Tensor, scale: torch.Tensor, *, offset: torch.Tensor | None = None, dst_dtype: int | None = None
+) -> torch.Tensor:
+    wide = x.float() if offset is None else x.float() + offset.float()
+    return (wide * scale.float()).to(dtype_of(dst_dtype, torch.float16))
+
+
+@operator("npu_trans_quant_param(Tensor scale, Tensor? offset=None) -> Tensor")
+def npu_trans_quant_param(scale: torch.Tensor, offset: torch.Tensor | None = None) -> torch.Tensor:
+    """Scales, and offsets, as the matrix unit takes them."""
+    bits = scale.float().view(torch.int32).long() & _SCALE_BITS | _QUANTISES
+    if offset is None:
+        return bits
+    return bits | (torch.clamp(torch.round(offset.float()), -256, 255).long() & 0x1FF) << _OFFSET_AT
+
+
+def _unpacked(scale: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    low = (scale & 0xFFFFFFFF).to(torch.int64)
+    signed = torch.where(low >= 1 << 31, low - (1 << 32), low).to(torch.int32)
+    offset = scale >> _OFFSET_AT & 0x1FF
+    return signed.view(torch.float32), torch.where(offset >= 256, offset - 512, offset).float()
+
+
+@operator(
+    "npu_quant_matmul(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, "
+    "Tensor? bias=None, int? output_dtype=None, int[]? group_sizes=None) -> Tensor"
+)
+def npu_quant_matmul(
+    x1: torch.Tensor,
+    x2: torch.Tensor,
+    scale: torch.Tensor,
+    *,
+    offset: torch.Tensor | None = None,
+    pertoken_scale: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    output_dtype: int | None = None,
+    group_sizes: list[int] | None = None,
+) -> torch.Tensor:
+    """x1 @ x2 in integers, then (… + bias of integers) * scale * pertoken_scale + offset, or + bias of floats."""
+    refuse("npu_quant_matmul", group_sizes=group_sizes)
+    if x1.dtype is not torch.int8 or x2.dtype is not torch.int8:
+        raise CallError(f"npu_quant_matmul: expected x1 and x2 of int8, got {x1.dtype} and {x2.dtype}")
+    wanted = dtype_of(output_dtype, torch.int8)
+    total = products(x1, x2)
+    if bias is not None and not bias.is_floating_point():
+        total = total + bias
+    if wanted is torch.int32:
+        return total.to(torch.int32)
+    if scale.dtype is torch.int64:
+        scale, packed = _unpacked(scale)
+        offset = packed if offset is None else offset
+    made = total.float() * scale.float()
+    if pertoken_scale is not None:
+        made = made * pertoken_scale.float().unsqueeze(-1)
+    if offset is not None:
+        made = made + offset.float()
+    if bias is not None and bias.is_floating_point():
+        made = made + bias.float()
+    return made.to(wanted) if wanted.is_floating_point else rounded_to(made, wanted)
+
+
+def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Of integers, exactly: no sum of products of eight bits leaves what a double holds."""
+    return left.double() @ right.double()
+
+
+@operator(
+    "npu_weight_quant_batchmatmul(Tensor x, Tensor weight, Tensor antiquant_scale, Tensor? antiquant_offset=None, "
+    "Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? bias=None, int antiquant_group_size=0, "
+    "int inner_precise=0) -> Tensor"
+)
+def npu_weight_quant_batchmatmul(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    antiquant_scale: torch.Tensor,
+    antiquant_offset: torch.Tensor | None = None,
+    quant_scale: torch.Tensor | None = None,
+    quant_offset: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    antiquant_group_size: int = 0,
+    inner_precise: int = 0,
+) -> torch.Tensor:
+    """x @ ((weight + antiquant_offset) * antiquant_scale) + bias."""
+    refuse("npu_weight_quant_batchmatmul", quant_scale=quant_scale, quant_offset=quant_offset)
+
+    def along(factor: torch.Tensor) -> torch.Tensor:
+        """One row for each group of rows of the weight."""
+        if antiquant_group_size == 0:
+            return factor.float()
+        return factor.float().repeat_interleave(antiquant_group_size, -2)[..., : weight.shape[-2], :]
+
+    wide = weight.float()
+    if antiquant_offset is not None:
+        wide = wide + along(antiquant_offset)
+    made = x.float() @ (wide * along(antiquant_scale))
+    return (made if bias is None else made + bias.float()).to(x.dtype)
