@@ -12,10 +12,12 @@ from torch import accelerator
 
 from opbridge.errors import CallError
 from opbridge.npu import amp, native, streams
+from opbridge.npu.graphs import NPUGraph, graph, graph_pool_handle
 from opbridge.npu.streams import Event, Stream, current_stream, default_stream, set_stream, stream
 
 __all__ = [
     "Event",
+    "NPUGraph",
     "Stream",
     "StreamContext",
     "amp",
@@ -36,6 +38,8 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "graph",
+    "graph_pool_handle",
     "init",
     "initial_seed",
     "is_autocast_enabled",

@@ -13,11 +13,6 @@ BATCH, HEADS, ROWS, COLUMNS, SIZE = 2, 4, 5, 7, 8
 CAUSAL = torch.ones(2048, 2048, dtype=torch.bool).triu(1).npu()
 
 
-@pytest.fixture(autouse=True)
-def seed() -> None:
-    torch.manual_seed(0)
-
-
 def heads(count: int, rows: int) -> torch.Tensor:
     return torch.randn(BATCH, count, rows, SIZE).npu()
 

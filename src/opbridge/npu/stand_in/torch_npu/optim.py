@@ -1,0 +1,5 @@
+"""Stands for torch_npu's module of this name."""
+
+from opbridge.npu.optimizers import NpuFusedAdadelta, NpuFusedAdam, NpuFusedAdamW, NpuFusedRMSprop, NpuFusedSGD
+
+__all__ = ["NpuFusedAdadelta", "NpuFusedAdam", "NpuFusedAdamW", "NpuFusedRMSprop", "NpuFusedSGD"]

@@ -1,0 +1,84 @@
+"""What makes a program for CUDA one for NPUs, as it runs: names of devices, `torch.cuda`, and the ways to them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from opbridge.npu import device as npu
+
+_FACTORIES = (
+    *(
+        "arange",
+        "as_tensor",
+        "asarray",
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "eye",
+        "frombuffer",
+        "full",
+        "full_like",
+    ),
+    *("linspace", "load", "logspace", "normal", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like"),
+    *("randn", "randn_like", "randperm", "range", "scalar_tensor", "tensor", "tril_indices", "triu_indices", "zeros"),
+    *("zeros_like", "get_autocast_dtype", "is_autocast_enabled", "set_autocast_dtype", "set_default_device"),
+)
+_OF_TENSORS = ("to", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros", "pin_memory")
+_TORCH_DEVICE = torch.device
+
+
+def renamed(value: Any) -> Any:
+    """With "npu" for "cuda", in a name of a device, a device, or a map of them."""
+    if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
+        return value.replace("cuda", "npu", 1)
+    if isinstance(value, _TORCH_DEVICE) and value.type == "cuda":
+        return _TORCH_DEVICE("npu") if value.index is None else _TORCH_DEVICE("npu", value.index)
+    if isinstance(value, dict):
+        return {renamed(name): renamed(item) for name, item in value.items()}
+    return value
+
+
+def _in_place_of(original: Any) -> Any:
+    """A class whose instances are the original's, made with the names that NPUs have."""
+
+    class Standing(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, original)
+
+    def make(cls: type, *args: Any, **kwargs: Any) -> Any:
+        return original(*map(renamed, args), **{name: renamed(value) for name, value in kwargs.items()})
+
+    return Standing(original.__name__, (), {"__new__": make, "__doc__": original.__doc__, "__module__": "torch"})
+
+
+def install() -> None:
+    """Once; a second time changes nothing."""
+    if torch.device is not _TORCH_DEVICE:
+        return
+    for owner, names in ((torch, _FACTORIES), (torch.Tensor, _OF_TENSORS), (torch.nn.Module, ("to", "to_empty"))):
+        for name in names:
+            setattr(owner, name, _renaming(getattr(owner, name)))
+    torch.device = _in_place_of(torch.device)
+    torch.Generator = _in_place_of(torch.Generator)
+    torch.Tensor.cuda = torch.Tensor.npu
+    torch.nn.Module.cuda = torch.nn.Module.npu
+    torch.Tensor.is_cuda = torch.Tensor.is_npu
+    torch.amp.GradScaler.__init__ = _renaming(torch.amp.GradScaler.__init__)
+    torch.amp.autocast.__init__ = _renaming(torch.amp.autocast.__init__)
+    for name in npu.__all__:
+        if name not in ("amp", "config"):
+            setattr(torch.cuda, name, getattr(npu, name))
+    torch.cuda.amp.autocast = npu.amp.autocast
+    torch.cuda.amp.GradScaler = npu.amp.GradScaler
+
+
+def _renaming(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(renamed, args), **{name: renamed(value) for name, value in kwargs.items()})
+
+    return call
