@@ -162,3 +162,11 @@ def test_each_operator_of_a_library_has_its_own_reference(operators: OpLibrary) 
     assert [row.status for row in rows] == [Status.PASSED, Status.FAILED]
     with pytest.raises(InputError, match=r"no operator 'softpluss'\s+did you mean 'softplus'"):
         check(several, frameworks=["numpy"], reference={"softpluss": np.abs})
+
+
+def test_what_no_framework_can_be_given_is_said_once(operators: OpLibrary) -> None:
+    rows = check(operators.wrong_dtype, frameworks=["numpy", "torch"], checks=["values", "strides"])
+    assert [row.check for row in rows] == ["inputs", "inputs"]
+    said, again = sorted((row.message for row in rows), key=len, reverse=True)
+    assert said.startswith("refuses all inputs that were tried")
+    assert again in ("as in numpy", "as in torch")

@@ -62,7 +62,13 @@ def check(
     if not operators:
         return rows
 
+    said_in: dict[tuple[str, str], str] = {}
+
     def told(row: Row) -> None:
+        if row.check == INPUTS:
+            # Frameworks try the same inputs, and one sentence on what they lack is enough.
+            first = said_in.setdefault((row.operator, row.message), row.framework)
+            row = row if first == row.framework else replace(row, message=f"as in {first}")
         rows.append(row)
         on_row(row)
 
