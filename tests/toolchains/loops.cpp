@@ -72,8 +72,8 @@ void short_silu(ob::In<T> x, ob::Out<T> out) {
 OB_KERNEL(short_silu, ob::half, ob::bfloat16)
 
 template <class T>
-void short_gamma(ob::In<T> x, ob::Out<T> out) {  // scalar: it calls lgammaf
-  ob::map(out, [](float value) { return std::lgamma(value); }, x);
+void short_gamma(ob::In<T> x, ob::Out<T> out) {
+  ob::map(out, [](float value) { return std::lgamma(value); }, x);  // scalar: it calls lgammaf
 }
 OB_KERNEL(short_gamma, ob::half)
 
