@@ -20,6 +20,7 @@ LAYERS = (
     ("names",),
     ("schema", "cxx"),
     ("rules",),
+    ("formulas",),
     ("manifest",),
     ("op", "functions"),
     ("progress", "cache", "floating_point", "twins"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opbridge.extensions import extension
     from opbridge.frameworks.torch.autograd import autograd
     from opbridge.frameworks.torch.module import module
-    from opbridge.loading import aot, aten, inline, load, tvm_ffi
+    from opbridge.loading import aot, aten, formula, inline, load, tvm_ffi
     from opbridge.op import Op, OpLibrary
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "aten",
     "autograd",
     "extension",
+    "formula",
     "inline",
     "load",
     "module",
@@ -36,6 +37,7 @@ __all__ = [
 
 _HOMES = {
     "load": "opbridge.loading",
+    "formula": "opbridge.loading",
     "inline": "opbridge.loading",
     "aot": "opbridge.loading",
     "aten": "opbridge.loading",

@@ -83,6 +83,26 @@ def inline(source: str, *, schema: str, device: str = "cpu", **rules: Unpack[Rul
     return _load_text(_kernel_text(source), schema, device, given)
 
 
+def formula(schema: str, text: str, *, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
+    """An operator from one line of mathematics: ob.formula("mylib::f(Tensor x) -> Tensor", "x * sigmoid(x)").
+
+    Its kernels, shapes and gradients follow from the formula; `rules` are those that are to be said all the same.
+    """
+    if not isinstance(text, str):
+        raise CallError(f"formula() expects a formula such as 'x * sigmoid(x)', got {_described(text)}")
+    return _load_formula(schema, text, device, _given(rules))
+
+
+def _load_formula(schema: str, text: str, device: str, rules: Given) -> Op:
+    from opbridge.manifest import OpSpec
+
+    parsed = _parsed(schema)
+    specs = OpSpec.of_formula(parsed, text, device=device, **dict(rules))
+    catalog = Catalog.of(parsed.namespace or "", specs)
+    kernels = KernelStore(catalog, Path(), Cache(), allow_outside=True)
+    return LibraryRuntime(catalog, kernels, lambda: specs, (_load_formula, (schema, text, device, rules))).op(0)
+
+
 def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
     """An operator from somebody's library with the plain C call: "custom_add.so:CustomAdd"."""
     text = _path_text("aot", library, "custom_add.so:CustomAdd")

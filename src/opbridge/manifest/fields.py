@@ -62,7 +62,11 @@ OPERATOR = Record(
                 tuple(DEVICES),
             ),
             "One kernel a device: file, file:symbol, lib.so:symbol or aten::operator.",
-            required=True,
+        ),
+        Field(
+            "formula",
+            Text("a formula such as `x * sigmoid(x)`", _FORMULA_TYPES),
+            "What the operator computes, from which kernels and rules follow that are not said.",
         ),
         Field(
             "derivatives",
@@ -90,6 +94,7 @@ OPERATOR = Record(
             "Inputs for check and bench; made from the schema where absent.",
         ),
     ),
+    one_of=("kernels", "formula"),
 )
 
 MANIFEST = Record(

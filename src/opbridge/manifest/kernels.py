@@ -64,6 +64,8 @@ class KernelRef:
     operator: str | None = None
     has_tvm_ffi_call: bool = False
     """The file is a library, and the symbol a function of its as tvm-ffi's hosts name it."""
+    source: str | None = None
+    """The text of a kernel that follows from a formula, for which `path` is but a name."""
 
     @classmethod
     def parse(

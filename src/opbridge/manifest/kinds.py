@@ -129,6 +129,8 @@ class Record:
 
     what: str
     fields: tuple[Field, ...]
+    one_of: tuple[str, ...] = ()
+    """Fields of which one at least has to be there."""
 
     def read(self, node: Node, reader: Reader) -> dict[str, object]:
         known = {field.name: field for field in self.fields}
@@ -143,6 +145,7 @@ class Record:
                 misspelled += near
                 reader.unknown(key, name, near, f"known keys: {', '.join(known)}")
         absent = [name for name, field in known.items() if field.required and name not in pairs]
+        absent += [] if pairs.keys() & set(self.one_of) else self.one_of[:1]
         missing = [name for name in absent if f"'{name}'" not in misspelled]
         if missing and node.id == "mapping":
             reader.refuse(node, f"`{'`, `'.join(missing)}` is missing from {self.what}")
@@ -152,7 +155,8 @@ class Record:
         properties = {field.name: {"description": field.doc, **field.kind.json_schema()} for field in self.fields}
         required = [field.name for field in self.fields if field.required]
         requires: dict[str, object] = {"required": required} if required else {}
-        return {"type": "object", "properties": properties, **requires, "additionalProperties": False}
+        one_of: dict[str, object] = {"anyOf": [{"required": [name]} for name in self.one_of]} if self.one_of else {}
+        return {"type": "object", "properties": properties, **requires, **one_of, "additionalProperties": False}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +24,7 @@ from opbridge.schema import Schema
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from opbridge.formulas import FormulaOperators
     from opbridge.manifest.document import Document
 
 _SPECIAL = "Python keeps names that begin and end with '__' for itself"
@@ -57,6 +59,24 @@ class OpSpec:
     where: Location | None = field(default=None, compare=False)
     root: Path | None = field(default=None, compare=False)
     """The folder that the kernels' paths start from; None: the current one."""
+    formula: str | None = None
+    said: frozenset[str] = frozenset(RULES)
+    """The rules that its author wrote; all others follow from the formula."""
+    is_derived: bool = False
+    """Whether it is the backward of another operator's formula, which no manifest declares."""
+
+    @classmethod
+    def of_formula(
+        cls, schema: str | Schema, formula: str, *, device: str | None = None, **rules: Unpack[RuleFields]
+    ) -> tuple[OpSpec, ...]:
+        """The operator of a formula, and behind it its backward where it has one; kernels are for `device`, or all."""
+        check_keywords(rules)
+        parsed = Schema.parse(schema) if isinstance(schema, str) else schema
+        _check_unspecial(parsed, None)
+        samples = tuple(rules.pop("samples", ()))
+        given = {name: value for name, value in rules.items() if value is not None}
+        entry = _DeclaredOperator(parsed, {"formula": formula, "samples": samples, **given})
+        return entry.derived(entry.generated(device))
 
     @classmethod
     def create(
@@ -99,9 +119,11 @@ class OpSpec:
 
     def fields(self) -> dict[str, object]:
         """What an entry of a manifest holds for this operator."""
-        kernels = {kernel.device: kernel.text(self.schema.name) for kernel in self.kernels}
+        kernels = {kernel.device: kernel.text(self.schema.name) for kernel in self.kernels if kernel.source is None}
         samples = [sample.fields() for sample in self.samples]
-        fields = {"func": str(self.schema), "kernels": kernels, "samples": samples or None, **self.rules.fields()}
+        rules = {name: value for name, value in self.rules.fields().items() if name in self.said}
+        fields = {"func": str(self.schema), "formula": self.formula, "samples": samples or None, **rules}
+        fields["kernels"] = kernels or None
         names = (field.name for field in OPERATOR.fields)
         return {name: fields[name] for name in names if fields.get(name) is not None}
 
@@ -147,6 +169,8 @@ class Manifest:
         """Canonical YAML: parsing it gives an equal manifest."""
         entries = []
         for op in self.ops:
+            if op.is_derived:
+                continue
             fields = op.fields()
             fields["func"] = str(fields["func"]).removeprefix(f"{self.namespace}::")
             entries.append(fields)
@@ -199,6 +223,51 @@ class _DeclaredOperator:
         where = self.at("kernels", device)
         return KernelRef.parse(device, text, default_symbol=self.schema.name, where=where)
 
+    def generated(self, device: str | None = None) -> FormulaOperators:
+        """What follows from its formula."""
+        from opbridge.formulas import formula_operators  # most operators have none
+
+        wants_backward = not self.fields.keys() & {"derivatives", "backward"}
+        return formula_operators(str(self.fields["formula"]), self.schema, self.at("formula"), wants_backward, device)
+
+    def derived(
+        self,
+        generated: FormulaOperators,
+        operators: Mapping[str, Schema] | None = None,
+        kernels: Sequence[KernelRef] = (),
+        root: Path | None = None,
+    ) -> tuple[OpSpec, ...]:
+        """The operator of a formula, and behind it its backward."""
+        schemas = {**(operators or {}), **{item.schema.full_name: item.schema for item in generated.all}}
+        said = frozenset(name for name in RULES if self.fields.get(name) is not None)
+        found = []
+        for item in generated.all:
+            is_derived = item is not generated.forward
+            entry = self if is_derived else replace(self, fields={**item.rules, **self.fields})
+            entry = _DeclaredOperator(item.schema, item.rules) if is_derived else entry
+            own = tuple(kernels) if not is_derived else ()
+            taken = {kernel.device for kernel in own}
+            refs = [
+                KernelRef(device, item.file(device), item.schema.name, source=item.source(device))
+                for device in generated.devices
+                if device not in taken
+            ]
+            samples = () if is_derived else tuple(starmap(self.sample, enumerate(_items(self.fields.get("samples")))))
+            found.append(
+                OpSpec(
+                    item.schema,
+                    entry.rules(schemas, (*own, *refs)),
+                    (*own, *refs),
+                    samples,
+                    self.at("func"),
+                    root,
+                    None if is_derived else str(self.fields["formula"]),
+                    frozenset() if is_derived else said,
+                    is_derived,
+                )
+            )
+        return tuple(found)
+
     def sample(self, index: int, values: object) -> Sample:
         return Sample.parse(values, self.schema, lambda path: self.at("samples", index, *path))
 
@@ -220,10 +289,42 @@ class _ManifestReader:
         operators = fields.get("ops")
         entries = self.entries(operators, namespace) if isinstance(operators, list) else []
         schemas = {entry.schema.full_name: entry.schema for entry in entries}
-        ops = [self.spec(entry, schemas) for entry in entries]
+        formulas = {
+            entry.schema.full_name: self.attempt(self.formula, entry, schemas)
+            for entry in entries
+            if entry.fields.get("formula") is not None
+        }
+        ops: list[OpSpec] = []
+        for entry in entries:
+            ops.extend(self.specs(entry, schemas, formulas))
         if self.reader.errors:
             raise ManifestErrors(self.document.file, sorted(self.reader.errors, key=_place))
-        return Manifest(namespace, tuple(op for op in ops if op is not None))
+        return Manifest(namespace, tuple(ops))
+
+    def formula(self, entry: _DeclaredOperator, schemas: dict[str, Schema]) -> FormulaOperators:
+        generated = entry.generated()
+        for item in generated.all[1:]:
+            if item.schema.full_name in schemas:
+                hint = f"rename it, or say `backward: {item.schema.name}` if it is the gradient"
+                message = f"{item.schema.full_name} is what the gradient of this formula is called, and declared already"
+                raise ManifestError(message, entry.at("formula"), hint)
+            schemas[item.schema.full_name] = item.schema
+        return generated
+
+    def specs(
+        self,
+        entry: _DeclaredOperator,
+        schemas: Mapping[str, Schema],
+        formulas: Mapping[str, FormulaOperators | None],
+    ) -> tuple[OpSpec, ...]:
+        if entry.schema.full_name not in formulas:
+            spec = self.spec(entry, schemas)
+            return (spec,) if spec else ()
+        generated = formulas[entry.schema.full_name]
+        kernels = _present([self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))])
+        if generated is None or not all(_is_whole(entry.fields.get(name, "")) for name in RULES):
+            return ()
+        return self.attempt(entry.derived, generated, schemas, kernels, self.root) or ()
 
     def namespace(self, name: object) -> str:
         if not isinstance(name, str):

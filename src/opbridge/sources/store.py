@@ -59,7 +59,7 @@ class KernelStore:
             wanted: dict[str, list[Use]] = {}
             for kernels in self._catalog.kernels:
                 ref = self._ref(kernels, device)
-                if ref is not None and ref.path is not None and (ref.device, ref.path) not in self._libraries:
+                if ref is not None and ref.path is not None and self._is_new(ref) and ref.source is None:
                     refs[ref.path] = ref
             if any(ref.device in ASCEND_C and not ref.is_library for ref in refs.values()):
                 wanted = self._uses(refs, device)
@@ -76,6 +76,17 @@ class KernelStore:
                 self._libraries.setdefault((ref.device, path), self._root / path)
             return built
 
+    def _is_new(self, ref: KernelRef) -> bool:
+        return (ref.device, ref.path) not in self._libraries
+
+    def _build_generated(self, ref: KernelRef) -> None:
+        """The kernel of a formula is built when it is called: there is no mistake of its author's to tell of before."""
+        with self._lock:
+            if self._is_new(ref):
+                path = generated_file(ref, self._cache)
+                built = build(source_request(path.parent, path.name, ref.device), self._cache)
+                self._libraries[ref.device, str(ref.path)] = built.path
+
     def kernel(self, index: int, device: str) -> Kernel:
         """The kernel of one operator for tensors on one device."""
         entry = self._catalog.entries[index]
@@ -89,7 +100,9 @@ class KernelStore:
             )
         if ref.path is None:
             raise UnsupportedError(f"{entry.name}: {ref} is PyTorch's own operator, which has no kernel to call")
-        if (ref.device, ref.path) not in self._libraries:
+        if ref.source is not None:
+            self._build_generated(ref)
+        elif self._is_new(ref):
             self.build(device)
         symbol = self._functions.get((ref.device, entry.name)) or _symbol(entry, ref)
         kernel = _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
@@ -185,6 +198,11 @@ def _opener(ref: KernelRef) -> Callable[[str, str, str], Kernel]:
     from opbridge.sources.tvm_ffi import load_function
 
     return load_function
+
+
+def generated_file(ref: KernelRef, cache: Cache) -> Path:
+    """The source of a formula's kernel as a file that compilers, debuggers and people can open."""
+    return cache.keep(str(ref.path), str(ref.source))
 
 
 def language_of(device: str) -> str:

@@ -1,0 +1,7 @@
+"""A formula as the source of an operator: kernels, rules and gradients that follow from one line of mathematics."""
+
+from __future__ import annotations
+
+from opbridge.formulas.operators import FormulaOperators, Generated, formula_operators
+
+__all__ = ["FormulaOperators", "Generated", "formula_operators"]

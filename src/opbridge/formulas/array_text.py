@@ -1,0 +1,175 @@
+"""Nodes as a formula of array functions, which every framework runs and differentiates further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+
+from opbridge.formulas.nodes import (
+    GRID,
+    Apply,
+    Axes,
+    Count,
+    Expand,
+    Extent,
+    Form,
+    Node,
+    Number,
+    Reduce,
+    Scalar,
+    Squeeze,
+    Tensor,
+    Text,
+    ordered,
+)
+from opbridge.formulas.reading import OPERATORS, RELATIONS
+from opbridge.rules.syntax import (
+    Attribute,
+    Binary,
+    Bool,
+    BoolOp,
+    Call,
+    Compare,
+    Expr,
+    Float,
+    IfElse,
+    Index,
+    Int,
+    ListOf,
+    Name,
+    Str,
+    Unary,
+)
+
+_SYMBOLS = {name: symbol for symbol, name in OPERATORS.items()}
+_RELATIONS = {name: symbol for symbol, name in RELATIONS.items()}
+_CONDITIONS: Mapping[str, Callable[..., Expr]] = {
+    "logical_and": lambda a, b: BoolOp("and", a, b),
+    "logical_or": lambda a, b: BoolOp("or", a, b),
+    "logical_not": lambda a: Unary("not", a),
+}
+"""Of conditions that are no arrays."""
+
+
+class ArrayText:
+    """Prints nodes; `spelled` says how tensors are written that are more than a name, `grid` which tensors together have
+    the shape of the grid, and `full` which have it each."""
+
+    def __init__(self, spelled: Mapping[str, Expr], grid: tuple[str, ...], full: tuple[str, ...] = ()) -> None:
+        self.spelled = spelled
+        self.grid = full[:1] if full != grid else grid
+        self.full = {*full} if full != grid or len(full) == 1 else set()
+
+    def tensor(self, name: str) -> Expr:
+        return self.spelled.get(name) or Name(name)
+
+    def expression(self, root: Node) -> Expr:
+        found: dict[Node, Expr] = {}
+        for node in ordered((root,)):
+            found[node] = self.one(node, found)
+        return found[root]
+
+    def gradient(self, node: Node, name: str, form: Form) -> Expr:
+        """Of the tensor `name` of the operator, which stands in the formula with this form."""
+        value = self.expression(node)
+        alone = form != GRID or name in self.full
+        if alone and node.form == form:
+            return value
+        shape = Attribute(self.tensor(name), "shape")
+        if alone:
+            return Call("broadcast_to", (value, shape))
+        if node.form != form:
+            value = Call("broadcast_to", (value, Attribute(self.whole(), "shape")))
+        return Call("sum_to", (value, shape))
+
+    def whole(self) -> Expr:
+        """An array of the grid's shape."""
+        return reduce(lambda a, b: Binary("+", a, b), map(self.tensor, self.grid))
+
+    def one(self, node: Node, found: Mapping[Node, Expr]) -> Expr:
+        match node:
+            case Number(value):
+                return _literal(value)
+            case Scalar(name):
+                return Name(name)
+            case Text(name, value):
+                return Compare("==", Name(name), Str(value))
+            case Tensor(name):
+                return self.tensor(name)
+            case Count(axes, of):
+                return self.count(axes, of)
+            case Expand(arg):
+                return _expanded(found[arg], arg.form.axes)
+            case Squeeze(arg) if arg.form.axes is None:
+                return Call("reshape", (found[arg], ListOf(())))
+            case Squeeze(arg):
+                return Call("squeeze", (found[arg], _axes(arg.form.axes)))
+            case Reduce():
+                return _reduced(node, found[node.arg])
+            case Apply(function, args):
+                return _applied(node, function, tuple(found[arg] for arg in args))
+        raise TypeError(f"{type(node).__name__} has no text")
+
+    def count(self, axes: Axes, of: Form) -> Expr:
+        whole = self.whole()
+        if axes is None and of.extent is Extent.GRID:
+            return Attribute(whole, "numel")
+        if axes is None:
+            return Binary("/", Attribute(whole, "numel"), self.count(of.axes, GRID))
+        sizes: list[Expr] = [Index(Attribute(whole, "shape"), (_int(axis),)) for axis in axes]
+        return reduce(lambda a, b: Binary("*", a, b), sizes)
+
+
+def _int(value: int) -> Expr:
+    return Int(value) if value >= 0 else Unary("-", Int(-value))
+
+
+def _literal(value: int | float | bool) -> Expr:
+    if isinstance(value, bool):
+        return Bool(value)
+    kind: Callable[[float], Expr] = Int if isinstance(value, int) else Float  # type: ignore[assignment]
+    return kind(value) if value >= 0 else Unary("-", kind(-value))
+
+
+def _expanded(value: Expr, axes: Axes) -> Expr:
+    # From the end that they are counted from, so that each place is that in the result.
+    for axis in sorted(axes or (), key=abs):
+        value = Call("expand_dims", (value, _int(axis)))
+    return value
+
+
+def _axes(axes: tuple[int, ...] | None) -> Expr:
+    items = tuple(map(_int, axes or ()))
+    return items[0] if len(items) == 1 else ListOf(items)
+
+
+def _reduced(node: Reduce, arg: Expr) -> Expr:
+    keywords: list[tuple[str, Expr]] = []
+    axes = node.axes
+    if axes is not None:
+        keywords.append(("axis", _axes(axes)))
+    kept = [*keywords, ("keepdims", Bool(True))]
+    keywords = kept if node.keeps else keywords
+    if node.kind == "logsumexp":
+        largest = Call("max", (arg,), tuple(kept))
+        total = Call("sum", (Call("exp", (Binary("-", arg, largest),)),), tuple(keywords))
+        return Binary("+", Call("log", (total,)), Call("max", (arg,), tuple(keywords)))
+    if node.kind == "var":
+        keywords.append(("correction", _literal(node.correction)))
+    return Call(node.kind, (arg,), tuple(keywords))
+
+
+def _applied(node: Apply, function: str, args: tuple[Expr, ...]) -> Expr:
+    if function in _SYMBOLS:
+        return Binary(_SYMBOLS[function], *args)
+    if function in _RELATIONS:
+        return Compare(_RELATIONS[function], *args)
+    if function == "negative":
+        return Unary("-", *args)
+    if function == "astype":
+        return Call("astype", (*args, Name(node.dtype)))
+    if function in _CONDITIONS and node.args[0].form.extent is Extent.CALL and node.args[-1].form.extent is Extent.CALL:
+        return _CONDITIONS[function](*args)
+    if function == "where" and node.args[0].form.extent is Extent.CALL:
+        return IfElse(args[1], args[0], args[2])
+    return Call(function, args)

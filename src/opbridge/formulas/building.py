@@ -1,0 +1,150 @@
+"""Makes nodes: finds their form, and leaves out what changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from opbridge.formulas.functions import FUNCTIONS
+from opbridge.formulas.nodes import (
+    CALL,
+    Apply,
+    Axes,
+    Count,
+    Expand,
+    Extent,
+    Form,
+    Node,
+    Number,
+    Reduce,
+    Squeeze,
+    Tensor,
+    made,
+)
+
+
+class FormError(Exception):
+    """Two forms that do not go together; the reader says where, and what helps."""
+
+
+_FOLDED: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "negative": lambda a: -a,
+    "sqrt": math.sqrt,
+    "pow": lambda a, b: a**b,
+}
+
+
+def number(value: int | float | bool) -> Number:
+    return made(Number, value)
+
+
+def joined(forms: list[Form]) -> Form:
+    """The form of a function of values of these forms."""
+    result = CALL
+    for form in forms:
+        if form == result or form is CALL or (form.is_total and result.extent is not Extent.CALL):
+            continue
+        if result.extent is Extent.CALL or result.is_total:
+            result = form
+        elif Extent.DROPPED in (form.extent, result.extent):
+            raise FormError
+        else:
+            result = Form(Extent.GRID)
+    return result
+
+
+def apply(name: str, *args: Node, dtype: str = "") -> Node:
+    simpler = _simplified(name, args)
+    if simpler is not None:
+        return simpler
+    function = FUNCTIONS[name]
+    args = _aligned(args)
+    truth = function.is_truth or dtype == "bool" or (name == "where" and args[1].is_truth and args[2].is_truth)
+    return made(Apply, name, args, joined([arg.form for arg in args]), truth, dtype)
+
+
+def reduce(kind: str, arg: Node, axes: Axes, keeps: bool, correction: int | float = 0) -> Node:
+    return made(Reduce, kind, arg, axes, keeps, correction)
+
+
+def expand(arg: Node) -> Node:
+    if isinstance(arg, Squeeze):
+        return arg.arg
+    return made(Expand, arg) if arg.form.extent is Extent.DROPPED else arg
+
+
+def squeeze(arg: Node) -> Node:
+    if isinstance(arg, Expand):
+        return arg.arg
+    return made(Squeeze, arg) if arg.form.extent is Extent.KEPT else arg
+
+
+def count(axes: Axes, of: Form) -> Node:
+    return made(Count, axes, of)
+
+
+def _aligned(args: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Beside what has lost axes, a tensor is one that never had them."""
+    lost = next((arg.form for arg in args if arg.form.extent is Extent.DROPPED and not arg.form.is_total), None)
+    if lost is None:
+        return args
+    return tuple(_without(arg, lost) if arg.form.extent is Extent.GRID else arg for arg in args)
+
+
+def _without(node: Node, form: Form) -> Node:
+    if node.form.extent is Extent.CALL:
+        return node
+    if isinstance(node, Tensor) and node.form.extent is Extent.GRID:
+        return made(Tensor, node.name, form, node.is_mask)
+    if isinstance(node, Apply) and node.form.extent is Extent.GRID:
+        args = tuple(_without(arg, form) for arg in node.args)
+        return made(Apply, node.function, args, form, node.truth, node.dtype)
+    raise FormError
+
+
+def _simplified(name: str, args: tuple[Node, ...]) -> Node | None:
+    values = [arg.value if isinstance(arg, Number) else None for arg in args]
+    if name in _FOLDED and None not in values:
+        try:
+            folded = _FOLDED[name](*values)
+        except (ArithmeticError, ValueError):
+            return None
+        return number(folded) if isinstance(folded, (int, float)) and math.isfinite(folded) else None
+    if name in ("multiply", "divide", "pow") and values[1] == 1 and not args[0].is_truth:
+        return args[0]
+    if name == "multiply" and values[0] == 1 and not args[1].is_truth:
+        return args[1]
+    if name in ("add", "subtract") and values[1] == 0 and not args[0].is_truth:
+        return args[0]
+    if name == "add" and values[0] == 0 and not args[1].is_truth:
+        return args[1]
+    if name == "pow" and values[1] in _POWERS and not args[0].is_truth:
+        return apply(_POWERS[values[1]], args[0])
+    return _negated(name, args)
+
+
+_POWERS = {2: "square", 0.5: "sqrt", -1: "reciprocal", -0.5: "rsqrt"}
+
+
+def _negated(name: str, args: tuple[Node, ...]) -> Node | None:
+    """A minus goes outwards, where it meets another one or becomes a subtraction."""
+
+    def positive(node: Node) -> Node | None:
+        return node.args[0] if isinstance(node, Apply) and node.function == "negative" else None
+
+    first, second = positive(args[0]), positive(args[1]) if len(args) == 2 else None
+    if name == "negative" and first is not None:
+        return first
+    if name in ("multiply", "divide") and (first is not None or second is not None):
+        result = apply(name, first or args[0], second or args[1])
+        return result if first is not None and second is not None else apply("negative", result)
+    if name == "add" and second is not None:
+        return apply("subtract", args[0], second)
+    if name == "subtract" and second is not None:
+        return apply("add", args[0], second)
+    return None
+

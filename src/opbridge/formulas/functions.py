@@ -1,0 +1,138 @@
+"""The functions of each element, one row each: C++ for its value, and formulas for its derivatives.
+
+In a derivative `x`, `y` and `z` are the arguments, `r` is the result and `g` its gradient; an empty one is zero.
+In C++ `{0}` is the first argument, as a value of the type that is computed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+CHOICE, COMPARISON, SUM, PRODUCT, SIGN, CALL = range(6)
+"""How tightly C++ binds, from the loosest."""
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    arity: int
+    cpp: str
+    level: int
+    derivatives: tuple[str, ...]
+    is_truth: bool = False
+    """Whether it is true or false of each element."""
+    takes_truth: bool = False
+
+
+def _call(name: str, cpp: str, *derivatives: str, arity: int = 1) -> Function:
+    given = ", ".join(f"{{{place}}}" for place in range(arity))
+    return Function(name, arity, f"{cpp}({given})", CALL, derivatives or ("",) * arity)
+
+
+def _operator(name: str, symbol: str, level: int, *derivatives: str) -> Function:
+    return Function(name, 2, f"{{0}} {symbol} {{1}}", level, derivatives)
+
+
+def _relation(name: str, symbol: str) -> Function:
+    return Function(name, 2, f"{{0}} {symbol} {{1}}", COMPARISON, ("", ""), is_truth=True)
+
+
+def _logical(name: str, symbol: str) -> Function:
+    return Function(name, 2, f"{{0}} {symbol} {{1}}", CHOICE, ("", ""), is_truth=True, takes_truth=True)
+
+
+def _test(name: str) -> Function:
+    return Function(name, 1, f"std::{name}({{0}})", CALL, ("",), is_truth=True)
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        function.name: function
+        for function in (
+            _operator("add", "+", SUM, "g", "g"),
+            _operator("subtract", "-", SUM, "g", "-g"),
+            _operator("multiply", "*", PRODUCT, "g * y", "g * x"),
+            _operator("divide", "/", PRODUCT, "g / y", "-g * r / y"),
+            Function("negative", 1, "-{0}", SIGN, ("-g",)),
+            _call("abs", "std::fabs", "g * sign(x)"),
+            _call("sign", "ob::sign"),
+            Function("square", 1, "{0} * {0}", PRODUCT, ("2 * g * x",)),
+            _call("sqrt", "std::sqrt", "0.5 * g / r"),
+            _call("rsqrt", "ob::rsqrt", "-0.5 * g * r * r * r"),
+            Function("reciprocal", 1, "F(1) / {0}", PRODUCT, ("-g * r * r",)),
+            _call("exp", "ob::exp", "g * r"),
+            _call("expm1", "ob::expm1", "g * (r + 1)"),
+            _call("log", "ob::log", "g / x"),
+            _call("log1p", "ob::log1p", "g / (1 + x)"),
+            _call("log2", "ob::log2", "g / (x * 0.6931471805599453)"),
+            _call("log10", "ob::log10", "g / (x * 2.302585092994046)"),
+            _call("sigmoid", "ob::sigmoid", "g * r * (1 - r)"),
+            _call("erf", "ob::erf", "g * 1.1283791670955126 * exp(-(x * x))"),
+            _call("sin", "ob::sin", "g * cos(x)"),
+            _call("cos", "ob::cos", "-g * sin(x)"),
+            _call("tan", "ob::tan", "g * (1 + r * r)"),
+            _call("sinh", "ob::sinh", "g * cosh(x)"),
+            _call("cosh", "ob::cosh", "g * sinh(x)"),
+            _call("tanh", "ob::tanh", "g * (1 - r * r)"),
+            _call("asin", "std::asin", "g * rsqrt(1 - x * x)"),
+            _call("acos", "std::acos", "-g * rsqrt(1 - x * x)"),
+            _call("atan", "ob::atan", "g / (1 + x * x)"),
+            _call("asinh", "std::asinh", "g * rsqrt(1 + x * x)"),
+            _call("acosh", "std::acosh", "g * rsqrt((x - 1) * (x + 1))"),
+            _call("atanh", "std::atanh", "g / (1 - x * x)"),
+            _call("floor", "std::floor"),
+            _call("ceil", "std::ceil"),
+            _call("round", "std::nearbyint"),
+            _call("trunc", "std::trunc"),
+            _test("isnan"),
+            _test("isinf"),
+            _test("isfinite"),
+            Function("logical_not", 1, "!{0}", SIGN, ("",), is_truth=True, takes_truth=True),
+            _logical("logical_and", "&&"),
+            _logical("logical_or", "||"),
+            _logical("logical_xor", "!="),
+            _relation("equal", "=="),
+            _relation("not_equal", "!="),
+            _relation("less", "<"),
+            _relation("less_equal", "<="),
+            _relation("greater", ">"),
+            _relation("greater_equal", ">="),
+            _call("pow", "ob::pow", "g * y * x ** (y - 1)", "where(x == 0, 0, g * r * log(x))", arity=2),
+            _call("atan2", "ob::atan2", "g * y / (x * x + y * y)", "-g * x / (x * x + y * y)", arity=2),
+            _call(
+                "maximum",
+                "ob::maximum",
+                "where(x > y, g, where(x == y, 0.5 * g, 0))",
+                "where(y > x, g, where(x == y, 0.5 * g, 0))",
+                arity=2,
+            ),
+            _call(
+                "minimum",
+                "ob::minimum",
+                "where(x < y, g, where(x == y, 0.5 * g, 0))",
+                "where(y < x, g, where(x == y, 0.5 * g, 0))",
+                arity=2,
+            ),
+            _call("remainder", "ob::remainder", "g", "-g * floor(x / y)", arity=2),
+            _call("floor_divide", "ob::floor_divide", arity=2),
+            Function("where", 3, "{0} ? {1} : {2}", CHOICE, ("", "where(x, g, 0)", "where(x, 0, g)")),
+            Function("astype", 1, "{0}", CALL, ("g",)),
+        )
+    }
+)
+
+REDUCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "sum": "g",
+        "mean": "g / n",
+        "max": "where(x == r, g, 0) / sum(where(x == r, 1.0, 0.0))",
+        "min": "where(x == r, g, 0) / sum(where(x == r, 1.0, 0.0))",
+        "logsumexp": "g * exp(x - r)",
+        "var": "2 * g * (x - mean(x)) / (n - correction)",
+        "argmax": "",
+        "argmin": "",
+    }
+)
+"""Along axes, with the derivative of each; `n` is how many elements are reduced to one, and results keep their axes."""

@@ -1,0 +1,118 @@
+"""Gradients, derived symbolically: from the outputs back to each tensor, by the derivative of every function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from opbridge.formulas.building import apply, count, expand, number, reduce, squeeze
+from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
+from opbridge.formulas.nodes import (
+    Apply,
+    Axes,
+    Expand,
+    Extent,
+    Form,
+    Node,
+    Reduce,
+    Squeeze,
+    Tensor,
+    ordered,
+)
+from opbridge.formulas.reading import OPERATORS, RELATIONS
+from opbridge.rules.parser import parse_expression
+from opbridge.rules.syntax import Binary, Call, Compare, Expr, Float, Int, Name, Unary
+
+
+def gradients(outputs: Mapping[Node, Node]) -> dict[Tensor, Node]:
+    """The gradient for each tensor, before it is summed to the tensor's shape; `outputs` have theirs.
+
+    A tensor that no output follows is not among them.
+    """
+    found: dict[Node, Node] = dict(outputs)
+    order = ordered(tuple(outputs))
+    for node in reversed(order):
+        if node in found and not node.is_truth:
+            for child, part in _parts(node, found[node]):
+                if part is not None and not child.is_truth and child.form.extent is not Extent.CALL:
+                    summed = _extended(_summed(part, node.form, child.form), child.form)
+                    found[child] = apply("add", found[child], summed) if child in found else summed
+    return {node: found[node] for node in order if isinstance(node, Tensor) and node in found and not node.is_truth}
+
+
+def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
+    """What each input of a node gets of its gradient, in the node's own form."""
+    if isinstance(node, Apply):
+        names = dict(zip("xyz", node.args, strict=False)) | {"g": grad, "r": node}
+        texts = FUNCTIONS[node.function].derivatives
+        return [(arg, _value(text, names, None)) for arg, text in zip(node.args, texts, strict=True)]
+    if isinstance(node, (Expand, Squeeze)):
+        return [(node.arg, grad)]
+    if isinstance(node, Reduce):
+        # In its argument's form, which is where it goes.
+        names = {
+            "x": node.arg,
+            "r": expand(node),
+            "g": expand(grad),
+            "n": count(node.axes, node.arg.form),
+            "correction": number(node.correction),
+        }
+        part = _value(REDUCTIONS[node.kind], names, node.axes)
+        return [(node.arg, part)]
+    return []
+
+
+def _summed(part: Node, form: Form, wanted: Form) -> Node:
+    """A part of a gradient in the form of the node that it is for, which may have been broadcast."""
+    if form == wanted or wanted.extent is Extent.GRID or _is_below(form, wanted):
+        return part
+    axes = wanted.axes
+    if part.form == form:
+        return reduce("sum", part, axes, wanted.extent is Extent.KEPT)
+    if part.form.axes != axes and not part.form.is_total:
+        each = apply("multiply", part, count(part.form.axes, form))
+        return reduce("sum", each, axes, wanted.extent is Extent.KEPT)
+    return apply("multiply", part, count(axes, form))
+
+
+def _extended(part: Node, wanted: Form) -> Node:
+    """With its reduced axes, or without them, as the node that it is for."""
+    if part.form.axes != wanted.axes or wanted.extent is Extent.GRID:
+        return part
+    return expand(part) if wanted.extent is Extent.KEPT else squeeze(part)
+
+
+def _is_below(form: Form, wanted: Form) -> bool:
+    """Whether a node of one form is a reduction or an expansion of the other, and not a broadcast."""
+    if form.extent is Extent.GRID:
+        return False
+    return form.axes == wanted.axes or form.is_total
+
+
+def _value(text: str, names: Mapping[str, Node], axes: Axes) -> Node | None:
+    return _evaluated(_parsed(text), names, axes) if text else None
+
+
+@cache
+def _parsed(text: str) -> Expr:
+    return parse_expression(text)
+
+
+def _evaluated(expr: Expr, names: Mapping[str, Node], axes: Axes) -> Node:
+    match expr:
+        case Int(value) | Float(value):
+            return number(value)
+        case Name(id):
+            return names[id]
+        case Unary(_, operand):
+            return apply("negative", _evaluated(operand, names, axes))
+        case Binary(op, left, right):
+            return apply(OPERATORS[op], _evaluated(left, names, axes), _evaluated(right, names, axes))
+        case Compare(op, left, right):
+            return apply(RELATIONS[op], _evaluated(left, names, axes), _evaluated(right, names, axes))
+        case Call("sum" | "mean" as kind, (arg,)):
+            return reduce(kind, _evaluated(arg, names, axes), axes, True)
+        case Call(name, args):
+            return apply(name, *(_evaluated(arg, names, axes) for arg in args))
+    raise TypeError(f"{expr} is no derivative")
+

@@ -1,0 +1,131 @@
+"""A formula as loops: one over rows, and in each row what it comes down to, then what is stored.
+
+Every printer of kernels starts from this form; docs/formula.md says which formulas have one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from opbridge.errors import RuleError
+from opbridge.formulas.building import apply, count
+from opbridge.formulas.nodes import (
+    Apply,
+    Axes,
+    Extent,
+    Form,
+    Node,
+    Number,
+    Reduce,
+    Scalar,
+    Tensor,
+    Text,
+    ordered,
+)
+from opbridge.schema import Schema
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a kernel; the value of a sum goes where its tensor lies in the grid, added up over what it lacks."""
+
+    name: str
+    value: Node
+    form: Form
+    is_sum: bool = False
+
+
+@dataclass(frozen=True)
+class Loops:
+    schema: Schema
+    comment: str
+    axes: Axes
+    """What a row spans; no axes: rows are pieces of any length."""
+    tensors: tuple[Tensor, ...]
+    """What is read, in the order of the schema."""
+    outputs: tuple[Output, ...]
+    reductions: tuple[Reduce, ...]
+    """In the order in which they can be computed."""
+    names: tuple[tuple[str, Node], ...]
+
+    def is_row(self, node: Node) -> bool:
+        """Whether there is one value of it for a row."""
+        return node.form.extent is not Extent.GRID
+
+    def is_call(self, node: Node) -> bool:
+        return isinstance(node, (Number, Scalar, Text)) or (
+            isinstance(node, Apply) and node.form.extent is Extent.CALL
+        )
+
+
+def loops(
+    schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...] = ()
+) -> Loops:
+    """Raises a RuleError where one pass over memory is not enough."""
+    found = list(dict.fromkeys(_axes(outputs)))
+    if len(found) > 1 and None in found:
+        outputs = tuple(_totals_added_up(output) for output in outputs)
+        found = list(dict.fromkeys(axes for axes in _axes(outputs) if axes is not None))
+        if any(isinstance(node, Reduce) and node.axes is None for node in _nodes(outputs)):
+            found.append(None)
+    if len(found) > 1:
+        raise two_passes(schema, found[0], found[1])
+    nodes = _nodes(outputs)
+    order = {argument.name: place for place, argument in enumerate(schema.arguments)}
+    tensors = sorted({node for node in nodes if isinstance(node, Tensor)}, key=lambda node: order[node.name])
+    reductions = tuple(node for node in nodes if isinstance(node, Reduce))
+    twice = [name for name, times in Counter(node.name for node in tensors).items() if times > 1]
+    if twice:
+        message = f"{schema.full_name}: '{twice[0]}' is used both beside what has lost axes and beside what has them"
+        raise RuleError(message, hint="say keepdim=True where the axes are reduced")
+    return Loops(schema, comment, found[0] if found else (), tuple(tensors), outputs, reductions, names)
+
+
+def two_passes(schema: Schema, first: Axes, second: Axes) -> RuleError:
+    spelled = " and ".join("all axes" if axes is None else f"axis {', '.join(map(str, axes))}" for axes in (first, second))
+    return RuleError(
+        f"{schema.full_name} reduces over {spelled}, which is two passes over memory",
+        hint="make it two operators: one that returns what the first reduction gives, and one that takes it",
+    )
+
+
+def _nodes(outputs: tuple[Output, ...]) -> list[Node]:
+    return ordered(tuple(output.value for output in outputs))
+
+
+def _axes(outputs: tuple[Output, ...]) -> Iterator[Axes]:
+    for node in _nodes(outputs):
+        if node.form.extent in (Extent.KEPT, Extent.DROPPED) and not (isinstance(node, Tensor) and node.form.is_total):
+            if isinstance(node, Reduce) or not node.form.is_total:
+                yield node.form.axes
+    for output in outputs:
+        if output.form.extent in (Extent.KEPT, Extent.DROPPED) and not output.form.is_total:
+            yield output.form.axes
+
+
+def _totals_added_up(output: Output) -> Output:
+    """The total of what rows give, as a sum that each of them adds to."""
+    inside = _linear(output.value)
+    if inside is None or output.is_sum:
+        return output
+    return replace(output, value=inside, form=Form(Extent.DROPPED, None), is_sum=True)
+
+
+def _linear(node: Node) -> Node | None:
+    """What is summed, where a node is the total of something, or a multiple of that."""
+    if isinstance(node, Reduce) and node.axes is None and node.kind in ("sum", "mean"):
+        return apply("divide", node.arg, count(None, node.arg.form)) if node.kind == "mean" else node.arg
+    if not isinstance(node, Apply):
+        return None
+    if node.function == "negative" and (inside := _linear(node.args[0])) is not None:
+        return apply("negative", inside)
+    if node.function in ("multiply", "divide") and node.args[1].form.extent is Extent.CALL:
+        inside = _linear(node.args[0])
+        return None if inside is None else apply(node.function, inside, node.args[1])
+    if node.function == "multiply" and node.args[0].form.extent is Extent.CALL:
+        inside = _linear(node.args[1])
+        return None if inside is None else apply("multiply", node.args[0], inside)
+    return None
+

@@ -1,0 +1,372 @@
+"""Text to nodes: names for parts, then the value of each output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from opbridge.errors import Location, RuleError, did_you_mean
+from opbridge.formulas.building import FormError, apply, expand, number, reduce
+from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
+from opbridge.formulas.nodes import Axes, Extent, Node, Scalar, Tensor, Text, made, ordered
+from opbridge.rules.arrays import ARRAY_FUNCTIONS
+from opbridge.rules.dtypes import DTYPE_CODES
+from opbridge.rules.parser import Source, parse_expression
+from opbridge.rules.syntax import (
+    Attribute,
+    Binary,
+    Bool,
+    BoolOp,
+    Call,
+    Compare,
+    Expr,
+    Float,
+    IfElse,
+    Int,
+    ListOf,
+    Name,
+    Str,
+    Unary,
+)
+from opbridge.schema import Schema
+
+OPERATORS = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "//": "floor_divide",
+    "%": "remainder",
+    "**": "pow",
+}
+RELATIONS = {
+    "==": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
+_LET = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)", re.ASCII)
+_BREAK = re.compile(r"[()\[\]\n;,]|\"[^\"\n]*\"|'[^'\n]*'")
+_SCALARS = ("float", "int", "bool", "Scalar", "SymInt", "SymBool")
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_COMPOSED = ("clip", "std", "relu", "silu", "softplus", "softmax", "log_softmax", "any", "all")
+FORMULA_FUNCTIONS = (*FUNCTIONS, *REDUCTIONS, *_COMPOSED)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A formula that fits its schema."""
+
+    schema: Schema
+    text: str
+    names: tuple[tuple[str, Node], ...]
+    """What the author called parts."""
+    outputs: tuple[Node, ...]
+
+
+def read_formula(text: str, schema: Schema, where: Location | None = None) -> Program:
+    return _Reader(Source(text, where), schema).program()
+
+
+@dataclass(frozen=True)
+class _Statement:
+    name: str
+    text: str
+    offset: int
+
+
+class _Reader:
+    def __init__(self, source: Source, schema: Schema) -> None:
+        self.source = source
+        self.schema = schema
+        self.names: dict[str, Node] = {}
+
+    def program(self) -> Program:
+        self.check_schema()
+        self.names = {argument.name: self.argument(argument.name) for argument in self.schema.arguments}
+        given = dict(self.names)
+        *lets, last = self.statements()
+        for statement in lets:
+            if not statement.name:
+                raise self.error("expected a name for this part: name = ...", statement.offset)
+            if statement.name in self.names:
+                raise self.error(f"'{statement.name}' is taken already", statement.offset)
+            self.names[statement.name] = self.value(self.parsed(statement))
+        outputs = tuple(self.output(statement) for statement in self.outputs(last))
+        wanted = len(self.schema.returns)
+        if len(outputs) != wanted:
+            raise self.error(f"expected {_values(wanted)}, got {len(outputs)}", last.offset, f"it is {self.schema}")
+        self.check_masks(outputs)
+        parts = tuple((name, node) for name, node in self.names.items() if name not in given)
+        return Program(self.schema, self.source.text.strip(), parts, outputs)
+
+    def error(self, message: str, at: int | Expr, hint: str = "") -> RuleError:
+        offset = at.offset if isinstance(at, Expr) else at
+        return self.source.error(message, offset, hint)
+
+    def check_masks(self, outputs: tuple[Node, ...]) -> None:
+        tensors = {node for node in ordered(outputs) if isinstance(node, Tensor)}
+        for name in {node.name for node in tensors if node.is_mask} & {node.name for node in tensors if not node.is_mask}:
+            hint = f"compare it where a condition is wanted: {name} != 0"
+            raise self.error(f"'{name}' stands for a number and for a condition", self.source.text.find(name), hint)
+
+    def check_schema(self) -> None:
+        schema = self.schema
+        for argument in schema.arguments:
+            kind = str(argument.type)
+            if argument.alias is not None:
+                raise self.error(f"a formula writes to no argument; {schema.full_name} writes to '{argument.name}'", 0)
+            if kind not in ("Tensor", "str", *_SCALARS):
+                hint = f"it may be Tensor, {', '.join(_SCALARS[:4])} or str; write a kernel for more"
+                raise self.error(f"no formula takes '{argument.name}', which is {kind}", 0, hint)
+        for output in schema.returns:
+            if str(output.type) != "Tensor" or output.alias is not None:
+                raise self.error(f"a formula makes new tensors; {schema.full_name} returns {output}", 0)
+        if not schema.returns or not schema.tensor_arguments:
+            raise self.error(f"a formula goes from tensors to tensors; it is {schema}", 0)
+
+    def argument(self, name: str) -> Node:
+        kind = str(self.schema.argument(name).type)
+        if kind == "Tensor":
+            return made(Tensor, name)
+        return made(Scalar, name, kind)
+
+    def statements(self) -> list[_Statement]:
+        found = []
+        for start, end in self.pieces(0, len(self.source.text), "\n;"):
+            text = self.source.text[start:end]
+            if text.strip() and not text.lstrip().startswith("#"):
+                let = _LET.match(text)
+                begin = start + (let.end() if let else 0)
+                found.append(_Statement(let[1] if let else "", self.source.text[begin:end], begin))
+        if not found:
+            raise self.error("expected a formula, got nothing", 0, "for example: x * sigmoid(x)")
+        return found
+
+    def pieces(self, start: int, end: int, breaks: str) -> Iterator[tuple[int, int]]:
+        """The parts of the text between breaks that stand in no bracket."""
+        depth, begin = 0, start
+        for match in _BREAK.finditer(self.source.text, start, end):
+            token = match[0]
+            depth += (token in "([") - (token in ")]")
+            if token in breaks and depth <= 0:
+                yield begin, match.start()
+                begin = match.end()
+        yield begin, end
+
+    def outputs(self, last: _Statement) -> list[_Statement]:
+        if last.name:
+            hint = "the last line is the value, or the values with commas between them"
+            raise self.error(f"'{last.name}' is named and then not used", last.offset, hint)
+        places = self.pieces(last.offset, last.offset + len(last.text), ",")
+        return [_Statement("", self.source.text[start:end], start) for start, end in places]
+
+    def parsed(self, statement: _Statement) -> Expr:
+        # As long as what stands before it, so that places are those in the whole text.
+        before = re.sub(r"[^\n]", " ", self.source.text[: statement.offset])
+        return parse_expression(before + statement.text, self.source.where)
+
+    def output(self, statement: _Statement) -> Node:
+        expr = self.parsed(statement)
+        node = self.value(expr)
+        if not any(isinstance(part, Tensor) for part in ordered((node,))):
+            raise self.error(f"{expr} depends on no tensor, which an output takes its shape from", expr)
+        return node
+
+    def value(self, expr: Expr) -> Node:
+        match expr:
+            case Int(value) | Float(value) | Bool(value):
+                return number(value)
+            case Name(id):
+                return self.name(expr, id)
+            case Unary("not", operand):
+                return self.applied("logical_not", [operand], expr)
+            case Unary(_, operand):
+                return self.applied("negative", [operand], expr)
+            case Binary(op, left, right) if op in OPERATORS:
+                return self.applied(OPERATORS[op], [left, right], expr)
+            case Compare(op, Name(id), Str(value)) if op in ("==", "!="):
+                return self.compared_text(expr, id, value, op)
+            case Compare(op, left, right) if op in RELATIONS:
+                return self.applied(RELATIONS[op], [left, right], expr)
+            case BoolOp(op, left, right):
+                return self.applied(f"logical_{op}", [left, right], expr)
+            case IfElse(body, condition, orelse):
+                return self.applied("where", [condition, body, orelse], expr)
+            case Call():
+                return self.call(expr)
+            case Binary("@"):
+                raise self.error(f"a product of matrices is more than one pass over memory: {expr}", expr, _KERNEL)
+            case Attribute():
+                raise self.error(f"a formula computes with elements, not with sizes: {expr}", expr, "mean(x) divides")
+        raise self.error(f"{expr} has no meaning in a formula", expr, "docs/formula.md lists what has")
+
+    def name(self, expr: Expr, name: str) -> Node:
+        found = self.names.get(name)
+        if found is None:
+            hint = did_you_mean(name, self.names) or f"there are {', '.join(self.names)}"
+            raise self.error(f"'{name}' is no argument of {self.schema.full_name}, nor a part named before", expr, hint)
+        if isinstance(found, Scalar) and found.type == "str":
+            raise self.error(f"'{name}' is a str, which can be compared only: {name} == 'tanh'", expr)
+        return found
+
+    def compared_text(self, expr: Expr, name: str, value: str, op: str) -> Node:
+        found = self.names.get(name)
+        if not isinstance(found, Scalar) or found.type != "str":
+            raise self.error(f"only a str compares with a text: {expr}", expr)
+        same = made(Text, name, value)
+        return same if op == "==" else apply("logical_not", same)
+
+    def applied(self, name: str, args: list[Expr], at: Expr) -> Node:
+        return self.made(name, [self.value(arg) for arg in args], at)
+
+    def made(self, name: str, args: list[Node], at: Expr) -> Node:
+        if FUNCTIONS[name].takes_truth:
+            args = [self.truth(arg, at) for arg in args]
+        if name == "where":
+            args[0] = self.truth(args[0], at)
+        try:
+            return apply(name, *args)
+        except FormError:
+            hint = "say keepdim=True where the axes are reduced, or expand_dims(...)"
+            raise self.error(f"shapes do not go together: one part has lost axes that the other has, in {at}", at, hint)
+
+    def truth(self, node: Node, at: Expr) -> Node:
+        """A condition; a tensor that stands as one is a mask."""
+        if node.is_truth:
+            return node
+        if isinstance(node, Tensor):
+            mask = made(Tensor, node.name, node.placed, True)
+            self.names[node.name] = mask
+            return mask
+        return apply("not_equal", node, number(0))
+
+    def call(self, expr: Call) -> Node:
+        name = expr.name
+        if name in FUNCTIONS and name != "astype":
+            if expr.kwargs or len(expr.args) != FUNCTIONS[name].arity:
+                wanted = _values(FUNCTIONS[name].arity)
+                raise self.error(f"{name}() takes {wanted}, got {len(expr.args) + len(expr.kwargs)}", expr)
+            return self.applied(name, list(expr.args), expr)
+        if name in REDUCTIONS or name in ("std", "softmax", "log_softmax", "any", "all"):
+            return self.reduction(expr)
+        if name == "astype":
+            return self.cast(expr)
+        if name == "expand_dims":
+            return self.expanded(expr)
+        if name in _COMPOSED:
+            return self.composed(expr)
+        known = FORMULA_FUNCTIONS
+        hint = did_you_mean(name, known) or "docs/formula.md lists the functions"
+        if name in ARRAY_FUNCTIONS:
+            raise self.error(f"{name}() is for gradients, and no formula's kernel has it", expr, _KERNEL)
+        raise self.error(f"unknown function '{name}'", expr, hint)
+
+    def composed(self, expr: Call) -> Node:
+        if expr.name == "clip":
+            return self.clipped(expr)
+        if expr.kwargs or len(expr.args) != 1:
+            raise self.error(f"{expr.name}() takes one value", expr)
+        x = self.value(expr.args[0])
+        match expr.name:
+            case "relu":
+                return apply("where", apply("greater", x, number(0)), x, number(0))
+            case "silu":
+                return apply("multiply", x, apply("sigmoid", x))
+            case "softplus":
+                # log(1 + exp(x)) without overflow
+                tail = apply("log1p", apply("exp", apply("negative", apply("abs", x))))
+                return apply("add", apply("where", apply("greater", x, number(0)), x, number(0)), tail)
+        raise self.error(f"unknown function '{expr.name}'", expr)
+
+    def clipped(self, expr: Call) -> Node:
+        bounds = dict(zip(("min", "max"), expr.args[1:], strict=False)) | dict(expr.kwargs)
+        if not expr.args or not bounds or not bounds.keys() <= {"min", "max"}:
+            raise self.error("clip() takes x, min and max", expr, "clip(x, 0, 6) or clip(x, min=0)")
+        result = self.value(expr.args[0])
+        for name, relation in (("min", "less"), ("max", "greater")):
+            if name in bounds:
+                bound = self.value(bounds[name])
+                result = self.made("where", [self.made(relation, [result, bound], expr), bound, result], expr)
+        return result
+
+    def reduction(self, expr: Call) -> Node:
+        values = {"axis": None, "keepdim": None, "correction": None}
+        names = ["axis", "keepdim"]
+        for name, value in [*zip(names, expr.args[1:], strict=False), *expr.kwargs]:
+            name = {"keepdims": "keepdim", "dim": "axis"}.get(name, name)
+            if name not in values or (name == "correction" and expr.name not in ("var", "std")):
+                raise self.error(f"{expr.name}() has no parameter '{name}'", value, "it takes x, axis and keepdim")
+            values[name] = value
+        if not expr.args or len(expr.args) > 3:
+            raise self.error(f"{expr.name}() takes x, axis and keepdim", expr)
+        x = self.value(expr.args[0])
+        axes = self.axes(values["axis"])
+        keeps = isinstance(values["keepdim"], Bool) and values["keepdim"].value
+        correction = values["correction"].value if isinstance(values["correction"], (Int, Float)) else 0
+        return self.reduced(expr, x, axes, keeps, correction)
+
+    def reduced(self, expr: Call, x: Node, axes: Axes, keeps: bool, correction: int | float) -> Node:
+        if x.form.extent in (Extent.KEPT, Extent.DROPPED) and not (axes is None and expr.name in ("sum", "mean")):
+            hint = "make it two operators, one for each pass"
+            raise self.error(f"a second pass over what is reduced already: {expr}", expr, hint)
+        if x.form.extent is Extent.CALL:
+            raise self.error(f"{expr} reduces no tensor", expr)
+        if expr.name in ("softmax", "log_softmax"):
+            logs = apply("subtract", x, reduce("logsumexp", x, axes, True))
+            return logs if expr.name == "log_softmax" else apply("exp", logs)
+        if expr.name in ("any", "all"):
+            ones = apply("where", self.truth(x, expr), number(1.0), number(0.0))
+            return apply("greater", reduce("max" if expr.name == "any" else "min", ones, axes, keeps), number(0.5))
+        if x.is_truth:
+            x = apply("where", x, number(1.0), number(0.0))
+        kind = "var" if expr.name == "std" else expr.name
+        result = reduce(kind, x, axes, keeps, correction)
+        return apply("sqrt", result) if expr.name == "std" else result
+
+    def axes(self, expr: Expr | None) -> Axes:
+        if expr is None:
+            return None
+        items = expr.items if isinstance(expr, ListOf) else (expr,)
+        found = []
+        for item in items:
+            sign, item = (-1, item.operand) if isinstance(item, Unary) and item.op == "-" else (1, item)
+            if not isinstance(item, Int):
+                hint = "axis=-1 or axis=[-2, -1]; without it, all are reduced"
+                raise self.error(f"expected the axes as numbers, got {expr}", expr, hint)
+            found.append(sign * item.value)
+        axes = tuple(sorted(set(found)))
+        if len(axes) != len(found) or not axes or len(axes) > 8 or (axes[0] < 0 <= axes[-1]):
+            raise self.error(f"expected different axes, counted from one end: {expr}", expr)
+        return axes
+
+    def cast(self, expr: Call) -> Node:
+        if len(expr.args) != 2 or not isinstance(expr.args[1], Name) or expr.args[1].id not in DTYPE_CODES:
+            raise self.error("astype() takes a value and a dtype", expr, "astype(x > 0, float32)")
+        dtype = expr.args[1].id
+        if dtype not in ("bool", *_FLOATS):
+            raise self.error(f"a formula computes with floating-point numbers, not with {dtype}", expr, _KERNEL)
+        value = self.value(expr.args[0])
+        if dtype == "bool":
+            return self.truth(value, expr)
+        value = apply("where", value, number(1.0), number(0.0)) if value.is_truth else value
+        return apply("astype", value, dtype=dtype)
+
+    def expanded(self, expr: Call) -> Node:
+        if len(expr.args) != 2:
+            raise self.error("expand_dims() takes x and axis", expr)
+        value, axes = self.value(expr.args[0]), self.axes(expr.args[1])
+        if value.form.extent is not Extent.DROPPED or value.form.axes != axes:
+            hint = "in a formula it brings back the axes that a reduction has dropped"
+            raise self.error(f"{expr.args[0]} has not lost these axes", expr, hint)
+        return expand(value)
+
+
+_KERNEL = "write a kernel for it: opbridge new NAME --template cpp"
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"

@@ -1,0 +1,551 @@
+// The loops of a formula: the shape that its tensors broadcast to, taken as rows.
+//
+//   const ob::Grid grid({-1}, ob::reads(x, weight), ob::writes(out));
+//   grid.each_row([=](ob::Row& row) {
+//     const T* x_ = row.read<T>(0);
+//     ...
+//   });
+//
+// A row is what the reduced axes span; where none is reduced, it is a piece of at most `Grid::tile` elements.  In a row,
+// every tensor is an array: memory itself where that lies so, a copy where it is broadcast, strided or summed.
+#ifndef OPBRIDGE_GRID_H
+#define OPBRIDGE_GRID_H
+
+#include <opbridge/half.h>
+#include <opbridge/parallel.h>
+#include <opbridge/tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+
+namespace ob {
+
+// What a grid does with a tensor.
+struct Operand {
+  enum Use { read, write, sum };
+
+  const TensorView* view;
+  void* data;
+  Use use;
+  bool is_dropped;  // it lacks the reduced axes: one value a row
+  int32_t bytes;    // of an element
+  // Of outputs, by type: an element from a row's array, and from what was summed.
+  void (*scatter)(void* to, int64_t stride, const void* from, int64_t n);
+  void (*finish)(void* to, const void* sums, int64_t n);
+  void (*add)(void* sums, int64_t stride, const void* from, int64_t n);
+};
+
+namespace [[gnu::visibility("hidden")]] detail {
+
+template <class T>
+void scatter_row(void* to, int64_t stride, const void* from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i * stride] = static_cast<const T*>(from)[i];
+}
+
+template <class T>
+void finish_sums(void* to, const void* sums, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i] = static_cast<T>(static_cast<const opmath<T>*>(sums)[i]);
+}
+
+template <class F>
+F sum_of(const F* values, int64_t n) {
+  constexpr int64_t lanes = 64 / sizeof(F);
+  F lane[lanes] = {}, total = 0;
+  int64_t i = 0;
+  for (; n - i >= lanes; i += lanes) {
+    for (int64_t k = 0; k < lanes; ++k) lane[k] += values[i + k];
+  }
+  for (; i < n; ++i) total += values[i];
+  for (int64_t k = 0; k < lanes; ++k) total += lane[k];
+  return total;
+}
+
+template <class T>
+void add_row(void* sums, int64_t stride, const void* from, int64_t n) {
+  using F = opmath<T>;
+  F* to = static_cast<F*>(sums);
+  const F* values = static_cast<const F*>(from);
+  if (stride == 0) {
+    *to += sum_of(values, n);
+  } else if (stride == 1) {
+    OB_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) to[i] += values[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i * stride] += values[i];
+  }
+}
+
+}  // namespace detail
+
+template <class T, class Layout>
+Operand reads(const In<T, Layout>& tensor, bool is_dropped = false) {
+  return {&tensor, const_cast<T*>(tensor.data()), Operand::read, is_dropped, sizeof(T), nullptr, nullptr, nullptr};
+}
+
+template <class T>
+Operand writes(const Out<T>& tensor, bool is_dropped = false) {
+  return {&tensor, tensor.data(), Operand::write, is_dropped, sizeof(T), detail::scatter_row<T>, nullptr, nullptr};
+}
+
+// An output smaller than the grid: it gets the sum over what it lacks, of values in `opmath<T>`.
+template <class T>
+Operand sums(const Out<T>& tensor, bool is_dropped = false) {
+  return {&tensor,
+          tensor.data(),
+          Operand::sum,
+          is_dropped,
+          sizeof(opmath<T>),
+          detail::scatter_row<opmath<T>>,
+          detail::finish_sums<T>,
+          detail::add_row<T>};
+}
+
+class Row;
+
+// The axes a formula reduces, as it counts them; `Axes::all()`, or none.
+struct Axes {
+  int64_t items[8] = {};
+  int32_t count = 0;
+  bool is_all = false;
+
+  Axes() = default;
+  Axes(std::initializer_list<int64_t> axes) {
+    for (const int64_t axis : axes) items[count++] = axis;
+  }
+  static Axes all() {
+    Axes axes;
+    axes.is_all = true;
+    return axes;
+  }
+};
+
+class Grid {
+ public:
+  static constexpr int64_t tile = 4096;
+  static constexpr int32_t max_rank = 24;
+  static constexpr int32_t max_operands = 24;
+
+  Grid(const Axes& axes, std::initializer_list<Operand> operands) {
+    for (const Operand& operand : operands) operands_[n_operands_++].of = operand;
+    broadcast_shapes(axes);
+    for (int32_t k = 0; k < n_operands_; ++k) place(operands_[k]);
+    rows_first();
+    collapse();
+    if (axes.count == 0 && !axes.is_all) cut();
+    for (int32_t k = 0; k < n_operands_; ++k) settle(operands_[k]);
+  }
+
+  int64_t numel() const { return total_; }
+  int64_t rows() const { return rows_; }
+
+  // Calls f(row) for each row, on the caller's threads; sums are added up in an order that depends on shapes alone.
+  template <class F>
+  void each_row(const F& f) const;
+
+ private:
+  friend class Row;
+
+  struct Placed {
+    Operand of;
+    int64_t strides[max_rank];
+    int64_t row_stride;   // along a row, where it has one
+    bool is_array;        // a row of it lies in memory as it is
+    bool is_shared;       // a sum whose elements two rows may go to
+  };
+
+  // A row is over dimensions [n_outer_, rank_); those before count rows.
+  int32_t rank_ = 0, n_outer_ = 0, n_operands_ = 0;
+  int64_t sizes_[max_rank];
+  bool is_inner_[max_rank] = {};
+  int64_t rows_ = 1, length_ = 1, total_ = 1, pieces_ = 1;
+  bool is_cut_ = false;
+  Placed operands_[max_operands];
+
+  void broadcast_shapes(const Axes& axes) {
+    for (int32_t k = 0; k < n_operands_; ++k) {
+      const Operand& operand = operands_[k].of;
+      if (!operand.is_dropped) rank_ = std::max(rank_, static_cast<int32_t>(operand.view->ndim()));
+    }
+    if (rank_ > max_rank) fail("a formula takes tensors of at most ", int64_t{max_rank}, " dimensions");
+    std::fill(sizes_, sizes_ + rank_, 1);
+    for (int32_t d = 0; d < rank_; ++d) is_inner_[d] = axes.is_all;
+    for (int32_t a = 0; a < axes.count; ++a) {
+      const int64_t axis = axes.items[a] < 0 ? axes.items[a] + rank_ : axes.items[a];
+      if (axis < 0 || axis >= rank_) fail("axis ", axes.items[a], " does not exist in ", int64_t{rank_}, " dimensions");
+      is_inner_[axis] = true;
+    }
+    for (int32_t k = 0; k < n_operands_; ++k) {
+      const Operand& operand = operands_[k].of;
+      if (operand.use != Operand::read) continue;
+      each_dimension(operand, [&](int32_t at, int64_t size, int64_t) {
+        if (size != 1 && sizes_[at] != 1 && sizes_[at] != size) {
+          fail("a tensor of shape ", operand.view->shape(), " does not broadcast with the others: ", size, " is not ",
+               sizes_[at]);
+        }
+        if (size != 1) sizes_[at] = size;
+      });
+    }
+  }
+
+  // Calls f(dimension of the grid, size, stride) for every dimension of a tensor, which is aligned with the last ones.
+  template <class F>
+  void each_dimension(const Operand& operand, const F& f) const {
+    const TensorView& view = *operand.view;
+    int32_t at = rank_;
+    for (int64_t d = view.ndim() - 1; d >= 0; --d) {
+      --at;
+      while (operand.is_dropped && at >= 0 && is_inner_[at]) --at;
+      if (at < 0) {
+        if (view.size(d) == 1) continue;
+        fail("a tensor of shape ", view.shape(), " has more dimensions than what it is combined with");
+      }
+      f(at, view.size(d), view.stride(d));
+    }
+  }
+
+  void place(Placed& operand) const {
+    std::fill(operand.strides, operand.strides + rank_, 0);
+    each_dimension(operand.of, [&](int32_t at, int64_t size, int64_t stride) {
+      if (size == sizes_[at]) {
+        operand.strides[at] = size == 1 ? 0 : stride;
+      } else if (size != 1) {
+        fail("a tensor of shape ", operand.of.view->shape(), " does not fit the others: expected ", sizes_[at]);
+      }
+    });
+    if (operand.of.use != Operand::write) return;
+    for (int32_t d = 0; d < rank_; ++d) {
+      const bool is_lost = is_inner_[d] && one_a_row(operand);
+      if (sizes_[d] > 1 && operand.strides[d] == 0 && !is_lost) {
+        fail("an output of shape ", operand.of.view->shape(), " is smaller than what is computed for it");
+      }
+    }
+  }
+
+  bool one_a_row(const Placed& operand) const {
+    if (operand.of.is_dropped) return true;
+    bool any = false;
+    for (int32_t d = 0; d < rank_; ++d) any |= is_inner_[d] && operand.strides[d] != 0;
+    return !any;
+  }
+
+  void rows_first() {
+    const bool any = std::find(is_inner_, is_inner_ + rank_, true) != is_inner_ + rank_;
+    int32_t order[max_rank], n = 0;
+    for (int32_t d = 0; d < rank_; ++d) {
+      if (!is_inner_[d]) order[n++] = d;
+    }
+    n_outer_ = any ? n : 0;
+    for (int32_t d = 0; d < rank_; ++d) {
+      if (is_inner_[d]) order[n++] = d;
+    }
+    permute(sizes_, order);
+    for (int32_t k = 0; k < n_operands_; ++k) permute(operands_[k].strides, order);
+  }
+
+  void permute(int64_t* values, const int32_t* order) const {
+    int64_t old[max_rank];
+    std::copy(values, values + rank_, old);
+    for (int32_t d = 0; d < rank_; ++d) values[d] = old[order[d]];
+  }
+
+  // Joins dimensions that every tensor walks as one, and leaves out those of size 1.
+  void collapse() {
+    int32_t kept = 0, outer = 0;
+    for (int32_t d = 0; d < rank_; ++d) {
+      if (d == n_outer_) outer = kept;
+      total_ *= sizes_[d];
+      (d < n_outer_ ? rows_ : length_) *= sizes_[d];
+      if (sizes_[d] == 1) continue;
+      const int32_t first = d < n_outer_ ? 0 : outer;
+      bool joins = kept > first;
+      for (int32_t k = 0; joins && k < n_operands_; ++k) {
+        const int64_t* strides = operands_[k].strides;
+        joins = strides[kept - 1] == strides[d] * sizes_[d];
+      }
+      const int32_t to = joins ? kept - 1 : kept;
+      sizes_[to] = joins ? sizes_[to] * sizes_[d] : sizes_[d];
+      for (int32_t k = 0; k < n_operands_; ++k) operands_[k].strides[to] = operands_[k].strides[d];
+      kept = to + 1;
+    }
+    n_outer_ = n_outer_ == rank_ ? kept : outer;
+    rank_ = kept;
+  }
+
+  // Where no axis is reduced, rows are pieces: of the last dimension where it is long, across dimensions otherwise.
+  void cut() {
+    is_cut_ = true;
+    n_outer_ = 0;
+    const int64_t last = rank_ > 0 ? sizes_[rank_ - 1] : 1;
+    if (rank_ > 1 && last >= tile / 4) {
+      n_outer_ = rank_ - 1;
+      pieces_ = (last + tile - 1) / tile;
+      length_ = last;
+    } else {
+      pieces_ = std::max<int64_t>((total_ + tile - 1) / tile, total_ > 0);
+      length_ = total_;
+    }
+    rows_ = length_ > 0 ? total_ / length_ * pieces_ : 0;
+  }
+
+  void settle(Placed& operand) {
+    const int32_t inner = rank_ - n_outer_;
+    operand.row_stride = inner == 0 ? 0 : operand.strides[rank_ - 1];
+    operand.is_array = inner == 0 || (inner == 1 && operand.strides[rank_ - 1] == 1);
+    operand.is_shared = false;
+    for (int32_t d = 0; d < rank_; ++d) {
+      operand.is_shared = operand.is_shared || (operand.strides[d] == 0 && (d < n_outer_ || is_cut_));
+    }
+  }
+
+  // Calls f(offset in memory, place in the row, elements) for each stretch along the last dimension.
+  template <class F>
+  void each_stretch(const int64_t* strides, int64_t row, int64_t begin, int64_t size, const F& f) const {
+    int64_t index[max_rank], offset = 0;
+    locate(strides, row, begin, index, offset);
+    if (rank_ == n_outer_) return f(offset, int64_t{0}, size);
+    const int32_t last = rank_ - 1;
+    for (int64_t done = 0; done < size;) {
+      const int64_t n = std::min(size - done, sizes_[last] - index[last]);
+      f(offset, done, n);
+      done += n;
+      offset -= index[last] * strides[last];
+      index[last] = 0;
+      for (int32_t d = last - 1; d >= n_outer_; --d) {
+        offset += strides[d];
+        if (++index[d] < sizes_[d]) break;
+        offset -= sizes_[d] * strides[d];
+        index[d] = 0;
+      }
+    }
+  }
+
+  void locate(const int64_t* strides, int64_t row, int64_t begin, int64_t* index, int64_t& offset) const {
+    offset = 0;
+    for (int32_t d = rank_ - 1; d >= 0; --d) {
+      int64_t& from = d >= n_outer_ ? begin : row;
+      index[d] = d == 0 || d == n_outer_ ? from : from % sizes_[d];
+      from /= sizes_[d];
+      offset += index[d] * strides[d];
+    }
+  }
+};
+
+// One row, as the body of a loop sees it.
+class Row {
+ public:
+  int64_t size() const { return size_; }
+
+  // An input's elements.
+  template <class T>
+  const T* read(int32_t k) {
+    const Grid::Placed& operand = grid_.operands_[k];
+    const T* data = static_cast<const T*>(operand.of.data);
+    if (operand.is_array) return data + offset(operand);
+    T* copy = buffer<T>(k);
+    grid_.each_stretch(operand.strides, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
+      const T* from = data + at;
+      const int64_t stride = operand.row_stride;
+      if (stride == 0) {
+        std::fill(copy + done, copy + done + n, *from);
+      } else {
+        for (int64_t i = 0; i < n; ++i) copy[done + i] = from[i * stride];
+      }
+    });
+    return copy;
+  }
+
+  // An input's only element.
+  template <class T>
+  T value(int32_t k) const {
+    const Grid::Placed& operand = grid_.operands_[k];
+    return static_cast<const T*>(operand.of.data)[offset(operand)];
+  }
+
+  // Where an output's elements go; of a sum, what is added to them.
+  template <class T>
+  T* write(int32_t k) {
+    const Grid::Placed& operand = grid_.operands_[k];
+    if (operand.of.use == Operand::write && operand.is_array) {
+      return static_cast<T*>(operand.of.data) + offset(operand);
+    }
+    return buffer<T>(k);
+  }
+
+  // An output's only element.
+  template <class T>
+  void put(int32_t k, T value) {
+    const Grid::Placed& operand = grid_.operands_[k];
+    if (operand.of.use == Operand::sum) {
+      operand.of.add(sums_[k] + offset(operand) * operand.of.bytes, 0, &value, 1);
+    } else {
+      static_cast<T*>(operand.of.data)[offset(operand)] = value;
+    }
+  }
+
+ private:
+  friend class Grid;
+
+  Row(const Grid& grid, char* const* sums) : grid_(grid), sums_(sums) {}
+
+  template <class T>
+  T* buffer(int32_t k) {
+    if (buffers_[k] == nullptr) buffers_[k] = scratch<T>(grid_.is_cut_ ? Grid::tile : grid_.length_);
+    used_[k] = true;
+    return static_cast<T*>(buffers_[k]);
+  }
+
+  int64_t offset(const Grid::Placed& operand) const {
+    int64_t index[Grid::max_rank], at = 0;
+    grid_.locate(operand.strides, row_, begin_, index, at);
+    return at;
+  }
+
+  void start(int64_t r) {
+    row_ = grid_.is_cut_ ? r / grid_.pieces_ : r;
+    begin_ = grid_.is_cut_ ? r % grid_.pieces_ * Grid::tile : 0;
+    size_ = grid_.is_cut_ ? std::min(Grid::tile, grid_.length_ - begin_) : grid_.length_;
+  }
+
+  void finish() {
+    for (int32_t k = 0; k < grid_.n_operands_; ++k) {
+      const Grid::Placed& operand = grid_.operands_[k];
+      if (operand.of.use == Operand::read || !used_[k]) continue;
+      const char* values = static_cast<const char*>(buffers_[k]);
+      const bool is_sum = operand.of.use == Operand::sum;
+      char* to = is_sum ? sums_[k] : static_cast<char*>(operand.of.data);
+      const auto flush = is_sum ? operand.of.add : operand.of.scatter;
+      grid_.each_stretch(operand.strides, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
+        flush(to + at * operand.of.bytes, operand.row_stride, values + done * operand.of.bytes, n);
+      });
+      used_[k] = false;
+    }
+  }
+
+  const Grid& grid_;
+  char* const* sums_;
+  int64_t row_ = 0, begin_ = 0, size_ = 0;
+  void* buffers_[Grid::max_operands] = {};
+  bool used_[Grid::max_operands] = {};
+};
+
+template <class F>
+void Grid::each_row(const F& f) const {
+  // Sums that two rows share are added up apart, in pieces whose number follows from the shapes.
+  int64_t pieces = 1, shared = 0;
+  bool any_shared = false;
+  for (int32_t k = 0; k < n_operands_; ++k) {
+    if (operands_[k].of.use != Operand::sum || !operands_[k].is_shared) continue;
+    any_shared = true;
+    shared += operands_[k].of.view->numel();
+  }
+  const int64_t work = std::max<int64_t>(total_, 1);
+  if (any_shared) {
+    pieces = std::min<int64_t>({64, rows_, work / default_grain + 1, work / (4 * std::max<int64_t>(shared, 1)) + 1});
+    pieces = std::max<int64_t>(pieces, 1);
+  }
+
+  char* sums[max_operands] = {};
+  int64_t bytes[max_operands] = {};
+  for (int32_t k = 0; k < n_operands_; ++k) {
+    const Placed& operand = operands_[k];
+    if (operand.of.use != Operand::sum) continue;
+    bytes[k] = operand.of.view->numel() * operand.of.bytes;
+    const int64_t copies = operand.is_shared ? pieces : 1;
+    sums[k] = scratch<char>(std::max<int64_t>(bytes[k] * copies, 1));
+    std::fill(sums[k], sums[k] + bytes[k] * copies, 0);
+  }
+
+  const auto rows = [&](int64_t piece, int64_t begin, int64_t end) {
+    char* own[max_operands] = {};
+    for (int32_t k = 0; k < n_operands_; ++k) {
+      own[k] = sums[k] + (operands_[k].is_shared ? piece * bytes[k] : 0);
+    }
+    Row row(*this, own);
+    for (int64_t r = begin; r < end; ++r) {
+      row.start(r);
+      f(row);
+      row.finish();
+    }
+  };
+  if (any_shared) {
+    parallel_for(
+        pieces,
+        [&](int64_t first, int64_t last) {
+          for (int64_t p = first; p < last; ++p) rows(p, rows_ * p / pieces, rows_ * (p + 1) / pieces);
+        },
+        1);
+  } else {
+    const int64_t one = is_cut_ ? std::min(tile, std::max<int64_t>(length_, 1)) : std::max<int64_t>(length_, 1);
+    parallel_for(
+        rows_, [&](int64_t begin, int64_t end) { rows(0, begin, end); }, default_grain / one + 1);
+  }
+
+  for (int32_t k = 0; k < n_operands_; ++k) {
+    const Placed& operand = operands_[k];
+    if (operand.of.use != Operand::sum) continue;
+    for (int64_t p = 1; operand.is_shared && p < pieces; ++p) {
+      operand.of.add(sums[k], 1, sums[k] + p * bytes[k], operand.of.view->numel());
+    }
+    operand.of.finish(operand.of.data, sums[k], operand.of.view->numel());
+  }
+}
+
+// What a row comes down to.  A NaN among the values is the answer, as in PyTorch.
+template <class F, class Map>
+F row_sum(int64_t n, const Map& map) {
+  return parallel_reduce(n, F(0), map, [](F a, F b) { return a + b; });
+}
+
+template <class F, class Map>
+F row_max(int64_t n, const Map& map) {
+  constexpr F lowest = -std::numeric_limits<F>::infinity();
+  return parallel_reduce(n, lowest, map, [](F a, F b) { return a > b || a != a ? a : b; });
+}
+
+template <class F, class Map>
+F row_min(int64_t n, const Map& map) {
+  constexpr F highest = std::numeric_limits<F>::infinity();
+  return parallel_reduce(n, highest, map, [](F a, F b) { return a < b || a != a ? a : b; });
+}
+
+// The first place of a value that `row_max` or `row_min` gave.
+template <class F, class Map>
+int64_t row_find(int64_t n, F value, const Map& map) {
+  for (int64_t i = 0; i < n; ++i) {
+    const F at = map(i);
+    if (at == value || (at != at && value != value)) return i;
+  }
+  return 0;
+}
+
+template <class F>
+F maximum(F a, F b) {
+  return a > b || a != a ? a : b;
+}
+
+template <class F>
+F minimum(F a, F b) {
+  return a < b || a != a ? a : b;
+}
+
+template <class F>
+F sign(F x) {
+  return x > F(0) ? F(1) : x < F(0) ? F(-1) : x;
+}
+
+// As Python's `//` and `%`, with the divisor's sign.
+template <class F>
+F remainder(F a, F b) {
+  const F left = std::fmod(a, b);
+  return left != F(0) && (left < F(0)) != (b < F(0)) ? left + b : left;
+}
+
+template <class F>
+F floor_divide(F a, F b) {
+  return std::floor(a / b);
+}
+
+}  // namespace ob
+#endif
