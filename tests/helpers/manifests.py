@@ -76,6 +76,7 @@ FORMS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
             min_size=1,
         )
     },
+    "formula": {"value": st.sampled_from(["x * a", "sum(x, -1)", "y = sin(x)\nwhere(y > 0, y, 0)", "floor(x)"])},
     "derivatives": {
         "mapping": st.sampled_from(
             [
@@ -123,16 +124,23 @@ _SEVERAL = st.sampled_from(
 @st.composite
 def entries(draw: st.DrawFn) -> dict[str, Any]:
     """The fields of one operator, as a YAML reader gives them."""
-    fields = [name for name in FORMS if name in ("func", "out", "kernels") or draw(st.booleans())]
+    needed = ("func", "out", "kernels")
+    fields = [name for name in FORMS if name in needed or (name != "formula" and draw(st.booleans()))]
     if "derivatives" in fields and "backward" in fields:
         fields.remove(draw(st.sampled_from(["derivatives", "backward"])))
     return {field: draw(st.one_of(list(FORMS[field].values()))) for field in fields}
 
 
+_FORMULAS = st.fixed_dictionaries(
+    {"func": st.just("line(Tensor x, *, float a=1.0) -> Tensor"), "formula": FORMS["formula"]["value"]},
+    optional={"flops": st.just("x.numel"), "derivatives": st.just({"x": "grad"}), "batch": st.just("loop")},
+)
+
+
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
     """A manifest, as a YAML reader gives it."""
-    operators = draw(st.lists(entries() | _SEVERAL, min_size=1, max_size=3, unique_by=_name))
+    operators = draw(st.lists(entries() | _SEVERAL | _FORMULAS, min_size=1, max_size=3, unique_by=_name))
     return {"namespace": "m", "ops": [*operators, *GRADIENTS]}
 
 

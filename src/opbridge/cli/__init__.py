@@ -43,6 +43,7 @@ COMMANDS = {
     "bench": Command("time operators beside a reference and the machine's limits", "opbridge bench ops.yaml"),
     "report": Command("one HTML file of checks and times, for people", "opbridge report ops.yaml -o report.html"),
     "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),
+    "explain": Command("what follows from formulas: rules, gradients, kernels", "opbridge explain ops.yaml"),
     "aten": Command("look up an operator of PyTorch, and how to call it from here", "opbridge aten leaky_relu"),
     "scan": Command("what MindSpore lacks of a PyTorch model, written as a package", "opbridge scan train.py"),
     "codegen": Command("sources of a backend from its declarations", "opbridge codegen ops.yaml -o backend"),

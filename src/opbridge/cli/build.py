@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opbridge.cache import Cache
@@ -19,7 +19,7 @@ from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.manifest.kernels import is_library
 from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
 from opbridge.sources.standalone import for_mindspore, kernels_of_operators
-from opbridge.sources.store import companions, language_of, source_request
+from opbridge.sources.store import companions, language_of, source_request, with_files
 from opbridge.sources.tvm_ffi_export import with_functions
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
 
@@ -34,6 +34,11 @@ class _Source:
     @property
     def is_built(self) -> bool:
         return is_library(self.name)
+
+    @property
+    def root(self) -> Path:
+        """The folder that its name starts from."""
+        return self.path.parents[len(Path(self.name).parts) - 1]
 
     @property
     def library(self) -> Path:
@@ -54,15 +59,15 @@ class _Source:
         """The operators by their kernels; the first one, where several share a kernel."""
         return dict(reversed(self.operators(manifest)))
 
-    def request(self, manifest: Manifest, root: Path, portable: bool) -> BuildRequest:
+    def request(self, manifest: Manifest, portable: bool) -> BuildRequest:
         """What loading the manifest asks for too, so that it then finds the library in the cache."""
         if self.device not in ASCEND_C:
-            return source_request(root, self.name, self.device, portable)
+            return source_request(self.root, self.name, self.device, portable)
         uses = (
             Use(op.schema.full_name, str(op.schema), symbol, op.rules.launch_texts)
             for symbol, op in self.operators(manifest)
         )
-        return source_request(root, self.name, self.device, portable, AscendUses.of(root / self.name, uses))
+        return source_request(self.root, self.name, self.device, portable, AscendUses.of(self.path, uses))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +117,9 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     if options.sign and options.publish is None:
         raise InputError("--sign is for what --publish DIR adds; give both")
     key = SigningKey.read(options.sign) if options.sign else None
+    cache = Cache()
     manifest = Manifest.load(options.manifest)
+    manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in manifest.ops))
     sources = _sources(manifest, options.device)
     if options.device and not sources:
         raise InputError(f"{options.manifest} has no kernel files for {options.device}")
@@ -123,9 +130,8 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     to_build = [source for source in ready if not source.is_built]
     if options.output:
         _check_names(ready)
-    cache = Cache()
-    portable, root = options.output is not None, options.manifest.parent
-    requests = [source.request(manifest, root, portable) for source in to_build]
+    portable = options.output is not None
+    requests = [source.request(manifest, portable) for source in to_build]
     if options.output:
         # What leaves for other machines may run there without opbridge.
         requests = [
@@ -143,7 +149,7 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     for source in sources:
         print(f"{source.name}  {_outcome(source, libraries.get(source), reasons[source.device])}")
         if options.verbose and source in to_build and source.device == "cpu":
-            _tell_of_loops(source.request(manifest, root, portable))
+            _tell_of_loops(source.request(manifest, portable))
         if options.output and source in ready:
             library = libraries[source].path if source in libraries else source.path
             copy_atomically(library, options.output / source.library)

@@ -28,6 +28,7 @@ from opbridge.codegen.outputs.python_api import python_api
 from opbridge.codegen.outputs.registration import registration
 from opbridge.errors import InputError, ManifestError
 from opbridge.manifest import ManifestErrors
+from opbridge.sources.store import with_files
 
 _OUTPUTS = (registration, launched_kernels, custom_functions, autograd, aliasing, python_api, other_frameworks, package)
 Output = Callable[[Backend], dict[str, str]]
@@ -52,7 +53,9 @@ def sources(backend: Backend, more: Mapping[str, str] = MappingProxyType({})) ->
 
 def ejected(inputs: Inputs) -> tuple[Backend, dict[str, str]]:
     """The operators of an ops.yaml and the files that come with them, which then need nothing of opbridge."""
-    return ejected_backend(inputs.manifest(), inputs.wish.cpp_namespace)
+    manifest, cache = inputs.manifest(), Cache()
+    manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in manifest.ops))
+    return ejected_backend(manifest, inputs.wish.cpp_namespace)
 
 
 def _wrong_in(operator: BackendOperator) -> list[InputError]:

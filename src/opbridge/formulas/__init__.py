@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.formulas.operators import FormulaOperators, Generated, formula_operators
+from opbridge.formulas.kernels import Generated
+from opbridge.formulas.operators import FormulaOperators, formula_operators
 
 __all__ = ["FormulaOperators", "Generated", "formula_operators"]

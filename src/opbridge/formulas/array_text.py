@@ -52,13 +52,13 @@ _CONDITIONS: Mapping[str, Callable[..., Expr]] = {
 
 
 class ArrayText:
-    """Prints nodes; `spelled` says how tensors are written that are more than a name, `grid` which tensors together have
-    the shape of the grid, and `full` which have it each."""
+    """Prints nodes; `spelled` says how tensors are written that are more than a name, `grid` which tensors together
+    have the shape of the grid, and `full` which have it each."""
 
     def __init__(self, spelled: Mapping[str, Expr], grid: tuple[str, ...], full: tuple[str, ...] = ()) -> None:
         self.spelled = spelled
-        self.grid = full[:1] if full != grid else grid
-        self.full = {*full} if full != grid or len(full) == 1 else set()
+        self.grid = full[:1] or grid
+        self.full = {*full} or {*(grid if len(grid) == 1 else ())}
 
     def tensor(self, name: str) -> Expr:
         return self.spelled.get(name) or Name(name)

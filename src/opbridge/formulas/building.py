@@ -147,4 +147,3 @@ def _negated(name: str, args: tuple[Node, ...]) -> Node | None:
     if name == "subtract" and second is not None:
         return apply("add", args[0], second)
     return None
-

@@ -26,7 +26,15 @@ from opbridge.formulas.nodes import (
 from opbridge.names import is_cpp_name
 
 _TYPES = {"bool": "bool", "float16": "ob::half", "bfloat16": "ob::bfloat16", "float32": "float", "float64": "double"}
-_ATTRIBUTES = {"float": "double", "int": "int64_t", "SymInt": "int64_t", "bool": "bool", "SymBool": "bool", "str": "ob::String", "Scalar": "ob::Scalar"}
+_ATTRIBUTES = {
+    "float": "double",
+    "int": "int64_t",
+    "SymInt": "int64_t",
+    "bool": "bool",
+    "SymBool": "bool",
+    "str": "ob::String",
+    "Scalar": "ob::Scalar",
+}
 _TAKEN = {"n", "i", "row", "grid", "T", "F", "ob", "std", "int64_t", "main"}
 _ARITHMETIC = {"sum": "row_sum", "mean": "row_sum", "max": "row_max", "min": "row_min"}
 
@@ -136,10 +144,7 @@ class _Printer:
             found = f"ob::row_{node.kind[3:]}<F>(n, {value})"
             self.line(2, f"const int64_t {name} = ob::row_find<F>(n, {found}, {value});")
         elif node.kind == "var":
-            known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
-            mean = next((self.rows[one] for one in known if one in self.rows), "") or self.fresh(f"{name}_mean")
-            if mean.endswith("_mean") and mean not in self.rows.values():
-                self.line(2, f"const F {mean} = ob::row_sum<F>(n, {self.function(node.arg, 2)}) / F(n);")
+            mean = self.mean(node, name)
             square = self.function(node.arg, 2, f"({{}} - {mean}) * ({{}} - {mean})")
             degrees = f"(F(n) - F({node.correction!r}))" if node.correction else "F(n)"
             self.line(2, f"const F {name} = ob::row_sum<F>(n, {square}) / {degrees};")
@@ -150,6 +155,14 @@ class _Printer:
             exponential = self.function(node.arg, 2, f"ob::exp({{}} - {largest})")
             self.line(2, f"const F {name} = {largest} + ob::log(ob::row_sum<F>(n, {exponential}));")
         self.rows[node] = name
+
+    def mean(self, node: Reduce, name: str) -> str:
+        known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
+        found = next((self.rows[mean] for mean in known if mean in self.rows), None)
+        if found is None:
+            found = self.fresh(f"{name}_mean")
+            self.line(2, f"const F {found} = ob::row_sum<F>(n, {self.function(node.arg, 2)}) / F(n);")
+        return found
 
     def name_of(self, node: Node, otherwise: str) -> str:
         return self.fresh(self.preferred.get(node, otherwise))
@@ -234,7 +247,9 @@ class _Printer:
                 named[node] = name
                 value = f"{self.pointer(name)}[i]"
                 self.line(depth, f"const bool {name} = {value};" if node.is_mask else f"const F {name} = F({value});")
-            elif isinstance(node, Apply) and not self.loops.is_call(node) and (uses[node] > 1 or node in self.preferred):
+            elif (
+                isinstance(node, Apply) and not self.loops.is_call(node) and (uses[node] > 1 or node in self.preferred)
+            ):
                 text = self.text(node, named)[0]
                 name = self.fresh(self.preferred.get(node, node.function))
                 named[node] = name
@@ -335,5 +350,3 @@ def dtype_of(node: Node) -> str | None:
 
 def is_index(node: Node) -> bool:
     return isinstance(node, Reduce) and node.kind in ("argmax", "argmin")
-
-

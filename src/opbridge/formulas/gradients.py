@@ -115,4 +115,3 @@ def _evaluated(expr: Expr, names: Mapping[str, Node], axes: Axes) -> Node:
         case Call(name, args):
             return apply(name, *(_evaluated(arg, names, axes) for arg in args))
     raise TypeError(f"{expr} is no derivative")
-

@@ -5,7 +5,6 @@ Every printer of kernels starts from this form; docs/formula.md says which formu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -29,7 +28,7 @@ from opbridge.schema import Schema
 
 @dataclass(frozen=True)
 class Output:
-    """One output of a kernel; the value of a sum goes where its tensor lies in the grid, added up over what it lacks."""
+    """One output of a kernel; a sum is as large as its tensor in the grid, and gets what is added up over the rest."""
 
     name: str
     value: Node
@@ -55,14 +54,10 @@ class Loops:
         return node.form.extent is not Extent.GRID
 
     def is_call(self, node: Node) -> bool:
-        return isinstance(node, (Number, Scalar, Text)) or (
-            isinstance(node, Apply) and node.form.extent is Extent.CALL
-        )
+        return isinstance(node, (Number, Scalar, Text)) or (isinstance(node, Apply) and node.form.extent is Extent.CALL)
 
 
-def loops(
-    schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...] = ()
-) -> Loops:
+def loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...] = ()) -> Loops:
     """Raises a RuleError where one pass over memory is not enough."""
     found = list(dict.fromkeys(_axes(outputs)))
     if len(found) > 1 and None in found:
@@ -76,15 +71,13 @@ def loops(
     order = {argument.name: place for place, argument in enumerate(schema.arguments)}
     tensors = sorted({node for node in nodes if isinstance(node, Tensor)}, key=lambda node: order[node.name])
     reductions = tuple(node for node in nodes if isinstance(node, Reduce))
-    twice = [name for name, times in Counter(node.name for node in tensors).items() if times > 1]
-    if twice:
-        message = f"{schema.full_name}: '{twice[0]}' is used both beside what has lost axes and beside what has them"
-        raise RuleError(message, hint="say keepdim=True where the axes are reduced")
     return Loops(schema, comment, found[0] if found else (), tuple(tensors), outputs, reductions, names)
 
 
 def two_passes(schema: Schema, first: Axes, second: Axes) -> RuleError:
-    spelled = " and ".join("all axes" if axes is None else f"axis {', '.join(map(str, axes))}" for axes in (first, second))
+    spelled = " and ".join(
+        "all axes" if axes is None else f"axis {', '.join(map(str, axes))}" for axes in (first, second)
+    )
     return RuleError(
         f"{schema.full_name} reduces over {spelled}, which is two passes over memory",
         hint="make it two operators: one that returns what the first reduction gives, and one that takes it",
@@ -97,9 +90,9 @@ def _nodes(outputs: tuple[Output, ...]) -> list[Node]:
 
 def _axes(outputs: tuple[Output, ...]) -> Iterator[Axes]:
     for node in _nodes(outputs):
-        if node.form.extent in (Extent.KEPT, Extent.DROPPED) and not (isinstance(node, Tensor) and node.form.is_total):
-            if isinstance(node, Reduce) or not node.form.is_total:
-                yield node.form.axes
+        is_reduced = node.form.extent in (Extent.KEPT, Extent.DROPPED)
+        if is_reduced and (isinstance(node, Reduce) or not node.form.is_total):
+            yield node.form.axes
     for output in outputs:
         if output.form.extent in (Extent.KEPT, Extent.DROPPED) and not output.form.is_total:
             yield output.form.axes
@@ -128,4 +121,3 @@ def _linear(node: Node) -> Node | None:
         inside = _linear(node.args[1])
         return None if inside is None else apply("multiply", node.args[0], inside)
     return None
-

@@ -235,4 +235,8 @@ def _with_inputs(node: Node, new: dict[Node, Node]) -> Node:
 def _replaced(value: Any, new: dict[Node, Node]) -> Any:
     if isinstance(value, Node):
         return new[value]
-    return tuple(new[item] for item in value) if isinstance(value, tuple) and value and isinstance(value[0], Node) else value
+    return (
+        tuple(new[item] for item in value)
+        if isinstance(value, tuple) and value and isinstance(value[0], Node)
+        else value
+    )

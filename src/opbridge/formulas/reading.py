@@ -50,6 +50,7 @@ RELATIONS = {
 }
 _LET = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)", re.ASCII)
 _BREAK = re.compile(r"[()\[\]\n;,]|\"[^\"\n]*\"|'[^'\n]*'")
+_GRADIENTS = ("grad", "grads", "result", "results")
 _SCALARS = ("float", "int", "bool", "Scalar", "SymInt", "SymBool")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _COMPOSED = ("clip", "std", "relu", "silu", "softplus", "softmax", "log_softmax", "any", "all")
@@ -99,7 +100,7 @@ class _Reader:
         wanted = len(self.schema.returns)
         if len(outputs) != wanted:
             raise self.error(f"expected {_values(wanted)}, got {len(outputs)}", last.offset, f"it is {self.schema}")
-        self.check_masks(outputs)
+        self.check_tensors(outputs)
         parts = tuple((name, node) for name, node in self.names.items() if name not in given)
         return Program(self.schema, self.source.text.strip(), parts, outputs)
 
@@ -107,16 +108,25 @@ class _Reader:
         offset = at.offset if isinstance(at, Expr) else at
         return self.source.error(message, offset, hint)
 
-    def check_masks(self, outputs: tuple[Node, ...]) -> None:
-        tensors = {node for node in ordered(outputs) if isinstance(node, Tensor)}
-        for name in {node.name for node in tensors if node.is_mask} & {node.name for node in tensors if not node.is_mask}:
-            hint = f"compare it where a condition is wanted: {name} != 0"
-            raise self.error(f"'{name}' stands for a number and for a condition", self.source.text.find(name), hint)
+    def check_tensors(self, outputs: tuple[Node, ...]) -> None:
+        """Each is one thing in the whole formula."""
+        found: dict[str, Tensor] = {}
+        for node in ordered(outputs):
+            if not isinstance(node, Tensor) or found.setdefault(node.name, node) is node:
+                continue
+            place = self.source.text.find(node.name)
+            if node.is_mask != found[node.name].is_mask:
+                hint = f"compare it where a condition is wanted: {node.name} != 0"
+                raise self.error(f"'{node.name}' stands for a number and for a condition", place, hint)
+            message = f"'{node.name}' stands beside what has lost axes, and beside what has them"
+            raise self.error(message, place, "say keepdim=True where the axes are reduced")
 
     def check_schema(self) -> None:
         schema = self.schema
         for argument in schema.arguments:
             kind = str(argument.type)
+            if argument.name in _GRADIENTS:
+                raise self.error(f"'{argument.name}' is what the gradient's formula calls its own", 0, "rename it")
             if argument.alias is not None:
                 raise self.error(f"a formula writes to no argument; {schema.full_name} writes to '{argument.name}'", 0)
             if kind not in ("Tensor", "str", *_SCALARS):
@@ -210,7 +220,7 @@ class _Reader:
             hint = did_you_mean(name, self.names) or f"there are {', '.join(self.names)}"
             raise self.error(f"'{name}' is no argument of {self.schema.full_name}, nor a part named before", expr, hint)
         if isinstance(found, Scalar) and found.type == "str":
-            raise self.error(f"'{name}' is a str, which can be compared only: {name} == 'tanh'", expr)
+            raise self.error(f"'{name}' is a str, which can be compared only", expr, f"{name} == 'tanh'")
         return found
 
     def compared_text(self, expr: Expr, name: str, value: str, op: str) -> Node:
@@ -232,7 +242,8 @@ class _Reader:
             return apply(name, *args)
         except FormError:
             hint = "say keepdim=True where the axes are reduced, or expand_dims(...)"
-            raise self.error(f"shapes do not go together: one part has lost axes that the other has, in {at}", at, hint)
+            message = f"shapes do not go together: one part has lost axes that the other has, in {at}"
+            raise self.error(message, at, hint) from None
 
     def truth(self, node: Node, at: Expr) -> Node:
         """A condition; a tensor that stands as one is a mask."""
@@ -294,7 +305,7 @@ class _Reader:
         return result
 
     def reduction(self, expr: Call) -> Node:
-        values = {"axis": None, "keepdim": None, "correction": None}
+        values: dict[str, Expr | None] = {"axis": None, "keepdim": None, "correction": None}
         names = ["axis", "keepdim"]
         for name, value in [*zip(names, expr.args[1:], strict=False), *expr.kwargs]:
             name = {"keepdims": "keepdim", "dim": "axis"}.get(name, name)
@@ -305,8 +316,9 @@ class _Reader:
             raise self.error(f"{expr.name}() takes x, axis and keepdim", expr)
         x = self.value(expr.args[0])
         axes = self.axes(values["axis"])
-        keeps = isinstance(values["keepdim"], Bool) and values["keepdim"].value
-        correction = values["correction"].value if isinstance(values["correction"], (Int, Float)) else 0
+        keepdim, degrees = values["keepdim"], values["correction"]
+        keeps = isinstance(keepdim, Bool) and keepdim.value
+        correction = degrees.value if isinstance(degrees, (Int, Float)) else 0
         return self.reduced(expr, x, axes, keeps, correction)
 
     def reduced(self, expr: Call, x: Node, axes: Axes, keeps: bool, correction: int | float) -> Node:

@@ -103,6 +103,12 @@ class OpSpec:
             root=root,
         )
 
+    def without_formula(self, root: Path) -> OpSpec:
+        """The same operator as one whose kernels lie in a folder, and whose rules are all said."""
+        kernels = tuple(replace(kernel, source=None) for kernel in self.kernels)
+        said = frozenset(RULES)
+        return replace(self, kernels=kernels, root=root, formula=None, said=said, is_derived=False)
+
     def kernel(self, device: str) -> KernelRef | None:
         return next((kernel for kernel in self.kernels if kernel.device == device), None)
 
@@ -306,7 +312,9 @@ class _ManifestReader:
         for item in generated.all[1:]:
             if item.schema.full_name in schemas:
                 hint = f"rename it, or say `backward: {item.schema.name}` if it is the gradient"
-                message = f"{item.schema.full_name} is what the gradient of this formula is called, and declared already"
+                message = (
+                    f"{item.schema.full_name} is what the gradient of this formula is called, and declared already"
+                )
                 raise ManifestError(message, entry.at("formula"), hint)
             schemas[item.schema.full_name] = item.schema
         return generated

@@ -22,7 +22,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 def code_stamp() -> str:
     """Changes with the code that makes catalogs, so that work on opbridge itself never meets one of an older make."""
-    folders = (_PACKAGE, *(os.path.join(_PACKAGE, name) for name in ("schema", "rules", "formulas", "manifest", "native")))
+    parts = ("schema", "rules", "formulas", "manifest", "native")
+    folders = (_PACKAGE, *(os.path.join(_PACKAGE, name) for name in parts))
     files = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py")]
     stats = ((entry.path, entry.stat()) for entry in files)
     return "\n".join(sorted(f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in stats))

@@ -111,6 +111,6 @@ def _kernels(spec: OpSpec) -> tuple[ReportedKernel, ...]:
     for kernel in spec.kernels:
         source = None
         if kernel.path is not None and not kernel.is_library:
-            source = spec.file(kernel).read_text(encoding="utf-8", errors="replace")
+            source = kernel.source or spec.file(kernel).read_text(encoding="utf-8", errors="replace")
         found.append(ReportedKernel(kernel.device, str(kernel), source))
     return tuple(found)

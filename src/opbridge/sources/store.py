@@ -18,6 +18,7 @@ from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
 
 if TYPE_CHECKING:
     from opbridge.cache import Cache
+    from opbridge.manifest import OpSpec
     from opbridge.native.catalog import Catalog, CatalogEntry
 
 LANGUAGES = {"cpu": "c++", "cuda": "cuda", "npu": "ascend"} | {twin: twin for twin in TWINS}
@@ -203,6 +204,21 @@ def _opener(ref: KernelRef) -> Callable[[str, str, str], Kernel]:
 def generated_file(ref: KernelRef, cache: Cache) -> Path:
     """The source of a formula's kernel as a file that compilers, debuggers and people can open."""
     return cache.keep(str(ref.path), str(ref.source))
+
+
+def with_files(op: OpSpec, cache: Cache) -> OpSpec:
+    """The operator with the kernels of its formula as files, for those that take sources somewhere."""
+    generated = [kernel for kernel in op.kernels if kernel.source is not None]
+    if not generated:
+        return op
+    others = [kernel for kernel in op.kernels if kernel.source is None]
+    if others:
+        raise UnsupportedError(
+            f"{op.schema.full_name} has a formula and kernels beside it, which lie in different places\n"
+            "  write the formula's kernel into a file with `opbridge explain --source`, and name it under `kernels`"
+        )
+    folder = generated_file(generated[0], cache).parent
+    return op.without_formula(folder)
 
 
 def language_of(device: str) -> str:

@@ -18,7 +18,7 @@ from opbridge.manifest import KernelRef, Manifest, OpSpec
 from opbridge.names import is_identifier, is_special
 from opbridge.sources import elf
 from opbridge.sources.elf_image import Image
-from opbridge.sources.store import source_request
+from opbridge.sources.store import source_request, with_files
 from opbridge.toolchains import BuildRequest, build_many
 from opbridge.toolchains.builder import absolute
 from opbridge.toolchains.torch_sources import with_torch
@@ -61,7 +61,7 @@ def make_wheel(order: Order, folder: Path, cache: Cache) -> Made:
     manifest = Manifest.load(order.manifest)
     if not manifest.ops:
         raise InputError(f"{order.manifest} declares no operators", hint="a wheel needs at least one")
-    ops = tuple(_kept(op, order.devices) for op in manifest.ops)
+    ops = tuple(_kept(with_files(op, cache), order.devices) for op in manifest.ops)
     names = python_code.function_names(ops)
     package = _package_name(order.name or manifest.namespace)
     metadata = _metadata(order, manifest.namespace, names)

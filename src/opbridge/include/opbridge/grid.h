@@ -6,8 +6,8 @@
 //     ...
 //   });
 //
-// A row is what the reduced axes span; where none is reduced, it is a piece of at most `Grid::tile` elements.  In a row,
-// every tensor is an array: memory itself where that lies so, a copy where it is broadcast, strided or summed.
+// A row is what the reduced axes span; where none is reduced, it is a piece of at most `Grid::tile` elements.  In a
+// row, every tensor is an array: memory itself where that lies so, a copy where it is broadcast, strided or summed.
 #ifndef OPBRIDGE_GRID_H
 #define OPBRIDGE_GRID_H
 
@@ -15,10 +15,7 @@
 #include <opbridge/parallel.h>
 #include <opbridge/tensor.h>
 
-#include <algorithm>
-#include <cmath>
 #include <initializer_list>
-#include <limits>
 
 namespace ob {
 
@@ -38,6 +35,9 @@ struct Operand {
 };
 
 namespace [[gnu::visibility("hidden")]] detail {
+
+inline int64_t more(int64_t a, int64_t b) { return a > b ? a : b; }
+inline int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
 template <class T>
 void scatter_row(void* to, int64_t stride, const void* from, int64_t n) {
@@ -127,7 +127,7 @@ class Grid {
   static constexpr int32_t max_rank = 24;
   static constexpr int32_t max_operands = 24;
 
-  Grid(const Axes& axes, std::initializer_list<Operand> operands) {
+  OB_COLD Grid(const Axes& axes, std::initializer_list<Operand> operands) {
     for (const Operand& operand : operands) operands_[n_operands_++].of = operand;
     broadcast_shapes(axes);
     for (int32_t k = 0; k < n_operands_; ++k) place(operands_[k]);
@@ -142,17 +142,22 @@ class Grid {
 
   // Calls f(row) for each row, on the caller's threads; sums are added up in an order that depends on shapes alone.
   template <class F>
-  void each_row(const F& f) const;
+  void each_row(const F& f) const {
+    run([](const void* body, Row& row) { (*static_cast<const F*>(body))(row); }, &f);
+  }
 
  private:
   friend class Row;
 
+  // Everything but the body is the same for all kernels, and compiled once for all types.
+  void run(void (*body)(const void* f, Row& row), const void* f) const;
+
   struct Placed {
     Operand of;
     int64_t strides[max_rank];
-    int64_t row_stride;   // along a row, where it has one
-    bool is_array;        // a row of it lies in memory as it is
-    bool is_shared;       // a sum whose elements two rows may go to
+    int64_t row_stride;  // along a row, where it has one
+    bool is_array;       // a row of it lies in memory as it is
+    bool is_shared;      // a sum whose elements two rows may go to
   };
 
   // A row is over dimensions [n_outer_, rank_); those before count rows.
@@ -163,13 +168,13 @@ class Grid {
   bool is_cut_ = false;
   Placed operands_[max_operands];
 
-  void broadcast_shapes(const Axes& axes) {
+  OB_COLD void broadcast_shapes(const Axes& axes) {
     for (int32_t k = 0; k < n_operands_; ++k) {
       const Operand& operand = operands_[k].of;
-      if (!operand.is_dropped) rank_ = std::max(rank_, static_cast<int32_t>(operand.view->ndim()));
+      if (!operand.is_dropped) rank_ = static_cast<int32_t>(detail::more(rank_, operand.view->ndim()));
     }
     if (rank_ > max_rank) fail("a formula takes tensors of at most ", int64_t{max_rank}, " dimensions");
-    std::fill(sizes_, sizes_ + rank_, 1);
+    for (int32_t d = 0; d < rank_; ++d) sizes_[d] = 1;
     for (int32_t d = 0; d < rank_; ++d) is_inner_[d] = axes.is_all;
     for (int32_t a = 0; a < axes.count; ++a) {
       const int64_t axis = axes.items[a] < 0 ? axes.items[a] + rank_ : axes.items[a];
@@ -205,8 +210,8 @@ class Grid {
     }
   }
 
-  void place(Placed& operand) const {
-    std::fill(operand.strides, operand.strides + rank_, 0);
+  OB_COLD void place(Placed& operand) const {
+    for (int32_t d = 0; d < rank_; ++d) operand.strides[d] = 0;
     each_dimension(operand.of, [&](int32_t at, int64_t size, int64_t stride) {
       if (size == sizes_[at]) {
         operand.strides[at] = size == 1 ? 0 : stride;
@@ -223,20 +228,19 @@ class Grid {
     }
   }
 
-  bool one_a_row(const Placed& operand) const {
+  OB_COLD bool one_a_row(const Placed& operand) const {
     if (operand.of.is_dropped) return true;
     bool any = false;
     for (int32_t d = 0; d < rank_; ++d) any |= is_inner_[d] && operand.strides[d] != 0;
     return !any;
   }
 
-  void rows_first() {
-    const bool any = std::find(is_inner_, is_inner_ + rank_, true) != is_inner_ + rank_;
+  OB_COLD void rows_first() {
     int32_t order[max_rank], n = 0;
     for (int32_t d = 0; d < rank_; ++d) {
       if (!is_inner_[d]) order[n++] = d;
     }
-    n_outer_ = any ? n : 0;
+    n_outer_ = n < rank_ ? n : 0;
     for (int32_t d = 0; d < rank_; ++d) {
       if (is_inner_[d]) order[n++] = d;
     }
@@ -244,14 +248,14 @@ class Grid {
     for (int32_t k = 0; k < n_operands_; ++k) permute(operands_[k].strides, order);
   }
 
-  void permute(int64_t* values, const int32_t* order) const {
+  OB_COLD void permute(int64_t* values, const int32_t* order) const {
     int64_t old[max_rank];
-    std::copy(values, values + rank_, old);
+    for (int32_t d = 0; d < rank_; ++d) old[d] = values[d];
     for (int32_t d = 0; d < rank_; ++d) values[d] = old[order[d]];
   }
 
   // Joins dimensions that every tensor walks as one, and leaves out those of size 1.
-  void collapse() {
+  OB_COLD void collapse() {
     int32_t kept = 0, outer = 0;
     for (int32_t d = 0; d < rank_; ++d) {
       if (d == n_outer_) outer = kept;
@@ -274,7 +278,7 @@ class Grid {
   }
 
   // Where no axis is reduced, rows are pieces: of the last dimension where it is long, across dimensions otherwise.
-  void cut() {
+  OB_COLD void cut() {
     is_cut_ = true;
     n_outer_ = 0;
     const int64_t last = rank_ > 0 ? sizes_[rank_ - 1] : 1;
@@ -283,13 +287,13 @@ class Grid {
       pieces_ = (last + tile - 1) / tile;
       length_ = last;
     } else {
-      pieces_ = std::max<int64_t>((total_ + tile - 1) / tile, total_ > 0);
+      pieces_ = detail::more((total_ + tile - 1) / tile, total_ > 0);
       length_ = total_;
     }
     rows_ = length_ > 0 ? total_ / length_ * pieces_ : 0;
   }
 
-  void settle(Placed& operand) {
+  OB_COLD void settle(Placed& operand) {
     const int32_t inner = rank_ - n_outer_;
     operand.row_stride = inner == 0 ? 0 : operand.strides[rank_ - 1];
     operand.is_array = inner == 0 || (inner == 1 && operand.strides[rank_ - 1] == 1);
@@ -307,7 +311,7 @@ class Grid {
     if (rank_ == n_outer_) return f(offset, int64_t{0}, size);
     const int32_t last = rank_ - 1;
     for (int64_t done = 0; done < size;) {
-      const int64_t n = std::min(size - done, sizes_[last] - index[last]);
+      const int64_t n = detail::less(size - done, sizes_[last] - index[last]);
       f(offset, done, n);
       done += n;
       offset -= index[last] * strides[last];
@@ -340,20 +344,7 @@ class Row {
   // An input's elements.
   template <class T>
   const T* read(int32_t k) {
-    const Grid::Placed& operand = grid_.operands_[k];
-    const T* data = static_cast<const T*>(operand.of.data);
-    if (operand.is_array) return data + offset(operand);
-    T* copy = buffer<T>(k);
-    grid_.each_stretch(operand.strides, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
-      const T* from = data + at;
-      const int64_t stride = operand.row_stride;
-      if (stride == 0) {
-        std::fill(copy + done, copy + done + n, *from);
-      } else {
-        for (int64_t i = 0; i < n; ++i) copy[done + i] = from[i * stride];
-      }
-    });
-    return copy;
+    return static_cast<const T*>(elements(k, sizeof(T)));
   }
 
   // An input's only element.
@@ -370,7 +361,7 @@ class Row {
     if (operand.of.use == Operand::write && operand.is_array) {
       return static_cast<T*>(operand.of.data) + offset(operand);
     }
-    return buffer<T>(k);
+    return static_cast<T*>(buffer(k, sizeof(T)));
   }
 
   // An output's only element.
@@ -389,26 +380,55 @@ class Row {
 
   Row(const Grid& grid, char* const* sums) : grid_(grid), sums_(sums) {}
 
-  template <class T>
-  T* buffer(int32_t k) {
-    if (buffers_[k] == nullptr) buffers_[k] = scratch<T>(grid_.is_cut_ ? Grid::tile : grid_.length_);
+  void* buffer(int32_t k, int64_t bytes) {
+    if (buffers_[k] == nullptr) {
+      buffers_[k] = scratch<char>(bytes * (grid_.is_cut_ ? Grid::tile : detail::more(grid_.length_, 1)));
+    }
     used_[k] = true;
-    return static_cast<T*>(buffers_[k]);
+    return buffers_[k];
   }
 
-  int64_t offset(const Grid::Placed& operand) const {
+  [[gnu::noinline]] const void* elements(int32_t k, int64_t bytes) {
+    const Grid::Placed& operand = grid_.operands_[k];
+    const char* data = static_cast<const char*>(operand.of.data);
+    if (operand.is_array) return data + offset(operand) * bytes;
+    char* copy = static_cast<char*>(buffer(k, bytes));
+    grid_.each_stretch(operand.strides, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
+      const auto gather = bytes == 8 ? gathered<uint64_t> : bytes == 4 ? gathered<uint32_t> : gathered_short(bytes);
+      gather(copy + done * bytes, data + at * bytes, operand.row_stride, n);
+    });
+    return copy;
+  }
+
+  using Gather = void (*)(void* to, const void* from, int64_t stride, int64_t n);
+
+  static Gather gathered_short(int64_t bytes) { return bytes == 2 ? gathered<uint16_t> : gathered<uint8_t>; }
+
+  // Whatever the type is: an element is its bits.
+  template <class Bits>
+  [[gnu::noinline]] static void gathered(void* to, const void* from, int64_t stride, int64_t n) {
+    Bits* copy = static_cast<Bits*>(to);
+    const Bits* data = static_cast<const Bits*>(from);
+    if (stride == 0) {
+      for (int64_t i = 0; i < n; ++i) copy[i] = *data;
+    } else {
+      for (int64_t i = 0; i < n; ++i) copy[i] = data[i * stride];
+    }
+  }
+
+  [[gnu::noinline]] int64_t offset(const Grid::Placed& operand) const {
     int64_t index[Grid::max_rank], at = 0;
     grid_.locate(operand.strides, row_, begin_, index, at);
     return at;
   }
 
-  void start(int64_t r) {
+  OB_COLD void start(int64_t r) {
     row_ = grid_.is_cut_ ? r / grid_.pieces_ : r;
     begin_ = grid_.is_cut_ ? r % grid_.pieces_ * Grid::tile : 0;
-    size_ = grid_.is_cut_ ? std::min(Grid::tile, grid_.length_ - begin_) : grid_.length_;
+    size_ = grid_.is_cut_ ? detail::less(Grid::tile, grid_.length_ - begin_) : grid_.length_;
   }
 
-  void finish() {
+  [[gnu::noinline]] void finish() {
     for (int32_t k = 0; k < grid_.n_operands_; ++k) {
       const Grid::Placed& operand = grid_.operands_[k];
       if (operand.of.use == Operand::read || !used_[k]) continue;
@@ -430,8 +450,7 @@ class Row {
   bool used_[Grid::max_operands] = {};
 };
 
-template <class F>
-void Grid::each_row(const F& f) const {
+OB_COLD inline void Grid::run(void (*body)(const void* f, Row& row), const void* f) const {
   // Sums that two rows share are added up apart, in pieces whose number follows from the shapes.
   int64_t pieces = 1, shared = 0;
   bool any_shared = false;
@@ -440,10 +459,11 @@ void Grid::each_row(const F& f) const {
     any_shared = true;
     shared += operands_[k].of.view->numel();
   }
-  const int64_t work = std::max<int64_t>(total_, 1);
+  const int64_t work = detail::more(total_, 1);
   if (any_shared) {
-    pieces = std::min<int64_t>({64, rows_, work / default_grain + 1, work / (4 * std::max<int64_t>(shared, 1)) + 1});
-    pieces = std::max<int64_t>(pieces, 1);
+    pieces = detail::less(detail::less(64, rows_),
+                          detail::less(work / default_grain, work / (4 * detail::more(shared, 1))) + 1);
+    pieces = detail::more(pieces, 1);
   }
 
   char* sums[max_operands] = {};
@@ -453,8 +473,8 @@ void Grid::each_row(const F& f) const {
     if (operand.of.use != Operand::sum) continue;
     bytes[k] = operand.of.view->numel() * operand.of.bytes;
     const int64_t copies = operand.is_shared ? pieces : 1;
-    sums[k] = scratch<char>(std::max<int64_t>(bytes[k] * copies, 1));
-    std::fill(sums[k], sums[k] + bytes[k] * copies, 0);
+    sums[k] = scratch<char>(detail::more(bytes[k] * copies, 1));
+    memset(sums[k], 0, static_cast<size_t>(bytes[k] * copies));
   }
 
   const auto rows = [&](int64_t piece, int64_t begin, int64_t end) {
@@ -465,7 +485,7 @@ void Grid::each_row(const F& f) const {
     Row row(*this, own);
     for (int64_t r = begin; r < end; ++r) {
       row.start(r);
-      f(row);
+      body(f, row);
       row.finish();
     }
   };
@@ -477,9 +497,8 @@ void Grid::each_row(const F& f) const {
         },
         1);
   } else {
-    const int64_t one = is_cut_ ? std::min(tile, std::max<int64_t>(length_, 1)) : std::max<int64_t>(length_, 1);
-    parallel_for(
-        rows_, [&](int64_t begin, int64_t end) { rows(0, begin, end); }, default_grain / one + 1);
+    const int64_t one = is_cut_ ? detail::less(tile, detail::more(length_, 1)) : detail::more(length_, 1);
+    parallel_for(rows_, [&](int64_t begin, int64_t end) { rows(0, begin, end); }, default_grain / one + 1);
   }
 
   for (int32_t k = 0; k < n_operands_; ++k) {
@@ -500,13 +519,13 @@ F row_sum(int64_t n, const Map& map) {
 
 template <class F, class Map>
 F row_max(int64_t n, const Map& map) {
-  constexpr F lowest = -std::numeric_limits<F>::infinity();
+  constexpr F lowest = -static_cast<F>(__builtin_inf());
   return parallel_reduce(n, lowest, map, [](F a, F b) { return a > b || a != a ? a : b; });
 }
 
 template <class F, class Map>
 F row_min(int64_t n, const Map& map) {
-  constexpr F highest = std::numeric_limits<F>::infinity();
+  constexpr F highest = static_cast<F>(__builtin_inf());
   return parallel_reduce(n, highest, map, [](F a, F b) { return a < b || a != a ? a : b; });
 }
 
@@ -538,13 +557,13 @@ F sign(F x) {
 // As Python's `//` and `%`, with the divisor's sign.
 template <class F>
 F remainder(F a, F b) {
-  const F left = std::fmod(a, b);
+  const F left = static_cast<F>(__builtin_fmod(a, b));
   return left != F(0) && (left < F(0)) != (b < F(0)) ? left + b : left;
 }
 
 template <class F>
 F floor_divide(F a, F b) {
-  return std::floor(a / b);
+  return static_cast<F>(__builtin_floor(a / b));
 }
 
 }  // namespace ob

@@ -1,0 +1,181 @@
+"""The backward of a formula: one kernel, which takes the outputs' gradients and what it needs of the call.
+
+It computes anew from the inputs what it needs, except for an output: that is saved where no more tensors are read for
+it.  Its own gradients are formulas of array functions, whose gradients frameworks have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from opbridge.formulas.array_text import ArrayText
+from opbridge.formulas.building import apply
+from opbridge.formulas.cpp import is_index
+from opbridge.formulas.gradients import gradients
+from opbridge.formulas.kernels import Generated, output_names, stored_form
+from opbridge.formulas.loops import Output, loops
+from opbridge.formulas.nodes import GRID, Apply, Node, Scalar, Tensor, Text, made, ordered, rebuilt
+from opbridge.formulas.reading import Program
+from opbridge.formulas.rules import flops_rule, grid_tensors, in_order, mapping_rules
+from opbridge.rules.parser import MAX_DEPTH
+from opbridge.rules.syntax import Expr, Index, Int, Name
+from opbridge.schema import Schema
+
+_LONGEST = 20_000
+"""Of a second derivative, beyond which there is none: every name in it is one operator of a framework."""
+
+Gradients = Mapping[Tensor, Node]
+
+
+@dataclass(frozen=True)
+class Backward:
+    generated: Generated
+    targets: tuple[str, ...]
+    call: str
+    """The formula of the forward's gradients."""
+    gradients: tuple[tuple[str, str], ...]
+
+
+def backward_of(program: Program) -> Backward | None:
+    """None where nothing has a gradient."""
+    return _Deriving(program).backward()
+
+
+class _Deriving:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.schema = program.schema
+        self.names = output_names(program.schema)
+        self.taken = {argument.name for argument in self.schema.arguments}
+        self.spelled: dict[str, Expr] = {}
+        """Gradients and values of outputs by their names in the backward, as the forward's formula writes them."""
+
+    def backward(self) -> Backward | None:
+        seeds: dict[Node, Node] = {}
+        for place, (node, name) in enumerate(zip(self.program.outputs, self.names, strict=True)):
+            if not node.is_truth and not is_index(node):
+                grad = made(Tensor, self.fresh(f"grad_{name}", "grads", place), stored_form(node))
+                seeds[node] = apply("add", seeds[node], grad) if node in seeds else grad
+        found = gradients(seeds)
+        if not found:
+            return None
+        texts = self.texts(found)
+        values = self.with_results(found)
+        return self.declared(dict(zip(found, values, strict=True)), texts)
+
+    def fresh(self, name: str, group: str, place: int) -> str:
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.spelled[name] = _output_of(self.schema, group, place)
+        return name
+
+    def texts(self, found: Gradients) -> tuple[tuple[str, str], ...]:
+        """For people."""
+        printer = ArrayText(self.spelled, in_order(grid_tensors(self.program.outputs), self.schema))
+        return tuple((node.name, str(printer.gradient(value, node.name, node.form))) for node, value in found.items())
+
+    def is_alone(self, node: Tensor) -> bool:
+        """Whether no other tensor shapes the grid, so that a gradient has its shape as it is."""
+        return node.form == GRID and grid_tensors(self.program.outputs) == (node.name,)
+
+    def with_results(self, found: Gradients) -> tuple[Node, ...]:
+        """With outputs in the place of what computes them, where that reads no more tensors."""
+        values = tuple(found.values())
+        shapes = {node.name for node in found if not self.is_alone(node)}
+
+        def read(nodes: tuple[Node, ...]) -> int:
+            return len({node.name for node in _tensors(nodes)} | shapes)
+
+        for place, (node, name) in enumerate(zip(self.program.outputs, self.names, strict=True)):
+            is_whole = node.form == GRID and isinstance(node, Apply) and node.function != "astype"
+            if not is_whole or node.is_truth or node not in ordered(values):
+                continue
+            saved = made(Tensor, name)
+            changed = rebuilt(values, partial(_replaced, node, saved))
+            if read(changed) <= read(values):
+                self.spelled[name] = _output_of(self.schema, "results", place)
+                values = changed
+        return values
+
+    def declared(self, values: Gradients, texts: tuple[tuple[str, str], ...]) -> Backward:
+        used = {node.name: node for node in _tensors(values.values())}
+        alone = {node for node in values if self.is_alone(node)}
+        has_grid = any(node.form == GRID for node in used.values())
+        shapes = {node.name for node in values if node not in alone or not has_grid}
+        tensors = [name for name in self.spelled if name in used]
+        tensors += in_order({*used, *shapes} - {*tensors}, self.schema)
+        attributes = [argument for argument in self.schema.attributes if argument.name in _attributes(values.values())]
+        outputs = tuple(
+            Output(f"grad_{node.name}", value, node.form, node not in alone) for node, value in values.items()
+        )
+        schema = self.backward_schema([f"Tensor {name}" for name in tensors], outputs, list(map(str, attributes)))
+        kernel = loops(schema, f"the gradient of {self.program.text}", outputs, self.program.names)
+        like = next((name for name in tensors if name in used and used[name].form == GRID), "")
+        rules: dict[str, object] = {"out": [node.name if node.name in tensors else like for node in values]}
+        rules |= {**mapping_rules(kernel), "flops": flops_rule(tuple(values.values()))}
+        if derivatives := self.second(schema, values, outputs):
+            rules["derivatives"] = derivatives
+        given = [str(self.spelled.get(name, Name(name))) for name in tensors] + [item.name for item in attributes]
+        call = f"{schema.full_name}({', '.join(given)})"
+        return Backward(Generated(schema, rules, kernel), tuple(node.name for node in values), call, texts)
+
+    def backward_schema(self, tensors: list[str], outputs: tuple[Output, ...], attributes: list[str]) -> Schema:
+        plain = [attribute.partition("=")[0] for attribute in attributes]
+        returns = ", ".join(f"Tensor {output.name}" for output in outputs)
+        overload = f".{self.schema.overload}" if self.schema.overload else ""
+        name = f"{self.schema.qualified_name}_backward{overload}"
+        return Schema.parse(f"{name}({', '.join([*tensors, *plain])}) -> ({returns})")
+
+    def second(self, schema: Schema, values: Gradients, outputs: tuple[Output, ...]) -> dict[str, str]:
+        """The gradients of the gradients; none where they are too long to be run as formulas."""
+        spelled: dict[str, Expr] = {}
+        seeds: dict[Node, Node] = {}
+        for place, (node, output) in enumerate(zip(values, outputs, strict=True)):
+            spelled[f"d {output.name}"] = _output_of(schema, "grads", place)
+            seed = made(Tensor, f"d {output.name}", node.form)
+            seeds[output.value] = apply("add", seeds[output.value], seed) if output.value in seeds else seed
+        found = {node.name: (node, value) for node, value in gradients(seeds).items()}
+        whole = in_order(grid_tensors(values.values()), schema)
+        # What came from the outputs has the grid's shape, whatever the others are.
+        printer = ArrayText(spelled, whole, tuple(name for name in whole if name in self.spelled))
+        formulas: dict[str, str] = {}
+        for argument in schema.tensor_arguments:
+            if argument.name not in found:
+                formulas[argument.name] = f"zeros_like({argument.name})"
+                continue
+            node, value = found[argument.name]
+            expr = printer.gradient(value, argument.name, node.form)
+            if _depth(expr) >= MAX_DEPTH or len(str(expr)) > _LONGEST:
+                return {}
+            formulas[argument.name] = str(expr)
+        return formulas
+
+
+def _replaced(node: Node, saved: Node, part: Node) -> Node | None:
+    return saved if part is node else None
+
+
+def _output_of(schema: Schema, group: str, place: int) -> Expr:
+    """The gradient or value of an output, as a formula of derivatives writes it."""
+    plain = group.removesuffix("s")
+    is_free = plain not in {argument.name for argument in schema.arguments}
+    return Name(plain) if len(schema.returns) == 1 and is_free else Index(Name(group), (Int(place),))
+
+
+def _tensors(nodes: Iterable[Node]) -> tuple[Tensor, ...]:
+    return tuple(node for node in ordered(tuple(nodes)) if isinstance(node, Tensor))
+
+
+def _attributes(nodes: Iterable[Node]) -> set[str]:
+    return {node.name for node in ordered(tuple(nodes)) if isinstance(node, (Scalar, Text))}
+
+
+def _depth(expr: Expr) -> int:
+    level, depth = [expr], 0
+    while level:
+        depth += 1
+        level = [child for node in level for child in node.children()]
+    return depth

@@ -1,0 +1,45 @@
+"""Kernels that follow from formulas: for each device, what prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from opbridge.formulas.cpp import cpp_source
+from opbridge.formulas.loops import Loops
+from opbridge.formulas.nodes import GRID, Extent, Form, Node
+from opbridge.schema import Schema
+
+PRINTERS: Mapping[str, tuple[str, Callable[[Loops], str]]] = {"cpu": (".cpp", cpp_source)}
+"""By device: the suffix of a source, and what prints it."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """One operator that follows from a formula."""
+
+    schema: Schema
+    rules: Mapping[str, object]
+    loops: Loops
+
+    def source(self, device: str) -> str:
+        return PRINTERS[device][1](self.loops)
+
+    def file(self, device: str) -> str:
+        return self.schema.name + PRINTERS[device][0]
+
+
+def output_names(schema: Schema) -> list[str]:
+    taken = {argument.name for argument in schema.arguments}
+    found = []
+    for place, output in enumerate(schema.returns):
+        name = output.name or ("out" if len(schema.returns) == 1 else f"out{place}")
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def stored_form(node: Node) -> Form:
+    return GRID if node.form.extent is Extent.CALL else node.form

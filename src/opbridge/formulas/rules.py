@@ -1,0 +1,110 @@
+"""The rules that follow from a formula: shapes and types of outputs, how batches and shards go through, the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opbridge.errors import RuleError
+from opbridge.formulas.cpp import dtype_of, is_index
+from opbridge.formulas.loops import Loops
+from opbridge.formulas.nodes import GRID, Count, Extent, Form, Node, Tensor, ordered
+from opbridge.schema import Schema
+
+
+def grid_tensors(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """The names of those that together have the shape of the grid."""
+    found = {node.name for node in ordered(tuple(nodes)) if isinstance(node, Tensor) and node.form == GRID}
+    return tuple(sorted(found))
+
+
+def in_order(names: Iterable[str], schema: Schema) -> tuple[str, ...]:
+    wanted = set(names)
+    return tuple(argument.name for argument in schema.arguments if argument.name in wanted)
+
+
+def _numbers(nodes: Iterable[Node], schema: Schema) -> tuple[str, ...]:
+    """The tensors of T, from which outputs take their type."""
+    tensors = [node for node in ordered(tuple(nodes)) if isinstance(node, Tensor)]
+    names = {node.name for node in tensors if not node.is_mask} or {node.name for node in tensors}
+    return in_order(names, schema)
+
+
+def out_rule(node: Node, schema: Schema) -> object:
+    tensors = in_order(grid_tensors([node]), schema)
+    numbers = _numbers([node], schema)
+    dtype = "int64" if is_index(node) else dtype_of(node)
+    if dtype is None and node.form == GRID and numbers == tensors:
+        return tensors[0] if len(tensors) == 1 else f"broadcast({', '.join(tensors)})"
+    if dtype is None:
+        dtype = f"{numbers[0]}.dtype" if len(numbers) == 1 else f"promote({', '.join(numbers)})"
+    return {"shape": _shape(node, tensors, schema), "dtype": dtype}
+
+
+def _shape(node: Node, tensors: tuple[str, ...], schema: Schema) -> str:
+    grid = f"{tensors[0]}.shape" if len(tensors) == 1 else f"broadcast({', '.join(tensors)})"
+    form = node.form
+    if form.extent is Extent.GRID:
+        return grid
+    if form.axes is None and form.extent is Extent.KEPT:
+        raise RuleError(
+            f"{schema.full_name}: an output that keeps all its axes has a shape that no rule can say",
+            hint="name the axes, as in max(x, [-2, -1], keepdim=True), or drop them",
+        )
+    if form.axes is None:
+        return "[]"
+    shape = _reduced_shape(grid, form.axes, form.extent is Extent.KEPT)
+    others = [part.name for part in ordered((node,)) if isinstance(part, Tensor) and part.form == form]
+    return f"broadcast({', '.join([shape, *in_order(others, schema)])})" if others else shape
+
+
+def _reduced_shape(grid: str, axes: tuple[int, ...], keeps: bool) -> str:
+    """The shape without its axes, which lie in pieces around them."""
+    parts: list[str] = []
+    begin = ""
+    for axis in axes:
+        if begin != str(axis):
+            parts.append(f"{grid}[{begin}:{axis}]")
+        parts += ["[1]"] if keeps else []
+        begin = str(axis + 1)
+    # Counted from the end, axis -1 has nothing behind it.
+    parts += [] if axes[-1] == -1 else [f"{grid}[{begin}:]"]
+    return " + ".join(parts) or "[]"
+
+
+def flops_rule(outputs: tuple[Node, ...]) -> str:
+    tensors = grid_tensors(outputs)
+    each = sum(1 for node in ordered(outputs) if node.form == GRID and not isinstance(node, Tensor))
+    each += sum(
+        1 for node in ordered(outputs) if not isinstance(node, (Tensor, Count)) and node.inputs and node.form != GRID
+    )
+    grid = f"{tensors[0]}.numel" if len(tensors) == 1 else f"prod(broadcast({', '.join(tensors)}))"
+    return f"{max(each, 1)} * {grid}" if tensors else "0"
+
+
+def mapping_rules(loops: Loops) -> dict[str, object]:
+    """How batches and shards go through: along every axis that is not reduced, where these are counted from the end."""
+    axes = loops.axes
+    outputs = loops.outputs
+    if axes is None or any(axis >= 0 for axis in axes) or any(output.is_sum for output in outputs):
+        return {"batch": "loop"}
+    if any(tensor.form != GRID for tensor in loops.tensors):
+        return {"batch": "loop"}
+    if not axes:
+        return {"batch": "elementwise", "shard": "elementwise"}
+    names = [f"d{-axis}" for axis in range(axes[0], 0)]
+    whole = [f"d{-axis}" for axis in axes]
+
+    def group(form: Form) -> str:
+        if form == GRID:
+            return " ".join(["...", *names])
+        kept = [("_" if name in whole else name) for name in names]
+        return " ".join(
+            ["...", *(kept if form.extent is Extent.KEPT else [name for name in names if name not in whole])]
+        )
+
+    inputs = [group(GRID)] * len(loops.schema.tensor_arguments)
+    made_of = [group(output.form) for output in outputs]
+    shard = f"{', '.join(inputs)} -> {', '.join(made_of)}"
+    if any(name in group.split() for group in made_of for name in whole):
+        shard += f" : whole {' '.join(whole)}"
+    return {"batch": "elementwise", "shard": shard}

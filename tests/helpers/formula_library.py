@@ -1,0 +1,116 @@
+"""Operators of many formulas by one compilation, and what PyTorch says of the same text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from opbridge.cache import Cache
+from opbridge.frameworks.runtime import LibraryRuntime
+from opbridge.manifest import OpSpec
+from opbridge.manifest.kernels import KernelRef
+from opbridge.native.catalog import Catalog
+from opbridge.op import OpLibrary
+from opbridge.sources import KernelStore
+
+_TYPES = "float, double, ob::half, ob::bfloat16"
+_INCLUDES = re.compile(r"^#include .*\n", re.MULTILINE)
+
+
+def formula_library(formulas: Mapping[str, str], types: str = "double") -> OpLibrary:
+    """`formulas` are texts by schema, all of one namespace; kernels are made for `types` alone, to save time."""
+    specs = tuple(spec for schema, text in formulas.items() for spec in OpSpec.of_formula(schema, text))
+    sources = [str(spec.kernels[0].source).replace(_TYPES, types) for spec in specs]
+    text = "#include <opbridge/grid.h>\n#include <opbridge/kernel.h>\n\n#include <cmath>\n\n"
+    text += "".join(_INCLUDES.sub("", source) for source in sources)
+    path = Cache().keep("formulas.cpp", text)
+    joined = tuple(
+        replace(spec, kernels=(KernelRef("cpu", path.name, spec.schema.name),), root=path.parent) for spec in specs
+    )
+    catalog = Catalog.of(str(specs[0].schema.namespace), joined)
+    kernels = KernelStore(catalog, path.parent, Cache(), allow_outside=True)
+    return LibraryRuntime(catalog, kernels, lambda: joined, (formula_library, (formulas, types))).library()
+
+
+def torch_value(text: str, values: Mapping[str, Any]) -> Any:
+    """What PyTorch computes for the text of a formula, or of a gradient."""
+    environment = {**_FUNCTIONS, **values}
+    *lets, last = text.strip().splitlines()
+    for let in lets:
+        name, _, value = let.partition("=")
+        environment[name.strip()] = eval(value.strip(), {}, environment)
+    return eval(last.replace(".numel", ".numel()"), {}, environment)
+
+
+def _reduction(function: Callable[..., Any], x: Any, axis: Any = None, keepdim: bool = False, **more: Any) -> Any:
+    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    keepdim = more.pop("keepdims", keepdim)
+    return function(x, axes, keepdim=keepdim, **more)
+
+
+def _tensor(x: Any) -> Any:
+    return x if isinstance(x, torch.Tensor) else torch.tensor(x, dtype=torch.double)
+
+
+def _on_tensors(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*map(_tensor, args))
+
+
+def _index(function: Callable[..., Any], x: Any, axis: int, keepdim: bool = False) -> Any:
+    return function(x, axis, keepdim=keepdim)
+
+
+def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    return torch.clamp(x, min, max)
+
+
+_UNARY = "abs sign square sqrt rsqrt reciprocal exp expm1 log log1p log2 log10 sigmoid erf sin cos tan sinh cosh tanh"
+_MORE = "asin acos atan asinh acosh atanh floor ceil round trunc isnan isinf isfinite relu negative logical_not"
+_BINARY = "logical_and logical_or logical_xor maximum minimum pow atan2 remainder add subtract multiply divide"
+_RELATIONS = {
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+}
+_FUNCTIONS: dict[str, Any] = {
+    **{name: partial(_on_tensors, getattr(torch, name)) for name in f"{_UNARY} {_MORE} {_BINARY}".split()},
+    **{name: getattr(torch, own) for name, own in _RELATIONS.items()},
+    "floor_divide": lambda a, b: torch.floor(a / b),
+    **{
+        name: partial(_reduction, function)
+        for name, function in {
+            "sum": torch.sum,
+            "mean": torch.mean,
+            "max": torch.amax,
+            "min": torch.amin,
+            "logsumexp": torch.logsumexp,
+            "var": partial(torch.var, correction=0),
+            "std": partial(torch.std, correction=0),
+        }.items()
+    },
+    "argmax": partial(_index, torch.argmax),
+    "argmin": partial(_index, torch.argmin),
+    "softmax": torch.softmax,
+    "log_softmax": torch.log_softmax,
+    "silu": torch.nn.functional.silu,
+    "softplus": torch.nn.functional.softplus,
+    "where": lambda condition, a, b: torch.where(_tensor(condition) != 0, _tensor(a), _tensor(b)),
+    "clip": _clip,
+    "astype": lambda x, dtype: x.to(dtype),
+    "expand_dims": torch.unsqueeze,
+    "squeeze": torch.squeeze,
+    "reshape": torch.reshape,
+    "broadcast_to": lambda x, shape: _tensor(x).expand(shape),
+    "sum_to": lambda x, shape: x.sum_to_size(shape),
+    "zeros_like": torch.zeros_like,
+    "float32": torch.float32,
+    "bool": torch.bool,
+}
