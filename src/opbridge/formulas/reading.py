@@ -53,7 +53,7 @@ _BREAK = re.compile(r"[()\[\]\n;,]|\"[^\"\n]*\"|'[^'\n]*'")
 _GRADIENTS = ("grad", "grads", "result", "results")
 _SCALARS = ("float", "int", "bool", "Scalar", "SymInt", "SymBool")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
-_COMPOSED = ("clip", "std", "relu", "silu", "softplus", "softmax", "log_softmax", "any", "all")
+_COMPOSED = ("clip", "expand_dims", "std", "relu", "silu", "softplus", "softmax", "log_softmax", "any", "all")
 FORMULA_FUNCTIONS = (*FUNCTIONS, *REDUCTIONS, *_COMPOSED)
 
 
