@@ -26,7 +26,8 @@ class Generated:
         return PRINTERS[device][1](self.loops)
 
     def file(self, device: str) -> str:
-        return self.schema.name + PRINTERS[device][0]
+        overload = f"_{self.schema.overload}" if self.schema.overload else ""
+        return f"{self.schema.name}{overload}{PRINTERS[device][0]}"
 
 
 def output_names(schema: Schema) -> list[str]:

@@ -103,7 +103,7 @@ class Catalog:
             )
             for spec in specs
         )
-        kernels = dict.fromkeys(tuple(replace(ref, symbol=None) for ref in entry.kernels) for entry in entries)
+        kernels = dict.fromkeys(tuple(map(_without_symbol, entry.kernels)) for entry in entries)
         return cls(namespace, tuple(entry.name for entry in entries), entries, tuple(kernels), encode(specs))
 
     def to_bytes(self) -> bytes:
@@ -123,9 +123,14 @@ class Catalog:
         return cls(namespace, tuple(names), _Rows(names, lines), different, data[end:])
 
 
+def _without_symbol(ref: KernelRef) -> KernelRef:
+    # That there is a text of its own is enough to know.
+    return replace(ref, symbol=None, source=None if ref.source is None else "")
+
+
 def _line(values: object) -> bytes:
     return json.dumps(values, separators=(",", ":")).encode()
 
 
 def _fields(kernels: tuple[KernelRef, ...]) -> list[tuple[object, ...]]:
-    return [(ref.device, ref.path, ref.symbol, ref.operator, ref.has_tvm_ffi_call) for ref in kernels]
+    return [(ref.device, ref.path, ref.symbol, ref.operator, ref.has_tvm_ffi_call, ref.source) for ref in kernels]
