@@ -212,8 +212,8 @@ def test_files_that_are_no_manifest(tmp_path: Path) -> None:
     with pytest.raises(OpbridgeError, match="is a folder"):
         Manifest.load(tmp_path)
     with (tmp_path / "big.yaml").open("wb") as file:
-        file.truncate((16 << 20) + 1)
-    with pytest.raises(OpbridgeError, match="over 16 MB"):
+        file.truncate((64 << 20) + 1)
+    with pytest.raises(OpbridgeError, match="over 64 MB"):
         Manifest.load(tmp_path / "big.yaml")
 
 

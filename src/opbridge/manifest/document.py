@@ -24,7 +24,7 @@ from opbridge.errors import Location, ManifestError, did_you_mean
 from opbridge.manifest.plain import read_plain
 from opbridge.openings import read_file
 
-MAX_BYTES = 16 << 20
+MAX_BYTES = 64 << 20
 _MAX_DEPTH = 40
 _MAX_FORMULA = 10_000
 _LONGEST_EXCERPT = 500
