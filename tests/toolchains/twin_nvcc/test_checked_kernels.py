@@ -54,6 +54,23 @@ int main() {
   printf("%d\\n", host);
 }
 """
+TEMPLATE = """
+template <class T> __global__ void reverse(T* values) {
+  __shared__ T all[32];
+  all[threadIdx.x] = values[threadIdx.x];
+  __syncthreads();
+  values[threadIdx.x] = all[31 - threadIdx.x];
+}
+int main(int argc, char**) {
+  float *values, host = 0;
+  cudaMallocManaged(&values, 32 * sizeof(float));
+  for (int i = 0; i < 32; ++i) values[i] = i;
+  reverse<<<1, 32>>>(values);
+  cudaMemcpy(&host, values, sizeof host, cudaMemcpyDeviceToHost);
+  printf("%g\\n", host);
+  cudaFree(values);
+}
+"""
 CALLS = """
 __device__ void store(int* values);
 __global__ void all(int* values) { store(values); }
@@ -77,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Run:
     home = twin_nvcc.write(Cache().root / "cuda")
-    sources = {"program": PROGRAM, "state": STATE_OF_ITS_OWN, "calls": CALLS, "called": CALLED}
+    sources = {"program": PROGRAM, "state": STATE_OF_ITS_OWN, "template": TEMPLATE, "calls": CALLS, "called": CALLED}
     for name, text in sources.items():
         (folder / f"{name}.cu").write_text(text)
 
@@ -155,6 +172,14 @@ def test_what_cannot_be_there_twice_is_checked_everywhere(run: Run) -> None:
     assert run("nvcc", "state.cu", "-o", "state").returncode == 0
     done = run("./state")
     assert (done.stdout, done.stderr) == ("5\n", "")
+
+
+def test_templates_have_shared_memory_too(run: Run) -> None:
+    made = run("nvcc", "template.cu", "-o", "template")
+    assert made.returncode == 0, made.stderr
+    for checks in "1", "0":
+        done = run("./template", variables={"OPBRIDGE_TWIN_CHECKS": checks})
+        assert (done.stdout, done.stderr) == ("31\n", "")
 
 
 def test_functions_of_other_sources_are_checked_too(run: Run) -> None:

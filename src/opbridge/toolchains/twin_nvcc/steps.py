@@ -29,7 +29,6 @@ from opbridge.twins.cuda.refused import unsupported
 _CHECKS = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
 _BLOCKS = "ob_twin_check_blocks"
 """What the twin's library looks for."""
-_SECTIONS = ("-ffunction-sections", "-fdata-sections")
 _TO_OBJECT = ("-c", "-dc", "-dw")
 _TO_TEXT = ("-E", "-M", "-MM")
 
@@ -158,7 +157,7 @@ class _Build:
             both = [f'-DOPBRIDGE_TWIN_UNIT="{unit}"', *rest]
             commands = (
                 [*self._cuda_compiler(False), *cuda.PLACES, *both, *ending[:-1], str(plain)],
-                [*self._cuda_compiler(True), *_SECTIONS, *both, "-w", "-c", "-o", str(checked)],
+                [*self._cuda_compiler(True), *self._apart(), *both, "-w", "-c", "-o", str(checked)],
             )
             if (code := self._call_both(*commands)) or "-dryrun" in self.words.switches:
                 return code
@@ -168,6 +167,13 @@ class _Build:
                 return joined
         code = self._call([*self._cuda_compiler(True), *rest, *ending])
         return code or checked_kernels.replacing_copies(self._call, target)
+
+    def _apart(self) -> list[str]:
+        """Has each function and variable in a section of its own, and none that no other file may have too."""
+        return ["-ffunction-sections", "-fdata-sections", *([] if self._is_clang() else ["-fno-gnu-unique"])]
+
+    def _is_clang(self) -> bool:
+        return "clang" in Path(self._compiler()[0]).name
 
     def _cuda_compiler(self, checks: bool) -> list[str]:
         return [*self._compiler(), *self._cuda_flags(checks)]
@@ -181,7 +187,7 @@ class _Build:
     def _cuda_flags(self, checks: bool) -> list[str]:
         level = "-O0" if "-G" in self.words.switches else "-O3"
         flags = [level, *host.processor_flag(), *cuda.flags(checks), f"-isystem{OPBRIDGE_INCLUDE}"]
-        if "clang" not in Path(self._compiler()[0]).name:
+        if not self._is_clang():
             flags.append(
                 "-fpermissive"
             )  # nvcc reads sources itself first, and names mean in classes what they mean to it
