@@ -14,7 +14,6 @@ from pathlib import Path
 import ascend_twin
 import aten
 import calls
-import cuda_twin
 import fleet
 import floors
 import generated
@@ -29,6 +28,8 @@ import sharding
 import training
 from notes import NOTES
 from table import Row, floors_table, results_table
+
+import cuda_twin
 
 Benchmark = Callable[[bool], list[Row]]
 

@@ -27,7 +27,7 @@ LAYERS = (
     ("toolchains",),
     ("_core", "native", "sources"),
     ("frameworks",),
-    ("loading", "scan", "extensions", "compat", "npu"),
+    ("loading", "scan", "extensions", "compat", "npu", "cuda_twin", "autoload"),
     ("wheel",),
     ("check", "doctor", "codegen", "bench"),
     ("report", "port"),
@@ -38,9 +38,11 @@ LAYERS = (
 FRAMEWORKS = {"torch", "numpy", "jax", "jaxlib", "mindspore", "ml_dtypes", "paddle"}
 MAY_IMPORT_A_FRAMEWORK = (
     "frameworks/*/*",
-    # PyTorch's own extensions, and its simulated device.
+    # PyTorch's own extensions, and its simulated devices.
     "extensions.py",
     "npu/*",
+    "cuda_twin/*",
+    "autoload.py",
     # What holds the frameworks against each other, in processes of their own.
     "check/*",
     "bench/*",

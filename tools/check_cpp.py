@@ -45,7 +45,7 @@ def commands() -> dict[str, list[str]]:
     found[str(handler)] = [*compiler, "-std=c++20", f"-isystem{JAX}", str(handler)]
     alone = ["-std=c++20", *torch_headers, "-xc++", os.devnull, "-include"]
     found |= {str(path): [*compiler, *alone, str(path)] for path in sorted((SOURCE / "include" / "compat").glob("*.h"))}
-    found |= npu(compiler, torch_headers)
+    found |= simulated(compiler, torch_headers)
     found |= twin(compiler)
     found |= ascend_twin(compiler)
     return found
@@ -70,11 +70,15 @@ def twin(compiler: list[str]) -> dict[str, list[str]]:
     return found | {str(path): [*flags, *prelude, "-xc++", "-include", str(path), os.devnull] for path in CUDA}
 
 
-def npu(compiler: list[str], torch_headers: list[str]) -> dict[str, list[str]]:
+def simulated(compiler: list[str], torch_headers: list[str]) -> dict[str, list[str]]:
     # Not the folder of native, for its torch/ would be taken for PyTorch's.
     plain = [flag for flag in compiler if flag not in OURS]
     flags = [*plain, "-std=c++20", *torch_headers, f"-I{SOURCE / 'twins' / 'ascend' / 'include'}"]
-    found = {str(path): [*flags, str(path)] for path in sorted((SOURCE / "native" / "npu").glob("*.cpp"))}
+    of_cuda = [*plain, "-std=c++20", *torch_headers, f"-I{SOURCE / 'twins' / 'cuda' / 'include'}"]
+    folder, found = SOURCE / "native" / "simulated", {}
+    for name, own in (("npu", flags), ("cuda", [*of_cuda, "-DOPBRIDGE_SIMULATES_CUDA=1"])):
+        for path in sorted((*folder.glob("*.cpp"), *(folder / name).glob("*.cpp"))):
+            found[f"{path} ({name})"] = [*own, str(path)]
     headers = SOURCE / "npu" / "stand_in" / "torch_npu" / "include"
     together = [word for path in sorted(headers.rglob("*.h")) for word in ("-include", str(path))]
     return found | {str(headers): [*flags, f"-I{headers}", *together, "-xc++", os.devnull]}

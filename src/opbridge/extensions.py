@@ -21,7 +21,7 @@ from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import CallError, InputError, OpbridgeError, ToolchainError, UnsupportedError
 from opbridge.manifest.kernels import TWINS
 from opbridge.names import is_cpp_name
-from opbridge.sources.store import LANGUAGES, defines_for
+from opbridge.sources.store import LANGUAGES, SIMULATED, defines_for
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.host import suffixes as host_suffixes
 from opbridge.toolchains.torch_sources import EXTENSION_NAME
@@ -126,16 +126,19 @@ def request_for(
     """The build of an extension; without a device, for CUDA where one of its sources is CUDA."""
     if device is None:
         device = "cuda" if any(path.suffix in _CUDA_SUFFIXES for path in sources) else "cpu"
-    if device == "cuda" and TWINS["cuda-twin"].is_asked_for:
+    of_cuda_tensors = device == "cuda" and "cuda" in SIMULATED
+    if device == "cuda" and (of_cuda_tensors or TWINS["cuda-twin"].is_asked_for):
         device = "cuda-twin"
     if device not in _DEVICES:
         raise CallError(f"unknown device {device!r}; devices of an extension: {', '.join(_DEVICES)}")
     checks: tuple[tuple[str, str], ...] = ()
     if device == "cuda-twin":
         # Not at the top: whoever has no use for the twin would wait for it.
-        from opbridge.twins.cuda.for_torch import host_flags
+        from opbridge.twins.cuda.for_torch import DEVICE, host_flags
 
         checks, cuda_flags = defines_for(device), host_flags(cuda_flags)
+        if of_cuda_tensors:
+            checks = (*checks, (DEVICE, "1"))
     return BuildRequest(
         sources=tuple(sources),
         output=output,

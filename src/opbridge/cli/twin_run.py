@@ -1,4 +1,4 @@
-"""opbridge twin run: a program for NPUs, run with stand-ins for torch_npu and CANN in front, for that process only."""
+"""opbridge twin run: a program for NPUs or GPUs, run with stand-ins for torch_npu, CANN and `cuda`, for it alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The stand-in for torch_npu: a package in front of a process's path, and what else the process is told."""
+"""The stand-in for torch_npu: a package in front of a process's path, and what else the process is told.
+
+PyTorch looks among the installed packages for devices to bring.  The stand-in says that it is torch_npu, so that an
+installed one is not asked, and brings the CUDA twin's `cuda`.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ from opbridge.toolchains.torch_install import TorchInstall
 PACKAGE = "torch_npu"
 _SOURCES = Path(__file__).with_name("stand_in")
 
+_ENTRY_POINTS = "[torch.backends]\nopbridge_cuda = opbridge.autoload:cuda\n"
+
 _TRY = "import torch, torch_npu, sys; sys.exit(0 if torch.npu.is_available() else 1)"
 
 
@@ -29,8 +35,10 @@ def real_one_works() -> bool:
 def folder() -> Path:
     """Stands on PYTHONPATH where torch_npu is stood for: the package, with `include` and `lib` as the real one has."""
     files = sorted(path for path in (_SOURCES / PACKAGE).rglob("*") if path.suffix in (".py", ".h"))
-    script = _linker_script(TorchInstall.found().lib)
-    key = KeyBuilder("torch_npu's stand-in").add("script", script)
+    install = TorchInstall.found()
+    script = _linker_script(install.lib)
+    metadata = f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: {install.version.partition('+')[0]}+opbridge\n"
+    key = KeyBuilder("torch_npu's stand-in").add("script", script).add("installed", metadata, _ENTRY_POINTS)
     for path in files:
         key.add("file", str(path.relative_to(_SOURCES)), path)
 
@@ -41,6 +49,10 @@ def folder() -> Path:
             shutil.copyfile(path, target)
         (to / PACKAGE / "lib").mkdir()
         (to / PACKAGE / "lib" / f"lib{PACKAGE}.so").write_text(script, encoding="utf-8")
+        installed = to / f"{PACKAGE}.dist-info"
+        installed.mkdir()
+        (installed / "METADATA").write_text(metadata, encoding="utf-8")
+        (installed / "entry_points.txt").write_text(_ENTRY_POINTS, encoding="utf-8")
         return Dependencies()
 
     return Cache().fetch(key.key(), copy).path
@@ -57,8 +69,7 @@ def environment(given: Mapping[str, str], cann: Path) -> dict[str, str]:
     told = dict(given)
     stand_in = folder()
     told["PYTHONPATH"] = os.pathsep.join(filter(None, (str(stand_in), given.get("PYTHONPATH"))))
-    # PyTorch would import an installed torch_npu by itself, which may be the one that does not work.
-    told["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    told["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "1"
     told["TORCH_NPU_PATH"] = str(stand_in / PACKAGE)
     for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_INSTALL_PATH"):
         told[name] = str(cann)

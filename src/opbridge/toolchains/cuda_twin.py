@@ -44,7 +44,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         flags=(*_flags(request), *opbridge, *request.flags, *(for_torch.PRELUDE if request.library else ())),
         link_flags=(
             *cuda.link_flags(checks, runtime()),
-            *(for_torch.link_flags() if request.library and checks else ()),
+            *(for_torch.link_flags() if request.library and checks and not _has(request, for_torch.DEVICE) else ()),
             *request.link_flags,
         ),
     )
@@ -61,7 +61,11 @@ def _flags(request: BuildRequest) -> tuple[str, ...]:
 
 
 def _has_checks(request: BuildRequest) -> bool:
-    return any(macro == CHECKS for macro, _ in request.defines)
+    return _has(request, CHECKS)
+
+
+def _has(request: BuildRequest, macro: str) -> bool:
+    return any(name == macro for name, _ in request.defines)
 
 
 def _is_clang() -> bool:

@@ -12,6 +12,9 @@ INCLUDE = Path(__file__).parent / "torch"
 PRELUDE = ("-include", "opbridge_twin/torch.h")
 """Comes before CUDA's own prelude, behind whatever is precompiled."""
 
+DEVICE = "OPBRIDGE_TWIN_CUDA_DEVICE"
+"""The macro of extensions whose tensors are truly of a device `cuda`, and not the CPU's, lent for each launch."""
+
 # The types of tensors' elements as C++ mangles them; opbridge_twin/torch_lent_memory.h has them too.
 _TYPES = (*"abdfhijlmst", "N3c104HalfE", "N3c107complexIdEE", "N3c107complexIfEE", "N3c108BFloat16E")
 _FUNCTIONS = (

@@ -441,3 +441,17 @@ cudaError_t ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t
 void ob_twin_variable(const void* begin, size_t bytes, const char* name) {
   checks::allocated(Space::variable, begin, bytes, name, OB_TWIN_HERE);
 }
+
+// For a framework whose tensors are memory of this device; what went wrong on the device does not keep it from these.
+extern "C" void* ob_twin_allocate(size_t bytes, const char* how) {
+  void* made = nullptr;
+  memory().allocate(&made, bytes, Space::device, how, nullptr);
+  return made;
+}
+
+extern "C" void ob_twin_deallocate(void* begin) { memory().free(begin, "a framework", nullptr); }
+
+// What a framework's own operators have written is no more uninitialised.
+extern "C" void ob_twin_written(const void* begin, size_t bytes) {
+  checks::host_access(begin, bytes, true, "a framework", nullptr);
+}

@@ -1,7 +1,7 @@
-// PyTorch as a CUDA extension meets it in the twin: tensors of the CPU, which say that they are CUDA's.
+// PyTorch as a CUDA extension meets it in the twin: where the process has a device `cuda`, as it is, and elsewhere with
+// tensors of the CPU, which say that they are CUDA's.
 //
-// Included before CUDA's own words are defined, so that PyTorch's headers are those of its CPU build.  Words of a
-// source that mean its device are the CPU's from here on.
+// Included before CUDA's own words are defined, so that PyTorch's headers are those of its CPU build.
 #ifndef OPBRIDGE_TWIN_TORCH_H
 #define OPBRIDGE_TWIN_TORCH_H
 
@@ -21,12 +21,22 @@ namespace torch {
 using at::RestrictPtrTraits;
 }
 
+// PyTorch leaves them out for compilers of the host.
+#ifndef C10_LAUNCH_BOUNDS_1
+#define C10_LAUNCH_BOUNDS_0
+#define C10_LAUNCH_BOUNDS_1(threads)
+#define C10_LAUNCH_BOUNDS_2(threads, blocks)
+#endif
+
+#ifndef OPBRIDGE_TWIN_CUDA_DEVICE
 #ifdef OPBRIDGE_TWIN_CHECKS
 #include <opbridge_twin/torch_lent_memory.h>
 #endif
 
+// Words of a source that mean its device are the CPU's from here on.
 #define is_cuda is_cpu
 #define kCUDA kCPU
 #define CUDA CPU
+#endif
 
 #endif

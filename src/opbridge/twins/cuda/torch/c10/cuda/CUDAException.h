@@ -5,14 +5,36 @@
 #include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
 
-#define C10_CUDA_CHECK(EXPR)                                                                                       \
-  do {                                                                                                             \
-    const cudaError_t ob_twin_error = (EXPR);                                                                      \
-    if (ob_twin_error != cudaSuccess) {                                                                            \
-      (void)cudaGetLastError();                                                                                    \
-      TORCH_CHECK(false, "CUDA error: ", cudaGetErrorString(ob_twin_error), " (", cudaGetErrorName(ob_twin_error), \
-                  ")");                                                                                            \
-    }                                                                                                              \
+#include <string>
+
+extern "C" {
+const char* ob_twin_take_reports(void);
+void ob_twin_clear_errors(void);
+}
+
+namespace c10 {
+class CUDAError : public AcceleratorError {
+  using AcceleratorError::AcceleratorError;
+};
+}  // namespace c10
+
+namespace opbridge_twin {
+
+// What the twin has found is the better half of the message.
+[[noreturn]] inline void throw_cuda_error(c10::SourceLocation place, cudaError_t error) {
+  std::string said = std::string("CUDA error: ") + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
+  if (const char* const reports = ob_twin_take_reports()) said += std::string("\n") + reports;
+  ob_twin_clear_errors();
+  throw c10::CUDAError(place, error, said);
+}
+
+}  // namespace opbridge_twin
+
+#define C10_CUDA_CHECK(EXPR)                                                                                 \
+  do {                                                                                                       \
+    const cudaError_t ob_twin_error = (EXPR);                                                                \
+    if (ob_twin_error != cudaSuccess)                                                                        \
+      opbridge_twin::throw_cuda_error({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, ob_twin_error); \
   } while (0)
 
 #define C10_CUDA_CHECK_WARN(EXPR)                                      \

@@ -20,8 +20,8 @@ class CUDAGuard {
   void set_device(Device) {}
   void reset_device(Device) {}
   void set_index(DeviceIndex) {}
-  Device original_device() const { return Device(DeviceType::CPU); }
-  Device current_device() const { return Device(DeviceType::CPU); }
+  Device original_device() const { return Device(DeviceType::CUDA, 0); }
+  Device current_device() const { return Device(DeviceType::CUDA, 0); }
 };
 
 class OptionalCUDAGuard {

@@ -1,10 +1,10 @@
 // PyTorch's kernels for the CPU as the device's.
 #pragma once
 
-namespace opbridge::npu {
+namespace opbridge::simulated {
 
 // Of each of PyTorch's operators that has one, which then goes before what the operator is composed of: it is as fast,
 // and its results are the same, as on the CPU.  Whatever is registered later comes here by the fallback.
 void take_kernels_of_cpu();
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

@@ -6,7 +6,9 @@
 
 #include <tuple>
 
-namespace opbridge::npu {
+#include "row.h"
+
+namespace opbridge::simulated {
 namespace {
 
 using at::Tensor;
@@ -62,11 +64,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tenso
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+TORCH_LIBRARY_IMPL(aten, OPBRIDGE_KEY, m) {
   m.impl("_thnn_fused_lstm_cell", lstm_cell);
   m.impl("_thnn_fused_lstm_cell_backward_impl", lstm_cell_backward);
   m.impl("_thnn_fused_gru_cell", gru_cell);
   m.impl("_thnn_fused_gru_cell_backward", gru_cell_backward);
 }
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

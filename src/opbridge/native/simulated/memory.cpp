@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace opbridge::npu {
+namespace opbridge::simulated {
 namespace {
 
 using c10::CachingAllocator::StatArray;
@@ -26,7 +26,9 @@ constexpr uint64_t kLarge = uint64_t{1} << 20;
 constexpr uint64_t kLargeStep = uint64_t{2} << 20;
 
 uint64_t round_up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
-uint64_t capacity_for(uint64_t bytes) { return round_up(bytes, bytes < kLarge ? kPage : kLargeStep); }
+uint64_t capacity_for(uint64_t bytes) {
+  return kKeepsFreedMemory ? round_up(bytes, bytes < kLarge ? kPage : kLargeStep) : bytes;
+}
 
 template <class Change>
 void count(StatArray& stat, uint64_t capacity, Change change) {
@@ -49,8 +51,8 @@ class Pool {
  public:
   explicit Pool(c10::DeviceIndex device) : device_(device), limit_(total_memory()) {}
 
-  ob_ascend_memory* take(uint64_t bytes);
-  void give_back(ob_ascend_memory* memory);
+  Piece* take(uint64_t bytes);
+  void give_back(Piece* memory);
   void release_unused();
   void limit(double fraction);
   DeviceStats stats();
@@ -68,15 +70,15 @@ class Pool {
   const c10::DeviceIndex device_;
   std::mutex mutex_;
   uint64_t limit_;
-  std::unordered_map<uint64_t, std::vector<ob_ascend_memory*>> unused_;  // by capacity
+  std::unordered_map<uint64_t, std::vector<Piece*>> unused_;  // by capacity
   DeviceStats stats_;
 };
 
-ob_ascend_memory* Pool::take(uint64_t bytes) {
+Piece* Pool::take(uint64_t bytes) {
   const uint64_t capacity = capacity_for(bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<ob_ascend_memory*>& unused = unused_[capacity];
-  ob_ascend_memory* memory = nullptr;
+  std::vector<Piece*>& unused = unused_[capacity];
+  Piece* memory = nullptr;
   if (!unused.empty()) {
     memory = unused.back();
     unused.pop_back();
@@ -85,7 +87,7 @@ ob_ascend_memory* Pool::take(uint64_t bytes) {
       ++stats_.num_alloc_retries;
       release_unused_locked();
     }
-    if (reserved() + capacity <= limit_) memory = ob_ascend_device_allocate(device_, capacity);
+    if (reserved() + capacity <= limit_) memory = allocate_piece(device_, capacity);
     if (memory == nullptr) refuse(bytes);
     ++stats_.num_device_alloc;
     increase(stats_.segment, capacity, 1);
@@ -100,7 +102,7 @@ ob_ascend_memory* Pool::take(uint64_t bytes) {
   return memory;
 }
 
-void Pool::give_back(ob_ascend_memory* memory) {
+void Pool::give_back(Piece* memory) {
   const uint64_t capacity = memory->capacity, bytes = memory->bytes;
   const std::lock_guard<std::mutex> lock(mutex_);
   memory->bytes = 0;
@@ -110,6 +112,7 @@ void Pool::give_back(ob_ascend_memory* memory) {
   decrease(stats_.requested_bytes, capacity, bytes);
   decrease(stats_.allocated_bytes, capacity, round_up(bytes, kGranule));
   decrease(stats_.active_bytes, capacity, round_up(bytes, kGranule));
+  if (!kKeepsFreedMemory) release_unused_locked();
 }
 
 void Pool::release_unused() {
@@ -119,8 +122,8 @@ void Pool::release_unused() {
 
 void Pool::release_unused_locked() {
   for (auto& [capacity, unused] : unused_) {
-    for (ob_ascend_memory* const memory : unused) {
-      ob_ascend_device_free(memory);
+    for (Piece* const memory : unused) {
+      free_piece(memory);
       ++stats_.num_device_free;
       decrease(stats_.segment, capacity, 1);
       decrease(stats_.reserved_bytes, capacity, capacity);
@@ -133,8 +136,8 @@ void Pool::refuse(uint64_t bytes) {
   ++stats_.num_ooms;
   const auto mebibytes = [](uint64_t size) { return std::to_string(size >> 20) + " MiB"; };
   C10_THROW_ERROR(OutOfMemoryError,
-                  "npu:" + std::to_string(device_) + " is out of memory: tried to allocate " + std::to_string(bytes) +
-                      " bytes, of its " + mebibytes(limit_) + " " +
+                  std::string(kName) + ":" + std::to_string(device_) + " is out of memory: tried to allocate " +
+                      std::to_string(bytes) + " bytes, of its " + mebibytes(limit_) + " " +
                       mebibytes(static_cast<uint64_t>(stats_.allocated_bytes[0].current)) +
                       " are allocated; delete tensors that are no longer needed, or use a smaller batch. "
                       "The simulated device takes its memory from the host.");
@@ -182,20 +185,21 @@ std::vector<std::unique_ptr<Pool>>& pools() {
 Pool& pool(c10::DeviceIndex device) { return *pools().at(static_cast<size_t>(device)); }
 
 void give_back(void* memory) {
-  auto* const given = static_cast<ob_ascend_memory*>(memory);
+  auto* const given = static_cast<Piece*>(memory);
   pool(static_cast<c10::DeviceIndex>(given->device)).give_back(given);
 }
 
 // Allocates memory that the CPU cannot touch outside a kernel, as a device's would be.
 struct DeviceMemory final : c10::DeviceAllocator {
   c10::DataPtr allocate(size_t bytes) override {
-    const c10::Device device = c10::impl::getDeviceGuardImpl(kNpu)->getDevice();
+    const c10::Device device = c10::impl::getDeviceGuardImpl(kDevice)->getDevice();
     if (bytes == 0) return {nullptr, device};
-    ob_ascend_memory* const memory = pool(device.index()).take(bytes);
+    Piece* const memory = pool(device.index()).take(bytes);
     return {memory->address, memory, &give_back, device};
   }
   void copy_data(void* to, const void* from, size_t bytes) const override {
     memcpy(in_window(to), in_window(from), bytes);
+    mark_written(to, bytes);
   }
   bool initialized() override { return !pools().empty(); }
   void emptyCache(c10::MempoolId_t) override {
@@ -211,12 +215,14 @@ struct DeviceMemory final : c10::DeviceAllocator {
 
 thread_local c10::DeviceIndex lent_device = -1;
 
-void free_window(void* window) { give_back(ob_ascend_device_find(window)); }
+c10::DeleterFnPtr freeing_plain = nullptr;
+
+void free_window(void* window) { give_back(find_piece(window)); }
 
 // In PyTorch's place for memory of the CPU: all goes on to PyTorch's own, but for threads under an OnDevice.
 class HostMemory final : public c10::Allocator {
  public:
-  explicit HostMemory(c10::Allocator& plain) : plain_(plain) {}
+  explicit HostMemory(c10::Allocator& plain) : plain_(plain) { freeing_plain = plain.raw_deleter(); }
 
   c10::DataPtr allocate(size_t bytes) override {
     if (lent_device < 0 || bytes == 0) return plain_.allocate(bytes);
@@ -228,8 +234,8 @@ class HostMemory final : public c10::Allocator {
 
  private:
   static void free_either(void* memory) {
-    if (ob_ascend_device_find(memory) != nullptr) return free_window(memory);
-    c10::GetDefaultCPUAllocator()->raw_deallocate(memory);
+    if (find_piece(memory) != nullptr) return free_window(memory);
+    freeing_plain(memory);
   }
 
   c10::Allocator& plain_;
@@ -274,7 +280,7 @@ struct PinnedMemory final : c10::Allocator {
 void set_up_memory(c10::DeviceIndex devices) {
   for (c10::DeviceIndex device = 0; device < devices; ++device) pools().push_back(std::make_unique<Pool>(device));
   constexpr uint8_t kBeforePlain = 1;
-  c10::SetAllocator(kNpu, &device_memory());
+  c10::SetAllocator(kDevice, &device_memory());
   c10::SetCPUAllocator(new HostMemory(*c10::GetCPUAllocator()), kBeforePlain);
 }
 
@@ -302,4 +308,4 @@ OnDevice::~OnDevice() { lent_device = before_; }
 
 bool is_in_window(const c10::DataPtr& data) { return data.get_deleter() == &free_window; }
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

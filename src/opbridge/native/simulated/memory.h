@@ -4,11 +4,10 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Device.h>
-#include <opbridge_ascend/device.h>
 
-namespace opbridge::npu {
+#include "twin.h"
 
-constexpr c10::DeviceType kNpu = c10::DeviceType::PrivateUse1;
+namespace opbridge::simulated {
 
 // Before anything else of this header is used.
 void set_up_memory(c10::DeviceIndex devices);
@@ -34,8 +33,5 @@ class OnDevice {
 
 // Whether a CPU tensor's memory was allocated under an OnDevice.
 bool is_in_window(const c10::DataPtr& data);
-// The address on the device of an address in the window, and the other way round.
-inline void* on_device(const void* window) { return ob_ascend_device_address(window); }
-inline void* in_window(const void* address) { return ob_ascend_window(address); }
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

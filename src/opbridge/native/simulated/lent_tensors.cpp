@@ -5,7 +5,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <string.h>
 
-namespace opbridge::npu {
+namespace opbridge::simulated {
 namespace {
 
 using c10::StorageImpl;
@@ -45,9 +45,9 @@ c10::Storage LentTensors::lend(const c10::Storage& storage) {
   return lent;
 }
 
-at::Tensor LentTensors::lend(const at::Tensor& tensor) {
+at::Tensor LentTensors::lend(const at::Tensor& tensor, bool to_be_written) {
   at::Tensor lent = tensor_like(tensor, lend(tensor.storage()), c10::DispatchKey::CPU);
-  tensors_.push_back({tensor, lent});
+  tensors_.push_back({tensor, lent, to_be_written});
   return lent;
 }
 
@@ -65,6 +65,7 @@ void LentTensors::settle() {
     c10::TensorImpl& own = *pair.own.unsafeGetTensorImpl();
     if (own.sizes() != pair.lent.sizes() || own.strides() != pair.lent.strides())
       own.set_sizes_and_strides(pair.lent.sizes(), pair.lent.strides());
+    if (pair.to_be_written) mark_written(pair.own);
   }
 }
 
@@ -82,17 +83,18 @@ c10::Storage LentTensors::taken_over(const c10::Storage& made) {
     own = storage_of(device_memory().allocate(made.nbytes()), made.nbytes(), &device_memory());
     memcpy(in_window(own.data()), made.data(), made.nbytes());
   }
+  if (made.nbytes() > 0) mark_written(own.data(), own.nbytes());
   storages_.push_back({own, made});
   return own;
 }
 
 at::Tensor LentTensors::give(const at::Tensor& result) {
-  if (!result.defined() || result.device().type() == kNpu) return result;
+  if (!result.defined() || result.device().type() == kDevice) return result;
   for (const Lent& pair : tensors_)
     if (pair.lent.is_same(result)) return pair.own;
-  TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == at::kStrided, "the simulated npu has no ", result.layout(),
+  TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == at::kStrided, "the simulated ", kName, " has no ", result.layout(),
                               " tensors; move the input to the CPU first, by .cpu()");
-  return tensor_like(result, taken_over(result.storage()), c10::DispatchKey::PrivateUse1);
+  return tensor_like(result, taken_over(result.storage()), kKey);
 }
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

@@ -16,7 +16,7 @@
 #include "device.h"
 #include "lent_tensors.h"
 
-namespace opbridge::npu {
+namespace opbridge::simulated {
 namespace {
 
 using c10::IValue;
@@ -63,19 +63,21 @@ bool takes_host_tensors(const c10::OperatorHandle& op) {
 // What the schema of an operator says of all calls.
 struct Traits {
   explicit Traits(const c10::OperatorHandle& op)
-      : draws(op.hasTag(at::Tag::nondeterministic_seeded)), takes_host_tensors(npu::takes_host_tensors(op)) {
+      : draws(op.hasTag(at::Tag::nondeterministic_seeded)), takes_host_tensors(simulated::takes_host_tensors(op)) {
     const auto& arguments = op.schema().arguments();
     for (size_t i = 0; i < arguments.size(); ++i) {
       const bool optional = arguments[i].type()->kind() == c10::OptionalType::Kind;
       if (optional && arguments[i].name() == "generator") generator = static_cast<int64_t>(i);
-      writes |= arguments[i].alias_info() != nullptr && arguments[i].alias_info()->isWrite();
+      writes.push_back(arguments[i].alias_info() != nullptr && arguments[i].alias_info()->isWrite());
+      writes_any |= writes.back() != 0;
       has_tensors.push_back(arguments[i].type()->str().find("Tensor") != std::string::npos);
     }
   }
 
   bool draws;  // random numbers
   bool takes_host_tensors;
-  bool writes = false;            // to an argument
+  bool writes_any = false;        // argument
+  std::vector<char> writes;       // to each argument
   std::vector<char> has_tensors;  // of each argument: lists of numbers need not be looked through
   int64_t generator = -1;         // which argument it is
 };
@@ -86,10 +88,10 @@ c10::Device device_of(const c10::OperatorHandle& op, const Traits& traits, const
   bool on_host = false;
   const auto& arguments = op.schema().arguments();
   for (size_t i = 0; i < count; ++i) {
-    if (values[i].isDevice() && values[i].toDevice().type() == kNpu && !device) device = values[i].toDevice();
+    if (values[i].isDevice() && values[i].toDevice().type() == kDevice && !device) device = values[i].toDevice();
     if (!traits.has_tensors[i]) continue;
     each_tensor(values[i], [&](const at::Tensor& tensor) {
-      if (tensor.device().type() == kNpu) {
+      if (tensor.device().type() == kDevice) {
         TORCH_CHECK(!device || !device->has_index() || *device == tensor.device(),
                     "Expected all tensors to be on the same device, but got at least two devices, ", *device, " and ",
                     tensor.device(), ", in ", op.operator_name(), " (argument '", arguments[i].name(), "')");
@@ -99,10 +101,10 @@ c10::Device device_of(const c10::OperatorHandle& op, const Traits& traits, const
       }
     });
   }
-  if (!device || !device->has_index()) device = c10::Device(kNpu, current_device());
+  if (!device || !device->has_index()) device = c10::Device(kDevice, current_device());
   TORCH_CHECK(!on_host || traits.takes_host_tensors,
               "Expected all tensors to be on the same device, but got at least two devices, ", *device, " and cpu, in ",
-              op.operator_name(), "; move the others by .npu() or .to(\"", *device, "\")");
+              op.operator_name(), "; move the others by .", kName, "() or .to(\"", *device, "\")");
   return *device;
 }
 
@@ -131,6 +133,7 @@ class DrawsOf {
 void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stack) {
   const size_t count = op.schema().arguments().size();
   const size_t first = stack->size() - count;
+  throw_errors();
   const c10::Device device = device_of(op, traits, stack->data() + first, count);
   LentTensors lent(device);
   bool has_generator = false;
@@ -138,15 +141,16 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
     IValue& value = (*stack)[first + i];
     if (value.isGenerator()) {
       has_generator = true;
-      if (value.toGenerator().device().type() == kNpu) value = numbers_of(value.toGenerator());
+      if (value.toGenerator().device().type() == kDevice) value = numbers_of(value.toGenerator());
     } else if (value.isDevice()) {
       value = c10::Device(c10::DeviceType::CPU);
     } else if (static_cast<int64_t>(i) == traits.generator) {
       has_generator = true;
       value = numbers_of(default_generator(device.index()));
     } else if (traits.has_tensors[i]) {
-      map_tensors(
-          value, [&](const at::Tensor& tensor) { return tensor.device().type() == kNpu ? lent.lend(tensor) : tensor; });
+      map_tensors(value, [&](const at::Tensor& tensor) {
+        return tensor.device().type() == kDevice ? lent.lend(tensor, traits.writes[i] != 0) : tensor;
+      });
     }
   }
   {
@@ -157,7 +161,7 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
     if (traits.draws && !has_generator) draws.emplace(device.index());
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
-  if (traits.writes) lent.settle();
+  if (traits.writes_any) lent.settle();
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i)
     map_tensors((*stack)[i], [&](const at::Tensor& tensor) { return lent.give(tensor); });
 }
@@ -171,9 +175,9 @@ struct OnTheCpu final : c10::OperatorKernel {
 };
 
 void on_the_cpu_if_there(const c10::OperatorHandle& op, Stack* stack) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name(),
-      " cannot run on the simulated npu, which takes PyTorch's kernel for the CPU: there is none");
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name(),
+                              " cannot run on the simulated ", kName,
+                              ", which takes PyTorch's kernel for the CPU: there is none");
   on_the_cpu(Traits(op), op, stack);
 }
 
@@ -187,13 +191,15 @@ void take_kernels_of_cpu() {
     const auto op = dispatcher.findOp(name);
     if (!op || !op->hasSchema() || name.name.rfind("aten::", 0) != 0) continue;
     if (!op->hasKernelForDispatchKey(c10::DispatchKey::CPU)) continue;
-    if (op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
-    taken.push_back(dispatcher.registerImpl(name, c10::DispatchKey::PrivateUse1,
+    if (op->hasKernelForDispatchKey(kKey)) continue;
+    taken.push_back(dispatcher.registerImpl(name, kKey,
                                             c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<OnTheCpu>(*op)),
-                                            std::nullopt, nullptr, "opbridge.npu"));
+                                            std::nullopt, nullptr, "opbridge"));
   }
 }
 
-TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu_if_there>()); }
+TORCH_LIBRARY_IMPL(_, OPBRIDGE_KEY, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu_if_there>());
+}
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

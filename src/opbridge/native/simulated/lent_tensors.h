@@ -6,14 +6,14 @@
 
 #include "memory.h"
 
-namespace opbridge::npu {
+namespace opbridge::simulated {
 
 // Tensors of the device as tensors of the CPU over the same bytes, for one call of a CPU kernel.
 class LentTensors {
  public:
   explicit LentTensors(c10::Device device) : device_(device) {}
 
-  at::Tensor lend(const at::Tensor& tensor);
+  at::Tensor lend(const at::Tensor& tensor, bool to_be_written = false);
   // A tensor that a kernel of the CPU gave: one that was lent, a view of one, or new.
   at::Tensor give(const at::Tensor& result);
   // Takes over what the kernel did to tensors that it was to write: other sizes, and more memory for them.
@@ -23,6 +23,7 @@ class LentTensors {
   // Both tensors are kept: the kernel may resize the one, and the other then follows.
   struct Lent {
     at::Tensor own, lent;
+    bool to_be_written;
   };
   // One for each storage, so that tensors that share memory still do when they are lent.
   struct LentStorage {
@@ -37,4 +38,4 @@ class LentTensors {
   c10::SmallVector<LentStorage, 4> storages_;
 };
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

@@ -1,15 +1,18 @@
-// The module behind opbridge.npu: importing it changes nothing but the dispatcher; `start` brings up the devices.
+// The module behind opbridge.npu, and the one behind opbridge.cuda_twin: importing it changes nothing but the
+// dispatcher; `start` brings up the devices.
 #include <torch/csrc/utils/pybind.h>
 
 #include "device.h"
 #include "fallback.h"
 #include "memory.h"
+#include "own_bindings.h"
 
-namespace opbridge::npu {
+namespace opbridge::simulated {
 
-PYBIND11_MODULE(opbridge_npu, m) {
+PYBIND11_MODULE(OPBRIDGE_MODULE, m) {
   m.def("start", [](int devices) {
     const auto count = static_cast<c10::DeviceIndex>(devices);
+    attach_to_twin();
     set_up_memory(count);
     set_up_devices(count);
     take_kernels_of_cpu();
@@ -17,6 +20,7 @@ PYBIND11_MODULE(opbridge_npu, m) {
   m.def("default_generator", [](int device) { return default_generator(static_cast<c10::DeviceIndex>(device)); });
   m.def("limit_memory",
         [](int device, double fraction) { limit_memory(static_cast<c10::DeviceIndex>(device), fraction); });
+  add_own_bindings(m);
 }
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

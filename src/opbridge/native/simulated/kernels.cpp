@@ -1,6 +1,5 @@
 // Operators that are the device's own: they make, view, resize and copy memory.
 #include <ATen/EmptyTensor.h>
-#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/_reshape_alias_native.h>
@@ -17,23 +16,29 @@
 #include "device.h"
 #include "lent_tensors.h"
 
-namespace opbridge::npu {
+namespace opbridge::simulated {
 namespace {
 
-constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+constexpr c10::DispatchKeySet kKeys(kKey);
 constexpr size_t kOneThread = size_t{64} << 10;  // bytes that one thread copies sooner than several
 
 void check_options(std::optional<at::Layout> layout, std::optional<bool> pinned) {
-  TORCH_CHECK_NOT_IMPLEMENTED(at::layout_or_default(layout) == at::kStrided, "the simulated npu has no ",
+  TORCH_CHECK_NOT_IMPLEMENTED(at::layout_or_default(layout) == at::kStrided, "the simulated ", kName, " has no ",
                               at::layout_or_default(layout), " tensors; make it on the CPU");
   TORCH_CHECK(!pinned.value_or(false), "only memory of the CPU can be pinned");
+}
+
+at::Tensor unwritten(at::Tensor made) {
+  // No byte but 0 and 1 is a truth value, not even to whoever reads what nobody wrote.
+  if (made.scalar_type() != at::kBool) mark_unwritten(made.storage().mutable_data(), made.storage().nbytes());
+  return made;
 }
 
 at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
                  std::optional<at::Device> device, std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
   check_options(layout, pinned);
   const c10::OptionalDeviceGuard guard(device);
-  return at::Tensor(at::detail::empty_generic(size, &device_memory(), kKeys, c10::dtype_or_default(dtype), format));
+  return unwritten(at::detail::empty_generic(size, &device_memory(), kKeys, c10::dtype_or_default(dtype), format));
 }
 
 at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> dtype,
@@ -41,7 +46,7 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::opti
                          std::optional<bool> pinned) {
   check_options(layout, pinned);
   const c10::OptionalDeviceGuard guard(device);
-  return at::Tensor(
+  return unwritten(
       at::detail::empty_strided_generic(size, stride, &device_memory(), kKeys, c10::dtype_or_default(dtype)));
 }
 
@@ -54,8 +59,7 @@ at::Tensor zeros(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std:
 void reserve(const at::Tensor& tensor) {
   const size_t needed = at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
                                                          static_cast<size_t>(tensor.storage_offset()));
-  if (tensor.numel() > 0 && needed > tensor.storage().nbytes())
-    at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(tensor.storage(), needed);
+  if (tensor.numel() > 0 && needed > tensor.storage().nbytes()) resize_storage(tensor.storage(), needed);
 }
 
 const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size, std::optional<at::MemoryFormat> format) {
@@ -99,6 +103,10 @@ at::Tensor& set_nothing(at::Tensor& self) {
 }
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool) {
+  throw_errors();
+  for (const at::Tensor& tensor : {self, to})
+    TORCH_CHECK(tensor.is_cpu() || tensor.device().type() == kDevice, "cannot copy between ", self.device(), " and ",
+                to.device(), "; go by way of the CPU");
   if (to.numel() == 0) return to;
   LentTensors lent(to.device());
   const bool plain = self.scalar_type() == to.scalar_type() && self.sizes() == to.sizes() && self.is_contiguous() &&
@@ -109,6 +117,7 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool) {
     const auto host = [&](const at::Tensor& tensor) { return tensor.is_cpu() ? tensor : lent.lend(tensor); };
     host(to).copy_(host(self));
   }
+  if (!to.is_cpu()) mark_written(to);
   return to;
 }
 
@@ -118,6 +127,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& to) {
 }
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
+  throw_errors();
   return at::_local_scalar_dense(LentTensors(self.device()).lend(self));
 }
 
@@ -147,12 +157,28 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Te
   return {lent.give(to_input), lent.give(to_weight), lent.give(to_bias)};
 }
 
+#ifdef OPBRIDGE_SIMULATES_CUDA
+// PyTorch copies to and from devices of its own by kernels that its CPU build lacks.
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  if (!self.is_same(source)) copy_from(source, self, non_blocking);
+  return self;
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward_of_biased(
+    const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, at::OptionalIntArrayRef,
+    at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+    at::IntArrayRef output_padding, int64_t groups, std::array<bool, 3> wanted) {
+  return convolution_backward(grad, input, weight, stride, padding, dilation, transposed, output_padding, groups,
+                              wanted);
+}
+#endif
+
 // Memory that a stream uses is in use no more when the call returns.
 void record_stream(at::Tensor&, at::Stream) {}
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+TORCH_LIBRARY_IMPL(aten, OPBRIDGE_KEY, m) {
   m.impl("empty.memory_format", empty);
   m.impl("empty_strided", empty_strided);
   m.impl("_efficientzerotensor", zeros);
@@ -164,8 +190,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", copy_from);
   m.impl("_copy_from_and_resize", copy_from_and_resize);
   m.impl("_local_scalar_dense", local_scalar_dense);
+#ifdef OPBRIDGE_SIMULATES_CUDA
+  m.impl("copy_", copy_);
+  m.impl("convolution", convolution);
+  m.impl("convolution_backward", convolution_backward_of_biased);
+#else
   m.impl("convolution_overrideable", convolution);
   m.impl("convolution_backward_overrideable", convolution_backward);
+#endif
   m.impl("record_stream", record_stream);
   m.impl("as_strided", at::native::as_strided_tensorimpl);
   m.impl("view", at::native::view);
@@ -178,4 +210,4 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
 TORCH_LIBRARY_IMPL(aten, Negative, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
 
-}  // namespace opbridge::npu
+}  // namespace opbridge::simulated

@@ -6,3 +6,10 @@
 #include "memory.cpp"
 #include "module.cpp"
 #include "recurrent.cpp"
+#ifdef OPBRIDGE_SIMULATES_CUDA
+#include "cuda/own_bindings.cpp"
+#include "cuda/twin.cpp"
+#else
+#include "npu/own_bindings.cpp"
+#include "npu/twin.cpp"
+#endif

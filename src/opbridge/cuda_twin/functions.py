@@ -1,0 +1,131 @@
+"""What torch.cuda asks PyTorch's C++ for, where that was built without it: the functions that it names there."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from opbridge.cuda_twin import native
+from opbridge.cuda_twin.streams import EventBase, StreamBase
+
+VERSION = "12.8"
+"""Of the CUDA that the twin's headers are."""
+
+_CUDA = torch._C._autograd.DeviceType.CUDA.value
+
+
+def install() -> None:
+    for name, value in _FUNCTIONS.items():
+        setattr(torch._C, name, value)
+    torch._C._has_cuda = True
+    torch.version.cuda = VERSION
+    # Its classes were made on dummies when torch was imported.
+    streams = importlib.reload(torch.cuda.streams)
+    for name in ("Stream", "ExternalStream", "Event"):
+        setattr(torch.cuda, name, getattr(streams, name))
+    torch.cuda._cudart = _cudart
+    torch.cuda._exchange_device = _exchange_device
+    torch.cuda._maybe_exchange_device = _exchange_device
+    torch.cuda.nvtx._nvtx = _nvtx
+    torch.UntypedStorage.__new__ = _new_storage
+
+
+def _device_count() -> int:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
+    return 0 if visible.partition(",")[0].strip() in ("", "-1") else 1
+
+
+def _init() -> None:
+    if _device_count() == 0:
+        raise RuntimeError("No CUDA GPUs are available")
+    torch.cuda.default_generators = (native.load().default_generator(0),)
+    torch.cuda._get_device_properties = _properties
+
+
+def _properties(device: int) -> SimpleNamespace:
+    return SimpleNamespace(**native.load().properties(), is_integrated=0, is_multi_gpu_board=0)
+
+
+def _exchange_device(device: int) -> int:
+    before = int(native.load().current_device())
+    if device >= 0:
+        native.load().set_device(device)
+    return before
+
+
+def _stream(number: int) -> tuple[int, int, int]:
+    return number, 0, _CUDA
+
+
+def _set_stream(stream_id: int, device_index: int, device_type: int) -> None:
+    native.load().set_stream(stream_id)
+
+
+def _set_memory_fraction(fraction: float, device: int) -> None:
+    native.load().limit_memory(device, fraction)
+
+
+def _by_the_device(name: str) -> Callable[..., Any]:
+    """A function of the device's own, which has one device and needs not be told which."""
+    return lambda device=0: getattr(native.load(), name)()
+
+
+def _new_storage(cls: type[torch.UntypedStorage], *arguments: Any, **keywords: Any) -> Any:
+    """PyTorch's C++ makes storages of devices that it was built with alone; copies and loaded files ask for them."""
+    device = keywords.get("device")
+    if device is None or torch.device(device).type != "cuda":
+        return torch._C.StorageBase.__new__(cls, *arguments, **keywords)
+    size = arguments[0] if arguments else 0
+    return torch.empty(size, dtype=torch.uint8, device=device).untyped_storage()
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "_CudaStreamBase": StreamBase,
+    "_CudaEventBase": EventBase,
+    "_cuda_init": _init,
+    "_cuda_getDeviceCount": _device_count,
+    "_cuda_getArchFlags": lambda: "sm_80",
+    "_cuda_getDevice": _by_the_device("current_device"),
+    "_cuda_setDevice": lambda device: native.load().set_device(device),
+    "_cuda_exchangeDevice": _exchange_device,
+    "_cuda_maybeExchangeDevice": _exchange_device,
+    "_cuda_canDeviceAccessPeer": lambda device, peer: device != peer,
+    "_cuda_synchronize": _by_the_device("synchronize"),
+    "_cuda_getCurrentStream": lambda device: _stream(native.load().current_stream()),
+    "_cuda_getCurrentRawStream": _by_the_device("current_stream"),
+    "_cuda_getDefaultStream": lambda device: _stream(0),
+    "_cuda_setStream": _set_stream,
+    "_cuda_memoryStats": _by_the_device("memory_stats"),
+    "_cuda_resetPeakMemoryStats": _by_the_device("reset_peak_memory_stats"),
+    "_cuda_resetAccumulatedMemoryStats": _by_the_device("reset_accumulated_memory_stats"),
+    "_cuda_setMemoryFraction": _set_memory_fraction,
+    "_cuda_getAllocatorBackend": lambda: "native",
+    # What is freed goes back at once.
+    "_cuda_emptyCache": lambda: None,
+    "_cuda_ipc_collect": lambda: None,
+    "_cuda_isCurrentStreamCapturing": lambda: False,
+    "_cuda_get_sync_debug_mode": lambda: 0,
+    "_cuda_set_sync_debug_mode": lambda mode: None,
+    "_cuda_sleep": lambda cycles: None,
+}
+
+_cudart = SimpleNamespace(
+    cudaError=SimpleNamespace(success=0),
+    cudaGetErrorString=str,
+    cudaMemGetInfo=_by_the_device("memory_info"),
+    cudaProfilerStart=lambda: 0,
+    cudaProfilerStop=lambda: 0,
+)
+
+_nvtx = SimpleNamespace(
+    rangePushA=lambda message: 0,
+    rangePop=lambda: 0,
+    rangeStartA=lambda message: 0,
+    rangeEnd=lambda handle: None,
+    markA=lambda message: None,
+)

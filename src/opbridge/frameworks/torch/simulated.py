@@ -1,0 +1,63 @@
+"""The C++ of the devices that are simulated for PyTorch: compiled once for each of them and version, and cached."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from types import ModuleType
+
+from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension
+from opbridge.progress import announce
+from opbridge.toolchains import BuildRequest, build
+
+_FOLDER = NATIVE / "simulated"
+
+
+@dataclass(frozen=True)
+class SimulatedDevice:
+    """A row of native/simulated/row.h."""
+
+    name: str
+    twin: Path
+    """The folder of the headers of the twin behind it."""
+    defines: tuple[tuple[str, str], ...] = ()
+    besides: tuple[str, ...] = ()
+    """Sources that are not among those compiled as one."""
+
+    @property
+    def module(self) -> str:
+        return f"opbridge_{self.name}"
+
+    def request(self) -> BuildRequest:
+        return BuildRequest(
+            sources=tuple(_FOLDER / name for name in (*self.besides, "together.cpp")),
+            output=f"{self.module}.so",
+            include_dirs=(self.twin,),
+            defines=self.defines,
+            # Several of them, of the same functions, may be in one process.
+            flags=("-fvisibility=hidden",),
+            link_flags=LINK_FLAGS,
+        )
+
+    def load(self, runtime: Path) -> ModuleType:
+        """`runtime` is the twin's library, which the module, PyTorch's adapter and kernels are to find as one."""
+        ctypes.CDLL(str(runtime), ctypes.RTLD_GLOBAL)
+        library = build(self.request(), on_progress=_Announcement(self.name)).path
+        return import_extension(self.module, library, f"the simulated {self.name}")
+
+
+class _Announcement:
+    """One line, before the first of several compilers runs."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = Lock()
+        self._done = False
+
+    def __call__(self, step: str) -> None:
+        with self._lock:
+            if not self._done:
+                announce(f"compiling the simulated {self._name}, once", 40)
+            self._done = True

@@ -1,0 +1,151 @@
+"""An extension as programs have it, built by torch.utils.cpp_extension's own name and run checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import opbridge as ob
+from opbridge.errors import KernelError
+
+CUDA = """
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/DeviceUtils.cuh>
+#include <ATen/cuda/detail/TensorInfo.cuh>
+#include <THC/THCAtomics.cuh>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+
+template <class T>
+__global__ void relu(const T* __restrict__ x, T* __restrict__ y, int64_t n) {
+  const int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+  if (i < n) y[i] = x[i] > T(0) ? x[i] : T(0);
+}
+
+__global__ void sum(const float* x, float* total, int n) {
+  float value = threadIdx.x < n ? x[threadIdx.x] : 0.f;
+  for (int step = 16; step > 0; step /= 2) value += WARP_SHFL_DOWN(value, step);
+  if (threadIdx.x % 32 == 0) gpuAtomicAdd(total, value);
+}
+
+__global__ void refuse(int n) { assert(n < 0); }
+
+torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check) {
+  TORCH_CHECK(x.device().is_cuda() && x.is_contiguous(), "expected a contiguous CUDA tensor");
+  const at::cuda::OptionalCUDAGuard guard(device_of(x));
+  auto y = torch::empty_like(x);
+  const int64_t n = x.numel() + beyond;
+  AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "relu", [&] {
+    relu<scalar_t><<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
+        x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), n);
+  });
+  if (check) C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return y;
+}
+
+torch::Tensor sum_of(torch::Tensor x) {
+  auto total = torch::zeros({}, torch::dtype(torch::kFloat32).device(torch::kCUDA));
+  sum<<<1, 64>>>(x.data_ptr<float>(), total.data_ptr<float>(), x.numel());
+  return total;
+}
+
+void refused() { refuse<<<1, 1>>>(3); }
+int64_t stream() { return reinterpret_cast<int64_t>(at::cuda::getCurrentCUDAStream().stream()); }
+"""
+
+CPP = """
+torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check);
+torch::Tensor sum_of(torch::Tensor x);
+void refused();
+int64_t stream();
+"""
+
+
+@pytest.fixture(scope="module")
+def extension() -> Any:
+    from torch.utils.cpp_extension import CUDA_HOME, load_inline
+
+    assert CUDA_HOME is not None
+    return load_inline(
+        name="inside",
+        cpp_sources=CPP,
+        cuda_sources=CUDA,
+        functions=["relu_of", "sum_of", "refused", "stream"],
+        extra_cuda_cflags=["-O3", "--use_fast_math"],
+        verbose=False,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_kernels_compute(extension: Any, dtype: torch.dtype) -> None:
+    x = torch.randn(1000, device="cuda", dtype=dtype)
+    assert torch.equal(extension.relu_of(x, 0, True), torch.relu(x))
+
+
+def test_warps_and_atomics(extension: Any) -> None:
+    x = torch.arange(50.0, device="cuda")
+    assert extension.sum_of(x).item() == x.sum().item()
+
+
+def test_errors_arrive_when_results_are_looked_at(extension: Any) -> None:
+    x = torch.randn(1000, device="cuda")
+    y = extension.relu_of(x, 5, False)
+    with pytest.raises(torch.AcceleratorError, match="CUDA error: an illegal memory access") as error:
+        y.cpu()
+    assert "read of 4 bytes out of bounds" in str(error.value)
+    assert "0 bytes after the end of the 4000 bytes that PyTorch gave" in str(error.value)
+    assert torch.equal(extension.relu_of(x, 0, True), torch.relu(x)), "the process goes on"
+
+
+def test_errors_arrive_where_they_are_asked_for(extension: Any) -> None:
+    with pytest.raises(RuntimeError, match="cudaErrorIllegalAddress"):
+        extension.relu_of(torch.randn(1000, device="cuda"), 5, True)
+
+
+def test_an_assertion_in_a_kernel(extension: Any) -> None:
+    extension.refused()
+    with pytest.raises(RuntimeError, match="device-side assert triggered"):
+        torch.cuda.synchronize()
+
+
+def test_memory_that_nobody_wrote(extension: Any) -> None:
+    with pytest.raises(RuntimeError, match="uninitialised-memory"):
+        extension.relu_of(torch.empty(100, device="cuda"), 0, True)
+
+
+def test_memory_of_the_host(extension: Any) -> None:
+    with pytest.raises(RuntimeError, match="expected a contiguous CUDA tensor"):
+        extension.relu_of(torch.ones(3), 0, True)
+    with pytest.raises(RuntimeError, match="host-memory"):
+        extension.sum_of(torch.ones(3)).item()
+
+
+def test_the_current_stream_is_the_programs(extension: Any) -> None:
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        assert extension.stream() == stream.cuda_stream != 0
+    assert extension.stream() == 0
+
+
+def test_an_operator_of_opbridge_runs_its_kernel_for_cuda() -> None:
+    source = """
+    __global__ void twice(const float* x, float* out, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) out[i] = 2 * x[i];
+    }
+    extern "C" int twice_of(int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void* stream,
+                            void* extra) {
+      twice<<<1, 256>>>((float*)params[0], (float*)params[1], shapes[0][0] == 3 ? 4 : shapes[0][0]);
+      return 0;
+    }
+    """
+    schema = "inside::twice_of(Tensor x) -> Tensor"
+    twice = ob.inline(source, schema=schema, out="x", device="cuda", derivatives={"x": "2 * grad"})
+    x = torch.ones(5, device="cuda", requires_grad=True)
+    twice(x).sum().backward()
+    assert torch.equal(x.grad, torch.full_like(x, 2))
+    with pytest.raises(KernelError, match="out of bounds"):
+        twice(torch.ones(3, device="cuda"))
