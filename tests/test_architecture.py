@@ -28,7 +28,7 @@ LAYERS = (
     ("_core", "native", "sources"),
     ("frameworks",),
     ("loading", "scan", "extensions", "compat", "npu", "cuda_twin", "autoload"),
-    ("wheel",),
+    ("wheel", "conversion"),
     ("check", "doctor", "codegen", "bench"),
     ("report", "port"),
     ("cli", "__main__"),
@@ -49,6 +49,8 @@ MAY_IMPORT_A_FRAMEWORK = (
     "port/*",
     # What runs models: PyTorch's to watch them, and MindSpore beside it to try their operators.
     "scan/*",
+    # PyTorch's graphs, and what the source of another framework calls.
+    "conversion/*",
     # Shows the frameworks themselves.
     "cli/demo.py",
 )

@@ -13,6 +13,7 @@ from opbridge._version import __version__
 from opbridge.errors import OpbridgeError
 
 if TYPE_CHECKING:
+    from opbridge.conversion.converting import convert
     from opbridge.extensions import extension
     from opbridge.frameworks.torch.autograd import autograd
     from opbridge.frameworks.torch.module import module
@@ -27,6 +28,7 @@ __all__ = [
     "aot",
     "aten",
     "autograd",
+    "convert",
     "extension",
     "formula",
     "inline",
@@ -42,6 +44,7 @@ _HOMES = {
     "aot": "opbridge.loading",
     "aten": "opbridge.loading",
     "tvm_ffi": "opbridge.loading",
+    "convert": "opbridge.conversion.converting",
     "extension": "opbridge.extensions",
     "autograd": "opbridge.frameworks.torch.autograd",
     "module": "opbridge.frameworks.torch.module",

@@ -46,6 +46,9 @@ COMMANDS = {
     "explain": Command("what follows from formulas: rules, gradients, kernels", "opbridge explain ops.yaml"),
     "aten": Command("look up an operator of PyTorch, and how to call it from here", "opbridge aten leaky_relu"),
     "scan": Command("what MindSpore lacks of a PyTorch model, written as a package", "opbridge scan train.py"),
+    "convert": Command(
+        "a PyTorch network in MindSpore or JAX, whole", "opbridge convert net:Net --input 2,3,8,8 -o net_ms"
+    ),
     "codegen": Command("sources of a backend from its declarations", "opbridge codegen ops.yaml -o backend"),
     "wheel": Command("make a package that others install without a compiler", "opbridge wheel ops.yaml -o dist"),
     "run-build": Command(

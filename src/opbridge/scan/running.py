@@ -52,6 +52,12 @@ class Input:
         return torch.randint(0, 2, self.shape).to(dtype)
 
 
+def drawn(texts: Sequence[str]) -> tuple[Any, ...]:
+    """Tensors of the shapes on a command line, the same at every run."""
+    torch.manual_seed(0)
+    return tuple(Input.parse(text).tensor() for text in texts)
+
+
 def run_script(script: Path, arguments: Sequence[str], recorder: Recorder) -> None:
     if not script.is_file():
         near = [path.name for path in script.parent.glob("*.py")] if script.parent.is_dir() else []
@@ -68,13 +74,7 @@ def run_script(script: Path, arguments: Sequence[str], recorder: Recorder) -> No
 
 
 def run_model(target: str, inputs: Sequence[Input], recorder: Recorder) -> None:
-    match = _TARGET.fullmatch(target)
-    if match is None:
-        hint = "a script, train.py; or a model, package.module:Model or package.module:make_model()"
-        raise InputError(f"'{target}' names nothing to scan", hint=hint)
-    sys.path.insert(0, os.getcwd())  # as `python -m` has it
-    with _as_written(target):
-        model = _model(match)
+    model = loaded_model(target)
     if not inputs:
         raise InputError(
             f"{target} needs inputs to run on",
@@ -86,7 +86,32 @@ def run_model(target: str, inputs: Sequence[Input], recorder: Recorder) -> None:
         model(*tensors)
 
 
-def _model(match: re.Match[str]) -> Any:
+def loaded_model(target: str) -> Any:
+    """The model that `package.module:Model` names, or that `package.module:make()` gives."""
+    found, match = _named(target)
+    with _as_written(target):
+        model = found() if match["call"] or isinstance(found, type) else found
+    if not callable(model):
+        raise InputError(f"{match[0]} is a {type(model).__name__}, not a model")
+    return model
+
+
+def loaded(target: str) -> Any:
+    """What `package.module:name` names."""
+    return _named(target)[0]
+
+
+def _named(target: str) -> tuple[Any, re.Match[str]]:
+    match = _TARGET.fullmatch(target)
+    if match is None:
+        hint = "a script, train.py; or a model, package.module:Model or package.module:make_model()"
+        raise InputError(f"'{target}' names no model", hint=hint)
+    sys.path.insert(0, os.getcwd())  # as `python -m` has it
+    with _as_written(target):
+        return _found(match), match
+
+
+def _found(match: re.Match[str]) -> Any:
     try:
         found: Any = importlib.import_module(match["module"])
     except ModuleNotFoundError as error:
@@ -98,10 +123,7 @@ def _model(match: re.Match[str]) -> Any:
         if not hasattr(found, name):
             raise InputError(f"{match['module']} has no '{name}'", hint=did_you_mean(name, vars(found)))
         found = getattr(found, name)
-    model = found() if match["call"] or isinstance(found, type) else found
-    if not callable(model):
-        raise InputError(f"{match[0]} is a {type(model).__name__}, not a model")
-    return model
+    return found
 
 
 @contextmanager

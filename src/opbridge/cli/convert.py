@@ -1,0 +1,92 @@
+"""opbridge convert: a PyTorch network as source of MindSpore's or JAX's."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opbridge.cli.terminal import bold, green, red
+from opbridge.errors import InputError, ToolchainError
+from opbridge.frameworks import FRAMEWORKS, installed
+
+if TYPE_CHECKING:
+    from opbridge.conversion.checking import Comparison
+
+_DIFFERENT = 1
+_ROWS = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="MODULE:MODEL", help="a class, a function as module:make(), or a model")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="SHAPE",
+        help="a tensor that the model is traced with, as 2,3,224,224 or 8,128:int64; once for each argument",
+    )
+    parser.add_argument("--inputs", metavar="MODULE:FUNCTION", help="a function that gives the inputs as a tuple")
+    parser.add_argument("--to", default="mindspore", metavar="FRAMEWORK", help="mindspore (default) or jax")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the package that is written")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare values, the gradient of each parameter and three steps of training with PyTorch's",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if not installed(FRAMEWORKS["torch"]):
+        raise ToolchainError(f"a conversion runs PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
+    if options.check and options.to != "mindspore":
+        raise InputError("--check is for MindSpore", hint="compare a function of JAX with the module in your tests")
+    from opbridge.conversion.converting import converted
+    from opbridge.scan.running import loaded_model
+
+    model = loaded_model(options.target)
+    args = _inputs(options)
+    started = time.perf_counter()
+    made = converted(model, args, to=options.to)
+    made.write(options.output)
+    took = f"({time.perf_counter() - started:.1f} s)"
+    count = len(made.operators)
+    said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels"
+    print(green(f"{bold(str(options.output))}: {said}    {took}"))
+    print(f"  from {options.output.name} import load")
+    return _checked(model, options.output, args) if options.check else 0
+
+
+def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
+    from opbridge.scan.running import drawn, loaded
+
+    if bool(options.input) == bool(options.inputs):
+        raise InputError("expected --input SHAPE or --inputs MODULE:FUNCTION", hint="--input 2,3,224,224")
+    if options.inputs:
+        found = loaded(options.inputs)()
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    return drawn(options.input)
+
+
+def _checked(model: Any, folder: Path, args: tuple[Any, ...]) -> int:
+    from opbridge.conversion.checking import check
+
+    found = check(model, folder, args, {})
+    wrong = [each for each in found if not each.is_right]
+    shown = sorted(found, key=lambda each: -each.difference)[:_ROWS]
+    print(bold(f"{'difference':>10}  of"))
+    for each in shown:
+        _print_row(each)
+    if len(found) > len(shown):
+        print(f"{'':10}  and {len(found) - len(shown)} smaller")
+    if wrong:
+        print(red(f"{len(wrong)} of {len(found)} comparisons differ from PyTorch"))
+        return _DIFFERENT
+    print(green(f"all {len(found)} comparisons agree with PyTorch"))
+    return 0
+
+
+def _print_row(each: Comparison) -> None:
+    line = f"{each.difference:10.1e}  {each.what}"
+    print(line if each.is_right else red(line))

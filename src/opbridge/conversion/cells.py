@@ -1,0 +1,83 @@
+"""What the source of a converted network calls in MindSpore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mindspore as ms
+import numpy as np
+from numpy.typing import NDArray
+
+from opbridge.conversion import weights
+from opbridge.errors import InputError
+
+Array = NDArray[Any]
+
+
+def parameter(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
+    return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype))
+
+
+def buffer(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
+    """A value that is no weight: an optimizer leaves it alone."""
+    return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype), requires_grad=False)
+
+
+def tie(network: Any, name: str, other: str) -> None:
+    """Lets two places of a network have one parameter."""
+    place, last = _place(network, name)
+    owner, known = _place(network, other)
+    setattr(place, last, getattr(owner, known))
+
+
+def name_parameters(network: Any) -> None:
+    """Every parameter is called as PyTorch calls it."""
+    for name, found in network.parameters_and_names():
+        found.name = name
+
+
+def load(network: Any, path: str | Path) -> Any:
+    """Takes the values of a file: safetensors, PyTorch's (.pt, .pth, .bin) or MindSpore's (.ckpt)."""
+    path = Path(path)
+    if path.suffix == ".safetensors":
+        return load_state_dict(network, weights.load(path))
+    if path.suffix == ".ckpt":
+        return load_state_dict(network, ms.load_checkpoint(str(path)))
+    import torch
+
+    return load_state_dict(network, torch.load(path, weights_only=True))
+
+
+def load_state_dict(network: Any, state: Any) -> Any:
+    """Takes values by PyTorch's names: of NumPy, PyTorch or MindSpore."""
+    name_parameters(network)
+    known = {found.name: found for found in network.get_parameters()}
+    absent = sorted(known.keys() - state.keys())
+    if absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        raise InputError(f"{absent[0]}{more} is not among the values", hint="they are PyTorch's state_dict()")
+    for name, found in known.items():
+        array = _array(state[name])
+        if array.shape != tuple(found.shape):
+            raise InputError(f"{name} has shape {array.shape}, expected {tuple(found.shape)}")
+        found.set_data(ms.Tensor(array).astype(found.dtype))
+    return network
+
+
+def _array(value: Any) -> Array:
+    if hasattr(value, "asnumpy"):
+        return np.asarray(value.asnumpy())
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = value.float() if str(value.dtype) == "torch.bfloat16" else value
+        return np.asarray(value.numpy())
+    array = np.asarray(value)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+def _place(network: Any, name: str) -> tuple[Any, str]:
+    *path, last = name.split(".")
+    for part in path:
+        network = network._cells[part]
+    return network, last

@@ -1,0 +1,150 @@
+"""From a module of PyTorch's to a package on the disk, or to the object in it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from opbridge.conversion import weights
+from opbridge.conversion.exporting import Exported, export
+from opbridge.conversion.rendering import MARK
+from opbridge.errors import InputError, did_you_mean
+
+WEIGHTS = "weights.safetensors"
+TARGETS = ("mindspore", "jax")
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A network in another framework's source."""
+
+    to: str
+    source: str
+    state: Mapping[str, Any]
+    """The values by PyTorch's names."""
+    operators: tuple[str, ...]
+    """ATen names of those that PyTorch's kernels compute."""
+
+    def write(self, folder: Path) -> None:
+        """A package: `from net_ms import load`."""
+        try:
+            kept = folder / "__init__.py"
+            if kept.exists() and MARK not in kept.read_text(encoding="utf-8", errors="replace"):
+                raise InputError(f"{kept} is there and not opbridge's", hint="name another folder: -o net_ms")
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "network.py").write_text(self.source, encoding="utf-8")
+            kept.write_text(_INIT[self.to], encoding="utf-8")
+            weights.save(folder / WEIGHTS, self.state)
+        except OSError as error:
+            raise InputError(f"cannot write {folder}: {error.strerror}") from None
+
+
+def converted(
+    module: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    to: str = "mindspore",
+    dynamic_shapes: Any = None,
+) -> Converted:
+    if to not in TARGETS:
+        raise InputError(
+            f"a network cannot be converted to '{to}'", hint=did_you_mean(to, TARGETS) or "mindspore or jax"
+        )
+    exported = export(module, args, kwargs or {}, dynamic_shapes)
+    writer = importlib.import_module(f"opbridge.conversion.{to}")
+    package = writer.Package(exported)
+    source = package.source()
+    return Converted(to, source, _state(exported), tuple(sorted(package.operators.used)))
+
+
+def convert(
+    module: Any,
+    example_inputs: Sequence[Any],
+    example_kwargs: Mapping[str, Any] | None = None,
+    *,
+    to: str = "mindspore",
+    dynamic_shapes: Any = None,
+) -> Any:
+    """A PyTorch module as a Cell of MindSpore, or as a function and a dict of arrays for JAX.
+
+    `example_inputs` are what it is traced with; `dynamic_shapes`, as torch.export takes it, says which sizes are free.
+    """
+    if hasattr(example_inputs, "shape"):
+        example_inputs = (example_inputs,)
+    made = converted(module, example_inputs, example_kwargs, to=to, dynamic_shapes=dynamic_shapes)
+    # Graph mode reads the source of what it compiles, as long as the process runs.
+    folder = Path(tempfile.mkdtemp(prefix="opbridge-convert-")) / f"network_{_count()}"
+    made.write(folder)
+    return imported(folder).load()
+
+
+def imported(folder: Path) -> ModuleType:
+    """The package in a folder, wherever that is."""
+    name = f"opbridge_converted_{folder.name}_{_count()}"
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _count() -> int:
+    return sum(name.startswith("opbridge_converted_") for name in sys.modules)
+
+
+def _state(exported: Exported) -> dict[str, Any]:
+    state = {name: value for name, value in exported.state.items() if name not in exported.tied}
+    return {name.replace("@", "__"): _array(value) for name, value in state.items()}
+
+
+def _array(value: Any) -> Any:
+    if str(value.dtype) == "torch.bfloat16":
+        import ml_dtypes
+
+        return value.float().cpu().numpy().astype(ml_dtypes.bfloat16)
+    return value.cpu().numpy()
+
+
+_INIT = {
+    "mindspore": f'''"""{MARK}, which writes it anew: `load()` is the network with the weights it was made with."""
+
+from pathlib import Path
+
+from opbridge.conversion import cells
+
+from .network import network
+
+WEIGHTS = Path(__file__).with_name("{WEIGHTS}")
+
+
+def load(weights=WEIGHTS):
+    """The network with the values of a file: safetensors, PyTorch's or MindSpore's."""
+    return cells.load(network(), weights)
+''',
+    "jax": f'''"""{MARK}, which writes it anew: `load()` is the function and the values it was made with."""
+
+from pathlib import Path
+
+from opbridge.conversion import arrays
+
+from .network import TIED, apply
+
+WEIGHTS = Path(__file__).with_name("{WEIGHTS}")
+
+
+def load(weights=WEIGHTS):
+    """`apply`, and its first argument: a dict of arrays by PyTorch's names."""
+    return apply, arrays.load(weights, TIED)
+''',
+}

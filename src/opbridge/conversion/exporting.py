@@ -1,0 +1,161 @@
+"""torch.export's graphs of a network: of training and of inference, by the modules that they stand in."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from opbridge.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class ModuleGraphs:
+    """One module of the network that was called."""
+
+    path: str
+    """`encoder.layers.0`; empty for the network."""
+    class_name: str
+    inference: Any
+    """A torch.fx.Graph, or None where only training calls the module."""
+    training: Any
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A whole network."""
+
+    name: str
+    modules: Mapping[str, ModuleGraphs]
+    """By path, parents first."""
+    submodules: Mapping[str, Any]
+    """Nested graphs of both modes, by `MODE:MODULE:NAME`."""
+    state: Mapping[str, Any]
+    """Parameters, buffers and constants, by name."""
+    trainable: frozenset[str]
+    tied: Mapping[str, str]
+    """Names that share the values of another."""
+    input_names: tuple[str, ...]
+
+    def nested(self, mode: str, path: str) -> dict[str, Any]:
+        """The nested graphs of one module."""
+        start = f"{mode}:{path}:"
+        return {key.removeprefix(start): each for key, each in self.submodules.items() if key.startswith(start)}
+
+
+def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any = None) -> Exported:
+    """Both graphs of a network, which is left as it was."""
+    found = {}
+    for mode in ("inference", "training"):
+        with _in_mode(module, training=mode == "training"):
+            found[mode] = _unflattened(module, tuple(args), dict(kwargs), dynamic_shapes, mode)
+    inference = found["inference"]
+    modules: dict[str, ModuleGraphs] = {}
+    submodules: dict[str, Any] = {}
+    parts = {mode: dict(tree.named_modules(remove_duplicate=False)) for mode, tree in found.items()}
+    originals = dict(module.named_modules(remove_duplicate=False))
+    for path in {**parts["inference"], **parts["training"]}:
+        if any(isinstance(tree.get(path), torch.fx.GraphModule) for tree in parts.values()):
+            continue  # It stands in its module.
+        graphs = {mode: getattr(parts[mode].get(path), "graph", None) for mode in parts}
+        for mode in parts:
+            for name, child in parts[mode][path].named_children() if path in parts[mode] else ():
+                if isinstance(child, torch.fx.GraphModule):
+                    submodules[f"{mode}:{path}:{name}"] = child
+        if any(graph is not None and len(graph.nodes) for graph in graphs.values()):
+            original = originals.get(path.partition("@")[0], module)
+            modules[path] = ModuleGraphs(path, type(original).__name__, graphs["inference"], graphs["training"])
+    own = _state(module)
+    state = {**_constants(parts["training"]), **_constants(parts["inference"]), **own}
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    return Exported(
+        type(module).__name__,
+        modules,
+        submodules,
+        state,
+        frozenset(name for name, parameter in parameters.items() if parameter.requires_grad),
+        {**_tied(module), **_again(state, own)},
+        _names(inference),
+    )
+
+
+def _constants(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Every tensor that a graph reads, by its place in the network."""
+    found = {}
+    for path, part in parts.items():
+        is_module = isinstance(getattr(part, "graph", None), torch.fx.Graph) and not isinstance(
+            part, torch.fx.GraphModule
+        )
+        for node in part.graph.nodes if is_module else ():
+            value = _attribute(part, node.target) if node.op == "get_attr" else None
+            if isinstance(value, torch.Tensor):
+                found[f"{path}.{node.target}".lstrip(".")] = value.detach()
+    return found
+
+
+def _attribute(part: Any, path: str) -> Any:
+    for name in path.split("."):
+        part = getattr(part, name, None)
+    return part
+
+
+def _state(module: Any) -> dict[str, Any]:
+    found = dict(module.named_parameters(remove_duplicate=False))
+    found.update(module.named_buffers(remove_duplicate=False))
+    return {name: value.detach() for name, value in found.items()}
+
+
+def _tied(module: Any) -> dict[str, str]:
+    first: dict[int, str] = {}
+    tied = {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        if id(parameter) in first:
+            tied[name] = first[id(parameter)]
+        first.setdefault(id(parameter), name)
+    return tied
+
+
+def _again(state: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, str]:
+    """Names under which PyTorch's graphs see a value of the network once more: a module that is called twice."""
+    first = {(value.data_ptr(), value.shape): name for name, value in reversed(list(own.items())) if value.numel()}
+    again = {name: first.get((value.data_ptr(), value.shape)) for name, value in state.items() if name not in own}
+    return {name: known for name, known in again.items() if known is not None}
+
+
+def _names(tree: Any) -> tuple[str, ...]:
+    return tuple(node.name for node in tree.graph.nodes if node.op == "placeholder")
+
+
+def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch's own future
+            program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            return torch.export.unflatten(program)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        file = inspect.getsourcefile(type(module)) or type(module).__module__
+        raise UnsupportedError(
+            f"{type(module).__name__} cannot be exported for {mode}: {lines[0]}\n  it is defined in {file}; "
+            "torch.export.export(module, inputs) says more"
+        ) from error
+
+
+@contextmanager
+def _in_mode(module: Any, *, training: bool) -> Iterator[None]:
+    """What is switched off in the network on purpose stays off."""
+    before = {part: part.training for part in module.modules()}
+    frozen = [part for part in before if training and before[module] and not before[part]]
+    try:
+        module.train(training)
+        for part in frozen:
+            part.training = False
+        yield
+    finally:
+        for part, was in before.items():
+            part.training = was

@@ -1,0 +1,125 @@
+"""The package of a network for JAX: a function for each module, and all values in one dict by PyTorch's names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from textwrap import indent
+from typing import Any
+
+from torch._ops import OpOverload
+
+from opbridge.conversion.exporting import Exported, ModuleGraphs
+from opbridge.conversion.rendering import MARK, Body, Operators, leaves, returned, wrapped
+
+_GIVEN = ("values", "at", "train", "new")
+"""Parameters of every function: all values, where the module's own begin, the mode, and buffers' new values."""
+
+
+class FunctionBody(Body):
+    def __init__(self, package: Package, nested: Any, path: str) -> None:
+        super().__init__(package.operators, nested, path)
+        self.package = package
+        self.taken |= {*_GIVEN, "jax", "attention"}
+
+    def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+        if op._opname == "scaled_dot_product_attention" and not bound.get("dropout_p"):
+            return f"attention({self.arguments(op, bound)})"
+        return super().operator(op, bound)
+
+    def attribute(self, path: str) -> str:
+        return f'values[at + "{_key(path)}"]'
+
+    def called(self, path: str, arguments: str) -> str:
+        whole = f"{self.place}.{path}" if self.place else path
+        given = f'values, at + "{_key(path)}.", train, new'
+        return f"{self.package.function(whole)}({given}{', ' if arguments else ''}{arguments})"
+
+    def dtype(self, name: str) -> str:
+        return f'"{name}"'
+
+    def stopped(self, value: str) -> str:
+        return f"jax.lax.stop_gradient({value})"
+
+    def assigned(self, path: str, value: str) -> str:
+        return f'new[at + "{_key(path)}"] = {value}'
+
+    def factory(self, name: str, value: str) -> str:
+        return f"jnp.asarray({value})"
+
+
+class Package:
+    """Turns modules into functions; modules that do the same are one."""
+
+    def __init__(self, exported: Exported) -> None:
+        self.exported = exported
+        self.operators = Operators()
+        self.functions: dict[str, str] = {}
+        """Names by text, with a blank in the place of the name."""
+
+    def source(self) -> str:
+        root = self.function("")
+        used = self.operators.used.items()
+        operators = "\n".join(f'{name} = ob.aten("{full}").jax' for full, name in sorted(used))
+        bodies = "\n\n\n".join(text.replace("\0", name, 1) for text, name in self.functions.items())
+        tied = "".join(f'    "{_key(name)}": "{_key(other)}",\n' for name, other in self.exported.tied.items())
+        return f'''"""{self.exported.name} of PyTorch's, for JAX.
+
+{MARK}, which writes it anew.
+"""
+
+import jax
+import jax.numpy as jnp
+
+import opbridge as ob
+from opbridge.conversion.arrays import attention
+
+{operators}
+
+TIED = {{{chr(10) if tied else ""}{tied}}}
+"""Names that stand for the values of others."""
+
+
+{bodies}
+
+
+def apply(values, *inputs, train=False):
+    """The network's results; in training with them the buffers' new values, to be merged into `values`."""
+    new = {{}}
+    values = values | {{name: values[other] for name, other in TIED.items()}}
+    result = {root}(values, "", train, new, *inputs)
+    return (result, new) if train else result
+'''
+
+    def function(self, path: str) -> str:
+        """The name of a module's function."""
+        module = self.exported.modules[path]
+        bodies = [
+            self.body(path, mode, graph)
+            for mode, graph in (("training", module.training), ("inference", module.inference))
+            if graph is not None and len(graph.nodes)
+        ]
+        (inputs, first), second = bodies[0], bodies[-1][1]
+        lines = first if first == second else ["if train:", *(f"    {line}" for line in first), *second]
+        head = "\n".join(wrapped("def \0(", [*_GIVEN, *inputs], "):"))
+        text = f"{head}\n{indent(chr(10).join(lines), '    ')}"
+        return self.functions.get(text) or self.functions.setdefault(text, self.named(module))
+
+    def named(self, module: ModuleGraphs) -> str:
+        # A local variable never begins like that.
+        base = "_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", module.class_name).lower()
+        taken, name, number = set(self.functions.values()), base, 1
+        while name in taken:
+            number += 1
+            name = f"{base}{number}"
+        return name
+
+    def body(self, path: str, mode: str, graph: Any) -> tuple[list[str], list[str]]:
+        body = FunctionBody(self, self.exported.nested(mode, path), path)
+        inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
+        output = body.graph(graph)
+        return inputs, [*body.lines, f"return {returned(body, output if path else leaves(output))}"]
+
+
+def _key(path: str) -> str:
+    return path.replace("@", "__")

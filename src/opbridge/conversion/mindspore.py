@@ -1,0 +1,210 @@
+"""The package of a network in MindSpore: a Cell for each module, with PyTorch's names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Any
+
+from opbridge.conversion.exporting import Exported, ModuleGraphs
+from opbridge.conversion.rendering import MARK, Body, Operators, leaves, returned, wrapped
+
+
+class CellBody(Body):
+    def attribute(self, path: str) -> str:
+        return f"self.{path}"
+
+    def called(self, path: str, arguments: str) -> str:
+        return f"{cell_at(path)}({arguments})"
+
+    def dtype(self, name: str) -> str:
+        return f"ms.{'bool_' if name == 'bool' else name}"
+
+    def stopped(self, value: str) -> str:
+        return f"ops.stop_gradient({value})"
+
+    def assigned(self, path: str, value: str) -> str:
+        return f"ops.assign(self.{path}, {value})"
+
+    def factory(self, name: str, value: str) -> str:
+        known = next((each for each, text in self.factories.items() if text == value), None)
+        self.factories[known or name] = value
+        return f"self.{known or name}"
+
+
+def cell_at(path: str) -> str:
+    """The expression for a cell below `self`: numbers are places of a list, other names attributes."""
+    text = "self"
+    for name in map(_attribute, path.split(".")):
+        text += f".{name}" if name.isidentifier() else f"[{name}]" if text != "self" else f"_{name}"
+    return text
+
+
+def _attribute(name: str) -> str:
+    return name.replace("@", "__")
+
+
+@dataclass(frozen=True)
+class _Class:
+    name: str
+    parameters: tuple[str, ...]
+    """Of its constructor: shapes."""
+
+
+class Package:
+    """Turns modules into classes; modules that do the same are one."""
+
+    def __init__(self, exported: Exported) -> None:
+        self.exported = exported
+        self.operators = Operators()
+        self.classes: dict[str, _Class] = {}
+        """By text, with a blank in the place of the name."""
+        self.names: set[str] = set()
+        paths = {*exported.modules, *(name.rpartition(".")[0] for name in exported.state)}
+        paths |= {".".join(path.split(".")[:count]) for path in paths for count in range(path.count(".") + 1)}
+        self.paths = sorted(paths)
+
+    def source(self) -> str:
+        root = self.made("")
+        used = self.operators.used.items()
+        operators = "\n".join(f'{name} = ob.aten("{full}").mindspore' for full, name in sorted(used))
+        bodies = "\n\n\n".join(text.replace("\0", each.name, 1) for text, each in self.classes.items())
+        return f'''"""{self.exported.name} of PyTorch's, in MindSpore.
+
+{MARK}, which writes it anew.
+"""
+
+from collections import OrderedDict
+
+import mindspore as ms
+from mindspore import nn, ops
+
+import opbridge as ob
+from opbridge.conversion.cells import buffer, name_parameters, parameter, tie
+
+{operators}
+
+
+{bodies}
+
+
+def network():
+    """The network with zeros for weights; `load` of the package brings PyTorch's."""
+    made = {root}
+    name_parameters(made)
+    return made
+'''
+
+    def children(self, path: str) -> list[str]:
+        start = f"{path}." if path else ""
+        below = [each for each in self.paths if each.startswith(start) and each]
+        return sorted({each.removeprefix(start).partition(".")[0] for each in below}, key=_in_order)
+
+    def made(self, path: str) -> str:
+        """The expression that makes the cell of a module."""
+        module = self.exported.modules.get(path)
+        names = self.children(path)
+        cells = {name: self.made(f"{path}.{name}" if path else name) for name in names}
+        held = self.held(path)
+        if names and not held and all(name.isdigit() for name in names):
+            if module is None and [*map(int, names)] == [*range(len(names))]:
+                return _listed("nn.CellList([", cells.values(), "])")
+            if module is not None and _is_chain(module, names):
+                pairs = [f'("{name}", {cell})' for name, cell in cells.items()]
+                return _listed("nn.SequentialCell(OrderedDict([", pairs, "]))")
+        return self.classed(path, module, cells, held)
+
+    def held(self, path: str) -> dict[str, str]:
+        """What a module has itself: the kind, and the shape and type of each."""
+        start = f"{path}." if path else ""
+        found = {}
+        for name, value in self.exported.state.items():
+            own = name.removeprefix(start)
+            if name.startswith(start) and "." not in own:
+                trains = name in self.exported.trainable
+                dtype = str(value.dtype).removeprefix("torch.")
+                more = "" if dtype == "float32" else f", ms.{'bool_' if dtype == 'bool' else dtype}"
+                found[_attribute(own)] = f"{'parameter' if trains else 'buffer'}({tuple(value.shape)}{more})"
+        return found
+
+    def classed(self, path: str, module: ModuleGraphs | None, cells: dict[str, str], held: dict[str, str]) -> str:
+        shapes = {} if cells else {name: re.search(r"\((\(.*?\))", text)[1] for name, text in held.items()}  # type: ignore[index]
+        lines = ["super().__init__()"]
+        for name, text in held.items():
+            lines.append(f"self.{name} = {text.replace(shapes[name], name, 1) if shapes else text}")
+        for name, cell in cells.items():
+            attribute = _attribute(name)
+            attribute = attribute if attribute.isidentifier() else f"_{attribute}"
+            lines.append(f"self.{attribute} = {cell}")
+        construct, factories = self.construct(path, module) if module else ("", {})
+        lines += [f"self.{name} = ms.Tensor({text})" for name, text in factories.items()]
+        if not path:
+            pairs = self.exported.tied.items()
+            lines += [f'tie(self, "{_attribute(name)}", "{_attribute(other)}")' for name, other in pairs]
+        head = "\n".join(wrapped("def __init__(", ["self", *shapes], "):"))
+        init = f"{head}\n{indent(chr(10).join(lines), '    ')}"
+        body = "\n\n".join(filter(None, (init, construct)))
+        text = f"class \0(nn.Cell):\n{indent(body, '    ')}"
+        known = self.classes.get(text)
+        if known is None:
+            wanted = module.class_name if module else "".join(part.title() for part in path.split(".")[-1:]) or "Part"
+            known = self.classes[text] = _Class(self.named(wanted), tuple(shapes))
+        return f"{known.name}({', '.join(f'{name}={shape}' for name, shape in shapes.items())})"
+
+    def named(self, wanted: str) -> str:
+        base, number = wanted if wanted.isidentifier() else f"Part{wanted}", 1
+        name = base
+        while name in self.names:
+            number += 1
+            name = f"{base}{number}"
+        self.names.add(name)
+        return name
+
+    def construct(self, path: str, module: ModuleGraphs) -> tuple[str, dict[str, str]]:
+        factories: dict[str, str] = {}
+        bodies = [
+            self.body(path, mode, graph, factories)
+            for mode, graph in (("training", module.training), ("inference", module.inference))
+            if graph is not None and len(graph.nodes)
+        ]
+        (inputs, first), second = bodies[0], bodies[-1][1]
+        lines = first if first == second else ["if self.training:", *(f"    {line}" for line in first), *second]
+        text = indent("\n".join(lines), "    ")
+        return f"def construct({', '.join(['self', *inputs])}):\n{text}", factories
+
+    def body(self, path: str, mode: str, graph: Any, factories: dict[str, str]) -> tuple[list[str], list[str]]:
+        body = CellBody(self.operators, self.exported.nested(mode, path), path)
+        body.factories = factories
+        body.taken |= set(factories)
+        inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
+        output = body.graph(graph)
+        if not path:
+            output = leaves(output)
+        return inputs, [*body.lines, f"return {returned(body, output)}"]
+
+
+def _in_order(name: str) -> tuple[bool, int, str]:
+    return (not name.isdigit(), int(name) if name.isdigit() else 0, name)
+
+
+def _is_chain(module: ModuleGraphs, names: list[str]) -> bool:
+    """Whether both modes call all children, one after the other."""
+    return all(_called_in_order(graph) == names for graph in (module.inference, module.training))
+
+
+def _called_in_order(graph: Any) -> list[str] | None:
+    if graph is None:
+        return None
+    first, *steps, output = graph.nodes
+    if first.op != "placeholder" or any(step.op != "call_module" for step in steps):
+        return None
+    inputs = [first, *steps]
+    if any(step.args != (before,) for step, before in zip(steps, inputs, strict=False)):
+        return None
+    return [step.target for step in steps] if output.args[0] in (inputs[-1], (inputs[-1],)) else None
+
+
+def _listed(head: str, items: Iterable[str], tail: str) -> str:
+    return "\n".join(wrapped(head, list(items), tail))

@@ -1,0 +1,333 @@
+"""One graph as the lines of a function: names, arguments, writes, nested graphs."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import math
+import operator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._ops import HigherOrderOperator, OpOverload
+
+from opbridge.errors import UnsupportedError
+from opbridge.scan.names import PYTORCH_ONLY
+from opbridge.scan.recording import functional
+
+MARK = "Made by `opbridge convert`"
+"""Stands in every file that a later run may write over."""
+
+_SAME = ("contiguous", "alias", "lift_fresh_copy", "lift_fresh")
+"""What changes nothing where memory is the framework's own matter."""
+_DROPOUTS = ("dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
+"""What does nothing outside of training."""
+_CHECKS = ("_assert", "sym_constrain_range", "_functional_assert")
+_ARITHMETIC = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.floordiv: "//",
+    operator.mod: "%",
+    operator.truediv: "/",
+    operator.pow: "**",
+    operator.eq: "==",
+    operator.ne: "!=",
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+}
+
+
+@dataclass
+class Operators:
+    """The operators of a package, each by the name that its source has for it."""
+
+    used: dict[str, str] = field(default_factory=dict)
+    """By ATen name with overload."""
+
+    def name(self, op: OpOverload) -> str:
+        full = op._name.removesuffix(".default")
+        words = re.sub(r"\W+", "_", full.removeprefix("aten::")).strip("_").lower()
+        return self.used.setdefault(full, f"aten_{words}")
+
+
+class Body:
+    """The lines that compute what a graph does; a framework says how its values and modules are written."""
+
+    def __init__(self, operators: Operators, nested: Mapping[str, Any], place: str) -> None:
+        self.operators = operators
+        self.nested = nested
+        """Nested graphs of this module, by name."""
+        self.place = place
+        self.lines: list[str] = []
+        self.env: dict[Any, str] = {}
+        self.taken: set[str] = set(keyword.kwlist) | set(dir(builtins)) | {"self", "ms", "jnp", "ops", "nn"}
+        self.factories: dict[str, str] = {}
+        """Tensors that no input shapes: an expression by name."""
+
+    # What a framework says.
+    def attribute(self, path: str) -> str:
+        raise NotImplementedError
+
+    def called(self, path: str, arguments: str) -> str:
+        raise NotImplementedError
+
+    def dtype(self, name: str) -> str:
+        raise NotImplementedError
+
+    def stopped(self, value: str) -> str:
+        raise NotImplementedError
+
+    def assigned(self, path: str, value: str) -> str:
+        raise NotImplementedError
+
+    def factory(self, name: str, value: str) -> str:
+        raise NotImplementedError
+
+    def size(self, tensor: str, dim: int) -> str:
+        return f"{tensor}.shape[{dim}]"
+
+    # What all do.
+    def inputs(self, graph: Any, names: tuple[str, ...]) -> list[str]:
+        nodes = [node for node in graph.nodes if node.op == "placeholder"]
+        for index, node in enumerate(nodes):
+            self.env[node] = self.fresh(names[index] if index < len(names) else f"x{index or ''}")
+        return [self.env[node] for node in nodes]
+
+    def fresh(self, wanted: str) -> str:
+        base = re.sub(r"\W+", "_", wanted).lstrip("0123456789_").rstrip("_") or "value"
+        name, number = base, 0
+        while name in self.taken:
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        return name
+
+    def graph(self, graph: Any) -> Any:
+        """Renders all nodes and gives the output's value, as PyTorch's graph has it."""
+        for node in graph.nodes:
+            if node.op == "output":
+                return node.args[0]
+            if node.op != "placeholder":
+                self.node(node)
+        return None
+
+    def node(self, node: Any) -> None:
+        if node.op == "get_attr":
+            if node.target not in self.nested:
+                self.env[node] = self.attribute(node.target)
+            return
+        if node.op == "call_module":
+            arguments = ", ".join(self.value(each) for each in (*node.args, *node.kwargs.values()))
+            self.put(node, node.target.rpartition(".")[2].partition("@")[0], self.called(node.target, arguments))
+            return
+        target = node.target
+        if isinstance(target, HigherOrderOperator):
+            self.nest(node)
+        elif isinstance(target, OpOverload):
+            self.call(node, target)
+        elif target is operator.getitem:
+            self.pick(node)
+        elif target in _ARITHMETIC:
+            left, right = map(self.value, node.args)
+            self.put(node, "size", f"{left} {_ARITHMETIC[target]} {right}")
+        elif getattr(target, "__name__", "") == "sym_size":
+            self.put(node, "size", self.size(self.value(node.args[0]), node.args[1]))
+        else:
+            raise self.refusal(node, f"{getattr(target, '__name__', target)} is no operator of PyTorch's")
+
+    def put(self, node: Any, wanted: str, text: str) -> None:
+        self.env[node] = self.fresh(wanted)
+        self.lines.append(f"{self.env[node]} = {text}")
+
+    def pick(self, node: Any) -> None:
+        source, index = node.args
+        inlined = self.env.get((source, index))
+        if inlined is not None:
+            self.env[node] = inlined
+        else:
+            self.put(node, f"{self.env[source]}_{index}", f"{self.value(source)}[{index}]")
+
+    def call(self, node: Any, op: OpOverload) -> None:
+        name = op._opname
+        if name.startswith(_CHECKS):
+            return
+        if name in _SAME or (name in _DROPOUTS and not all(node.args[1:3])):
+            self.env[node] = self.value(node.args[0])
+        elif name in ("detach", "detach_"):
+            self.put(node, "detached", self.stopped(self.value(node.args[0])))
+        elif name == "sym_size":
+            self.put(node, "size", self.size(self.value(node.args[0]), node.args[1]))
+        elif name == "batch_norm" and node.args[5]:
+            self.normalise(node, op)
+        elif op._schema.is_mutable:
+            self.write(node, op)
+        elif self.is_factory(node, op):
+            text = self.factory_text(node, op)
+            self.env[node] = self.factory(self.fresh(name), text)
+        else:
+            self.put(node, name, self.operator(op, self.bound(node, op)))
+
+    def bound(self, node: Any, op: OpOverload) -> dict[str, Any]:
+        names = [argument.name for argument in op._schema.arguments]
+        return dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+
+    def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+        return f"{self.operators.name(op)}({self.arguments(op, bound)})"
+
+    def arguments(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+        texts: list[str] = []
+        by_name = False
+        for argument in op._schema.arguments:
+            if argument.name not in bound or (argument.name in PYTORCH_ONLY and argument.has_default_value()):
+                by_name = True
+                continue
+            text = self.value(bound[argument.name])
+            texts.append(f"{argument.name}={text}" if by_name or argument.kwarg_only else text)
+        return ", ".join(texts)
+
+    def is_factory(self, node: Any, op: OpOverload) -> bool:
+        return not node.all_input_nodes and torch.Tag.nondeterministic_seeded not in op.tags
+
+    def factory_text(self, node: Any, op: OpOverload) -> str:
+        bound = {name: _plain(value) for name, value in self.bound(node, op).items()}
+        return f'ob.aten("{op._name.removesuffix(".default")}").numpy({self.arguments(op, bound)})'
+
+    def write(self, node: Any, op: OpOverload) -> None:
+        """An operator in place: its functional form, whose result stands for what was written to from now on."""
+        form = functional(op)
+        if form is op:
+            raise self.refusal(node, f"{op._name} writes to its argument and has no form that does not")
+        bound = self.bound(node, op)
+        written = [each.name for each in op._schema.arguments if each.alias_info and each.alias_info.is_write]
+        target = bound[written[0]]
+        self.put(node, form._opname, self.operator(form, bound))
+        self.written(node, target)
+
+    def written(self, node: Any, target: Any) -> None:
+        for other in [each for each in self.env if self.env[each] == self.env[target]]:
+            if getattr(other, "op", "") == "get_attr":
+                self.lines.append(self.assigned(other.target, self.env[node]))
+            elif any(user > node for base in _bases(other) for user in base.users):
+                raise self.refusal(node, "it writes to a view of a tensor that is used again")
+            self.env[other] = self.env[node]
+
+    def normalise(self, node: Any, op: OpOverload) -> None:
+        """Batch norm in training: the statistics move along."""
+        bound = self.bound(node, op)
+        mean, variance, momentum = bound["running_mean"], bound["running_var"], bound["momentum"]
+        self.put(node, "batch_norm", self.operator(op, {**bound, "running_mean": None, "running_var": None}))
+        if mean is None:
+            return
+        image = self.stopped(self.value(bound["input"]))
+        axes = [axis for axis in range(bound["input"].meta["val"].ndim) if axis != 1]
+        names = self.fresh("variance"), self.fresh("mean")
+        moments = self.operators.name(torch.ops.aten.var_mean.correction)
+        self.lines.append(f"{names[0]}, {names[1]} = {moments}({image}, {axes}, correction=1)")
+        for old, new in ((mean, names[1]), (variance, names[0])):
+            moved = f"{self.value(old)} * {1 - momentum!r} + {new} * {momentum!r}"
+            self.lines.append(self.assigned(old.target, moved))
+
+    def nest(self, node: Any) -> None:
+        """Graphs that only set a mode stand where they are called."""
+        name = node.target.__name__
+        if name == "wrap_with_set_grad_enabled":
+            enabled, inner, *arguments = node.args
+        elif name == "wrap_with_autocast" and not node.args[2]:
+            _, _, _, _, inner, *arguments = node.args
+            enabled = True
+        else:
+            raise self.refusal(node, f"{name} has no form here yet")
+        graph = self.nested[inner.target].graph
+        places = (each for each in graph.nodes if each.op == "placeholder")
+        for place, argument in zip(places, arguments, strict=True):
+            self.env[place] = self.value(argument)
+        outer, self.nested = self.nested, _children(self.nested[inner.target])
+        outputs = self.graph(graph)
+        self.nested = outer
+        for index, output in enumerate(outputs):
+            value = self.value(output)
+            self.env[(node, index)] = value if enabled else self.stopped(value)
+
+    def value(self, value: Any) -> str:
+        if isinstance(value, torch.fx.Node):
+            return self.env[value]
+        if isinstance(value, (list, tuple)):
+            inner = ", ".join(map(self.value, value))
+            if isinstance(value, list):
+                return f"[{inner}]"
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        if isinstance(value, slice):
+            return f"slice({self.value(value.start)}, {self.value(value.stop)}, {self.value(value.step)})"
+        if isinstance(value, torch.dtype):
+            return self.dtype(str(value).removeprefix("torch."))
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
+        return repr(value)
+
+    def refusal(self, node: Any, why: str) -> UnsupportedError:
+        lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()]
+        files = [line for line in lines if line.startswith("File ")]
+        where = f"\n  at {files[-1]}" if files else ""
+        return UnsupportedError(f"{self.place or 'the network'}: {node.target} cannot be converted: {why}{where}")
+
+
+def leaves(output: Any) -> Any:
+    """A network's results as a tuple, or the only one."""
+    found: list[Any] = []
+
+    def collect(value: Any) -> None:
+        if isinstance(value, dict):
+            value = tuple(value.values())
+        if isinstance(value, (tuple, list)):
+            for each in value:
+                collect(each)
+        elif value is not None:
+            found.append(value)
+
+    collect(output)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy has no element types of its own that need an import."""
+    return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else value
+
+
+def returned(body: Body, output: Any) -> str:
+    """A network that returns a dict or an object returns what is in it."""
+    values = output if isinstance(output, (tuple, list)) else (output,)
+    texts = [body.value(value) for value in values]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _children(module: Any) -> dict[str, Any]:
+    return {name: child for name, child in module.named_children() if isinstance(child, torch.fx.GraphModule)}
+
+
+def _bases(node: Any) -> Iterator[Any]:
+    """What a view is a view of."""
+    while _is_view(node):
+        node = node.args[0]
+        yield node
+
+
+def _is_view(node: Any) -> bool:
+    if not isinstance(getattr(node, "target", None), OpOverload) or node.target._schema.is_mutable:
+        return False
+    return any(return_.alias_info for return_ in node.target._schema.returns)
+
+
+def wrapped(head: str, items: list[str], tail: str) -> Iterator[str]:
+    line = f"{head}{', '.join(items)}{tail}"
+    if len(line) <= 110:
+        yield line
+    else:
+        yield head
+        yield from (f"    {item}," for item in items)
+        yield tail

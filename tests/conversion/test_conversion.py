@@ -1,0 +1,213 @@
+"""A network of PyTorch's in MindSpore and JAX: values, gradients, training, names, and what cannot be had."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import mindspore as ms
+import numpy as np
+import pytest
+import torch
+
+import opbridge as ob
+from opbridge.cli import main
+from opbridge.conversion import weights
+from opbridge.conversion.cells import load
+from opbridge.conversion.checking import check
+from opbridge.conversion.converting import Converted, converted, imported
+from opbridge.errors import InputError, UnsupportedError
+
+NETWORK = """
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 3, padding=1)
+        self.norm = nn.BatchNorm2d(3)
+        self.act = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        y = self.norm(self.conv(x))
+        y += x
+        return self.act(y)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(Block(), nn.Identity(), Block())
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+        self.layers[1].weight = self.layers[0].weight
+        self.encoder = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+        self.register_buffer("offset", torch.ones(4))
+
+    def forward(self, x):
+        x = self.blocks(x)
+        for layer in self.layers:
+            x = layer(x)
+        x = x + torch.arange(4) + self.offset
+        with torch.no_grad():
+            mean = x.mean()
+        return {"encoded": self.encoder(x[:, 0]) * mean, "before": x}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    place = tmp_path_factory.mktemp("network")
+    (place / "tiny_network.py").write_text(NETWORK)
+    sys.path.insert(0, str(place))
+    yield place
+    sys.path.remove(str(place))
+
+
+@pytest.fixture(scope="module")
+def network(folder: Path) -> Any:
+    import tiny_network  # type: ignore[import-not-found]
+
+    torch.manual_seed(0)
+    return tiny_network.Net().eval()
+
+
+@pytest.fixture(scope="module")
+def image() -> torch.Tensor:
+    return torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(scope="module")
+def made(network: Any, image: torch.Tensor) -> Converted:
+    return converted(network, (image,))
+
+
+@pytest.fixture(scope="module")
+def package(made: Converted, folder: Path) -> Path:
+    made.write(folder / "tiny_ms")
+    return folder / "tiny_ms"
+
+
+def test_values_gradients_and_training_are_pytorchs(network: Any, package: Path, image: torch.Tensor) -> None:
+    found = check(network, package, (image,), {})
+    assert [each.what for each in found if not each.is_right] == []
+    assert {"value 0", "value 1", "gradient of layers.0.weight", "layers.0.weight after 3 steps"} <= {
+        each.what for each in found
+    }
+
+
+def test_names_and_structure_follow_the_modules(network: Any, package: Path, made: Converted) -> None:
+    cell = imported(package).load()
+    theirs = {parameter.name for parameter in cell.get_parameters()}
+    assert theirs == network.state_dict().keys() - {"layers.1.weight"}
+    assert cell.layers[1].weight is cell.layers[0].weight
+    assert {parameter.name for parameter in cell.trainable_params()} == {name for name, _ in network.named_parameters()}
+    assert made.source.count("class Block(nn.Cell)") == 1
+    assert "class Block2" not in made.source
+
+
+def test_training_moves_the_statistics_as_pytorch_does(network: Any, package: Path, image: torch.Tensor) -> None:
+    cell = imported(package).load()
+    cell.set_train(True)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    try:
+        expected = network.train()(image)["encoded"].detach().numpy()
+        np.testing.assert_allclose(cell(ms.Tensor(image.numpy()))[0].asnumpy(), expected, atol=1e-5)
+        theirs = {parameter.name: parameter.asnumpy() for parameter in cell.get_parameters()}
+        for name, value in network.named_buffers():
+            np.testing.assert_allclose(theirs[name], value.numpy(), rtol=1e-5, err_msg=name)
+    finally:
+        network.load_state_dict(before)
+        network.eval()
+
+
+def test_a_graph_computes_the_same(network: Any, package: Path, image: torch.Tensor) -> None:
+    cell = imported(package).load()
+    given = ms.Tensor(image.numpy())
+    eager = cell(given)[0].asnumpy()
+    cell.construct = ms.jit(cell.construct)
+    np.testing.assert_allclose(cell(given)[0].asnumpy(), eager, rtol=1e-5, atol=1e-6)
+
+
+def test_values_come_from_every_kind_of_file(network: Any, package: Path, tmp_path: Path) -> None:
+    cell = imported(package).network()
+    torch.save(network.state_dict(), tmp_path / "net.pt")
+    load(cell, tmp_path / "net.pt")
+    ms.save_checkpoint(cell, str(tmp_path / "net.ckpt"))
+    again = load(imported(package).network(), tmp_path / "net.ckpt")
+    np.testing.assert_array_equal(again.offset.asnumpy(), np.ones(4))
+    weights.save(tmp_path / "none.safetensors", {"other": np.zeros(2, np.float32)})
+    with pytest.raises(InputError, match="is not among the values"):
+        load(cell, tmp_path / "none.safetensors")
+
+
+def test_what_is_saved_reads_back_with_its_type(tmp_path: Path) -> None:
+    arrays = {"a": np.arange(6, dtype=np.int64).reshape(2, 3), "b": np.float32([1.5]), "c": np.array(True)}
+    weights.save(tmp_path / "x.safetensors", arrays)
+    found = weights.load(tmp_path / "x.safetensors")
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_jax_has_a_function_of_a_dict(network: Any, image: torch.Tensor) -> None:
+    apply, values = ob.convert(network, (image,), to="jax")
+    expected = network(image)["encoded"]
+    result, _ = jax.jit(apply)(values, image.numpy())
+    np.testing.assert_allclose(result, expected.detach().numpy(), rtol=1e-5, atol=1e-6)
+    expected.sum().backward()
+    trained = {name: values[name] for name, _ in network.named_parameters()}
+    gradients = jax.grad(lambda given: apply(values | given, image.numpy())[0].sum())(trained)
+    for name, parameter in network.named_parameters():
+        np.testing.assert_allclose(gradients[name], parameter.grad.numpy(), rtol=1e-3, atol=1e-4, err_msg=name)
+    network.zero_grad()
+    _, moved = apply(values, image.numpy(), train=True)
+    assert moved["blocks.0.norm.num_batches_tracked"] == 1
+
+
+def test_the_batch_may_be_free(image: torch.Tensor) -> None:
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 2))
+    cell = ob.convert(module, (image,), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    assert cell(ms.Tensor(image.numpy()[:1])).shape == (1, 2)
+
+
+class WritesToAView(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y[0].add_(1)
+        return y
+
+
+class Branches(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if x.sum() > 0 else x
+
+
+@pytest.mark.parametrize(
+    ("module", "message"), [(WritesToAView(), "writes to a view"), (Branches(), "Branches cannot be exported")]
+)
+def test_what_cannot_be_converted_is_said(module: Any, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message) as caught:
+        ob.convert(module, (torch.ones(2, 2),))
+    assert "test_conversion.py" in str(caught.value)
+
+
+def test_the_command_writes_and_checks(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(folder)
+    arguments = ["convert", "tiny_network:Block", "--input", "1,3,4,4", "-o", "block_ms", "--check"]
+    assert main(arguments) == 0
+    assert "comparisons agree with PyTorch" in capsys.readouterr().out
+    wrong = (folder / "block_ms" / "network.py").read_text().replace("aten_relu(x)", "aten_relu(x * 2)")
+    (folder / "block_ms" / "network.py").write_text(wrong)
+    found = check(sys.modules["tiny_network"].Block(), folder / "block_ms", (torch.ones(1, 3, 4, 4),), {})
+    assert not all(each.is_right for each in found)
+    assert main(["convert", "tiny_network:Block", "-o", "block_ms"]) == 2
+    (tmp_path / "__init__.py").write_text("mine = 1\n")
+    assert main(["convert", "tiny_network:Block", "--input", "1,3,4,4", "-o", str(tmp_path)]) == 2
+    assert "is there and not opbridge's" in capsys.readouterr().err
