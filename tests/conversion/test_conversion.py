@@ -95,6 +95,7 @@ def package(made: Converted, folder: Path) -> Path:
 def test_values_gradients_and_training_are_pytorchs(network: Any, package: Path, image: torch.Tensor) -> None:
     found = check(network, package, (image,), {})
     assert [each.what for each in found if not each.is_right] == []
+    assert all(parameter.grad is None for parameter in network.parameters()), "the module is left as it was"
     assert {"value 0", "value 1", "gradient of layers.0.weight", "layers.0.weight after 3 steps"} <= {
         each.what for each in found
     }

@@ -34,6 +34,7 @@ class Comparison:
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
     """The package beside the module, which is left as it was.  Both are compared as in inference: nothing is drawn."""
     before = {name: value.detach().clone() for name, value in module.state_dict().items()}
+    gradients = {value: value.grad for value in module.parameters()}
     modes = {part: part.training for part in module.modules()}
     cell = imported(folder).load()
     try:
@@ -42,6 +43,8 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
         return list(_compared(module, cell, args, kwargs))
     finally:
         module.load_state_dict(before)
+        for value, gradient in gradients.items():
+            value.grad = gradient
         for part, was in modes.items():
             part.training = was
 
@@ -76,7 +79,7 @@ def _trained(module: Any, cell: Any, inputs: Any, loss: Any, trained: Mapping[st
     parameters = ms.ParameterTuple([theirs[name] for name in trained])
     step = ms.value_and_grad(total, None, parameters)
     for number in range(_STEPS):
-        module.zero_grad()
+        module.zero_grad(set_to_none=True)
         (list(_tensors(module(*args, **kwargs)))[index] * factors).sum().backward()
         _, gradients = step(*given)
         for (name, value), gradient in zip(trained.items(), gradients, strict=True):
