@@ -161,7 +161,7 @@ def test_colour_is_for_terminals_without_no_color() -> None:
 def test_no_command_imports_a_framework() -> None:
     code = (
         "import sys, importlib, opbridge.cli as c\n"
-        "for name in c.COMMANDS: importlib.import_module(f'opbridge.cli.{name}')\n"
+        "for name in c.COMMANDS: c.module_of(name)\n"
         "sys.exit(', '.join({'numpy', 'torch', 'mindspore', 'jax'} & set(sys.modules)))"
     )
     result = python(code)

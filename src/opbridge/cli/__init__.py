@@ -150,10 +150,10 @@ def _run(name: str, arguments: list[str], verbose: bool) -> int:
     if options.verbose:
         logging.basicConfig(format="%(message)s")
         logging.getLogger("opbridge").setLevel(logging.DEBUG)
-    return _module(name).run(options)
+    return module_of(name).run(options)
 
 
-def _module(name: str) -> CommandModule:
+def module_of(name: str) -> CommandModule:
     return cast(CommandModule, importlib.import_module(f"opbridge.cli.{name.replace('-', '_')}"))
 
 
@@ -167,7 +167,7 @@ def parser_of(name: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and where an error comes from")
-    _module(name).add_arguments(parser)
+    module_of(name).add_arguments(parser)
     return parser
 
 
