@@ -189,7 +189,7 @@ def test_a_key_is_made_once_and_shown_again(opbridge: Opbridge, tmp_path: Path) 
     assert "export OPBRIDGE_SHARED_CACHE_KEYS=ed25519:" in made.stdout
     assert (tmp_path / "ci.key").stat().st_mode & 0o777 == 0o600
     for wrong in (("key",), ("ls", "ci.key")):
-        assert "`opbridge cache key FILE` names a file" in opbridge("cache", *wrong).stderr
+        assert "expected one of: ls, gc, clear, key FILE, log KEY" in opbridge("cache", *wrong).stderr
 
 
 # --- new

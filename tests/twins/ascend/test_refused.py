@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
+from opbridge.cache import Cache
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains.model import LOG
 
 CASES = {
     "PipeBarrier<PIPE_S>();": "PipeBarrier<PIPE_S>() is a hardware error",
@@ -38,9 +37,10 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> str:
     source.write_text("\n".join(lines))
     with pytest.raises(BuildError) as caught:
         build(BuildRequest((source,), "k.so", language="ascend-twin"))
-    log = re.search(r"\S+/build\.log", str(caught.value))
+    key = str(caught.value).rpartition("opbridge cache log ")[2]
+    log = Cache().kept(LOG, key)
     assert log is not None
-    return Path(log[0]).read_text()
+    return log.read_text()
 
 
 @pytest.mark.parametrize("code", CASES)
