@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from processes import succeed
+
 INSIDE = Path(__file__).parent / "inside"
 
 
@@ -31,12 +33,23 @@ def test_a_program_needs_not_know(tmp_path: Path) -> None:
     assert run.stdout == "True 3.0\n" * 2, run.stderr
 
 
-def test_what_nobody_asked_for_is_said_at_the_end(tmp_path: Path) -> None:
-    program = "import opbridge.cuda_twin, torch\nfrom opbridge.cuda_twin import native\n"
-    told = subprocess.run(
-        [sys.executable, "-c", program + "torch.cuda.set_device(0)\nprint(torch.cuda.device_count())"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
-    )
-    assert told.stdout == "0\n", told.stderr
+def test_a_device_that_is_not_visible_is_not_there() -> None:
+    program = "import opbridge.cuda_twin, torch; print(torch.cuda.device_count(), torch.cuda.is_available())"
+    assert succeed(program, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""}) == "0 False\n"
+
+
+def test_a_simulated_npu_beside_it() -> None:
+    program = """
+import torch, opbridge.cuda_twin, opbridge.npu
+x, y = torch.ones(3, device="cuda"), torch.ones(3, device="npu")
+print(torch.accelerator.current_accelerator(), x.sum().item(), y.sum().item(), x.cpu().npu().device)
+for mixed in (lambda: x + y, lambda: x.npu(), lambda: y.cuda()):
+    try:
+        mixed()
+    except RuntimeError as error:
+        print(str(error).splitlines()[0])
+"""
+    there, mixed, *copied = succeed(program).splitlines()
+    assert there == "npu 3.0 3.0 npu:0"
+    assert "Expected all tensors to be on the same device" in mixed
+    assert [line.partition(";")[2] for line in copied] == [" go by way of the CPU"] * 2

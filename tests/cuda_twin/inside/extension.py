@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from processes import python
 
 import opbridge as ob
 from opbridge.errors import KernelError
@@ -53,6 +55,7 @@ torch::Tensor sum_of(torch::Tensor x) {
 }
 
 void refused() { refuse<<<1, 1>>>(3); }
+double first_on_the_host(torch::Tensor x) { return x.data_ptr<float>()[0]; }
 int64_t stream() { return reinterpret_cast<int64_t>(at::cuda::getCurrentCUDAStream().stream()); }
 """
 
@@ -60,6 +63,7 @@ CPP = """
 torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check);
 torch::Tensor sum_of(torch::Tensor x);
 void refused();
+double first_on_the_host(torch::Tensor x);
 int64_t stream();
 """
 
@@ -73,7 +77,7 @@ def extension() -> Any:
         name="inside",
         cpp_sources=CPP,
         cuda_sources=CUDA,
-        functions=["relu_of", "sum_of", "refused", "stream"],
+        functions=["relu_of", "sum_of", "refused", "first_on_the_host", "stream"],
         extra_cuda_cflags=["-O3", "--use_fast_math"],
         verbose=False,
     )
@@ -105,6 +109,21 @@ def test_errors_arrive_where_they_are_asked_for(extension: Any) -> None:
         extension.relu_of(torch.randn(1000, device="cuda"), 5, True)
 
 
+def test_what_nobody_asked_for_is_said_at_the_end(extension: Any) -> None:
+    """In a process that ends after its launch, with the build of this one."""
+    program = f"""
+import sys, torch, opbridge.cuda_twin
+sys.path.insert(0, {str(Path(extension.__file__).parent)!r})
+import inside
+inside.relu_of(torch.randn(1000, device="cuda"), 5, False)
+print("it ends")
+"""
+    done = python(program)
+    assert done.stdout == "it ends\n", done.stderr
+    assert "CUDA error: an illegal memory access" in done.stderr
+    assert "0 bytes after the end of the 4000 bytes that PyTorch gave" in done.stderr
+
+
 def test_an_assertion_in_a_kernel(extension: Any) -> None:
     extension.refused()
     with pytest.raises(RuntimeError, match="device-side assert triggered"):
@@ -121,6 +140,15 @@ def test_memory_of_the_host(extension: Any) -> None:
         extension.relu_of(torch.ones(3), 0, True)
     with pytest.raises(RuntimeError, match="host-memory"):
         extension.sum_of(torch.ones(3)).item()
+
+
+def test_host_code_that_reads_the_device(extension: Any) -> None:
+    """It gets the value, and is told at the next look at the device."""
+    assert extension.first_on_the_host(torch.ones(3)) == 1
+    torch.cuda.synchronize()
+    assert extension.first_on_the_host(torch.ones(3, device="cuda")) == 1
+    with pytest.raises(torch.AcceleratorError, match="read of 4 bytes of device memory in host code"):
+        torch.cuda.synchronize()
 
 
 def test_the_current_stream_is_the_programs(extension: Any) -> None:
