@@ -107,6 +107,11 @@ ROWS = (
         ),
     ),
     Row(
+        "a `cuda` without a GPU, and CUDA extensions as they are",
+        "没有 GPU 的 `cuda` 设备,CUDA 扩展无需修改",
+        (NONE, held("cuda_twin/test_cuda_twin.py"), NONE, NONE, NONE),
+    ),
+    Row(
         "CUDA kernels on a GPU",
         "GPU 上的 CUDA 核函数",
         (NONE, not_run(*NVCC, "toolchains/test_nvcc.py"), not_run(*NVCC, "toolchains/test_nvcc.py"), NONE, NONE),
