@@ -92,6 +92,51 @@ def test_a_row_in_which_all_is_hidden_gives_zeros() -> None:
     assert out[:, :, 0].abs().min() > 0
 
 
+def test_attention_with_what_is_added_to_scores_and_a_sink() -> None:
+    q, k, v = heads(HEADS, ROWS), heads(HEADS, COLUMNS), heads(HEADS, COLUMNS)
+    added, sink = torch.randn(BATCH, HEADS, ROWS, COLUMNS).npu(), torch.randn(HEADS).npu()
+    given = [x.clone().requires_grad_() for x in (q, k, v, added, sink)]
+    out, largest, total, *_ = torch_npu.npu_fusion_attention(
+        *given[:3], HEADS, "BNSD", pse=given[3], scale=0.3, sink=given[4]
+    )
+    plain = [x.clone().requires_grad_() for x in (q, k, v, added, sink)]
+    scores = 0.3 * (plain[0] @ plain[1].transpose(-1, -2) + plain[3])
+    # A sink is one more column of scores, behind which there is no value.
+    column = plain[4].view(1, HEADS, 1, 1).expand(BATCH, HEADS, ROWS, 1)
+    expected = torch.cat((scores, column), -1).softmax(-1)[..., :COLUMNS] @ plain[2]
+    torch.testing.assert_close(out, expected)
+    torch.testing.assert_close(largest[..., 0] + total[..., 0].log(), torch.cat((scores, column), -1).logsumexp(-1))
+    weights = torch.randn_like(expected)
+    out.backward(weights)
+    expected.backward(weights)
+    by_hand = torch_npu.npu_fusion_attention_grad(
+        q, k, v, weights, HEADS, "BNSD", pse=added, scale_value=0.3, sink=sink
+    )
+    for ours, hand, theirs in zip(given, by_hand, plain, strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)
+        torch.testing.assert_close(hand, theirs.grad)
+    shifted, _ = torch_npu.npu_fused_infer_attention_score(
+        q, k, v, pse_shift=added, num_heads=HEADS, input_layout="BNSD", scale=0.3
+    )
+    torch.testing.assert_close(shifted, attention(q, k, v, attn_mask=added, scale=0.3))
+    with pytest.raises(Exception, match="which is compressed"):
+        torch_npu.npu_fusion_attention(q, k, v, HEADS, "BNSD", pse=added[:, :, :2])
+
+
+def test_dropout_of_attention_drops_shares_and_makes_the_others_larger() -> None:
+    q, k = heads(HEADS, ROWS), heads(HEADS, COLUMNS)
+    shown = torch.eye(COLUMNS).npu().expand(BATCH, HEADS, COLUMNS, COLUMNS)
+    shares, whole = (
+        torch_npu.npu_fusion_attention(q, k, shown, HEADS, "BNSD", scale=0.3, keep_prob=keep)[0] for keep in (0.5, 1.0)
+    )
+    kept = shares != 0
+    assert 0.25 < kept.float().mean() < 0.75
+    torch.testing.assert_close(shares[kept], 2 * whole[kept])
+    torch.testing.assert_close(whole, (0.3 * q @ k.transpose(-1, -2)).softmax(-1))
+    with pytest.raises(Exception, match="npu_fusion_attention_grad with dropout"):
+        torch_npu.npu_fusion_attention_grad(q, k, k, q, HEADS, "BNSD", keep_prob=0.5)
+
+
 def test_what_attention_does_not_take_is_refused() -> None:
     q = heads(HEADS, ROWS)
     for wrong, message in (
@@ -146,6 +191,47 @@ def test_norms_with_what_is_added_before() -> None:
     torch.testing.assert_close(deep, torch.nn.functional.layer_norm(0.5 * x + y, (8,), gamma, beta, 1e-5))
 
 
+def test_activations() -> None:
+    x = torch.randn(3, 8).npu().requires_grad_()
+    by_tanh = 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    for ours, formula in (
+        (torch_npu.npu_gelu(x), 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))),
+        (torch_npu.npu_gelu(x, approximate="tanh"), by_tanh),
+        (torch_npu.npu_silu(x), x / (1 + torch.exp(-x))),
+        (torch_npu.npu_fast_gelu(x), x / (1 + torch.exp(-1.702 * x.abs())) * torch.exp(0.851 * (x - x.abs()))),
+    ):
+        torch.testing.assert_close(ours, formula)
+        torch.testing.assert_close(*(torch.autograd.grad(one.sum(), x, retain_graph=True) for one in (ours, formula)))
+
+
+def test_softmax_of_what_is_scaled_and_masked() -> None:
+    x = torch.randn(2, 3, 4, 4).npu().half().requires_grad_()
+    mask = torch.rand(2, 1, 4, 4).npu() < 0.5
+    mask[..., 0, :] = True  # of a row that is hidden whole, all shares are alike
+    above = torch.ones(4, 4, dtype=torch.bool).triu(1).npu()
+    for fixed, hidden in ((False, mask), (True, above)):
+        ours = torch_npu.npu_scaled_masked_softmax(x, mask, 0.5, fixed)
+        formula = torch.where(hidden, -10000.0, 0.5 * x.float()).softmax(-1).half()
+        assert ours.dtype is torch.float16
+        torch.testing.assert_close(ours, formula)
+        seed = torch.randn_like(ours)
+        torch.testing.assert_close(*(torch.autograd.grad(one, x, seed) for one in (ours, formula)))
+
+
+def test_axes_that_change_places_and_the_linear_layer() -> None:
+    x = torch.arange(24.0).view(2, 3, 4).npu()
+    moved = torch_npu.npu_transpose(x, [2, 0, 1])
+    assert torch.equal(moved, x.permute(2, 0, 1))
+    assert moved.is_contiguous()
+    first = torch_npu.npu_confusion_transpose(x, [1, 0, 2], [3, 8], True)
+    assert torch.equal(first, x.permute(1, 0, 2).reshape(3, 8))
+    last = torch_npu.npu_confusion_transpose(x, [1, 0], [4, 6], False)
+    assert torch.equal(last, x.reshape(4, 6).t())
+    weight, bias = torch.randn(5, 4).npu(), torch.randn(5).npu()
+    torch.testing.assert_close(torch_npu.npu_linear(x, weight, bias), x @ weight.t() + bias)
+    torch.testing.assert_close(torch_npu.npu_linear(x, weight), x @ weight.t())
+
+
 def test_rotation_by_halves_and_by_pairs() -> None:
     x, cos, sin = (torch.randn(3, 8).npu() for _ in range(3))
     pairs = torch_npu.npu_rotary_mul(x, cos, sin, rotary_mode="interleave")
@@ -172,6 +258,10 @@ def test_quantisation_by_rows() -> None:
     torch.testing.assert_close((y - offset[:, None]) * scale[:, None], x.float(), rtol=0, atol=float(scale.max()))
     steps = torch_npu.npu_quantize(x.float(), torch.tensor([0.1]).npu(), torch.tensor([3.0]).npu(), torch.qint8, -1)
     assert torch.equal(steps, torch.clamp(torch.round(x.float() / 0.1 + 3), -128, 127).to(torch.int8))
+    factor, shift = torch.rand(16).npu(), torch.randn(16).npu()
+    back = torch_npu.npu_anti_quant(steps, factor, offset=shift)
+    assert torch.equal(back, ((steps.float() + shift) * factor).half())
+    assert torch.equal(torch_npu.npu_anti_quant(steps, factor, dst_dtype=torch.bfloat16), (steps * factor).bfloat16())
 
 
 def test_products_of_integers() -> None:
