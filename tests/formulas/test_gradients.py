@@ -62,6 +62,26 @@ def test_what_is_saved_is_what_reads_no_more_tensors() -> None:
     }
 
 
+def test_second_derivatives_that_nest_too_deeply_are_left_out() -> None:
+    text = "x"
+    for _ in range(12):
+        text = f"sin({text} * y)"
+    found = formula_operators(text, Schema.parse("formulas::f(Tensor x, Tensor y) -> Tensor"))
+    assert found.backward is not None
+    assert "derivatives" in found.forward.rules
+    assert "derivatives" not in found.backward.rules
+
+
+def test_gradients_of_several_tensors_are_mapped_one_by_one() -> None:
+    for schema, text, batch in (
+        ("formulas::f(Tensor x) -> Tensor", "sin(x)", "elementwise"),
+        ("formulas::f(Tensor x, Tensor y) -> Tensor", "sin(x) * y", "loop"),
+    ):
+        found = formula_operators(text, Schema.parse(schema))
+        assert found.backward is not None
+        assert found.backward.rules["batch"] == batch
+
+
 def test_gradients_are_said_as_formulas() -> None:
     schema = Schema.parse("formulas::f(Tensor x) -> Tensor")
     assert formula_operators("x * sigmoid(x)", schema).gradients == (
