@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import subprocess
@@ -225,6 +226,26 @@ def test_a_cuda_source_for_plain_mindspore_on_a_cpu(opbridge: Opbridge, tmp_path
     command = [sys.executable, tmp_path / "run.py", mode]
     run = subprocess.run(command, cwd=tmp_path / "out", env=environment, capture_output=True, text=True)
     assert run.stdout == "[4. 4. 4.] [3. 2. 1.] [1. 2. 3.]\n", run.stderr
+
+
+ENTRY_POINTS = Path(__file__).parents[1] / "twins" / "cuda" / "entry_points.cu"
+
+
+def test_functions_behind_macros_for_any_host_on_a_cpu(opbridge: Opbridge, tmp_path: Path) -> None:
+    """The host's tensors are lent to the twin by the library itself: nothing of opbridge calls it."""
+    cache = {"OPBRIDGE_CACHE_DIR": str(Cache().root)}
+    result = opbridge("compile", "--device", "cuda-twin", ENTRY_POINTS, "entry_points.so", **cache)
+    assert result.returncode == 0, result.stderr
+    library = ctypes.CDLL(str(tmp_path / "entry_points.so"))
+    x = np.arange(300, dtype=np.float32)
+    for name in ("behind_a_word", "behind_its_arguments", "behind_everything"):
+        y = np.zeros_like(x)
+        params = (ctypes.c_void_p * 2)(x.ctypes.data, y.ctypes.data)
+        sizes = (ctypes.c_int64 * 1)(x.size)
+        shapes = (ctypes.POINTER(ctypes.c_int64) * 2)(sizes, sizes)
+        dtypes = (ctypes.c_char_p * 2)(b"float32", b"float32")
+        assert getattr(library, name)(2, params, (ctypes.c_int * 2)(1, 1), shapes, dtypes, None, None) == 0
+        np.testing.assert_array_equal(y, 2 * x, err_msg=name)
 
 
 ASCEND_KERNELS = Path(__file__).parents[1] / "sources" / "ascend_kernels.cpp"

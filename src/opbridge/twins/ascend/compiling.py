@@ -13,7 +13,7 @@ from opbridge.cxx.ascend_kernels import AscendKernel
 from opbridge.errors import InputError
 from opbridge.twins.ascend.rewrite import UNKNOWN, LaunchFunction, rewrite
 from opbridge.twins.common.depfiles import add_dependencies
-from opbridge.twins.common.rewriting import Files, Included
+from opbridge.twins.common.rewriting import Files, Included, Preprocess, preprocessed
 
 PRELUDE = "opbridge_ascend/aot.h"
 """Included before a source's first line: what hosts call stands behind its last one."""
@@ -45,18 +45,19 @@ def compile_source(
     # The twin's own headers are C++ as they stand.
     include_dirs = [path for path in named if not (path / PRELUDE).is_file()]
     folder = folder.absolute()
+    options = [_MEANS.get(word, word) for word in compiler if word in _MEANS or not _says_nothing(word)]
+    as_cpp = (*options, f"-iquote{source.parent}", f"-I{folder}", "-include", PRELUDE, "-x", "c++")
     read: list[Path] = []
     try:
         for other in others:
             read += translate(other, folder / "others", include_dirs, headers=folder)[1]
-        translated, own = translate(source, folder, include_dirs, headers=folder)
+        translated, own = translate(
+            source, folder, include_dirs, folder, lambda code: preprocessed([*as_cpp, str(code)])
+        )
     except InputError as error:
         complain(error)
         return 1
-    options = [_MEANS.get(word, word) for word in compiler if word in _MEANS or not _says_nothing(word)]
-    lookup = (f"-iquote{source.parent}", f"-I{folder}", "-include", PRELUDE)
-    command = [*options, *lookup, "-x", "c++", "-c", str(translated)]
-    code = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
+    code = subprocess.run([*as_cpp, "-c", str(translated)], stdin=subprocess.DEVNULL).returncode
     if code == 0 and depfile is not None:
         add_dependencies(depfile, [*own, *read])
     return code
@@ -72,8 +73,11 @@ def complain(error: InputError) -> None:
     print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
 
 
-def translate(source: Path, folder: Path, include_dirs: Sequence[Path], headers: Path) -> tuple[Path, list[Path]]:
-    """The rewritten source and the files it comes from; `headers` gets an aclrtlaunch_k.h for each of its kernels."""
+def translate(
+    source: Path, folder: Path, include_dirs: Sequence[Path], headers: Path, preprocess: Preprocess | None = None
+) -> tuple[Path, list[Path]]:
+    """The rewritten source and the files it comes from; `headers` gets an aclrtlaunch_k.h for each of its kernels.
+    Without `preprocess`, no host is to call it."""
     kernels: list[AscendKernel] = []
     aot_functions: list[str] = []
     multiply: list[str] = []
@@ -87,7 +91,7 @@ def translate(source: Path, folder: Path, include_dirs: Sequence[Path], headers:
         return rewritten.code
 
     files = Files(folder, tuple(include_dirs), _ASCEND_C, rewrite_file)
-    translated = files.translate(source, aot_functions)
+    translated = files.translate(source, aot_functions, preprocess)
     if multiply:
         code = translated.read_text(encoding="utf-8", errors="surrogateescape")
         translated.write_text(f"{_MIXED}{code}", encoding="utf-8", errors="surrogateescape")

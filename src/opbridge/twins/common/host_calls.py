@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from opbridge.cxx.tokens import Token
+from opbridge.cxx.tokens import Token, tokenize
 
 INNER = "opbridge_twin_runs_"
 """Begins the name of a function that hosts call by way of another one, which has its name."""
@@ -15,12 +15,51 @@ _AOT_FUNCTION = re.compile(
     r"(?P<name>[^\W\d]\w*) \( " + " , ".join(rf"{re.escape(kind)}(?: [^\W\d]\w*)?" for kind in _AOT_CALL) + r" \)"
 )
 
+_IN_A_MACRO = re.compile(
+    r'^[ \t]*#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*(?:\bextern[ \t]*"C"|\bvoid[ \t]*\*[ \t]*\*)', re.MULTILINE
+)
+_LINE_MARKER = re.compile(r'# \d+ "(?P<file>(?:[^"\\]|\\.)*)"')
+
 
 def aot_function(tokens: Iterable[Token]) -> str | None:
     """The name of a function that is defined here, if it has the plain C call."""
     words = (token.text for token in tokens if token.text not in ("const", "std", "::"))
     matched = _AOT_FUNCTION.search(" ".join(words))
     return matched["name"] if matched else None
+
+
+def hides_calls(text: str) -> bool:
+    """Whether a macro of a file may stand for part of such a head: of its linkage or its parameters."""
+    return _IN_A_MACRO.search(text) is not None
+
+
+def aot_functions_of(preprocessed: str, files: Container[str]) -> Iterator[str]:
+    """Those that hosts may call among the lines of `files`, as the preprocessor leaves them."""
+    head: list[Token] = []
+    depth = 0
+    for token in tokenize(_lines_of(preprocessed, files), directives=False):
+        opens, closes = token.text == "{", token.text == "}"
+        words = [word.text for word in head]
+        if opens and depth == 0 and words == ["extern", '"C"']:
+            head = []
+            continue
+        if opens and depth == 0 and "static" not in words and (name := aot_function(head)):
+            yield name
+        depth = max(depth + opens - closes, 0)
+        if opens or closes or token.text == ";":
+            head = []
+        elif not token.blank and depth == 0:
+            head.append(token)
+
+
+def _lines_of(preprocessed: str, files: Container[str]) -> str:
+    kept, wanted = [], False
+    for line in preprocessed.splitlines():
+        if marker := _LINE_MARKER.match(line):
+            wanted = marker["file"] in files
+        elif wanted:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def wrapped(code: str, aot_functions: Sequence[str]) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from opbridge.twins.common.host_calls import wrapped
+from opbridge.twins.common.host_calls import aot_functions_of, hides_calls, wrapped
 
 INCLUDE_LINE = re.compile(r"^[ \t]*#\s*include\s*(?P<name>\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
 
 Included = Callable[[str], str | None]
 """The file to include in the place of a name that is written with its quotes or brackets."""
+
+Preprocess = Callable[[Path], str]
+"""What the compiler makes of a rewritten source before it parses it."""
 
 
 @dataclass
@@ -27,9 +31,13 @@ class Files:
     copies: dict[Path, Path] = field(default_factory=dict)
     """The user's files that were read, and what to include in their place."""
 
-    def translate(self, source: Path, aot_functions: list[str]) -> Path:
-        """The rewritten source, as C++; `aot_functions` are known when it has been rewritten."""
+    def translate(self, source: Path, aot_functions: list[str], preprocess: Preprocess | None = None) -> Path:
+        """The rewritten source, as C++; `aot_functions` are known when it has been rewritten, but for those that macros
+        hide, which the preprocessor shows."""
         translated = self.rewritten(source)
+        if preprocess is not None and any(hides_calls(_read(file)) for file in self.copies):
+            shown = aot_functions_of(preprocess(translated), {str(file) for file in self.copies})
+            aot_functions = list(dict.fromkeys((*aot_functions, *shown)))
         code = wrapped(_read(translated), aot_functions)
         translated.write_text(code, encoding="utf-8", errors="surrogateescape")
         return translated
@@ -69,6 +77,21 @@ class Files:
         found = any(path.startswith(str(self.folder)) for name in named if (path := self._included(name, file.parent)))
         del self.copies[file]
         return found
+
+
+def preprocessed(command: Sequence[str]) -> str:
+    """What a compiler's command has before it parses the source; empty where that fails, for the same compiler will
+    say so when it compiles."""
+    words = list(command)
+    for option in ("-o", "-MF"):
+        while option in words:
+            at = words.index(option)
+            del words[at : at + 2]
+    words = [word for word in words if word not in ("-MD", "-MMD", "-MP")]
+    done = subprocess.run(
+        [*words, "-E"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape"
+    )
+    return done.stdout
 
 
 def _read(file: Path) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from opbridge.errors import InputError
 from opbridge.twins.common.columns import with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
+from opbridge.twins.common.rewriting import preprocessed
 from opbridge.twins.cuda.sources import translate
 
 PRELUDE = "cuda_runtime.h"
@@ -21,14 +22,17 @@ def main(arguments: Sequence[str]) -> int:
     source, folder, depfile = arguments[:3]
     compiler = arguments[arguments.index("--") + 1 :]
     include_dirs = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
+    as_cpp = (*compiler, "-x", "c++", "-include", PRELUDE)
     try:
-        translation = translate(Path(source), Path(folder), include_dirs)
+        translation = translate(
+            Path(source), Path(folder), include_dirs, lambda code: preprocessed([*as_cpp, str(code)])
+        )
     except InputError as error:
         where = error.where
         # As a compiler says it, for whoever reads compilers' messages.
         print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
         return 1
-    command = [*compiler, "-x", "c++", "-include", PRELUDE, "-c", str(translation.source)]
+    command = [*as_cpp, "-c", str(translation.source)]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="surrogateescape"
     )

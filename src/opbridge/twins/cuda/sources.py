@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.twins.common.columns import Columns
-from opbridge.twins.common.rewriting import Files, Included
+from opbridge.twins.common.rewriting import Files, Included, Preprocess
 from opbridge.twins.cuda.rewrite import Unit, rewrite
 
 _CUDA = re.compile(r"<<<|__(?:global|device|host|shared|constant|managed)__|__CUDA_ARCH__")
@@ -26,9 +26,11 @@ class Translation:
     """Their names alone."""
 
 
-def translate(source: Path, folder: Path, include_dirs: Sequence[Path] = ()) -> Translation:
+def translate(
+    source: Path, folder: Path, include_dirs: Sequence[Path] = (), preprocess: Preprocess | None = None
+) -> Translation:
     """Rewrites a source into a folder of its own, and those of the headers below `include_dirs` and beside it that
-    hold CUDA; what is found nowhere there is left to the compiler."""
+    hold CUDA; what is found nowhere there is left to the compiler.  Without `preprocess`, no host is to call it."""
     unit = Unit()
 
     def rewrite_file(text: str, file: str, included: Included) -> str:
@@ -38,5 +40,5 @@ def translate(source: Path, folder: Path, include_dirs: Sequence[Path] = ()) -> 
         return code
 
     files = Files(folder, tuple(include_dirs), _CUDA, rewrite_file)
-    code = files.translate(source, unit.aot_functions)
+    code = files.translate(source, unit.aot_functions, preprocess)
     return Translation(code, tuple(files.copies), unit.columns, frozenset(unit.device_functions))
