@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _PLACE = "operator "
 """Before the names of operators; no attribute of anybody's is called so."""
 
+Reopened = tuple[Callable[..., "OpLibrary"], tuple[object, ...]]
 Method = TypeVar("Method", bound=Callable[..., None])
 
 
@@ -142,9 +143,13 @@ def signature_of(schema: Schema) -> inspect.Signature:
 class OpLibrary:
     """The operators of one manifest: `lib.name`, or `lib["name.overload"]`."""
 
-    def __init__(self, namespace: str, names: Sequence[str], get: Callable[[str], Op]) -> None:
-        """`names` are whole; `get` has the operator of a name, which is made when it is first asked for."""
+    def __init__(self, namespace: str, names: Sequence[str], get: Callable[[str], Op], reopen: Reopened) -> None:
+        """`names` are whole; `get` has the operator of a name, which is made when it is first asked for.
+
+        `reopen` is what a pickle calls, and with what.
+        """
         self.namespace = namespace
+        self._reopen = reopen
         self._whole = {name.removeprefix(f"{namespace}::"): name for name in names}
         self._get = get
 
@@ -191,6 +196,16 @@ class OpLibrary:
         # What was asked for once is an attribute already.
         names = (name for name in super().__dir__() if not name.startswith(_PLACE))
         return sorted({*names, *(name for name in self._whole if "." not in name)})
+
+    # As its operators.
+    def __copy__(self) -> OpLibrary:
+        return self
+
+    def __deepcopy__(self, _: dict[int, object]) -> OpLibrary:
+        return self
+
+    def __reduce__(self) -> Reopened:
+        return self._reopen
 
     def __repr__(self) -> str:
         return f"<OpLibrary {self.namespace}: {len(self)} operators>"

@@ -75,6 +75,15 @@ def test_the_cache_may_lie_in_a_folder_whose_name_is_no_text(tmp_path: Path) -> 
         assert not done.stderr
 
 
+def test_an_operator_of_a_folder_whose_name_is_no_text_is_called(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/bad\xff"
+    library(folder, "twice.cpp")
+    code = "import numpy, opbridge; print(opbridge.load('ops.yaml').twice(numpy.ones(2, 'f')).tolist())"
+    variables = {**os.environ, "OPBRIDGE_CACHE_DIR": os.fsdecode(folder + b"/cache")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=variables, capture_output=True)
+    assert done.stdout == b"[2.0, 2.0]\n", done.stderr
+
+
 def test_a_kernel_whose_name_the_locale_lacks_is_named(tmp_path: Path) -> None:
     library(os.fsencode(tmp_path) + b"/project", "zwölf.cpp")
     ascii_only = LOCALES["C without Python's help"]

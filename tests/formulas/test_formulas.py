@@ -6,6 +6,7 @@ import pytest
 import torch
 from tests.helpers.formula_library import formula_library, torch_value
 
+import opbridge as ob
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
 from opbridge.op import OpLibrary
 from opbridge.schema import Schema
@@ -185,6 +186,12 @@ def test_a_tensor_beside_what_has_lost_axes_has_lost_them_too(lib: OpLibrary) ->
 def test_any_name_will_do_for_an_argument(lib: OpLibrary) -> None:
     arguments = [_tensor(3, seed=seed).requires_grad_() for seed in range(3)]
     torch.autograd.gradcheck(lib["names"], arguments)
+
+
+@pytest.mark.parametrize("name", ["double", "ob"])
+def test_any_name_will_do_for_an_operator(name: str) -> None:
+    op = ob.formula(f"formula_names::{name}(Tensor x) -> Tensor", "2 * x")
+    assert op(torch.ones(2, dtype=torch.float64)).tolist() == [2, 2]
 
 
 def test_infinities_and_nans_are_what_pytorch_makes_of_them(lib: OpLibrary) -> None:

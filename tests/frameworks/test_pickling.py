@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,24 @@ FORMS: dict[str, Form] = {
     "of PyTorch": lambda: ob.aten("leaky_relu"),
     "an overload of PyTorch": lambda: ob.aten("add.Tensor"),
 }
+
+
+MANIFEST = """
+namespace: pickled_library
+ops:
+  - func: twice(Tensor x) -> Tensor
+    out: x
+    kernels: {cpu: twice.cpp}
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> ob.OpLibrary:
+    (tmp_path / "twice.cpp").write_text(SOURCE)
+    (tmp_path / "ops.yaml").write_text(MANIFEST)
+    loaded = ob.load(tmp_path / "ops.yaml")
+    assert isinstance(loaded, ob.OpLibrary)
+    return loaded
 
 
 def viewed(form: str, row: Framework) -> tuple[ob.Op, Any]:
@@ -53,6 +72,19 @@ def test_a_view_is_copied(form: str, row: Framework) -> None:
         assert type(made) is type(view)
         # A network's copy has a Cell of its own, for its own casts and hooks.
         assert made is view or row.name == "mindspore"
+
+
+def test_a_library_is_pickled_and_copied(library: ob.OpLibrary) -> None:
+    again = pickle.loads(pickle.dumps(library))
+    assert list(again) == list(library)
+    assert again.twice is library.twice
+    assert copy.copy(library) is copy.deepcopy([library])[0] is library
+
+
+def test_another_process_opens_a_pickled_library(library: ob.OpLibrary) -> None:
+    run = "import pickle, sys, numpy; print(pickle.load(sys.stdin.buffer).twice(numpy.ones(2, 'f')).tolist())"
+    done = subprocess.run([sys.executable, "-c", run], input=pickle.dumps(library), capture_output=True, check=True)
+    assert done.stdout == b"[2.0, 2.0]\n"
 
 
 def test_another_process_opens_a_pickled_view() -> None:

@@ -81,6 +81,17 @@ def test_a_name_that_pip_would_not_take(name: str) -> None:
         metadata(name)
 
 
+@pytest.mark.parametrize("licence", ["MIT\nRequires-Dist: evil", 'x"y', "", "MIT\r"])
+def test_a_licence_that_is_no_expression(licence: str) -> None:
+    with pytest.raises(InputError, match="is no SPDX expression"):
+        metadata(license=licence)
+
+
+def test_a_licence_file_whose_name_would_be_lines_of_metadata() -> None:
+    with pytest.raises(InputError, match="cannot be the name of a file in a wheel"):
+        metadata(license_files=(Path("LICENSE\nRequires-Dist: evil"),))
+
+
 def test_a_licence_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*NONE: No such file"):
         write_wheel(tmp_path, metadata(license_files=(tmp_path / "NONE",)), "py3-none-any", {})

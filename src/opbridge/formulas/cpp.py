@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from opbridge.formulas.functions import CALL, CHOICE, COMPARISON, FUNCTIONS, SUM
 from opbridge.formulas.loops import Loops, Output
@@ -24,6 +24,7 @@ from opbridge.formulas.nodes import (
     ordered,
 )
 from opbridge.names import is_cpp_name
+from opbridge.schema import Schema
 
 _TYPES = {"bool": "bool", "float16": "ob::half", "bfloat16": "ob::bfloat16", "float32": "float", "float64": "double"}
 _ATTRIBUTES = {
@@ -44,6 +45,18 @@ def cpp_source(loops: Loops) -> str:
     return _Printer(loops).source()
 
 
+def function_name(schema: Schema) -> str:
+    """The operator's, where C++ and the kernel itself leave that name free."""
+    return _free_name(schema.name, _TAKEN)
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    name = name if is_cpp_name(name) else f"{name}_"
+    while name in taken:
+        name += "_"
+    return name
+
+
 class _Printer:
     def __init__(self, loops: Loops) -> None:
         self.loops = loops
@@ -57,15 +70,13 @@ class _Printer:
         self.lines: list[str] = []
 
     def fresh(self, name: str) -> str:
-        name = name if is_cpp_name(name) else f"{name}_"
-        while name in self.taken:
-            name += "_"
+        name = _free_name(name, self.taken)
         self.taken.add(name)
         return name
 
     def source(self) -> str:
         loops = self.loops
-        name = loops.schema.name
+        name = function_name(loops.schema)
         body = self.body()
         comment = "\n".join(f"//   {line.strip()}" for line in loops.comment.splitlines() if line.strip())
         signature = ", ".join(self.signature())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from opbridge.formulas.cpp import cpp_source
+from opbridge.formulas.cpp import cpp_source, function_name
 from opbridge.formulas.loops import Loops
 from opbridge.formulas.nodes import GRID, Extent, Form, Node
 from opbridge.schema import Schema
@@ -24,6 +24,10 @@ class Generated:
 
     def source(self, device: str) -> str:
         return PRINTERS[device][1](self.loops)
+
+    @property
+    def symbol(self) -> str:
+        return function_name(self.schema)
 
     def file(self, device: str) -> str:
         overload = f"_{self.schema.overload}" if self.schema.overload else ""

@@ -45,7 +45,7 @@ class LibraryRuntime:
         return self._read_specs()
 
     def library(self) -> OpLibrary:
-        return OpLibrary(self.catalog.namespace, self.catalog.names, operators.__getitem__)
+        return _library(*self._reopen, self.catalog.namespace, self.catalog.names)
 
     def index(self, name: str) -> int:
         return self._index[name]
@@ -100,6 +100,20 @@ class LibraryRuntime:
         if framework not in self._defined:
             adapter(framework).define(self)
             self._defined.add(framework)
+
+
+def _library(
+    load: Callable[..., OpLibrary | Op], arguments: tuple[object, ...], namespace: str, names: tuple[str, ...]
+) -> OpLibrary:
+    reopen = (_reopened_library, (load, arguments, namespace, names))
+    return OpLibrary(namespace, names, operators.__getitem__, reopen)
+
+
+def _reopened_library(
+    load: Callable[..., OpLibrary], arguments: tuple[object, ...], namespace: str, names: tuple[str, ...]
+) -> OpLibrary:
+    known = all(name in operators for name in names)
+    return _library(load, arguments, namespace, names) if known else load(*arguments)
 
 
 def _reopened(load: Callable[..., OpLibrary | Op], arguments: tuple[object, ...], name: str) -> Op:

@@ -254,7 +254,7 @@ class _DeclaredOperator:
             own = tuple(kernels) if not is_derived else ()
             taken = {kernel.device for kernel in own}
             refs = [
-                KernelRef(device, item.file(device), item.schema.name, source=item.source(device))
+                KernelRef(device, item.file(device), item.symbol, source=item.source(device))
                 for device in generated.devices
                 if device not in taken
             ]

@@ -140,7 +140,8 @@ class KernelStore:
         """How to find what is wrong with one that crashes."""
         if self._manifest is None:
             return 'rows = opbridge.check.check(op, sanitize=["address"])'
-        return f"opbridge check {self._manifest} --op {operator.partition('::')[2]} --sanitize address"
+        manifest = os.fsencode(self._manifest).decode(errors="replace")  # a folder's name may be no text
+        return f"opbridge check {manifest} --op {operator.partition('::')[2]} --sanitize address"
 
     def _ref(self, kernels: tuple[KernelRef, ...], device: str) -> KernelRef | None:
         by_device = {ref.device: ref for ref in kernels}

@@ -29,6 +29,7 @@ _VERSION = re.compile(
     r"([1-9][0-9]*!)?(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*))*((a|b|rc)(0|[1-9][0-9]*))?(\.post(0|[1-9][0-9]*))?"
     r"(\.dev(0|[1-9][0-9]*))?(\+{part}(\.{part})*)?".replace("{part}", r"(0|[1-9][0-9]*|[0-9]*[a-z][a-z0-9]*)")
 )
+_LICENSE = re.compile(r"[A-Za-z0-9.+:() -]+")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class Metadata:
         if not _VERSION.fullmatch(self.version):
             hint = "write it as 1.2.3, 1.2rc1, 1.2.post1, 1.2.dev3 or 1.2+local"
             raise InputError(f"'{self.version}' is not a version that package managers take", hint=hint)
+        if self.license is not None and not _LICENSE.fullmatch(self.license):
+            raise InputError(f"{self.license!r} is no SPDX expression", hint='write one as in "Apache-2.0 OR MIT"')
+        for path in self.license_files:
+            if not path.name.isprintable():
+                raise InputError(f"{path.name!r} cannot be the name of a file in a wheel", hint="rename the file")
 
     @property
     def stem(self) -> str:
