@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from tests.helpers.formula_library import formula_library, torch_value
@@ -219,6 +220,50 @@ def test_short_floats_are_computed_in_float_and_rounded_once(halves: OpLibrary, 
     mine = torch.autograd.grad(got.sum(), (x, y))
     theirs = torch.autograd.grad(exact.sum(), (x, y))
     torch.testing.assert_close(mine, theirs, rtol=2e-2 if dtype != torch.float32 else 1e-4, atol=1e-3)
+
+
+class TestEveryFramework:
+    """What a user of each asks of an operator that has a gradient, with the library that is compiled anyway."""
+
+    X = np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6)
+    Y = np.linspace(1, 2, 6, dtype=np.float32)
+
+    def expected(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        x, y = torch.tensor(self.X).requires_grad_(), torch.tensor(self.Y).requires_grad_()
+        value = torch_value(TEXTS["rms_norm"], {"x": x, "y": y})
+        to_x, to_y = torch.autograd.grad(value.sin().sum(), (x, y))
+        return value.detach(), to_x, to_y
+
+    def test_pytorch_compiled(self, halves: OpLibrary) -> None:
+        x, y = torch.tensor(self.X).requires_grad_(), torch.tensor(self.Y).requires_grad_()
+        compiled = torch.compile(lambda x, y: halves["rms_norm"](x, y).sin(), fullgraph=True, backend="aot_eager")
+        value, *gradients = self.expected()
+        out = compiled(x, y)
+        torch.testing.assert_close(out, value.sin())
+        torch.testing.assert_close(list(torch.autograd.grad(out.sum(), (x, y))), gradients)
+
+    def test_pytorch_mapped(self, halves: OpLibrary) -> None:
+        x, y = torch.tensor(self.X), torch.tensor(self.Y)
+        value, to_x, to_y = self.expected()
+        torch.testing.assert_close(torch.vmap(halves["rms_norm"], (0, None))(x, y), value)
+        each = torch.func.grad(lambda x, y: halves["rms_norm"](x, y).sin().sum(), argnums=(0, 1))
+        by_row, of_rows = torch.vmap(each, (0, None))(x, y)
+        torch.testing.assert_close((by_row, of_rows.sum(0)), (to_x, to_y))
+
+    def test_jax(self, halves: OpLibrary) -> None:
+        jax = pytest.importorskip("jax")
+        rms_norm = halves["rms_norm"].jax
+        loss = jax.jit(jax.grad(lambda x, y: jax.numpy.sin(rms_norm(x, y)).sum(), argnums=(0, 1)))
+        for ours, theirs in zip(loss(self.X, self.Y), self.expected()[1:], strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+    def test_mindspore(self, halves: OpLibrary) -> None:
+        ms = pytest.importorskip("mindspore")
+        rms_norm = halves["rms_norm"].mindspore
+        loss = ms.grad(lambda x, y: ms.ops.sin(rms_norm(x, y)).sum(), (0, 1))
+        found = loss(ms.Tensor(self.X), ms.Tensor(self.Y))
+        for ours, theirs in zip(found, self.expected()[1:], strict=True):
+            np.testing.assert_allclose(ours.asnumpy(), theirs, rtol=1e-5, atol=1e-5)
 
 
 def test_sums_do_not_depend_on_threads(halves: OpLibrary) -> None:
