@@ -67,6 +67,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "kernels of one name": lambda: (ops.first_answer(f[0, :1]), ops.second_answer(f[0, :1])),
     "rms_norm": lambda: ops.rms_norm(x, z),
     "lltm": lambda: ops.lltm(*_cell()),
+    "a formula": lambda: (ops.normed(x, z), ops.normed(x.half().t(), y.half().t(), 0.1)),
     "on meta tensors": lambda: [t.shape for t in (ops.windows(x.to("meta"), 2), ops.pile([x.to("meta")]))],
 }  # fmt: skip
 
@@ -117,6 +118,7 @@ DERIVATIVES: dict[str, tuple[Callable[..., Any], list[torch.Tensor]]] = {
     "functions of two arrays": (ops.binary_functions, [x, y]),
     "reductions": (ops.reductions, [x, y]),
     "functions of shapes": (ops.shapes, [x, y]),
+    "a formula's own": (ops.normed, [x, z]),
     "a formula of zeros": (lambda a: ops.call_depth(a) + a, [f]),
 }
 # Of formulas that are no derivative, and one whose tangent opbridge does not find.
@@ -126,7 +128,15 @@ NOT_LINEAR = (
     "reductions",
     "functions of shapes",
 )
-TWICE = ("formulas", "complex formulas", "a backward operator", "gradients by name", "a kept result", "transposes")
+TWICE = (
+    "formulas",
+    "complex formulas",
+    "a backward operator",
+    "gradients by name",
+    "a kept result",
+    "transposes",
+    "a formula's own",
+)
 
 
 def _leaf(t: torch.Tensor) -> torch.Tensor:
