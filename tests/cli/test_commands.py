@@ -263,7 +263,7 @@ def test_new_never_overwrites(opbridge: Opbridge, tmp_path: Path) -> None:
     assert "mine is there already" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["Scaled", "2x", "a-b", "../up", "", "aten", "class", "double", "def", "a b"])
+@pytest.mark.parametrize("name", ["Scaled", "2x", "a-b", "../up", "", "aten", "class", "double", "def", "a b", "std"])
 def test_new_refuses_names_that_would_not_work(name: str, opbridge: Opbridge, tmp_path: Path) -> None:
     result = opbridge("new", name)
     assert result.returncode == 2

@@ -23,7 +23,7 @@ _CHOICES = {
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 # Not in TORCH_EXTENSION_NAME.
 _PLACEHOLDER = re.compile("(?<![A-Z]_)NAME")
-_OURS = ("main", "ob")
+_OURS = ("main", "ob", "std")
 """Names that the templates' C++ has already."""
 
 
