@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from processes import succeed
+from subprocesses import succeed
 
 import opbridge as ob
 from opbridge.errors import BuildError, CallError, InputError, UnsupportedError

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import succeed
+from subprocesses import succeed
 
 _COUNT = 12
 _PROCESS = """

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from processes import python
+from subprocesses import python
 
 from opbridge.cli import main
 from opbridge.scan.catalog import lookup, names, search

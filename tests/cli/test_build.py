@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import python
+from subprocesses import python
 
 from opbridge.cache import Cache
 

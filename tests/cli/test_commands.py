@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import python
+from subprocesses import python
 
 from opbridge.manifest import Manifest
 

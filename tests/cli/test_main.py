@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import python
+from subprocesses import python
 
 from opbridge.cli import COMMANDS, main
 

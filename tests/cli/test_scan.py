@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from processes import python
+from subprocesses import python
 
 from opbridge.cli import main
 from opbridge.scan.model import Place, ScannedOperator, State, Verdict

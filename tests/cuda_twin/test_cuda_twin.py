@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from processes import succeed
+from subprocesses import succeed
 
 INSIDE = Path(__file__).parent / "inside"
 

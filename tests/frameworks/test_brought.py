@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import python
+from subprocesses import python
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "a_framework"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processes import python
+from subprocesses import python
 
 import opbridge as ob
 from opbridge.errors import CallError, KernelError, UnsupportedError

@@ -19,6 +19,7 @@ def fill(root: Path) -> Path:
 
     The adapter for PyTorch is there in any case; of the others, what this machine's cache has by now.
     """
+    root.mkdir(mode=0o700, parents=True)
     build_adapter(TorchInstall.found())
     lasting = Cache()
     for entry in lasting.entries():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from processes import succeed
+from subprocesses import succeed
 
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, build

@@ -27,9 +27,10 @@ def described(node: Node) -> object:
     place = (start.index, start.line, start.column)
     if node.id == "scalar":
         return place, node.value, node.style, node.end_mark.line - start.line
+    end = (node.end_mark.line, node.end_mark.column)
     if node.id == "sequence":
-        return place, [described(item) for item in node.value]
-    return place, [(described(key), described(value)) for key, value in node.value]
+        return place, end, [described(item) for item in node.value]
+    return place, end, [(described(key), described(value)) for key, value in node.value]
 
 
 def as_yaml(text: str) -> object:

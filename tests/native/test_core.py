@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from processes import succeed
+from subprocesses import succeed
 
 from opbridge import _core
 from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import python
+from subprocesses import python
 
 SOURCE = Path(__file__).with_name("crashing.cpp")
 PREPARED = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from processes import python, succeed
+from subprocesses import python, succeed
 
 
 @pytest.mark.parametrize("names", [("tensors.py", "functions.py"), ("training.py", "operators.py")])

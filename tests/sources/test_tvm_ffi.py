@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from processes import succeed
+from subprocesses import succeed
 
 import opbridge as ob
 from opbridge.errors import CallError, KernelError, ManifestError, ToolchainError

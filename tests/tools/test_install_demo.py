@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from processes import succeed
+from subprocesses import succeed
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "install_demo.py"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import python
+from subprocesses import python
 
 from opbridge.wheel.variants import processor_features, suitable
 

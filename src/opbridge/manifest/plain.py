@@ -77,7 +77,7 @@ class _Reader:
         rest = _REST.match(self.text, position)
         if rest is None:
             self.refuse()
-        self.line += 1
+        self.line += rest[0].endswith("\n")
         self._go_to_content(rest.end())
 
     def block(self) -> Node:
@@ -94,7 +94,7 @@ class _Reader:
             self.at = dash.end()
             self.column = self.at - self.start
             items.append(self.mapping() if _KEY.match(self.text, self.at) else self.value(column))
-        return SequenceNode("", items, start, start)
+        return SequenceNode("", items, start, self.mark(self.at))
 
     def mapping(self) -> Node:
         column, start, pairs = self.column, self.mark(self.at), []
@@ -105,7 +105,7 @@ class _Reader:
             pairs.append((ScalarNode("", key[1], where, where), self.value_of_key(column)))
         if self.column > column or not pairs:
             self.refuse()
-        return MappingNode("", pairs, start, start)
+        return MappingNode("", pairs, start, self.mark(self.at))
 
     def value_of_key(self, column: int) -> Node:
         if _REST.match(self.text, self.at) is None:
@@ -171,7 +171,8 @@ class _Reader:
             elif self.text[position : position + 1] != end:
                 self.refuse()
         self.depth -= 1
-        found = MappingNode("", pairs, where, where) if is_mapping else SequenceNode("", items, where, where)
+        behind = self.mark(position + 1)
+        found = MappingNode("", pairs, where, behind) if is_mapping else SequenceNode("", items, where, behind)
         return found, position + 1
 
     def flow_value(self, position: int) -> tuple[Node, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from processes import python
+from subprocesses import python
 
 import opbridge as ob
 from opbridge.errors import KernelError

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_array_equal
-from processes import succeed
+from subprocesses import succeed
 
 import opbridge as ob
 from opbridge.errors import ManifestError, NoSuchOperatorError, SchemaError

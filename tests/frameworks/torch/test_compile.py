@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from processes import succeed
+from subprocesses import succeed
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from processes import succeed
+from subprocesses import succeed
 from torch.utils.data import DataLoader, Dataset
 
 import opbridge as ob

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processes import python
+from subprocesses import python
 
 from opbridge.toolchains.ascend_twin import runtime
 

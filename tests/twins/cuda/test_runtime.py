@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processes import python
+from subprocesses import python
 
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.cuda_twin import runtime
