@@ -38,6 +38,13 @@ class TestCompileErrors:
         assert lines[1] == "    2 |   return undeclared;"
         assert lines[2] == "      |          ^~~~~~~~~~"
 
+    @pytest.mark.parametrize(("here", "named"), [(".", "kernel.cpp"), ("..", "{project.name}/kernel.cpp")])
+    def test_name_files_below_the_readers_folder_as_he_would(
+        self, error_of: ErrorOf, project: Path, monkeypatch: pytest.MonkeyPatch, here: str, named: str
+    ) -> None:
+        monkeypatch.chdir(project / here)
+        assert error_of("int a = ;").startswith(f"{named.format(project=project)}:1:9: error: ")
+
     def test_end_with_a_command_that_shows_everything_that_was_said(
         self, error_of: ErrorOf, cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

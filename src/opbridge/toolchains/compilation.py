@@ -93,12 +93,23 @@ def _failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> Op
     theirs = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
     project = Project(request.project, request.sources, theirs)
     texts = [explain(outcome, project) for outcome in outcomes if outcome.failed]
-    if request.project.is_relative_to(cache.root):
-        # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
-        texts = [text.replace(f"{request.project}{os.sep}", "") for text in texts]
+    if known := _known_folder(request.project, cache):
+        texts = [re.sub(rf"(?<![\w.~/-]){re.escape(str(known))}{os.sep}", "", text) for text in texts]
     return BuildError(
         "\n\n".join((*texts, f"the whole output: opbridge cache log {log.parent.parent.name[:_KEY_SHOWN]}"))
     )
+
+
+def _known_folder(project: Path, cache: Cache) -> Path | None:
+    """The folder that the names of files need not begin with, for the reader is there."""
+    if project.is_relative_to(cache.root):
+        # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
+        return project
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return None
+    return here if here != Path(here.anchor) and project.is_relative_to(here) else None
 
 
 def _dependencies(request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: Path | None) -> Dependencies:
