@@ -9,7 +9,28 @@
 #include <utility>
 #include <vector>
 
+#include "contracts.h"
+
 namespace opbridge {
+
+/* For whatever C++ compares: numbers give a truth, and a framework's tensors one for each element. */
+template <class Left, class Right>
+auto related(Relation relation, const Left& a, const Right& b) {
+  switch (relation) {
+    case Relation::Equal:
+      return a == b;
+    case Relation::NotEqual:
+      return a != b;
+    case Relation::Less:
+      return a < b;
+    case Relation::LessEqual:
+      return a <= b;
+    case Relation::Greater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
 
 /* A rule that does not hold for the arguments of this call. */
 class RuleFailure : public std::runtime_error {

@@ -336,20 +336,7 @@ class RuleReader {
       }
       case Comparable::Reals: {
         const double a = real(), b = real();
-        switch (relation) {
-          case Relation::Equal:
-            return a == b;
-          case Relation::NotEqual:
-            return a != b;
-          case Relation::Less:
-            return a < b;
-          case Relation::LessEqual:
-            return a <= b;
-          case Relation::Greater:
-            return a > b;
-          default:
-            return a >= b;
-        }
+        return related(relation, a, b);
       }
       case Comparable::Truths: {
         const bool a = truth(), b = truth();

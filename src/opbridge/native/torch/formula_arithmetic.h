@@ -3,31 +3,13 @@
 
 #include <ATen/TensorOperators.h>
 
+#include "../rule_values.h"
 #include "formula_values.h"
 
 namespace opbridge::torch_adapter {
 
 // Takes both operands from the stack and puts the result there.
 class FormulaArithmetic : protected FormulaValues {
-  // For whatever C++ compares: numbers give a truth, and tensors one for each element.
-  template <class Left, class Right>
-  static auto related(Relation relation, const Left& a, const Right& b) {
-    switch (relation) {
-      case Relation::Equal:
-        return a == b;
-      case Relation::NotEqual:
-        return a != b;
-      case Relation::Less:
-        return a < b;
-      case Relation::LessEqual:
-        return a <= b;
-      case Relation::Greater:
-        return a > b;
-      default:
-        return a >= b;
-    }
-  }
-
  protected:
   using FormulaValues::FormulaValues;
 
