@@ -66,7 +66,7 @@ def _index(function: Callable[..., Any], x: Any, axis: int, keepdim: bool = Fals
 
 
 def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
-    return torch.clamp(x, min, max)
+    return torch.clamp(_tensor(x), min, max)
 
 
 _UNARY = "abs sign square sqrt rsqrt reciprocal exp expm1 log log1p log2 log10 sigmoid erf sin cos tan sinh cosh tanh"
@@ -82,7 +82,7 @@ _RELATIONS = {
 }
 _FUNCTIONS: dict[str, Any] = {
     **{name: partial(_on_tensors, getattr(torch, name)) for name in f"{_UNARY} {_MORE} {_BINARY}".split()},
-    **{name: getattr(torch, own) for name, own in _RELATIONS.items()},
+    **{name: partial(_on_tensors, getattr(torch, own)) for name, own in _RELATIONS.items()},
     "floor_divide": lambda a, b: torch.floor(a / b),
     **{
         name: partial(_reduction, function)
@@ -100,8 +100,8 @@ _FUNCTIONS: dict[str, Any] = {
     "argmin": partial(_index, torch.argmin),
     "softmax": torch.softmax,
     "log_softmax": torch.log_softmax,
-    "silu": torch.nn.functional.silu,
-    "softplus": torch.nn.functional.softplus,
+    "silu": partial(_on_tensors, torch.nn.functional.silu),
+    "softplus": partial(_on_tensors, torch.nn.functional.softplus),
     "where": lambda condition, a, b: torch.where(_tensor(condition) != 0, _tensor(a), _tensor(b)),
     "clip": _clip,
     "astype": lambda x, dtype: x.to(dtype),
