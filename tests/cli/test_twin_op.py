@@ -22,7 +22,7 @@ def test_it_says_what_is_in_a_project_and_builds_it() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.partition(": built")[0] for line in done.stdout.splitlines()]
     assert lines == [
-        "ScaledSum(Tensor x, Tensor? y, float factor=1.500000) -> Tensor z",
+        "ScaledSum(Tensor x, Tensor? y, float factor=1.5) -> Tensor z",
         "  kernel op_kernel/scaled_sum.cpp, tiling ScaledSumTilingData",
         "  x float, y float, z float",
         "  x half, y half, z half",

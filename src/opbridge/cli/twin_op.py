@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", type=Path, metavar="DIR", help="the project: it has op_host and op_kernel, or several"
     )
     parser.add_argument("-I", dest="include_dirs", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="write libraries, headers and an ops.yaml there, for others to use",
+    )
+    parser.add_argument(
+        "--namespace", metavar="NAME", help="of the operators in the ops.yaml (default: the project's folder)"
+    )
     parser.add_argument("--operator", action="append", default=[], metavar="TYPE", help="this one alone, as ScaledSum")
 
 
@@ -25,17 +35,33 @@ def run(options: argparse.Namespace) -> int:
 
     project = read_project(options.folder, options.include_dirs)
     failures: list[str] = []
+    built: list[Operator] = []
     for definition in _chosen(project, options.operator):
         print(_signature(definition), flush=True)
         try:
-            for line in _built(Operator(project, definition)):
+            operator = Operator(project, definition)
+            for line in _built(operator):
                 print(f"  {line}", flush=True)
+            built.append(operator)
         except OpbridgeError as error:
             failures.append(definition.type)
             print("  " + str(error).replace("\n", "\n  "))
     if failures:
         print(f"{len(failures)} of the kernels could not be built: {', '.join(failures)}")
+    if built and options.output is not None:
+        _write(project, built, options.output, options.namespace or _namespace(project.folder))
     return 3 if failures else 0
+
+
+def _write(project: Project, operators: list[Operator], folder: Path, namespace: str) -> None:
+    from opbridge.sources.ascend.project.writing import write
+
+    for name in write(project, operators, folder, namespace):
+        print(f"wrote {folder / name}", flush=True)
+
+
+def _namespace(folder: Path) -> str:
+    return re.sub(r"\W", "_", folder.name)
 
 
 def _chosen(project: Project, names: list[str]) -> tuple[Definition, ...]:

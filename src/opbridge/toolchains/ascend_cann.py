@@ -24,7 +24,7 @@ _HEADERS = {"include": ascend.INCLUDE, "include/opbridge": INCLUDE / "opbridge"}
 _KERNEL_CMAKE = ("compiler/tikcpp/ascendc_kernel_cmake", "tools/tikcpp/ascendc_kernel_cmake")
 _ASC_CMAKE = "cmake/ASC"
 _CPU_CMAKE = "tools/tikicpulib/lib/cmake/tikicpulib"
-_LIBRARIES = ("ascendcl", "runtime", "platform", "register", "tiling_api", "c_sec")
+_LIBRARIES = ("ascendcl", "nnopbase", "runtime", "platform", "register", "tiling_api", "c_sec")
 """The names that hosts link; the twin's library has what it has of all of them."""
 
 

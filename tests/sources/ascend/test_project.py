@@ -32,7 +32,7 @@ def test_a_definition_is_what_its_constructor_says(project: Project) -> None:
     assert (definition.type, definition.name, definition.tiling) == ("ScaledSum", "scaled_sum", "ScaledSumTilingData")
     assert [(one.name, one.is_optional) for one in definition.parameters] == [("x", False), ("y", True), ("z", False)]
     assert [type.name for type in definition.inputs[0].types] == ["FLOAT", "FLOAT16"]
-    assert definition.attributes == (Attribute("factor", "float", "1.500000"),)
+    assert definition.attributes == (Attribute("factor", "float", "1.5"),)
     assert definition.chips == ("ascend910b",)
 
 

@@ -15,24 +15,25 @@ class ElementType:
     """As ge::DataType has it, behind DT_."""
     code: int
     in_kernels: str
+    in_frameworks: str
     in_arrays: tuple[str, ...]
     """As NumPy's array interface spells it; of bfloat16 it knows no more than the bits."""
 
 
 ELEMENT_TYPES = (
-    ElementType("FLOAT", 0, "float", ("f4",)),
-    ElementType("FLOAT16", 1, "half", ("f2",)),
-    ElementType("INT8", 2, "int8_t", ("i1",)),
-    ElementType("INT32", 3, "int32_t", ("i4",)),
-    ElementType("UINT8", 4, "uint8_t", ("u1",)),
-    ElementType("INT16", 6, "int16_t", ("i2",)),
-    ElementType("UINT16", 7, "uint16_t", ("u2",)),
-    ElementType("UINT32", 8, "uint32_t", ("u4",)),
-    ElementType("INT64", 9, "int64_t", ("i8",)),
-    ElementType("UINT64", 10, "uint64_t", ("u8",)),
-    ElementType("DOUBLE", 11, "double", ("f8",)),
-    ElementType("BOOL", 12, "bool", ("b1",)),
-    ElementType("BF16", 27, "bfloat16_t", ("V2", "u2")),
+    ElementType("FLOAT", 0, "float", "float32", ("f4",)),
+    ElementType("FLOAT16", 1, "half", "float16", ("f2",)),
+    ElementType("INT8", 2, "int8_t", "int8", ("i1",)),
+    ElementType("INT32", 3, "int32_t", "int32", ("i4",)),
+    ElementType("UINT8", 4, "uint8_t", "uint8", ("u1",)),
+    ElementType("INT16", 6, "int16_t", "int16", ("i2",)),
+    ElementType("UINT16", 7, "uint16_t", "uint16", ("u2",)),
+    ElementType("UINT32", 8, "uint32_t", "uint32", ("u4",)),
+    ElementType("INT64", 9, "int64_t", "int64", ("i8",)),
+    ElementType("UINT64", 10, "uint64_t", "uint64", ("u8",)),
+    ElementType("DOUBLE", 11, "double", "float64", ("f8",)),
+    ElementType("BOOL", 12, "bool", "bool", ("b1",)),
+    ElementType("BF16", 27, "bfloat16_t", "bfloat16", ("V2", "u2")),
 )
 BY_CODE = {one.code: one for one in ELEMENT_TYPES}
 
@@ -92,6 +93,12 @@ class Definition:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (*self.inputs, *self.outputs)
+
+    @property
+    def in_place(self) -> tuple[Parameter, ...]:
+        """Outputs that are an input's memory: such a project calls both alike."""
+        names = {one.name for one in self.inputs}
+        return tuple(one for one in self.outputs if one.name in names)
 
     @property
     def combinations(self) -> int:

@@ -37,7 +37,13 @@ class Project:
     @cached_property
     def library(self) -> ctypes.CDLL:
         """Of the host functions."""
-        request = BuildRequest(
+        library = ctypes.CDLL(str(build(self.host_request).path))
+        library.ob_ascend_describe.restype = ctypes.c_char_p
+        return library
+
+    @property
+    def host_request(self) -> BuildRequest:
+        return BuildRequest(
             sources=(*self.hosts, _ENTRY),
             output="operators_host.so",
             include_dirs=(ascend.INCLUDE, *self.include_dirs, *self.folders(HOST)),
@@ -45,9 +51,6 @@ class Project:
             link_flags=ascend.link_flags(runtime()),
             root=self.folder,
         )
-        library = ctypes.CDLL(str(build(request).path))
-        library.ob_ascend_describe.restype = ctypes.c_char_p
-        return library
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:

@@ -2,7 +2,10 @@
 #ifndef OPBRIDGE_ASCEND_HOST_DEFINITION_H
 #define OPBRIDGE_ASCEND_HOST_DEFINITION_H
 
+#include <stdio.h>
+
 #include <deque>
+#include <type_traits>
 
 #include "context.h"
 
@@ -71,7 +74,7 @@ class OpAttrDef {
   OpAttrDef& Int() { return of("int"); }
   OpAttrDef& Int(int64_t value) { return of("int", std::to_string(value)); }
   OpAttrDef& Float() { return of("float"); }
-  OpAttrDef& Float(float value) { return of("float", std::to_string(value)); }
+  OpAttrDef& Float(float value) { return of("float", spelled(value)); }
   OpAttrDef& String() { return of("str"); }
   OpAttrDef& String(const char* value) { return of("str", value); }
   OpAttrDef& ListInt() { return of("int[]"); }
@@ -96,10 +99,20 @@ class OpAttrDef {
     has_default = true;
     return of(kind);
   }
+  template <class T>
+  static std::string spelled(T value) {
+    if constexpr (std::is_floating_point<T>::value) {
+      char text[32];
+      snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
+      return text;
+    } else {
+      return std::to_string(value);
+    }
+  }
   template <class List>
   static std::string joined(const List& values) {
     std::string text;
-    for (const auto value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+    for (const auto value : values) text += (text.empty() ? "" : ", ") + spelled(value);
     return text;
   }
 };

@@ -1,0 +1,73 @@
+"""What a process does that asks a project's InferShape functions: it may die of any question."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opbridge.sources.ascend.project.calls import Call
+from opbridge.sources.ascend.project.definition import Definition
+
+_ROOM = 25
+Answer = tuple[tuple[int, ...], ...]
+"""The sizes of each output."""
+
+
+@dataclass(frozen=True)
+class Question:
+    shapes: tuple[tuple[int, ...], ...]
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Zeros:
+    """An array for functions that look at shapes, with a few values for those that look at values too."""
+
+    shape: tuple[int, ...]
+    memory: Any
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {"shape": self.shape, "data": (ctypes.addressof(self.memory), False), "version": 3}
+
+
+def packed(library: Path, definition: Definition, questions: Sequence[Question]) -> bytes:
+    return pickle.dumps((str(library), definition, [(one.shapes, dict(one.attributes)) for one in questions]))
+
+
+def unpacked(output: bytes) -> list[Answer | None]:
+    """As many answers as there are whole lines."""
+    lines = output.split(b"\n")[:-1]
+    return [
+        tuple(tuple(int(size) for size in sizes.split(b",") if size) for sizes in line.split(b";"))
+        if line != b"none"
+        else None
+        for line in lines
+    ]
+
+
+def main() -> None:
+    path, definition, questions = pickle.load(sys.stdin.buffer)
+    library = ctypes.CDLL(path)
+    memory = ctypes.create_string_buffer(1 << 16)
+    for shapes, attributes in questions:
+        answer = _answer(library, definition, [_Zeros(shape, memory) for shape in shapes], attributes)
+        text = "none" if answer is None else ";".join(",".join(map(str, sizes)) for sizes in answer)
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+
+def _answer(
+    library: ctypes.CDLL, definition: Definition, inputs: Sequence[_Zeros], attributes: Mapping[str, Any]
+) -> Answer | None:
+    count = len(definition.outputs)
+    sizes = ((ctypes.c_int64 * _ROOM) * count)()
+    ranks, types = (ctypes.c_int32 * count)(), (ctypes.c_int32 * count)()
+    with Call(definition, [*inputs, *[None] * count], attributes, 0) as call:
+        status = library.ob_ascend_infer(ctypes.byref(call.whole), sizes, ranks, types)
+    return None if status else tuple(tuple(sizes[k][: ranks[k]]) for k in range(count))
