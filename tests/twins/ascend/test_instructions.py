@@ -276,6 +276,18 @@ def test_atomic_stores_of_many_blocks_add_up(unit: Any) -> None:
     np.testing.assert_array_equal(z, 16 * x)
 
 
+@pytest.mark.parametrize("offset", [0, 16, 3])
+@pytest.mark.parametrize("piece", [1024, 1088, 1096, 64])
+def test_pieces_go_where_they_belong_in_a_large_tensor(unit: Any, piece: int, offset: int) -> None:
+    count, rest = 2**20 // 4 // piece + 1, 16 + 1
+    x = np.random.default_rng(0).integers(0, 2**31, piece, np.int32)
+    memory = np.zeros(count * piece + 64, np.int32)
+    z = memory[-memory.ctypes.data % 64 // 4 + offset :][: count * piece + rest]
+    unit.call("tiled", x, z, count * piece, piece)
+    np.testing.assert_array_equal(z[:-rest], np.tile(x, count))
+    assert not z[-rest:].any()
+
+
 def test_rows_are_padded(unit: Any) -> None:
     x, z = values(np.float32, 15), np.empty((3, 8), np.float32)
     unit.call("pad_rows", x, z, 3)

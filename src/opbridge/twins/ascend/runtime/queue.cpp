@@ -54,16 +54,17 @@ Local Queue::alloc(Place at) {
 
 void Queue::check_owns(const Local& tensor, const char* call, Place at) const {
   Block& block = Block::current();
-  const std::string where = call_at(at, call, position_);
+  // In words only where something is wrong: putting them together takes longer than a small copy.
+  const auto where = [&] { return call_at(at, call, position_); };
   if (tensor.buffer < first_ || tensor.buffer >= first_ + count_ || tensor.data == nullptr) {
-    block.fail(Kind::wrong_queue, "the tensor is not of this queue", where);
+    block.fail(Kind::wrong_queue, "the tensor is not of this queue", where());
   }
   const Buffer& buffer = block.buffer(tensor.buffer);
   if (buffer.generation != tensor.generation) {
-    block.fail(Kind::wrong_queue, "the tensor is freed already", where, {{"freed", text_of(buffer.place)}});
+    block.fail(Kind::wrong_queue, "the tensor is freed already", where(), {{"freed", text_of(buffer.place)}});
   }
   if (buffer.state == State::queued) {
-    block.fail(Kind::wrong_queue, "the tensor is in the queue already", where, {{"before", text_of(buffer.place)}});
+    block.fail(Kind::wrong_queue, "the tensor is in the queue already", where(), {{"before", text_of(buffer.place)}});
   }
 }
 

@@ -82,10 +82,10 @@ void update(T* dst, const T* src, size_t n, opbridge_ascend::Atomic how) {
 }
 
 template <class T>
-void store(T* dst, const T* src, size_t n) {
+void store(const Global& memory, T* dst, const T* src, size_t n) {
   const auto how = opbridge_ascend::registers().atomic;
   if (how == opbridge_ascend::Atomic::none) {
-    memcpy(dst, src, n * sizeof(T));
+    opbridge_ascend::copy_out(memory, dst, src, n * sizeof(T));
   } else {
     const opbridge_ascend::AtomicScope alone;
     update(dst, src, n, how);
@@ -124,7 +124,7 @@ void store_rows(Instruction& instruction, const GlobalTensor<T>& dst, const Loca
     const T* const from = moved(src.data(), r * rows.src_step);
     instruction.reads(src.memory(), from, rows.bytes);
     instruction.writes(dst.memory(), to, rows.bytes);
-    store(to, from, rows.bytes / sizeof(T));
+    store(dst.memory(), to, from, rows.bytes / sizeof(T));
   }
 }
 

@@ -100,7 +100,7 @@ void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const Fixpip
             stored[i] = T(value);
           }
         }
-        detail::store(to, stored, count);
+        detail::store(dst.memory(), to, stored, count);
       }
     }
   }

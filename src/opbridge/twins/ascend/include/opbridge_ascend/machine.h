@@ -68,6 +68,9 @@ Registers& registers() OPBRIDGE_ASCEND_LIBRARY(registers);
 // Null outside of kernels.
 Registers* registers_if_any() OPBRIDGE_ASCEND_LIBRARY(registers_if_any);
 
+// From local memory into a tensor, of which the library knows how to write much at a time.
+void copy_out(const Global& memory, void* to, const void* from, size_t bytes) OPBRIDGE_ASCEND_LIBRARY(copy_out);
+
 // While it lives, a function runs that is not inline: the rewritten source begins each of them with one.
 class OutOfLine {
  public:

@@ -215,7 +215,7 @@ class Matmul {
     each_stored(row, column, rows, columns, [&](size_t offset, const Sum* sums, uint32_t count) {
       std::vector<C> stored(sums, sums + count);
       instruction.writes(to.memory(), to.data() + offset, count * sizeof(C));
-      detail::store(to.data() + offset, stored.data(), count);
+      detail::store(to.memory(), to.data() + offset, stored.data(), count);
     });
     opbridge_ascend::registers().atomic = before;
     opbridge_ascend::barrier(PIPE_ALL);
