@@ -13,7 +13,7 @@ from opbridge.cache import Cache, KeyBuilder
 from opbridge.errors import CallError, ManifestError, SchemaError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.frameworks.runtime import LibraryRuntime, Reopen
-from opbridge.manifest.kernels import DEVICES, TVM_FFI, TWINS, is_library
+from opbridge.manifest.kernels import DEVICES, TVM_FFI, TWINS, is_library, is_operator
 from opbridge.native.catalog import Catalog, code_stamp
 from opbridge.op import Op, OpLibrary
 from opbridge.openings import read_file
@@ -46,7 +46,8 @@ def load(
 ) -> Any:
     """The operators of an ops.yaml as an OpLibrary, or one kernel file with its schema as an Op.
 
-    Builds what changed and takes the rest from the cache.  A kernel file may carry its symbol: "lib.so:symbol".
+    Builds what changed and takes the rest from the cache.  A kernel file may carry its symbol: "lib.so:symbol".  An
+    operator that is registered with PyTorch, "extension::muladd", gets the rules it lacks.
     `rules` are the fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
     `device` is what a kernel file is for; with "cuda-twin" a library's CUDA kernels run on the CPU, with "ascend-twin"
     those of Ascend C.
@@ -62,6 +63,8 @@ def load(
                 f"load('{text}', device={device!r}): a manifest says itself which kernels are for {device}; {twins}"
             )
         return _load_manifest(Path(_absolute(text)), allow_outside, device)
+    if is_operator(text):
+        return _load_operator(text, schema, given)
     if os.path.isdir(text):
         raise CallError(f"load('{text}'): this is a folder; name the file in it: '{os.path.join(text, 'ops.yaml')}'")
     if schema is None:
@@ -123,14 +126,18 @@ def aten(name: str) -> Op:
     """An operator that PyTorch has, by name: "leaky_relu", "add.Tensor", or "torchvision::nms" where that is loaded."""
     if not isinstance(name, str) or not name:
         raise CallError(f"aten() expects the name of an operator such as 'leaky_relu', got {_described(name)}")
-    framework = FRAMEWORKS["torch"]
-    if not installed(framework):
-        raise ToolchainError(
-            f"aten('{name}') is PyTorch's, which is not installed; install it with `{framework.install}`"
-        )
+    _need_torch("aten", name)
     from opbridge.frameworks.aten.runtime import open_operator
 
     return open_operator(name)
+
+
+def _need_torch(function: str, operator: str) -> None:
+    framework = FRAMEWORKS["torch"]
+    if not installed(framework):
+        raise ToolchainError(
+            f"{function}('{operator}') is PyTorch's, which is not installed; install it with `{framework.install}`"
+        )
 
 
 def _path_text(function: str, path: object, example: str) -> str:
@@ -224,6 +231,18 @@ def _load_file(path: str, schema: str, device: str, rules: Given) -> Op:
     folder, name = os.path.split(path.removeprefix(call))
     reopen = (_load_file, (path, schema, device, rules))
     return _load_one(Path(folder), call + name, schema, device, rules, Cache(), reopen)
+
+
+def _load_operator(name: str, schema: str | None, rules: Given) -> Op:
+    if schema is None and not rules:
+        return aten(name)
+    _need_torch("load", name)
+    if schema is None:
+        from opbridge.frameworks.aten.operators import AtenOperator
+
+        schema = str(AtenOperator.one(name).schema)
+    reopen = (_load_operator, (name, schema, rules))
+    return _load_one(Path(), name, schema, "cpu", rules, Cache(), reopen)
 
 
 def _load_text(source: str, schema: str, device: str, rules: Given) -> Op:

@@ -50,6 +50,10 @@ TVM_FFI = "tvm_ffi:"
 """Stands before a library whose functions have tvm-ffi's call."""
 
 
+def is_operator(text: str) -> bool:
+    return _OPERATOR.fullmatch(text) is not None
+
+
 def is_library(path: str) -> bool:
     return _LIBRARY.search(path) is not None
 
@@ -76,7 +80,7 @@ class KernelRef:
             hint = f"write {meant}" if meant else did_you_mean(device, DEVICES) or f"devices: {', '.join(DEVICES)}"
             raise ManifestError(f"unknown device '{device}'", where, hint)
         has_tvm_ffi_call, text = text.startswith(TVM_FFI), text.removeprefix(TVM_FFI)
-        if _OPERATOR.fullmatch(text) and not has_tvm_ffi_call:
+        if is_operator(text) and not has_tvm_ffi_call:
             return cls(device, operator=text)
         path, colon, symbol = text.rpartition(":")
         if not colon:
@@ -93,6 +97,11 @@ class KernelRef:
     def is_library(self) -> bool:
         """Whether its file is there to be opened, not to be compiled."""
         return self.path is not None and is_library(self.path)
+
+    @property
+    def is_pytorchs_own(self) -> bool:
+        """Whether it is an operator of which PyTorch knows everything."""
+        return self.operator is not None and self.operator.startswith("aten::")
 
     def text(self, default_symbol: str | None = None) -> str:
         """What parse takes; the symbol is left out where it is the default."""

@@ -18,7 +18,7 @@ from opbridge.manifest.samples import Sample
 from opbridge.names import is_identifier, is_special
 from opbridge.rules import Rules
 from opbridge.rules.kinds import Locate, no_location
-from opbridge.rules.model import RULES, RuleFields, check_keywords
+from opbridge.rules.model import RULES, RuleFields, brought, check_keywords
 from opbridge.schema import Schema
 
 if TYPE_CHECKING:
@@ -210,7 +210,10 @@ class _DeclaredOperator:
         )
 
     def check_operator(self, kernels: Sequence[KernelRef]) -> None:
-        """An operator of PyTorch's is one for all devices, and brings everything but its name."""
+        """One operator for all devices; those of PyTorch's own bring everything but the name.
+
+        Of others PyTorch says what they bring, when they are loaded.
+        """
         named = next(kernel for kernel in kernels if kernel.operator)
         other = next((kernel for kernel in kernels if kernel.operator != named.operator), None)
         if other is not None:
@@ -219,11 +222,10 @@ class _DeclaredOperator:
                 self.at("kernels", other.device),
                 f"{named} runs on every device PyTorch has it for; name it for all, or give every device a file",
             )
-        for rule in RULES.values():
-            if rule.is_brought and rule.name in self.fields:
-                raise ManifestError(
-                    f"{self.schema.full_name}: {named} brings its own '{rule.name}'", self.at(rule.name), "leave it out"
-                )
+        if named.is_pytorchs_own:
+            for rule in RULES.values():
+                if rule.is_brought and rule.name in self.fields:
+                    raise brought(self.schema.full_name, str(named), rule.name, self.at(rule.name))
 
     def kernel(self, device: str, text: str) -> KernelRef:
         where = self.at("kernels", device)

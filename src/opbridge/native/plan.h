@@ -73,6 +73,12 @@ struct OpPlan {
       if (out.from_kernel()) return true;
     return false;
   }
+  // Whether rules tell what the outputs are like, of any number of them.
+  bool says_outputs() const {
+    for (const OutPlan& out : outs)
+      if (out.alias_arg < 0 && !out.from_kernel()) return true;
+    return false;
+  }
   std::string qualified_name() const { return ns + "::" + name; }
   std::string full_name() const { return overload.empty() ? qualified_name() : qualified_name() + "." + overload; }
 };

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from opbridge.errors import CallError, did_you_mean
+from opbridge.errors import CallError, Location, ManifestError, did_you_mean
 from opbridge.rules.derivatives import Backward, Derivative, parse_backward, parse_derivatives
 from opbridge.rules.dimensions import Batch, parse_batch
 from opbridge.rules.kinds import Kind, Locate, Place, no_location
@@ -50,7 +50,7 @@ class Rule:
 
 
 def _parse_out(value: object, beside: Declaration, place: Place) -> tuple[OutRule, ...]:
-    if beside.brings_rules:
+    if value is None and beside.brings_rules:
         return ()
     return parse_out(value, beside.schema, place, kernel_may_say=beside.kernel_may_say)
 
@@ -119,6 +119,10 @@ class RuleFields(TypedDict, total=False):
     flops: str | None
     launch: Mapping[str, object] | None
     samples: Iterable[Mapping[str, object]]
+
+
+def brought(operator: str, by: str, rule: str, where: Location | None = None) -> ManifestError:
+    return ManifestError(f"{operator}: {by} brings its own '{rule}'", where, "leave it out")
 
 
 def check_keywords(given: Iterable[str]) -> None:

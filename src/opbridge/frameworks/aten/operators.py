@@ -80,6 +80,15 @@ class AtenOperator:
         found = cls.find(full_name)
         return found if found.overload is not None else replace(found, overload="")
 
+    @classmethod
+    def one(cls, text: str) -> AtenOperator:
+        """The overload that is named, or the only one."""
+        found = cls.find(text)
+        if len(found.functional) > 1 and found.overload is None:
+            names = ", ".join(one.name() for one in found.functional)
+            raise CallError(f"{text} has several overloads; name one of {names}")
+        return found
+
     @property
     def qualified_name(self) -> str:
         return f"{self.namespace}::{self.name}"

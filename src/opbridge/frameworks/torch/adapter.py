@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
-from opbridge.frameworks.aten.operators import forward_to
 from opbridge.frameworks.importing import when_imported
-from opbridge.frameworks.torch import flops
+from opbridge.frameworks.torch import flops, ruled
 from opbridge.frameworks.torch.native import load_native
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ def define(library: Library) -> None:
     native = load_native()
     for index, entry in enumerate(library.catalog.entries):
         try:
-            forward = None if entry.operator is None else forward_to(entry.operator, entry.schema)
-            old = native.define(library.catalog.plan, index, _finder(library, index), forward)
+            old = native.define(library.catalog.plan, index, _finder(library, index), ruled.forward(library, index))
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             raise UnsupportedError(f"{entry.name}: PyTorch refuses the operator: {reason}\n  {entry.schema}") from error

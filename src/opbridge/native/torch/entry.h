@@ -57,12 +57,20 @@ enum Device { kCpu, kCuda, kNpu, kDeviceCount };
 
 inline const char* const device_names[kDeviceCount] = {"cpu", "cuda", "npu"};
 
-// The operator of PyTorch's that another one is a name for.
+// The operator of PyTorch's that stands behind another one, or that rules are given to under its own name.
 struct Forward {
   c10::OperatorHandle to;
   std::vector<int64_t> order;  // for each of its arguments, which of ours it is; kDefault: its own default
 
   static constexpr int64_t kDefault = -1;
+};
+
+// Who answers for an operator.
+enum class Rulers {
+  Plan,         // its plan, with our kernels
+  Operator,     // an operator of PyTorch's, for which it is a mere name
+  RulesByName,  // the rules of its plan and, for what they do not say, an operator of PyTorch's of another name
+  RulesOnIt,    // the same, where the rules are given to the operator of PyTorch's itself
 };
 
 // A kernel as an operator uses it on one device; never freed, as its Definition is not.
@@ -80,6 +88,7 @@ struct Definition {
   // window
   PyObject* find_kernel = nullptr;
   std::optional<Forward> forward;  // then there is no kernel
+  Rulers rulers = Rulers::Plan;
   bool mutates = false;
   mutable std::atomic<bool> warned_of_loop{false};
   std::vector<char> saved_arg, saved_out;  // which tensors the formulas read
@@ -89,8 +98,8 @@ struct Definition {
 struct Entry {
   std::atomic<const Definition*> definition{nullptr};
   std::unique_ptr<c10::OperatorHandle> handle;
-  int64_t generation = 0;  // counts changes of the schema
-  bool forwards = false;   // whether `kernels` are those of a name for another operator
+  int64_t generation = 0;        // counts changes of the schema
+  Rulers rulers = Rulers::Plan;  // whom `kernels` are for
   std::optional<c10::RegistrationHandleRAII> schema;
   std::map<c10::DispatchKey, c10::RegistrationHandleRAII> kernels;
 

@@ -99,9 +99,7 @@ void on_any_device(const Definition& definition, const c10::OperatorHandle&, c10
   for (c10::IValue& result : values) stack->push_back(std::move(result));
 }
 
-void on_vmap(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  // PyTorch would otherwise take batches apart before it looks below the name.
-  if (definition.forward) return on_any_device(definition, op, keys, stack);
+void on_vmap(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
   BatchRule(definition, op, stack).run();
 }
 
@@ -123,21 +121,67 @@ void implement_own(Entry& entry) {
   if (definition.mutates) implement(entry, c10::DispatchKey::ADInplaceOrView, on_write);
 }
 
-void implement_all(Entry& entry) {
-  const bool forwards = entry.now().forward.has_value();
-  std::map<c10::DispatchKey, c10::RegistrationHandleRAII> old;  // let go of last, or PyTorch would free the operator
-  if (std::exchange(entry.forwards, forwards) != forwards) {
-    std::swap(old, entry.kernels);
-    entry.kernels.insert(old.extract(c10::DispatchKey::FuncTorchBatched));
-  }
-  if (!forwards) return implement_own(entry);
+// A mere name: PyTorch looks below it for everything, and would otherwise take batches apart before it does.
+void implement_name(Entry& entry) {
   implement(entry, c10::DispatchKey::CompositeImplicitAutograd, on_any_device);
-  implement(entry, c10::DispatchKey::FuncTorchBatched, on_vmap);
+  implement(entry, c10::DispatchKey::FuncTorchBatched, on_any_device);
+}
+
+// What the plan has no rule for is left to PyTorch's operator.
+void on_meta_or_below(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                      Stack* stack) {
+  definition.plan.says_outputs() ? on_meta(definition, op, keys, stack) : on_any_device(definition, op, keys, stack);
+}
+
+void on_autograd_or_below(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                          Stack* stack) {
+  if (!definition.plan.formulas.empty()) return on_autograd(definition, op, keys, stack);
+  op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+}
+
+void on_vmap_or_below(const Definition& definition, const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                      Stack* stack) {
+  const bool below = !definition.plan.batch_declared &&
+                     definition.forward->to.hasKernelForDispatchKey(c10::DispatchKey::FuncTorchBatched);
+  below ? on_any_device(definition, op, keys, stack) : on_vmap(definition, op, keys, stack);
+}
+
+// Rules over an operator of PyTorch's.  Under its own name they are all there is to register; under another, what is
+// not said goes below.
+void implement_rules(Entry& entry) {
+  const Definition& definition = entry.now();
+  const c10::OperatorHandle& to = definition.forward->to;
+  const bool renamed = definition.rulers == Rulers::RulesByName;
+  const bool graded = !definition.plan.formulas.empty();
+  const auto when = [&](bool wanted, c10::DispatchKey key, auto run) {
+    wanted ? implement(entry, key, run) : static_cast<void>(entry.kernels.erase(key));
+  };
+  for (const auto key : {c10::DispatchKey::CPU, c10::DispatchKey::CUDA, c10::DispatchKey::PrivateUse1})
+    when(renamed && to.hasComputedKernelForDispatchKey(key), key, on_any_device);
+  when(definition.plan.says_outputs() || (renamed && to.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta)),
+       c10::DispatchKey::Meta, on_meta_or_below);
+  when(graded || renamed, c10::DispatchKey::Autograd, on_autograd_or_below);
+  when(graded && definition.mutates, c10::DispatchKey::ADInplaceOrView, on_write);
+  when(definition.plan.batch_declared || renamed, c10::DispatchKey::FuncTorchBatched, on_vmap_or_below);
+}
+
+void implement_all(Entry& entry) {
+  const Rulers rulers = entry.now().rulers;
+  std::map<c10::DispatchKey, c10::RegistrationHandleRAII> old;  // let go of last, or PyTorch would free the operator
+  if (std::exchange(entry.rulers, rulers) != rulers) std::swap(old, entry.kernels);
+  if (rulers == Rulers::Plan) return implement_own(entry);
+  rulers == Rulers::Operator ? implement_name(entry) : implement_rules(entry);
 }
 
 std::unordered_map<std::string, Entry>& entries() {
   static auto* const table = new std::unordered_map<std::string, Entry>;  // never torn down: PyTorch may outlive us
   return *table;
+}
+
+Rulers rulers(const Definition& definition, const std::string& forward) {
+  const OpPlan& plan = definition.plan;
+  if (!plan.says_outputs() && plan.formulas.empty() && !plan.batch_declared) return Rulers::Operator;
+  return forward == definition.full_name ? Rulers::RulesOnIt : Rulers::RulesByName;
 }
 
 std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) {
@@ -154,18 +198,20 @@ std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) 
   return definition;
 }
 
-c10::RegistrationHandleRAII register_schema(const std::string& schema, const std::optional<Forward>& forward = {}) {
+// Nothing where the schema is somebody else's.
+std::optional<c10::RegistrationHandleRAII> register_schema(const std::string& schema, const Definition& definition) {
+  if (definition.rulers == Rulers::RulesOnIt) return std::nullopt;
   std::vector<at::Tag> tags = {at::Tag::pt2_compliant_tag};
-  if (forward) tags = forward->to.getTags().vec();
+  if (definition.forward) tags = definition.forward->to.getTags().vec();
   return c10::Dispatcher::singleton().registerDef(torch::jit::parseSchema(schema), "opbridge", std::move(tags));
 }
 
 void define_first(std::unique_ptr<Definition> definition) {
   const OpPlan& plan = definition->plan;
   // What PyTorch refuses, such as a name that is somebody else's, is thrown here, before there is an entry.
-  auto schema = register_schema(plan.schema, definition->forward);
+  auto schema = register_schema(plan.schema, *definition);
   Entry& entry = entries()[definition->full_name];
-  entry.schema.emplace(std::move(schema));
+  entry.schema = std::move(schema);
   entry.handle = std::make_unique<c10::OperatorHandle>(
       c10::Dispatcher::singleton().findSchemaOrThrow(plan.qualified_name().c_str(), plan.overload.c_str()));
   entry.definition.store(definition.release(), std::memory_order_release);
@@ -181,9 +227,9 @@ std::string define_again(Entry& entry, std::unique_ptr<Definition> definition) {
     // compiled programs do, goes on calling it.
     entry.schema.reset();
     try {
-      entry.schema.emplace(register_schema(definition->plan.schema, definition->forward));
+      entry.schema = register_schema(definition->plan.schema, *definition);
     } catch (...) {
-      entry.schema.emplace(register_schema(old, entry.now().forward));
+      entry.schema = register_schema(old, entry.now());
       throw;
     }
     ++entry.generation;
@@ -214,6 +260,7 @@ PyObject* py_define(PyObject*, PyObject* args) {
   if (forward != Py_None) {
     const auto [name, order] = pybind11::handle(forward).cast<std::pair<std::string, std::vector<int64_t>>>();
     definition->forward = Forward{find_operator(name), order};
+    definition->rulers = rulers(*definition, name);
   }
   const std::string old = define(std::move(definition));
   return PyUnicode_FromStringAndSize(old.data(), static_cast<Py_ssize_t>(old.size()));

@@ -1,0 +1,54 @@
+"""Rules over an operator that somebody registered with PyTorch: what it brings itself is not said again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from opbridge.errors import SchemaError
+from opbridge.frameworks.aten.operators import AtenOperator, forward_to, schema_of
+from opbridge.frameworks.interface import Library
+from opbridge.rules.model import RULES, brought
+from opbridge.schema import Schema
+
+_KEYS = {
+    "out": ("Meta",),
+    "derivatives": ("Autograd", "AutogradCPU", "AutogradCUDA", "AutogradPrivateUse1"),
+    "backward": ("Autograd", "AutogradCPU", "AutogradCUDA", "AutogradPrivateUse1"),
+    "batch": ("FuncTorchBatched",),
+}
+"""Where a kernel for one of these keys answers for a rule; one for the last answers for all of them."""
+_ALL = "CompositeImplicitAutograd"
+
+_ruled: set[str] = set()
+"""Operators that were given rules under their own names; what is registered for them may be ours."""
+
+
+def forward(library: Library, index: int) -> tuple[str, tuple[int, ...]] | None:
+    """The overload that stands behind an operator of a library, and the order of its arguments, if one does."""
+    entry = library.catalog.entries[index]
+    if entry.operator is None:
+        return None
+    name, order = forward_to(entry.operator, entry.schema)
+    if not entry.kernels[0].is_pytorchs_own:
+        _check(library.spec(index).rules.fields(), entry.name, name)
+        if name == entry.name:
+            _check_schema(entry.schema, name)
+            _ruled.add(name)
+    return name, order
+
+
+def _check(rules: dict[str, Any], operator: str, name: str) -> None:
+    if name in _ruled:
+        return
+    for rule in RULES.values():
+        keys = (*_KEYS.get(rule.name, ()), _ALL) if rule.is_brought else ()
+        if rule.name in rules and any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in keys):
+            raise brought(operator, name, rule.name)
+
+
+def _check_schema(schema: str, name: str) -> None:
+    ours, theirs = Schema.parse(schema), schema_of(AtenOperator.registered(name).torch)
+    if [item.name for item in ours.arguments] != [item.name for item in theirs.arguments]:
+        raise SchemaError(f"{name} is registered with other arguments", hint=f"{ours}\n  {theirs}")
