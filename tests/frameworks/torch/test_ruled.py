@@ -171,3 +171,13 @@ def test_an_operator_that_writes_to_its_argument(registered: Callable[..., str])
     torch.testing.assert_close((x.grad, y.grad), (y, x))
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place"):
         op(x, y)
+
+
+def test_a_name_of_its_own_may_become_a_kernel_and_back(muladd: str) -> None:
+    schema = "of_two_kinds::f(Tensor a, Tensor b) -> Tensor"
+    a, b = pair(requires_grad=True)
+    for _ in range(2):
+        assert gradcheck(ob.load(muladd, schema=schema, **RULES), (a, b))
+        by_formula = ob.formula(schema, "a - b")
+        torch.testing.assert_close(by_formula(a, b), a - b)
+        assert ob.load(muladd, schema=schema)(a, b).grad_fn is not None

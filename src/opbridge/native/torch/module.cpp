@@ -167,8 +167,7 @@ void implement_rules(Entry& entry) {
 
 void implement_all(Entry& entry) {
   const Rulers rulers = entry.now().rulers;
-  std::map<c10::DispatchKey, c10::RegistrationHandleRAII> old;  // let go of last, or PyTorch would free the operator
-  if (std::exchange(entry.rulers, rulers) != rulers) std::swap(old, entry.kernels);
+  if (std::exchange(entry.rulers, rulers) != rulers) entry.kernels.clear();  // the schema keeps the operator alive
   if (rulers == Rulers::Plan) return implement_own(entry);
   rulers == Rulers::Operator ? implement_name(entry) : implement_rules(entry);
 }
