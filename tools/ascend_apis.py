@@ -1,5 +1,6 @@
-"""Writes the tables of docs/ascend.md from the headers of the Ascend C twin: what is there, of which element types, and
-what is refused.  Run it after a change to the headers; a test holds the document against it."""
+"""Writes the tables of docs/ascend.md from the headers of the Ascend C twin: what is there, of which element types,
+what is refused, and how both compare with the public reference.  Run it after a change to the headers; a test holds the
+document against it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from opbridge.toolchains import host
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "ascend.md"
 INCLUDE = ROOT / "src" / "opbridge" / "twins" / "ascend" / "include"
+REFERENCE = ROOT / "tools" / "ascend_reference.txt"
 BEGIN, END = "<!-- Written by tools/ascend_apis.py -->\n", "<!-- Until here. -->\n"
 
 GROUPS = {
@@ -46,7 +48,9 @@ _MARKER = re.compile(r'^# \d+ "([^"]+)"')
 _FUNCTION = re.compile(r"\b(?:void|bool|float|half|bfloat16_t|u?int\d+_t|[TU]|\w+\*) ([A-Z]\w+)\(")
 _TYPES = re.compile(r'((?:"[^"]*"\s*)+?)" takes elements of "\s*"([^"]*)"')
 _PAIRS = re.compile(r'((?:"[^"]*"\s*)+?)" takes "\s*"([^"]*)"\s*", as destination')
-_REFUSED = re.compile(r"^OPBRIDGE_ASCEND_REFUSED\((\w+)", re.MULTILINE)
+_REFUSED = re.compile(r"^OPBRIDGE_ASCEND_REFUSED(?:_CLASS)?\((\w+)", re.MULTILINE)
+_CLASS = re.compile(r"\b(?:class|struct) ([A-Z]\w+)(?: final)?(?: :[^;{]*)?\s*{|\busing ([A-Z]\w+) =")
+_OTHER = re.compile(r"\b(?:GM_ADDR|TPipe\*|constexpr \w+) ([A-Z]\w+)\(")
 _MACRO = re.compile(r"^#define ([A-Z]\w+)\(", re.MULTILINE)
 
 
@@ -83,6 +87,23 @@ def _rows(headers: dict[str, str]) -> Iterator[tuple[str, str]]:
     yield "refused", _words({name for text in texts for name in _REFUSED.findall(text)})
 
 
+def _reference(headers: dict[str, str]) -> Iterator[tuple[str, ...]]:
+    """What the public reference names, chapter by chapter."""
+    files = [path.read_text() for path in INCLUDE.rglob("*.h")]
+    refused = {name for text in files for name in _REFUSED.findall(text)}
+    there = {name for text in files for name in _MACRO.findall(text)}
+    there.update(name for text in files for names in _CLASS.findall(text) for name in names)
+    for text in headers.values():
+        there.update(_FUNCTION.findall(text), _OTHER.findall(text))
+    there -= refused
+    for line in REFERENCE.read_text().splitlines():
+        chapter, _, named = line.partition(": ")
+        if not line.startswith("#"):
+            names = set(named.split())
+            unknown = names - there - refused
+            yield chapter, str(len(names & there)), _words(names & refused - there), _words(unknown)
+
+
 def _types(headers: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Types, and the functions that take them, as the compiler's sentences name both."""
     takers: dict[str, set[str]] = defaultdict(set)
@@ -97,15 +118,17 @@ def _types(headers: dict[str, str]) -> Iterator[tuple[str, str]]:
             yield _words(plain_names), ", ".join(f"`{one}`" for one in types.split(", "))
 
 
-def _table(head: tuple[str, str], rows: Iterator[tuple[str, str]]) -> str:
-    return "".join(f"| {left} | {right} |\n" for left, right in (head, ("---", "---"), *rows))
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = (head, ("---",) * len(head), *rows)
+    return "".join("| " + " | ".join(cells).replace("|  |", "| |") + " |\n" for cells in lines).replace("|  |", "| |")
 
 
 def tables() -> str:
     headers = _preprocessed()
     there = _table(("group", "functions"), _rows(headers))
     types = _table(("functions", "element types on Atlas A2 and A3"), _types(headers))
-    return f"{BEGIN}{there}\n{types}{END}"
+    chapters = _table(("chapter of the public reference", "there", "refused", "unknown"), _reference(headers))
+    return f"{BEGIN}{there}\n{types}\n{chapters}{END}"
 
 
 def written(guide: str) -> str:

@@ -22,7 +22,8 @@ CASES = {
     "LocalTensor<uint16_t> x; Select(a, x, x, x, SELMODE::VSEL_TENSOR_TENSOR_MODE, 16);": "no matching function",
     "LocalTensor<bfloat16_t> x; Cast(a, x, RoundMode::CAST_NONE, 16);": "Cast takes float(half), int32_t(half),",
     "LocalTensor<int16_t> x; Axpy(a, x, int16_t(1), 16);": "Axpy takes half(half), float(float), float(half), as",
-    "TQue<TPosition::CO2, 1> queue;": "opbridge's Ascend twin has no local memory at GM or CO2",
+    "TQue<TPosition::GM, 1> queue;": "opbridge's Ascend twin has no local memory at GM",
+    "GlobalTensor<int4b_t> x; x.GetValue(1);": "one int4b_t has no address: read the int8_t that holds two",
     "Mmad(b, a, b, MmadParams());": "multiplies half, bfloat16_t and float into float, and int8_t into int32_t",
     "SoftMax<half, false, false, true>(a, a, SoftMaxTiling());": "SoftMax of rows (ND) only",
 }

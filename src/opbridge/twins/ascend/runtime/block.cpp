@@ -23,11 +23,14 @@ constexpr uint32_t begin_of(Space space) {
 }
 constexpr uint32_t kAll = begin_of(Space{kSpaces});
 
+// Whether matrix and vector unit do: then CO2 is in the unified buffer, and the vector unit reads CO1.
+bool shares_a_core() { return chosen_soc()->vector_cores == 1; }
+
 // Memories that the instructions of a pipe can name.
 bool reaches(pipe_t pipe, Space space) {
   if (space == Space::unified_buffer) return pipe != PIPE_M && pipe != PIPE_MTE1 && pipe != PIPE_FIX;
   if (space == Space::l1) return pipe == PIPE_MTE1 || pipe == PIPE_MTE2 || pipe == PIPE_MTE3 || pipe == PIPE_S;
-  if (space == Space::l0c) return pipe == PIPE_M || pipe == PIPE_FIX;
+  if (space == Space::l0c) return pipe == PIPE_M || pipe == PIPE_FIX || (pipe == PIPE_V && shares_a_core());
   return pipe == PIPE_M || pipe == PIPE_MTE1 || pipe == PIPE_MTE2;
 }
 
@@ -247,6 +250,10 @@ uint16_t Block::allocate(uint32_t count, uint32_t bytes, AscendC::TPosition posi
   const uint32_t most = soc.bytes[static_cast<int>(space)];
   Used& used = used_[static_cast<int>(space)];
   const uint32_t each = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  if (position == AscendC::TPosition::CO2 && !shares_a_core()) {
+    fail(Kind::bad_parameter, std::string("CO2 is no local memory of ") + soc.name, text_of(at) + ", InitBuffer of CO2",
+         {{"expected", "Ascend310P, or Fixpipe, by which what the matrix unit has computed leaves CO1"}});
+  }
   const uint64_t after = used.now + uint64_t{each} * count;
   const std::string place = text_of(at) + ", InitBuffer of " + name_of(position);
   if (after > most) {

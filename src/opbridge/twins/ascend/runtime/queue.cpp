@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "names.h"
+#include "soc.h"
 
 namespace opbridge_ascend {
 namespace {
@@ -17,6 +18,8 @@ std::string call_at(Place at, const char* call, AscendC::TPosition position) {
 
 void Queue::init(uint32_t count, uint32_t bytes, Place at) {
   first_ = Block::current().allocate(count, bytes, position_, at);
+  // Where the two units share a core, the vector unit takes what the matrix unit has computed.
+  if (position_ == AscendC::TPosition::CO1 && chosen_soc()->vector_cores == 1) consumer_ = PIPE_V;
   count_ = static_cast<uint16_t>(count);
   next_ = 0;
   head_ = length_ = 0;

@@ -46,6 +46,27 @@ struct DataCopyPadExtParams {
   T paddingValue = T();
 };
 
+// What a copy computes on its way.  A block is 32 bytes, a fractal of 16 x 16 elements, or a row of one.
+enum class BlockMode : uint8_t {
+  BLOCK_MODE_NORMAL,
+  BLOCK_MODE_MATRIX,
+  BLOCK_MODE_VECTOR,
+  BLOCK_MODE_SMALL_CHANNEL,
+  BLOCK_MODE_DEPTHWISE,
+};
+enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
+struct DataCopyEnhancedParams {
+  DataCopyEnhancedParams() = default;
+  DataCopyEnhancedParams(BlockMode mode, DeqScale scale, uint64_t value, uint8_t store_mode, bool relu)
+      : blockMode(mode), deqScale(scale), deqValue(value), sidStoreMode(store_mode), isRelu(relu) {}
+
+  BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
+  DeqScale deqScale = DeqScale::DEQ_NONE;
+  uint64_t deqValue = 0;
+  uint8_t sidStoreMode = 0;
+  bool isRelu = false;
+};
+
 // Strides count units of 32 bytes: inside a repeat, and from one repeat to the next.
 struct CopyRepeatParams {
   CopyRepeatParams() = default;
@@ -84,11 +105,11 @@ void update(T* dst, const T* src, size_t n, opbridge_ascend::Atomic how) {
 template <class T>
 void store(const Global& memory, T* dst, const T* src, size_t n) {
   const auto how = opbridge_ascend::registers().atomic;
-  if (how == opbridge_ascend::Atomic::none) {
+  if (std::is_same<T, int4b_t>::value || how == opbridge_ascend::Atomic::none) {
     opbridge_ascend::copy_out(memory, dst, src, n * sizeof(T));
   } else {
     const opbridge_ascend::AtomicScope alone;
-    update(dst, src, n, how);
+    if constexpr (!std::is_same<T, int4b_t>::value) update(dst, src, n, how);
   }
 }
 
@@ -152,7 +173,7 @@ void move_rows(Instruction& instruction, const LocalTensor<T>& dst, const LocalT
 
 template <class T>
 Rows one_row(Instruction& instruction, uint32_t count) {
-  const size_t bytes = count * sizeof(T);
+  const size_t bytes = count * sizeof(T) / kInByte<T>;
   instruction.requires_that(bytes % kBlockBytes == 0, "bytes to copy", static_cast<int64_t>(bytes),
                             "a multiple of 32; DataCopyPad copies any number");
   return {1, bytes, 0, 0};
@@ -217,6 +238,57 @@ template <class T>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, Place at = Place::here()) {
   Instruction instruction("DataCopy", detail::pipe_into(opbridge_ascend::position_of(dst.memory())), at);
   detail::move_rows(instruction, dst, src, detail::one_row<T>(instruction, count));
+}
+
+namespace detail {
+
+// Between these memories a copy is nothing but a copy.
+inline const DataCopyParams& plain(const DataCopyParams& params, const DataCopyEnhancedParams& more, Place at) {
+  Instruction("DataCopy", PIPE_S, at)
+      .requires_that(
+          more.blockMode == BlockMode::BLOCK_MODE_NORMAL && more.deqScale == DeqScale::DEQ_NONE && !more.isRelu,
+          "enhancedParams", static_cast<int>(more.blockMode),
+          "BLOCK_MODE_NORMAL with nothing computed, as from CO1 to CO2 alone anything is");
+  return params;
+}
+
+}  // namespace detail
+
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
+              const DataCopyEnhancedParams& more, Place at = Place::here()) {
+  DataCopy(dst, src, detail::plain(params, more, at), at);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
+              const DataCopyEnhancedParams& more, Place at = Place::here()) {
+  DataCopy(dst, src, detail::plain(params, more, at), at);
+}
+// From the matrix unit's results to the unified buffer, on chips whose matrix and vector units share a core.
+template <class T, class U>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyParams& params,
+              const DataCopyEnhancedParams& more, Place at = Place::here()) {
+  if constexpr (std::is_same<T, U>::value) {
+    if (opbridge_ascend::position_of(src.memory()) != TPosition::CO1) {
+      return DataCopy(dst, src, detail::plain(params, more, at), at);
+    }
+  }
+  Instruction instruction("DataCopy", PIPE_V, at);
+  instruction.placed(src.memory(), "src", TPosition::CO1);
+  instruction.placed(dst.memory(), "dst", TPosition::CO2);
+  const bool is_row = more.blockMode == BlockMode::BLOCK_MODE_VECTOR;
+  instruction.requires_that(is_row || more.blockMode == BlockMode::BLOCK_MODE_MATRIX, "blockMode",
+                            static_cast<int>(more.blockMode), "BLOCK_MODE_MATRIX or BLOCK_MODE_VECTOR from CO1 to CO2");
+  instruction.requires_that(more.deqScale == DeqScale::DEQ_NONE, "deqScale", static_cast<int>(more.deqScale),
+                            "DEQ_NONE: the twin's copies do not quantise; Cast and Muls do");
+  const size_t unit = is_row ? 16 : 256, length = params.blockLen * unit;
+  for (uint32_t r = 0; r < params.blockCount; ++r) {
+    T* const to = dst.data() + r * (params.blockLen + params.dstStride) * unit;
+    const U* const from = src.data() + r * (params.blockLen + params.srcStride) * unit;
+    instruction.reads(src.memory(), from, length * sizeof(U));
+    instruction.writes(dst.memory(), to, length * sizeof(T));
+    for (size_t i = 0; i < length; ++i) to[i] = static_cast<T>(more.isRelu && from[i] < U(0) ? U(0) : from[i]);
+  }
 }
 
 template <class T>

@@ -30,6 +30,9 @@ struct LoadData2DParams {
         addrMode(backwards) {}
 };
 
+// What the headers of 2023 called it.
+using LoadData2dParams = LoadData2DParams;
+
 struct LoadData2dTransposeParams {
   uint16_t startIndex = 0;
   uint8_t repeatTimes = 0;

@@ -67,6 +67,7 @@ constexpr pipe_t producer(TPosition position) {
 constexpr pipe_t consumer(TPosition position) {
   switch (position) {
     case TPosition::VECOUT:
+    case TPosition::CO2:
     case TPosition::LCM:
       return PIPE_MTE3;
     case TPosition::A1:
@@ -87,10 +88,8 @@ constexpr pipe_t consumer(TPosition position) {
 
 }  // namespace detail
 
-#define OPBRIDGE_ASCEND_LOCAL_ONLY(position)                                                \
-  static_assert((position) != TPosition::GM && (position) != TPosition::CO2,                \
-                "opbridge's Ascend twin has no local memory at GM or CO2: what the matrix " \
-                "unit has computed leaves CO1 by Fixpipe")
+#define OPBRIDGE_ASCEND_LOCAL_ONLY(position) \
+  static_assert((position) != TPosition::GM, "opbridge's Ascend twin has no local memory at GM")
 
 // Tensors that are filled at one position and used at another, without a copy between.
 template <TPosition src, TPosition dst, int32_t depth, auto mask = 0>

@@ -130,6 +130,26 @@ void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadPara
   UnPad(dst, src, params, tiling, at);
 }
 
+enum class TransposeType : uint8_t {
+  TRANSPOSE_TYPE_NONE,
+  TRANSPOSE_NZ2ND_0213,
+  TRANSPOSE_NZ2NZ_0213,
+  TRANSPOSE_NZ2NZ_012_WITH_N,
+  TRANSPOSE_NZ2ND_012_WITH_N,
+  TRANSPOSE_NZ2ND_012_WITHOUT_N,
+  TRANSPOSE_NZ2NZ_012_WITHOUT_N,
+  TRANSPOSE_ND2ND_ONLY,
+  TRANSPOSE_ND_UB_GM,
+  TRANSPOSE_GRAD_ND_UB_GM,
+  TRANSPOSE_ND2ND_B16,
+  TRANSPOSE_NCHW2NHWC,
+  TRANSPOSE_NHWC2NCHW,
+};
+struct TransposeParamsExt {
+  uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
+  TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
+};
+
 // 16 rows of 16 elements of 2 bytes.
 template <class T>
 void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place at = Place::here()) {
@@ -142,6 +162,31 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place at = 
   T all[kElements];
   memcpy(static_cast<void*>(all), src.data(), sizeof all);
   for (uint32_t i = 0; i < kElements; ++i) dst.data()[i] = all[i % detail::kTile * detail::kTile + i / detail::kTile];
+}
+
+// The same, or channels behind the places of an image, or before them again.
+template <class T>
+void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
+               const TransposeParamsExt& params, Place at = Place::here()) {
+  const auto [n, c, h, w, type] = params;
+  if (type == TransposeType::TRANSPOSE_ND2ND_B16) {
+    if constexpr (sizeof(T) == 2) return Transpose(dst, src, at);
+  }
+  detail::temporary("Transpose", sharedTmpBuffer, at);
+  Instruction instruction("Transpose", PIPE_V, at);
+  const bool to_last = type == TransposeType::TRANSPOSE_NCHW2NHWC;
+  instruction.requires_that(to_last || type == TransposeType::TRANSPOSE_NHWC2NCHW, "transposeType",
+                            static_cast<int>(type),
+                            "TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW, or TRANSPOSE_ND2ND_B16 of 2 bytes");
+  const uint32_t places = uint32_t{h} * w, image = places * c;
+  const auto lanes = detail::Lanes::first(instruction, n * image);
+  detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
+  detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
+  const uint32_t rows = to_last ? c : places, columns = to_last ? places : c;
+  for (uint32_t i = 0; i < n * image; ++i) {
+    const uint32_t within = i % image;
+    dst.data()[i - within + within % columns * rows + within / columns] = src.data()[i];
+  }
 }
 
 template <class T>

@@ -103,7 +103,19 @@ inline uint16_t (&merged_counts())[4] {
   return counts;
 }
 
+// What lists to be merged are made of: how many elements of the tensor each has, and which one comes first.
 template <class T>
+struct SortedList {
+  static constexpr uint32_t kElements = kSorted<T>;
+  static bool is_ahead(const T* a, const T* b) { return is_larger(Scored<T>::from(a), Scored<T>::from(b)); }
+};
+template <class T>
+struct ProposalList {
+  static constexpr uint32_t kElements = 8, kScore = 4;
+  static bool is_ahead(const T* a, const T* b) { return is_larger(Scored<T>{a[kScore], 0}, Scored<T>{b[kScore], 0}); }
+};
+
+template <class List, class T>
 void merge(Instruction& instruction, const LocalTensor<T>& dst, const MrgSortSrcList<T>& sources,
            const uint16_t lengths[4], bool suspends, uint16_t valid, int64_t times) {
   OPBRIDGE_ASCEND_TYPES("MrgSort", T, half, float);
@@ -124,21 +136,21 @@ void merge(Instruction& instruction, const LocalTensor<T>& dst, const MrgSortSrc
   for (uint32_t i = 0; i < count; ++i) instruction.aligned(lists[i]->start(), "a list");
   uint16_t (&taken)[4] = merged_counts();
   for (int64_t repeat = 0; repeat < times; ++repeat) {
-    const uint32_t begin = static_cast<uint32_t>(repeat) * total * kSorted<T>;
+    const uint32_t begin = static_cast<uint32_t>(repeat) * total * List::kElements;
     for (uint32_t i = 0; i < count; ++i) {
-      instruction.reads(lists[i]->memory(), lists[i]->data() + begin, size_t{lengths[i]} * 8);
+      instruction.reads(lists[i]->memory(), lists[i]->data() + begin, size_t{lengths[i]} * List::kElements * sizeof(T));
     }
-    const auto head = [&](uint32_t i) { return Scored<T>::from(lists[i]->data() + begin + taken[i] * kSorted<T>); };
+    const auto head = [&](uint32_t i) { return lists[i]->data() + begin + taken[i] * List::kElements; };
     std::fill_n(taken, 4, uint16_t{0});
     uint32_t written = 0;
     for (bool exhausted = false; written < total && !(suspends && exhausted); ++written) {
       uint32_t best = count;
       for (uint32_t i = 0; i < count; ++i) {
-        if (taken[i] < lengths[i] && (best == count || is_larger(head(i), head(best)))) best = i;
+        if (taken[i] < lengths[i] && (best == count || List::is_ahead(head(i), head(best)))) best = i;
       }
-      T* const to = dst.data() + begin + written * kSorted<T>;
-      instruction.writes(dst.memory(), to, 8);
-      head(best).into(to);
+      T* const to = dst.data() + begin + written * List::kElements;
+      instruction.writes(dst.memory(), to, List::kElements * sizeof(T));
+      memcpy(static_cast<void*>(to), head(best), List::kElements * sizeof(T));
       exhausted = ++taken[best] == lengths[best];
     }
   }
@@ -161,14 +173,15 @@ template <class T>
 void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& src, const MrgSort4Info& params,
              Place at = Place::here()) {
   Instruction instruction("MrgSort", PIPE_V, at);
-  detail::merge(instruction, dst, src, params.elementLengths, params.ifExhaustedSuspension, params.validBit,
-                params.repeatTimes);
+  detail::merge<detail::SortedList<T>>(instruction, dst, src, params.elementLengths, params.ifExhaustedSuspension,
+                                       params.validBit, params.repeatTimes);
 }
 template <class T, bool isExhaustedSuspension = false>
 void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& sortList, const uint16_t elementCountList[4],
              uint32_t sortedNum[4], uint16_t validBit, const int32_t repeatTimes, Place at = Place::here()) {
   Instruction instruction("MrgSort", PIPE_V, at);
-  detail::merge(instruction, dst, sortList, elementCountList, isExhaustedSuspension, validBit, repeatTimes);
+  detail::merge<detail::SortedList<T>>(instruction, dst, sortList, elementCountList, isExhaustedSuspension, validBit,
+                                       repeatTimes);
   if (isExhaustedSuspension) std::copy_n(detail::merged_counts(), 4, sortedNum);
 }
 inline void GetMrgSortResult(uint16_t& list1, uint16_t& list2, uint16_t& list3, uint16_t& list4) {
@@ -177,6 +190,83 @@ inline void GetMrgSortResult(uint16_t& list1, uint16_t& list2, uint16_t& list3, 
   list2 = counts[1];
   list3 = counts[2];
   list4 = counts[3];
+}
+
+// Region proposals: eight elements each, of which the fifth is the score, and lists of them in descending order.
+namespace detail {
+
+constexpr uint32_t kProposal = 8, kProposalsAtOnce = 16;
+
+template <class T>
+struct Proposal {
+  T fields[kProposal];
+};
+template <class T>
+bool is_ahead(const Proposal<T>& a, const Proposal<T>& b) {
+  return ProposalList<T>::is_ahead(a.fields, b.fields);
+}
+template <class T>
+Proposal<T>* proposals(const LocalTensor<T>& tensor) {
+  return reinterpret_cast<Proposal<T>*>(tensor.data());
+}
+inline void proposal_repeats(Instruction& instruction, int32_t times) {
+  instruction.requires_that(times >= 0 && times <= static_cast<int32_t>(kMaxRepeats), "repeatTimes", times, "0 to 255");
+}
+
+}  // namespace detail
+
+// Sorts each 16 proposals.
+template <class T>
+void RpSort16(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeatTimes,
+              Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("RpSort16", T, half, float);
+  Instruction instruction("RpSort16", PIPE_V, at);
+  detail::proposal_repeats(instruction, repeatTimes);
+  const auto count = static_cast<uint32_t>(repeatTimes) * detail::kProposalsAtOnce;
+  instruction.reads(src.memory(), src.data(), count * sizeof(detail::Proposal<T>));
+  instruction.writes(dst.memory(), dst.data(), count * sizeof(detail::Proposal<T>));
+  auto* const to = detail::proposals(dst);
+  memmove(static_cast<void*>(to), src.data(), count * sizeof *to);
+  for (uint32_t i = 0; i < count; i += detail::kProposalsAtOnce) {
+    std::stable_sort(to + i, to + i + detail::kProposalsAtOnce, detail::is_ahead<T>);
+  }
+}
+// One field of 16 proposals a repeat, from a tensor without gaps, or into one.
+template <class T>
+void ProposalConcat(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeatTimes,
+                    const int32_t modeNumber, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("ProposalConcat", T, half, float);
+  Instruction instruction("ProposalConcat", PIPE_V, at);
+  detail::proposal_repeats(instruction, repeatTimes);
+  instruction.requires_that(modeNumber >= 0 && modeNumber <= 5, "modeNumber", modeNumber, "0 to 5");
+  const auto count = static_cast<uint32_t>(repeatTimes) * detail::kProposalsAtOnce;
+  instruction.reads(src.memory(), src.data(), count * sizeof(T));
+  for (uint32_t i = 0; i < count; ++i) {
+    detail::write(instruction, dst, i * detail::kProposal + static_cast<uint32_t>(modeNumber), src.data()[i]);
+  }
+}
+template <class T>
+void ProposalExtract(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeatTimes,
+                     const int32_t modeNumber, Place at = Place::here()) {
+  OPBRIDGE_ASCEND_TYPES("ProposalExtract", T, half, float);
+  Instruction instruction("ProposalExtract", PIPE_V, at);
+  detail::proposal_repeats(instruction, repeatTimes);
+  instruction.requires_that(modeNumber >= 0 && modeNumber <= 5, "modeNumber", modeNumber, "0 to 5");
+  const auto count = static_cast<uint32_t>(repeatTimes) * detail::kProposalsAtOnce;
+  instruction.writes(dst.memory(), dst.data(), count * sizeof(T));
+  for (uint32_t i = 0; i < count; ++i) {
+    const T* const field = src.data() + i * detail::kProposal + modeNumber;
+    instruction.reads(src.memory(), field, sizeof(T));
+    dst.data()[i] = *field;
+  }
+}
+// Merges two to four lists of proposals.
+template <class T>
+void MrgSort4(const LocalTensor<T>& dst, const MrgSortSrcList<T>& src, const MrgSort4Info& params,
+              Place at = Place::here()) {
+  Instruction instruction("MrgSort4", PIPE_V, at);
+  detail::merge<detail::ProposalList<T>>(instruction, dst, src, params.elementLengths, params.ifExhaustedSuspension,
+                                         params.validBit, params.repeatTimes);
 }
 
 // Values alone are what Sort takes on this hardware, so nothing is to be done.

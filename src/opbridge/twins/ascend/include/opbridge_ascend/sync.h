@@ -39,6 +39,8 @@ inline int64_t GetBlockNum() { return get_block_num(); }
 inline int64_t GetSubBlockIdx() { return get_subblockid(); }
 inline int64_t GetSubBlockNum() { return get_subblockdim(); }
 inline int64_t GetTaskRation() { return get_subblockdim(); }
+inline int64_t GetTaskRatio() { return get_subblockdim(); }
+constexpr uint32_t GetDataBlockSizeInBytes() { return 32; }
 
 template <HardEvent event>
 void SetFlag(int32_t id, Place at = Place::here()) {
@@ -130,6 +132,9 @@ template <class T>
 void SetAtomicMin() {
   opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::min;
 }
+// The type is that of the tensor that is stored.
+template <class T>
+void SetAtomicType() {}
 inline void SetAtomicNone() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::none; }
 
 // Scalar accesses to global memory go through a cache that the twin has not got.

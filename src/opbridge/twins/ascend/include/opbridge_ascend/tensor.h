@@ -15,7 +15,7 @@ using opbridge_ascend::Place;
 
 enum class CacheMode : uint8_t { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL };
 
-// Half a byte, of which two stand in one; in local memory only, and made or read by Cast.
+// Half a byte, of which two stand in one: moved by copies, and made or read by Cast.
 struct int4b_t {
   uint8_t pair;
 };
@@ -27,41 +27,47 @@ constexpr uint32_t kInByte = 1;
 template <>
 inline constexpr uint32_t kInByte<int4b_t> = 2;
 
+template <class T>
+constexpr void addressable() {
+  static_assert(
+      !std::is_same<T, int4b_t>::value,
+      "one int4b_t has no address: read the int8_t that holds two, by ReinterpretCast or a GlobalTensor of it");
+}
+
 }  // namespace detail
 
 // A view of global memory, cheap to copy; each access says where it is, and is checked when checks are on.
 template <class T>
 class GlobalTensor {
-  static_assert(!std::is_same<T, int4b_t>::value,
-                "opbridge's Ascend twin has int4b_t in local memory only: copy int8_t, and ReinterpretCast the tensor");
-
  public:
   using PrimType = T;
 
   void SetGlobalBuffer(__gm__ T* buffer, uint64_t size) {
     data_ = buffer;
-    memory_ = {reinterpret_cast<uint8_t*>(buffer), size * sizeof(T)};
+    memory_ = {reinterpret_cast<uint8_t*>(buffer), size * sizeof(T) / detail::kInByte<T>};
   }
   void SetGlobalBuffer(__gm__ T* buffer) {
     data_ = buffer;
     memory_ = {reinterpret_cast<uint8_t*>(buffer), 0};
   }
   const __gm__ T* GetPhyAddr() const { return data_; }
-  __gm__ T* GetPhyAddr(uint64_t offset) const { return data_ + offset; }
-  uint64_t GetSize() const { return memory_.bytes / sizeof(T); }
+  __gm__ T* GetPhyAddr(uint64_t offset) const { return data_ + offset / detail::kInByte<T>; }
+  uint64_t GetSize() const { return memory_.bytes / sizeof(T) * detail::kInByte<T>; }
   void SetL2CacheHint(CacheMode) {}
 
   T GetValue(uint64_t offset, Place at = Place::here()) const {
+    detail::addressable<T>();
     Instruction("GetValue", PIPE_S, at).reads(memory_, data_ + offset, sizeof(T));
     return data_[offset];
   }
   void SetValue(uint64_t offset, T value, Place at = Place::here()) const {
+    detail::addressable<T>();
     Instruction("SetValue", PIPE_S, at).writes(memory_, data_ + offset, sizeof(T));
     data_[offset] = value;
   }
   GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor other = *this;
-    other.data_ += offset;
+    other.data_ += offset / detail::kInByte<T>;
     return other;
   }
   // A reference may be read or written, and nobody sees which: it counts as read, as all blocks may do that at once.

@@ -21,9 +21,17 @@ Tiling tiling_from(const void* memory, Place at = Place::here()) {
 }  // namespace opbridge_ascend
 
 #define REGISTER_TILING_DEFAULT(Tiling) using REGISTER_TILING_DEFAULT_names_the_struct = Tiling
+// Says to the vendor's build what GET_TILING_DATA_WITH_STRUCT says again.
+#define REGISTER_TILING_FOR_TILINGKEY(expression, Tiling) static_assert(sizeof(Tiling) > 0, "a struct of " expression)
 #define GET_TILING_DATA(name, address) \
   auto name = ::opbridge_ascend::tiling_from<REGISTER_TILING_DEFAULT_names_the_struct>(address)
 #define GET_TILING_DATA_WITH_STRUCT(Tiling, name, address) auto name = ::opbridge_ascend::tiling_from<Tiling>(address)
+#define GET_TILING_DATA_MEMBER(Tiling, member, name, address) \
+  auto name = ::opbridge_ascend::tiling_from<Tiling>(address).member
+// The copy is as long as the thing: a tiling struct, or an array in one.
+#define COPY_TILING_WITH_STRUCT(Type, from, to) memcpy(static_cast<void*>(to), (const void*)(from), sizeof(Type))
+#define COPY_TILING_WITH_ARRAY(Type, size, from, to) \
+  memcpy(static_cast<void*>(to), (const void*)(from), sizeof(Type) * (size))
 #define TILING_KEY_IS(key) (::opbridge_ascend::tiling_key() == static_cast<uint64_t>(key))
 
 // Which cores a kernel runs on, and how many vector cores go with a cube core.
