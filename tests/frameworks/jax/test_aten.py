@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -147,6 +148,24 @@ OB_KERNEL(cube)
 def test_random_operators_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"aten::rand_like: it draws from PyTorch's generator.*jax.random"):
         ob.aten("rand_like")(jnp.ones(3))
+
+
+def test_what_has_nothing_to_drop_draws_nothing() -> None:
+    heads = jnp.asarray(np.random.randn(2, 3, 5, 4).astype(np.float32))
+    attention = ob.aten("scaled_dot_product_attention")
+    expected = torch.nn.functional.scaled_dot_product_attention(*[torch.tensor(np.asarray(heads))] * 3)
+    np.testing.assert_allclose(jax.jit(attention.jax)(heads, heads, heads), expected, atol=1e-6)
+    gradient = jax.grad(lambda x: attention(x, heads, heads, dropout_p=0.0).sum())(heads)
+    assert gradient.shape == heads.shape
+    lstm = torch.nn.LSTM(4, 6)
+    inputs, state = torch.randn(7, 2, 4), torch.zeros(1, 2, 6)
+    weights = [jnp.asarray(value.detach().numpy()) for value in lstm.parameters()]
+    call = functools.partial(ob.aten("lstm.input").jax, inputs.numpy(), [state.numpy()] * 2, weights, True, 1)
+    np.testing.assert_allclose(call(0.0, True, False, False)[0], lstm(inputs)[0].detach(), atol=1e-6)
+    np.testing.assert_array_equal(ob.aten("dropout").jax(X, 0.5, False), X)
+    for random in (lambda: attention(heads, heads, heads, None, 0.5), lambda: ob.aten("dropout").jax(X, 0.5, True)):
+        with pytest.raises(UnsupportedError, match="it draws from PyTorch's generator"):
+            random()
 
 
 def test_what_depends_on_values_is_refused_where_they_are_not_known() -> None:

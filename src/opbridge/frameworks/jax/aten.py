@@ -52,7 +52,7 @@ class AtenFunction:
         call = _known(self, said, named)
         if not tensors or call.needs_values(tensors):
             return self._run_at_once(args, kwargs, tensors)
-        if torch.Tag.nondeterministic_seeded in call.overload.tags:
+        if call.draws:
             raise UnsupportedError(
                 f"{call.name}: it draws from PyTorch's generator, and what JAX runs depends on its arguments alone; "
                 "draw with jax.random and pass what was drawn"
@@ -69,14 +69,14 @@ class AtenFunction:
         """The Target of a call, by what a program holds of it."""
         return AtenCall(self, *(_frozen(said[part]) for part in ("args", "kwargs", "gradients"))).target(device)
 
-    def bound(self, said: tuple[Said, ...], named: tuple[tuple[str, Said], ...]) -> tuple[object, Any]:
-        """The Target of a call as `_described` says it, and the overload it means."""
+    def bound(self, said: tuple[Said, ...], named: tuple[tuple[str, Said], ...]) -> tuple[object, Any, bool]:
+        """The Target of a call as `_described` says it, the overload it means, and whether it draws random numbers."""
         args, kwargs = [_read(value) for value in said], {name: _read(value) for name, value in named}
         try:
-            target, index = load_native().operator_target(self._names, *args, **kwargs)
+            target, index, draws = load_native().operator_target(self._names, *args, **kwargs)
         except Exception as error:
             raise translated(self.operator.full_name, error) from error.__cause__
-        return target, self.operator.functional[index]
+        return target, self.operator.functional[index], draws
 
     def _run_at_once(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tensors: Sequence[Array]) -> Any:
         name = self.operator.full_name
@@ -144,12 +144,17 @@ class AtenCall:
         return json.dumps(said)
 
     @cached_property
-    def _bound(self) -> tuple[object, Any]:
+    def _bound(self) -> tuple[object, Any, bool]:
         return self.function.bound(self.args, self.kwargs)
 
     @property
     def overload(self) -> Any:
         return self._bound[1]
+
+    @property
+    def draws(self) -> bool:
+        """Whether it would draw from PyTorch's generator."""
+        return self._bound[2]
 
     @property
     def elementwise(self) -> bool:

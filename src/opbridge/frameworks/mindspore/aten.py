@@ -186,11 +186,11 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         placed = iter(slots)
         described_args = [_placed(value, placed) for value in args]
         described_kwargs = {name: _placed(value, placed) for name, value in kwargs.items()}
-        capsule, index = self._target(described_args, described_kwargs)
+        capsule, index, draws = self._target(described_args, described_kwargs)
         overload = self._overloads[index]
         if not tensors or index in self._eager or not _infers(capsule, [tensor.shape for tensor in tensors]):
             return Resolved(overload, None, _form_of(overload))
-        return self._resolved(AtenPrimitive, overload, capsule, slots)
+        return self._resolved(AtenPrimitive, overload, capsule, slots, draws)
 
     def _in_graph(
         self, args: tuple[Any, ...], names: tuple[str, ...], values: tuple[Any, ...], static: bool
@@ -202,7 +202,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         key = ("graph", static, *(_frozen(value) for value in args), *names, *(_frozen(value) for value in values))
         if key in self._made:
             return self._made[key]
-        capsule, index = self._target(described_args, described_kwargs)
+        capsule, index, draws = self._target(described_args, described_kwargs)
         overload = self._overloads[index]
         may_depend = torch.Tag.dynamic_output_shape in overload.tags
         if index in self._eager or (may_depend and not _infers(capsule, [_UNKNOWN_RANK] * len(slots))):
@@ -216,25 +216,24 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
                 "what it returns"
             )
         return self._remember(
-            key, self._resolved(AtenPrimitive if static else DynamicPrimitive, overload, capsule, slots)
+            key, self._resolved(AtenPrimitive if static else DynamicPrimitive, overload, capsule, slots, draws)
         )
 
-    def _target(self, args: list[Any], kwargs: Mapping[str, Any]) -> tuple[object, int]:
+    def _target(self, args: list[Any], kwargs: Mapping[str, Any]) -> tuple[object, int, bool]:
         if (device := ms.get_context("device_target")) != "CPU":
             raise UnsupportedError(
                 f"{self._operator.full_name}: opbridge runs on MindSpore's CPU backend, the device target is {device}; "
                 'write mindspore.set_device("CPU")'
             )
         try:
-            found: tuple[object, int] = load_native().operator_target(self._names, *args, **kwargs)
+            found: tuple[object, int, bool] = load_native().operator_target(self._names, *args, **kwargs)
         except Exception as error:
             raise translated(self._operator.full_name, error) from error.__cause__
         return found
 
     def _resolved(
-        self, make: type[OperatorPrimitive], overload: Any, capsule: object, slots: list[torch.Tensor]
+        self, make: type[OperatorPrimitive], overload: Any, capsule: object, slots: list[torch.Tensor], random: bool
     ) -> Resolved:
-        random = torch.Tag.nondeterministic_seeded in overload.tags
         one = [str(output.type) for output in overload._schema.returns] == ["Tensor"]
         primitive = _primitive(make, overload.name(), capsule, len(slots), random, returns_one=one and not random)
         if random:

@@ -224,7 +224,25 @@ inline Tensors tensors_of(const PythonCall& call) {
   return found;
 }
 
-// operator_target(overloads, *args, **kwargs) -> (capsule, which of the overloads)
+// Whether a call draws from PyTorch's generator: one with nothing to drop does not, whatever its operator's tag says.
+inline bool draws(const c10::OperatorHandle& op, const Stack& values) {
+  if (!op.hasTag(at::Tag::nondeterministic_seeded)) return false;
+  const auto value_of = [&](const char* name) -> const c10::IValue* {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (op.schema().arguments()[i].name() == name) return &values[i];
+    return nullptr;
+  };
+  const auto is_zero = [&](const char* name) {
+    const c10::IValue* value = value_of(name);
+    return value && ((value->isDouble() && value->toDouble() == 0) || (value->isBool() && !value->toBool()));
+  };
+  // A `p` alone may be the chance to draw a one.
+  const bool drops = value_of("train") != nullptr;
+  return !(is_zero("dropout_p") || is_zero("dropout") || is_zero("train") || is_zero("training") ||
+           (drops && is_zero("p")));
+}
+
+// operator_target(overloads, *args, **kwargs) -> (capsule, which of the overloads, whether the call draws)
 // `overloads`: of each its name and that of its `out` variant, which may be empty.  The target takes the tensors in the
 // order of the call.
 inline PyObject* operator_target(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -235,15 +253,16 @@ inline PyObject* operator_target(PyObject*, PyObject* const* args, Py_ssize_t co
   for (const auto& [name, out] : names) overloads.emplace_back(find_operator(name));
   const Tensors slots = tensors_of(call);
   std::vector<Source> sources;
+  bool random = false;
   const Overload& meant = resolve(overloads, call, [&](const Overload& overload, bool numbers_too, std::string* why) {
     Stack values;
     SlotArguments arguments(overload, slots, numbers_too);
     if (!bind_call(overload, call, arguments, values, why)) return false;
+    random = draws(overload.handle, values);
     sources = std::move(arguments).sources(std::move(values));
     return true;
   });
   const auto index = static_cast<size_t>(&meant - overloads.data());
-  const bool random = meant.handle.hasTag(at::Tag::nondeterministic_seeded);
   std::optional<c10::OperatorHandle> out;
   if (!names[index].second.empty()) out = find_operator(names[index].second);
   std::vector<at::ScalarType> types;
@@ -252,7 +271,8 @@ inline PyObject* operator_target(PyObject*, PyObject* const* args, Py_ssize_t co
       std::make_shared<Operator>(meant, std::move(out), std::move(sources), std::move(types));
   if (random) function = std::make_shared<Drawn>(std::move(function));
   THPObjectPtr capsule(capsule_of(std::move(function)));
-  return capsule ? Py_BuildValue("Nn", capsule.release(), static_cast<Py_ssize_t>(index)) : nullptr;
+  if (!capsule) return nullptr;
+  return Py_BuildValue("NnO", capsule.release(), static_cast<Py_ssize_t>(index), random ? Py_True : Py_False);
   END_HANDLE_TH_ERRORS
 }
 
