@@ -11,23 +11,14 @@
 #ifndef OPBRIDGE_GRID_H
 #define OPBRIDGE_GRID_H
 
+#include <opbridge/element.h>
+#include <opbridge/grid_shape.h>
 #include <opbridge/half.h>
 #include <opbridge/parallel.h>
-#include <opbridge/tensor.h>
-
-#include <initializer_list>
 
 namespace ob {
 
-// What a grid does with a tensor.
-struct Operand {
-  enum Use { read, write, sum };
-
-  const TensorView* view;
-  void* data;
-  Use use;
-  bool is_dropped;  // it lacks the reduced axes: one value a row
-  int32_t bytes;    // of an element
+struct Operand : GridOperand {
   // Of outputs, by type: an element from a row's array, and from what was summed.
   void (*scatter)(void* to, int64_t stride, const void* from, int64_t n);
   void (*finish)(void* to, const void* sums, int64_t n);
@@ -35,9 +26,6 @@ struct Operand {
 };
 
 namespace [[gnu::visibility("hidden")]] detail {
-
-inline int64_t more(int64_t a, int64_t b) { return a > b ? a : b; }
-inline int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
 template <class T>
 void scatter_row(void* to, int64_t stride, const void* from, int64_t n) {
@@ -81,22 +69,18 @@ void add_row(void* sums, int64_t stride, const void* from, int64_t n) {
 
 template <class T, class Layout>
 Operand reads(const In<T, Layout>& tensor, bool is_dropped = false) {
-  return {&tensor, const_cast<T*>(tensor.data()), Operand::read, is_dropped, sizeof(T), nullptr, nullptr, nullptr};
+  return {{&tensor, const_cast<T*>(tensor.data()), Operand::read, is_dropped, sizeof(T)}, nullptr, nullptr, nullptr};
 }
 
 template <class T>
 Operand writes(const Out<T>& tensor, bool is_dropped = false) {
-  return {&tensor, tensor.data(), Operand::write, is_dropped, sizeof(T), detail::scatter_row<T>, nullptr, nullptr};
+  return {{&tensor, tensor.data(), Operand::write, is_dropped, sizeof(T)}, detail::scatter_row<T>, nullptr, nullptr};
 }
 
 // An output smaller than the grid: it gets the sum over what it lacks, of values in `opmath<T>`.
 template <class T>
 Operand sums(const Out<T>& tensor, bool is_dropped = false) {
-  return {&tensor,
-          tensor.data(),
-          Operand::sum,
-          is_dropped,
-          sizeof(opmath<T>),
+  return {{&tensor, tensor.data(), Operand::sum, is_dropped, sizeof(opmath<T>)},
           detail::scatter_row<opmath<T>>,
           detail::finish_sums<T>,
           detail::add_row<T>};
@@ -104,41 +88,14 @@ Operand sums(const Out<T>& tensor, bool is_dropped = false) {
 
 class Row;
 
-// The axes a formula reduces, as it counts them; `Axes::all()`, or none.
-struct Axes {
-  int64_t items[8] = {};
-  int32_t count = 0;
-  bool is_all = false;
-
-  Axes() = default;
-  Axes(std::initializer_list<int64_t> axes) {
-    for (const int64_t axis : axes) items[count++] = axis;
-  }
-  static Axes all() {
-    Axes axes;
-    axes.is_all = true;
-    return axes;
-  }
-};
-
-class Grid {
+class Grid : public GridShape<Operand> {
  public:
   static constexpr int64_t tile = 4096;
-  static constexpr int32_t max_rank = 24;
-  static constexpr int32_t max_operands = 24;
 
-  OB_COLD Grid(const Axes& axes, std::initializer_list<Operand> operands) {
-    for (const Operand& operand : operands) operands_[n_operands_++].of = operand;
-    broadcast_shapes(axes);
-    for (int32_t k = 0; k < n_operands_; ++k) place(operands_[k]);
-    rows_first();
-    collapse();
-    if (axes.count == 0 && !axes.is_all) cut();
+  OB_COLD Grid(const Axes& axes, std::initializer_list<Operand> operands) : GridShape(axes, operands) {
+    if (!is_reduced_) cut();
     for (int32_t k = 0; k < n_operands_; ++k) settle(operands_[k]);
   }
-
-  int64_t numel() const { return total_; }
-  int64_t rows() const { return rows_; }
 
   // Calls f(row) for each row, on the caller's threads; sums are added up in an order that depends on shapes alone.
   template <class F>
@@ -152,130 +109,8 @@ class Grid {
   // Everything but the body is the same for all kernels, and compiled once for all types.
   void run(void (*body)(const void* f, Row& row), const void* f) const;
 
-  struct Placed {
-    Operand of;
-    int64_t strides[max_rank];
-    int64_t row_stride;  // along a row, where it has one
-    bool is_array;       // a row of it lies in memory as it is
-    bool is_shared;      // a sum whose elements two rows may go to
-  };
-
-  // A row is over dimensions [n_outer_, rank_); those before count rows.
-  int32_t rank_ = 0, n_outer_ = 0, n_operands_ = 0;
-  int64_t sizes_[max_rank];
-  bool is_inner_[max_rank] = {};
-  int64_t rows_ = 1, length_ = 1, total_ = 1, pieces_ = 1;
+  int64_t pieces_ = 1;
   bool is_cut_ = false;
-  Placed operands_[max_operands];
-
-  OB_COLD void broadcast_shapes(const Axes& axes) {
-    for (int32_t k = 0; k < n_operands_; ++k) {
-      const Operand& operand = operands_[k].of;
-      if (!operand.is_dropped) rank_ = static_cast<int32_t>(detail::more(rank_, operand.view->ndim()));
-    }
-    if (rank_ > max_rank) fail("a formula takes tensors of at most ", int64_t{max_rank}, " dimensions");
-    for (int32_t d = 0; d < rank_; ++d) sizes_[d] = 1;
-    for (int32_t d = 0; d < rank_; ++d) is_inner_[d] = axes.is_all;
-    for (int32_t a = 0; a < axes.count; ++a) {
-      const int64_t axis = axes.items[a] < 0 ? axes.items[a] + rank_ : axes.items[a];
-      if (axis < 0 || axis >= rank_) fail("axis ", axes.items[a], " does not exist in ", int64_t{rank_}, " dimensions");
-      is_inner_[axis] = true;
-    }
-    for (int32_t k = 0; k < n_operands_; ++k) {
-      const Operand& operand = operands_[k].of;
-      if (operand.use != Operand::read) continue;
-      each_dimension(operand, [&](int32_t at, int64_t size, int64_t) {
-        if (size != 1 && sizes_[at] != 1 && sizes_[at] != size) {
-          fail("a tensor of shape ", operand.view->shape(), " does not broadcast with the others: ", size, " is not ",
-               sizes_[at]);
-        }
-        if (size != 1) sizes_[at] = size;
-      });
-    }
-  }
-
-  // Calls f(dimension of the grid, size, stride) for every dimension of a tensor, which is aligned with the last ones.
-  template <class F>
-  void each_dimension(const Operand& operand, const F& f) const {
-    const TensorView& view = *operand.view;
-    int32_t at = rank_;
-    for (int64_t d = view.ndim() - 1; d >= 0; --d) {
-      --at;
-      while (operand.is_dropped && at >= 0 && is_inner_[at]) --at;
-      if (at < 0) {
-        if (view.size(d) == 1) continue;
-        fail("a tensor of shape ", view.shape(), " has more dimensions than what it is combined with");
-      }
-      f(at, view.size(d), view.stride(d));
-    }
-  }
-
-  OB_COLD void place(Placed& operand) const {
-    for (int32_t d = 0; d < rank_; ++d) operand.strides[d] = 0;
-    each_dimension(operand.of, [&](int32_t at, int64_t size, int64_t stride) {
-      if (size == sizes_[at]) {
-        operand.strides[at] = size == 1 ? 0 : stride;
-      } else if (size != 1) {
-        fail("a tensor of shape ", operand.of.view->shape(), " does not fit the others: expected ", sizes_[at]);
-      }
-    });
-    if (operand.of.use != Operand::write) return;
-    for (int32_t d = 0; d < rank_; ++d) {
-      const bool is_lost = is_inner_[d] && one_a_row(operand);
-      if (sizes_[d] > 1 && operand.strides[d] == 0 && !is_lost) {
-        fail("an output of shape ", operand.of.view->shape(), " is smaller than what is computed for it");
-      }
-    }
-  }
-
-  OB_COLD bool one_a_row(const Placed& operand) const {
-    if (operand.of.is_dropped) return true;
-    bool any = false;
-    for (int32_t d = 0; d < rank_; ++d) any |= is_inner_[d] && operand.strides[d] != 0;
-    return !any;
-  }
-
-  OB_COLD void rows_first() {
-    int32_t order[max_rank], n = 0;
-    for (int32_t d = 0; d < rank_; ++d) {
-      if (!is_inner_[d]) order[n++] = d;
-    }
-    n_outer_ = n < rank_ ? n : 0;
-    for (int32_t d = 0; d < rank_; ++d) {
-      if (is_inner_[d]) order[n++] = d;
-    }
-    permute(sizes_, order);
-    for (int32_t k = 0; k < n_operands_; ++k) permute(operands_[k].strides, order);
-  }
-
-  OB_COLD void permute(int64_t* values, const int32_t* order) const {
-    int64_t old[max_rank];
-    for (int32_t d = 0; d < rank_; ++d) old[d] = values[d];
-    for (int32_t d = 0; d < rank_; ++d) values[d] = old[order[d]];
-  }
-
-  // Joins dimensions that every tensor walks as one, and leaves out those of size 1.
-  OB_COLD void collapse() {
-    int32_t kept = 0, outer = 0;
-    for (int32_t d = 0; d < rank_; ++d) {
-      if (d == n_outer_) outer = kept;
-      total_ *= sizes_[d];
-      (d < n_outer_ ? rows_ : length_) *= sizes_[d];
-      if (sizes_[d] == 1) continue;
-      const int32_t first = d < n_outer_ ? 0 : outer;
-      bool joins = kept > first;
-      for (int32_t k = 0; joins && k < n_operands_; ++k) {
-        const int64_t* strides = operands_[k].strides;
-        joins = strides[kept - 1] == strides[d] * sizes_[d];
-      }
-      const int32_t to = joins ? kept - 1 : kept;
-      sizes_[to] = joins ? sizes_[to] * sizes_[d] : sizes_[d];
-      for (int32_t k = 0; k < n_operands_; ++k) operands_[k].strides[to] = operands_[k].strides[d];
-      kept = to + 1;
-    }
-    n_outer_ = n_outer_ == rank_ ? kept : outer;
-    rank_ = kept;
-  }
 
   // Where no axis is reduced, rows are pieces: of the last dimension where it is long, across dimensions otherwise.
   OB_COLD void cut() {
@@ -537,33 +372,6 @@ int64_t row_find(int64_t n, F value, const Map& map) {
     if (at == value || (at != at && value != value)) return i;
   }
   return 0;
-}
-
-template <class F>
-F maximum(F a, F b) {
-  return a > b || a != a ? a : b;
-}
-
-template <class F>
-F minimum(F a, F b) {
-  return a < b || a != a ? a : b;
-}
-
-template <class F>
-F sign(F x) {
-  return x > F(0) ? F(1) : x < F(0) ? F(-1) : x;
-}
-
-// As Python's `//` and `%`, with the divisor's sign.
-template <class F>
-F remainder(F a, F b) {
-  const F left = static_cast<F>(__builtin_fmod(a, b));
-  return left != F(0) && (left < F(0)) != (b < F(0)) ? left + b : left;
-}
-
-template <class F>
-F floor_divide(F a, F b) {
-  return static_cast<F>(__builtin_floor(a / b));
 }
 
 }  // namespace ob

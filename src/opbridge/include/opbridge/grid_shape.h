@@ -1,0 +1,194 @@
+// The shape that a formula's tensors broadcast to, and how each of them lies in it.
+//
+// Dimensions are in two groups: those before `n_outer_` count rows, those from there on are walked within a row.
+#ifndef OPBRIDGE_GRID_SHAPE_H
+#define OPBRIDGE_GRID_SHAPE_H
+
+#include <opbridge/tensor.h>
+
+#include <initializer_list>
+
+namespace ob {
+
+// The axes a formula reduces, as it counts them; `Axes::all()`, or none.
+struct Axes {
+  int64_t items[8] = {};
+  int32_t count = 0;
+  bool is_all = false;
+
+  Axes() = default;
+  Axes(std::initializer_list<int64_t> axes) {
+    for (const int64_t axis : axes) items[count++] = axis;
+  }
+  static Axes all() {
+    Axes axes;
+    axes.is_all = true;
+    return axes;
+  }
+};
+
+namespace [[gnu::visibility("hidden")]] detail {
+
+inline int64_t more(int64_t a, int64_t b) { return a > b ? a : b; }
+inline int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
+
+}  // namespace detail
+
+// What a grid does with a tensor, whatever device it is on.
+struct GridOperand {
+  enum Use { read, write, sum };
+
+  const TensorView* view;
+  void* data;
+  Use use;
+  bool is_dropped;  // it lacks the reduced axes: one value a row
+  int32_t bytes;    // of an element
+};
+
+// `Of` is a GridOperand that knows more of its device.
+template <class Of>
+class GridShape {
+ public:
+  static constexpr int32_t max_rank = 24;
+  static constexpr int32_t max_operands = 24;
+
+  int64_t numel() const { return total_; }
+  int64_t rows() const { return rows_; }
+
+ protected:
+  struct Placed {
+    Of of;
+    int64_t strides[max_rank];
+    int64_t row_stride;  // along a row, where it has one
+    bool is_array;       // a row of it lies in memory as it is
+    bool is_shared;      // a sum whose elements two rows may go to
+  };
+
+  OB_COLD GridShape(const Axes& axes, std::initializer_list<Of> operands) : is_reduced_(axes.is_all || axes.count > 0) {
+    for (const Of& operand : operands) operands_[n_operands_++].of = operand;
+    broadcast_shapes(axes);
+    for (int32_t k = 0; k < n_operands_; ++k) place(operands_[k]);
+    rows_first();
+    collapse();
+  }
+
+  bool is_reduced_;
+  int32_t rank_ = 0, n_outer_ = 0, n_operands_ = 0;
+  int64_t sizes_[max_rank];
+  bool is_inner_[max_rank] = {};
+  int64_t rows_ = 1, length_ = 1, total_ = 1;
+  Placed operands_[max_operands];
+
+ private:
+  OB_COLD void broadcast_shapes(const Axes& axes) {
+    for (int32_t k = 0; k < n_operands_; ++k) {
+      const Of& operand = operands_[k].of;
+      if (!operand.is_dropped) rank_ = static_cast<int32_t>(detail::more(rank_, operand.view->ndim()));
+    }
+    if (rank_ > max_rank) fail("a formula takes tensors of at most ", int64_t{max_rank}, " dimensions");
+    for (int32_t d = 0; d < rank_; ++d) sizes_[d] = 1;
+    for (int32_t d = 0; d < rank_; ++d) is_inner_[d] = axes.is_all;
+    for (int32_t a = 0; a < axes.count; ++a) {
+      const int64_t axis = axes.items[a] < 0 ? axes.items[a] + rank_ : axes.items[a];
+      if (axis < 0 || axis >= rank_) fail("axis ", axes.items[a], " does not exist in ", int64_t{rank_}, " dimensions");
+      is_inner_[axis] = true;
+    }
+    for (int32_t k = 0; k < n_operands_; ++k) {
+      const Of& operand = operands_[k].of;
+      if (operand.use != GridOperand::read) continue;
+      each_dimension(operand, [&](int32_t at, int64_t size, int64_t) {
+        if (size != 1 && sizes_[at] != 1 && sizes_[at] != size) {
+          fail("a tensor of shape ", operand.view->shape(), " does not broadcast with the others: ", size, " is not ",
+               sizes_[at]);
+        }
+        if (size != 1) sizes_[at] = size;
+      });
+    }
+  }
+
+  // Calls f(dimension of the grid, size, stride) for every dimension of a tensor, which is aligned with the last ones.
+  template <class F>
+  void each_dimension(const Of& operand, const F& f) const {
+    const TensorView& view = *operand.view;
+    int32_t at = rank_;
+    for (int64_t d = view.ndim() - 1; d >= 0; --d) {
+      --at;
+      while (operand.is_dropped && at >= 0 && is_inner_[at]) --at;
+      if (at < 0) {
+        if (view.size(d) == 1) continue;
+        fail("a tensor of shape ", view.shape(), " has more dimensions than what it is combined with");
+      }
+      f(at, view.size(d), view.stride(d));
+    }
+  }
+
+  OB_COLD void place(Placed& operand) const {
+    for (int32_t d = 0; d < rank_; ++d) operand.strides[d] = 0;
+    each_dimension(operand.of, [&](int32_t at, int64_t size, int64_t stride) {
+      if (size == sizes_[at]) {
+        operand.strides[at] = size == 1 ? 0 : stride;
+      } else if (size != 1) {
+        fail("a tensor of shape ", operand.of.view->shape(), " does not fit the others: expected ", sizes_[at]);
+      }
+    });
+    if (operand.of.use != GridOperand::write) return;
+    for (int32_t d = 0; d < rank_; ++d) {
+      const bool is_lost = is_inner_[d] && one_a_row(operand);
+      if (sizes_[d] > 1 && operand.strides[d] == 0 && !is_lost) {
+        fail("an output of shape ", operand.of.view->shape(), " is smaller than what is computed for it");
+      }
+    }
+  }
+
+  OB_COLD bool one_a_row(const Placed& operand) const {
+    if (operand.of.is_dropped) return true;
+    bool any = false;
+    for (int32_t d = 0; d < rank_; ++d) any |= is_inner_[d] && operand.strides[d] != 0;
+    return !any;
+  }
+
+  OB_COLD void rows_first() {
+    int32_t order[max_rank], n = 0;
+    for (int32_t d = 0; d < rank_; ++d) {
+      if (!is_inner_[d]) order[n++] = d;
+    }
+    n_outer_ = n < rank_ ? n : 0;
+    for (int32_t d = 0; d < rank_; ++d) {
+      if (is_inner_[d]) order[n++] = d;
+    }
+    permute(sizes_, order);
+    for (int32_t k = 0; k < n_operands_; ++k) permute(operands_[k].strides, order);
+  }
+
+  OB_COLD void permute(int64_t* values, const int32_t* order) const {
+    int64_t old[max_rank];
+    for (int32_t d = 0; d < rank_; ++d) old[d] = values[d];
+    for (int32_t d = 0; d < rank_; ++d) values[d] = old[order[d]];
+  }
+
+  // Joins dimensions that every tensor walks as one, and leaves out those of size 1.
+  OB_COLD void collapse() {
+    int32_t kept = 0, outer = 0;
+    for (int32_t d = 0; d < rank_; ++d) {
+      if (d == n_outer_) outer = kept;
+      total_ *= sizes_[d];
+      (d < n_outer_ ? rows_ : length_) *= sizes_[d];
+      if (sizes_[d] == 1) continue;
+      const int32_t first = d < n_outer_ ? 0 : outer;
+      bool joins = kept > first;
+      for (int32_t k = 0; joins && k < n_operands_; ++k) {
+        const int64_t* strides = operands_[k].strides;
+        joins = strides[kept - 1] == strides[d] * sizes_[d];
+      }
+      const int32_t to = joins ? kept - 1 : kept;
+      sizes_[to] = joins ? sizes_[to] * sizes_[d] : sizes_[d];
+      for (int32_t k = 0; k < n_operands_; ++k) operands_[k].strides[to] = operands_[k].strides[d];
+      kept = to + 1;
+    }
+    n_outer_ = n_outer_ == rank_ ? kept : outer;
+    rank_ = kept;
+  }
+};
+
+}  // namespace ob
+#endif
