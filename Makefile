@@ -1,4 +1,4 @@
-# make demo | test | quick | fuzz | math | lint | bench | conformance | torch-versions; each sets up .venv first, the demo with
+# make demo | test | quick | fuzz | formulas | math | lint | bench | conformance | torch-versions; each sets up .venv first, the demo with
 # what it shows alone.  newest-jax and paddle set up their own.
 PYTHON ?= python3
 VENV := .venv
@@ -12,13 +12,14 @@ SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test quick fuzz math lint format bench conformance torch-versions newest-jax paddle docs clean
+.PHONY: help setup demo test quick fuzz formulas math lint format bench conformance torch-versions newest-jax paddle docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
 	@echo "make test            the whole test suite"
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
+	@echo "make formulas        every function of formulas as CUDA, and random formulas on the CPU; minutes of compiling"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
 	@echo "make bench           speed against the peers, as one table"
@@ -54,6 +55,9 @@ test: setup
 
 fuzz: setup
 	$(BIN)/python tools/fuzz.py $(MINUTES)
+
+formulas: setup
+	$(BIN)/python -m pytest tests/formulas/every_formula.py
 
 math: setup
 	@mkdir -p build

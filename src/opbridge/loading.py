@@ -86,23 +86,25 @@ def inline(source: str, *, schema: str, device: str = "cpu", **rules: Unpack[Rul
     return _load_text(_kernel_text(source), schema, device, given)
 
 
-def formula(schema: str, text: str, *, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
+def formula(schema: str, text: str, *, device: str | None = None, **rules: Unpack[RuleFields]) -> Op:
     """An operator from one line of mathematics: ob.formula("mylib::f(Tensor x) -> Tensor", "x * sigmoid(x)").
 
     Its kernels, shapes and gradients follow from the formula; `rules` are those that are to be said all the same.
+    There is a kernel for wherever tensors are, or for `device` alone; that of a twin takes tensors on the CPU.
     """
     if not isinstance(text, str):
         raise CallError(f"formula() expects a formula such as 'x * sigmoid(x)', got {_described(text)}")
     return _load_formula(schema, text, device, _given(rules))
 
 
-def _load_formula(schema: str, text: str, device: str, rules: Given) -> Op:
+def _load_formula(schema: str, text: str, device: str | None, rules: Given) -> Op:
     from opbridge.manifest import OpSpec
 
     parsed = _parsed(schema)
-    specs = OpSpec.of_formula(parsed, text, device=device, **dict(rules))
+    twin = device if device in TWINS else None
+    specs = OpSpec.of_formula(parsed, text, device=TWINS[twin].of if twin else device, **dict(rules))
     catalog = Catalog.of(parsed.namespace or "", specs)
-    kernels = KernelStore(catalog, Path(), Cache(), allow_outside=True)
+    kernels = KernelStore(catalog, Path(), Cache(), allow_outside=True, twin=twin)
     return LibraryRuntime(catalog, kernels, lambda: specs, (_load_formula, (schema, text, device, rules))).op(0)
 
 

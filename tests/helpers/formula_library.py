@@ -11,9 +11,10 @@ from typing import Any
 import torch
 
 from opbridge.cache import Cache
+from opbridge.formulas.kernels import PRINTERS
 from opbridge.frameworks.runtime import LibraryRuntime
 from opbridge.manifest import OpSpec
-from opbridge.manifest.kernels import KernelRef
+from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.native.catalog import Catalog
 from opbridge.op import OpLibrary
 from opbridge.sources import KernelStore
@@ -22,19 +23,30 @@ _TYPES = "float, double, ob::half, ob::bfloat16"
 _INCLUDES = re.compile(r"^#include .*\n", re.MULTILINE)
 
 
-def formula_library(formulas: Mapping[str, str], types: str = "double") -> OpLibrary:
+def formula_source(formulas: Mapping[str, str], types: str = "double", device: str = "cpu") -> str:
+    """The kernels of many formulas in one source."""
+    sources = [
+        str(kernel.source).replace(_TYPES, types)
+        for schema, text in formulas.items()
+        for spec in OpSpec.of_formula(schema, text, device=device)
+        for kernel in spec.kernels
+    ]
+    includes = dict.fromkeys(line for source in sources for line in _INCLUDES.findall(source))
+    return "".join([*includes, *(_INCLUDES.sub("", source) for source in sources)])
+
+
+def formula_library(formulas: Mapping[str, str], types: str = "double", device: str = "cpu") -> OpLibrary:
     """`formulas` are texts by schema, all of one namespace; kernels are made for `types` alone, to save time."""
-    specs = tuple(spec for schema, text in formulas.items() for spec in OpSpec.of_formula(schema, text))
-    sources = [str(spec.kernels[0].source).replace(_TYPES, types) for spec in specs]
-    text = "#include <opbridge/grid.h>\n#include <opbridge/kernel.h>\n\n#include <cmath>\n\n"
-    text += "".join(_INCLUDES.sub("", source) for source in sources)
-    path = Cache().keep("formulas.cpp", text)
+    of = TWINS[device].of if device in TWINS else device
+    path = Cache().keep(f"formulas{PRINTERS[of][0]}", formula_source(formulas, types, of))
+    specs = (spec for schema, text in formulas.items() for spec in OpSpec.of_formula(schema, text, device=of))
     joined = tuple(
-        replace(spec, kernels=(KernelRef("cpu", path.name, spec.schema.name),), root=path.parent) for spec in specs
+        replace(spec, kernels=(KernelRef(of, path.name, str(spec.kernels[0].symbol)),), root=path.parent)
+        for spec in specs
     )
-    catalog = Catalog.of(str(specs[0].schema.namespace), joined)
-    kernels = KernelStore(catalog, path.parent, Cache(), allow_outside=True)
-    return LibraryRuntime(catalog, kernels, lambda: joined, (formula_library, (formulas, types))).library()
+    catalog = Catalog.of(str(joined[0].schema.namespace), joined)
+    kernels = KernelStore(catalog, path.parent, Cache(), allow_outside=True, twin=device if device in TWINS else None)
+    return LibraryRuntime(catalog, kernels, lambda: joined, (formula_library, (formulas, types, device))).library()
 
 
 def torch_value(text: str, values: Mapping[str, Any]) -> Any:

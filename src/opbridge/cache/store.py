@@ -195,13 +195,21 @@ class Cache:
 
     def keep(self, name: str, text: str) -> Path:
         """A text as a file that compilers, debuggers and people can open, at a place that follows from its content."""
+        return self.keep_files({name: text}) / name
+
+    def keep_files(self, texts: Mapping[str, str]) -> Path:
+        """The folder of several such files, by their names."""
+        key = KeyBuilder("text")
+        for name, text in texts.items():
+            key.add("name", name).add("text", text)
 
         def build(folder: Path) -> Dependencies:
-            # A path in it may have bytes that are no text.
-            (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+            for name, text in texts.items():
+                # A path in it may have bytes that are no text.
+                (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
             return Dependencies()
 
-        return self.fetch(KeyBuilder("text").add("name", name).add("text", text).key(), build).path / name
+        return self.fetch(key.key(), build).path
 
     def kept(self, name: str, start: str) -> Path | None:
         """The file of `keep` whose key begins so: enough of one for people to copy."""

@@ -12,11 +12,11 @@ from functools import partial
 
 from opbridge.formulas.array_text import ArrayText
 from opbridge.formulas.building import apply
-from opbridge.formulas.cpp import is_index
 from opbridge.formulas.gradients import gradients
 from opbridge.formulas.kernels import Generated, output_names, stored_form
 from opbridge.formulas.loops import Output, loops
 from opbridge.formulas.nodes import GRID, Apply, Node, Scalar, Tensor, Text, made, ordered, rebuilt
+from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program
 from opbridge.formulas.rules import flops_rule, grid_tensors, in_order, mapping_rules
 from opbridge.rules.parser import MAX_DEPTH

@@ -2,132 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable
-
-from opbridge.formulas.functions import CALL, CHOICE, COMPARISON, FUNCTIONS, SUM
 from opbridge.formulas.loops import Loops, Output
-from opbridge.formulas.nodes import (
-    Apply,
-    Axes,
-    Count,
-    Expand,
-    Extent,
-    Node,
-    Number,
-    Reduce,
-    Scalar,
-    Squeeze,
-    Tensor,
-    Text,
-    made,
-    ordered,
-)
-from opbridge.names import is_cpp_name
-from opbridge.schema import Schema
-
-_TYPES = {"bool": "bool", "float16": "ob::half", "bfloat16": "ob::bfloat16", "float32": "float", "float64": "double"}
-_ATTRIBUTES = {
-    "float": "double",
-    "int": "int64_t",
-    "SymInt": "int64_t",
-    "bool": "bool",
-    "SymBool": "bool",
-    "str": "ob::String",
-    "Scalar": "ob::Scalar",
-}
-_TAKEN = {"n", "i", "row", "grid", "T", "F", "ob", "std", "int64_t", "main"}
-_ARITHMETIC = {"sum": "row_sum", "mean": "row_sum", "max": "row_max", "min": "row_min"}
+from opbridge.formulas.nodes import Extent, Node, Reduce, Tensor
+from opbridge.formulas.printing import Printer, function_name
 
 
 def cpp_source(loops: Loops) -> str:
     """One kernel, for the four floating-point types."""
-    return _Printer(loops).source()
+    return _CppPrinter(loops).source()
 
 
-def function_name(schema: Schema) -> str:
-    """The operator's, where C++ and the kernel itself leave that name free."""
-    return _free_name(schema.name, _TAKEN)
-
-
-def _free_name(name: str, taken: Collection[str]) -> str:
-    name = name if is_cpp_name(name) else f"{name}_"
-    while name in taken:
-        name += "_"
-    return name
-
-
-class _Printer:
-    def __init__(self, loops: Loops) -> None:
-        self.loops = loops
-        self.taken = set(_TAKEN)
-        self.parameters = {argument.name: self.fresh(argument.name) for argument in loops.schema.arguments}
-        self.results = [self.fresh(output.name) for output in loops.outputs]
-        self.places = {tensor: place for place, tensor in enumerate(loops.tensors)}
-        self.preferred = {node: name for name, node in loops.names}
-        self.rows: dict[Node, str] = {}
-        """What is computed once a row, by its name."""
-        self.lines: list[str] = []
-
-    def fresh(self, name: str) -> str:
-        name = _free_name(name, self.taken)
-        self.taken.add(name)
-        return name
+class _CppPrinter(Printer):
+    includes = ("opbridge/grid.h",)
+    numel = "F(grid.numel())"
+    n_rows = "F(grid.rows())"
 
     def source(self) -> str:
-        loops = self.loops
-        name = function_name(loops.schema)
-        body = self.body()
-        comment = "\n".join(f"//   {line.strip()}" for line in loops.comment.splitlines() if line.strip())
-        signature = ", ".join(self.signature())
-        return (
-            f"// {loops.schema}\n{comment}\n"
-            "#include <opbridge/grid.h>\n#include <opbridge/kernel.h>\n\n#include <cmath>\n\n"
-            f"template <class T>\nvoid {name}({signature}) {{\n"
-            "  using F = ob::opmath<T>;\n" + body + "}\n"
-            f"OB_KERNEL({name}, float, double, ob::half, ob::bfloat16)\n"
-        )
-
-    def signature(self) -> list[str]:
-        masks = {tensor.name for tensor in self.loops.tensors if tensor.is_mask}
-        found = []
-        for argument in self.loops.schema.arguments:
-            name = self.parameters[argument.name]
-            if argument.is_tensor:
-                found.append(f"ob::In<{'bool' if argument.name in masks else 'T'}, ob::strided> {name}")
-            else:
-                found.append(f"{_ATTRIBUTES[str(argument.type)]} {name}")
-        outputs = zip(self.loops.outputs, self.results, strict=True)
-        return [*found, *(f"ob::Out<{self.type_of(output)}> {name}" for output, name in outputs)]
-
-    def type_of(self, output: Output) -> str:
-        return _TYPES.get(dtype_of(output.value) or "", "int64_t" if is_index(output.value) else "T")
-
-    def body(self) -> str:
-        loops = self.loops
-        uses = [self.use("reads", self.parameters[tensor.name], tensor.form.extent) for tensor in loops.tensors]
-        uses += [
-            self.use("sums" if output.is_sum else "writes", name, output.form.extent)
-            for output, name in zip(loops.outputs, self.results, strict=True)
-        ]
-        self.line(1, f"const ob::Grid grid({_axes(loops.axes)}, {{{', '.join(uses)}}});")
+        self.line(1, f"const ob::Grid grid({self.grid()});")
         self.line(1, "grid.each_row([=](ob::Row& row) {")
-        self.line(2, "const int64_t n = row.size();")
-        self.pointers()
-        for reduction in loops.reductions:
-            self.reduction(reduction)
-        self.stores()
+        self.body()
         self.line(1, "});")
         text = "\n".join(self.lines) + "\n"
         if text.count("grid.") > 1:
             text = text.replace("[=](ob::Row& row)", "[=, &grid](ob::Row& row)", 1)
-        return text
-
-    def use(self, verb: str, name: str, extent: Extent) -> str:
-        return f"ob::{verb}({name}{', true' if extent is Extent.DROPPED else ''})"
-
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("  " * depth + text)
+        return (
+            self.heading
+            + f"template <class T>\nvoid {function_name(self.loops.schema)}({', '.join(self.signature())}) {{\n"
+            + "  using F = ob::opmath<T>;\n"
+            + text
+            + "}\n"
+            + self.kernel
+        )
 
     def pointers(self) -> None:
         for tensor, place in self.places.items():
@@ -141,223 +46,46 @@ class _Printer:
                 self.rows[tensor] = local
                 self.line(2, f"const bool {local} = {value};" if tensor.is_mask else f"const F {local} = F({value});")
 
-    def pointer(self, name: str) -> str:
-        return f"{name}_row"
+    def load(self, node: Tensor, depth: int) -> None:
+        name = self.parameters[node.name]
+        value = f"{self.pointer(name)}[i]"
+        self.line(depth, f"const bool {name} = {value};" if node.is_mask else f"const F {name} = F({value});")
 
-    def reduction(self, node: Reduce) -> None:
-        self.row_values((node.arg,))
-        name = self.name_of(node, node.kind)
-        if node.kind in _ARITHMETIC:
-            total = f"ob::{_ARITHMETIC[node.kind]}<F>(n, {self.function(node.arg, 2)})"
-            self.line(2, f"const F {name} = {total}{' / F(n)' if node.kind == 'mean' else ''};")
-        elif node.kind in ("argmax", "argmin"):
-            value = self.function(node.arg, 2)
-            found = f"ob::row_{node.kind[3:]}<F>(n, {value})"
-            self.line(2, f"const int64_t {name} = ob::row_find<F>(n, {found}, {value});")
-        elif node.kind == "var":
-            mean = self.mean(node, name)
-            square = self.function(node.arg, 2, f"({{}} - {mean}) * ({{}} - {mean})")
-            degrees = f"(F(n) - F({node.correction!r}))" if node.correction else "F(n)"
-            self.line(2, f"const F {name} = ob::row_sum<F>(n, {square}) / {degrees};")
-        else:
-            largest = self.fresh(f"{name}_max")
-            self.line(2, f"F {largest} = ob::row_max<F>(n, {self.function(node.arg, 2)});")
-            self.line(2, f"if (std::isinf({largest})) {largest} = F(0);  // else infinity minus infinity")
-            exponential = self.function(node.arg, 2, f"ob::exp({{}} - {largest})")
-            self.line(2, f"const F {name} = {largest} + ob::log(ob::row_sum<F>(n, {exponential}));")
-        self.rows[node] = name
+    def total(self, kind: str, node: Node, around: str = "{}") -> str:
+        return f"ob::row_{kind}<F>(n, {self.function(node, 2, around)})"
 
-    def mean(self, node: Reduce, name: str) -> str:
-        known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
-        found = next((self.rows[mean] for mean in known if mean in self.rows), None)
-        if found is None:
-            found = self.fresh(f"{name}_mean")
-            self.line(2, f"const F {found} = ob::row_sum<F>(n, {self.function(node.arg, 2)}) / F(n);")
-        return found
+    def place(self, node: Reduce) -> str:
+        return f"ob::row_find<F>(n, {self.total(node.kind[3:], node.arg)}, {self.function(node.arg, 2)})"
 
-    def name_of(self, node: Node, otherwise: str) -> str:
-        return self.fresh(self.preferred.get(node, otherwise))
+    def logsumexp(self, node: Reduce, name: str) -> None:
+        largest = self.fresh(f"{name}_max")
+        self.line(2, f"F {largest} = {self.total('max', node.arg)};")
+        self.line(2, f"if (std::isinf({largest})) {largest} = F(0);  // else infinity minus infinity")
+        total = self.total("sum", node.arg, f"ob::exp({{}} - {largest})")
+        self.line(2, f"const F {name} = {largest} + ob::log({total});")
 
-    def row_values(self, roots: tuple[Node, ...]) -> None:
-        """Gives names to what is the same for a whole row."""
-        for node in ordered(roots):
-            if node in self.rows or self.loops.is_call(node) or not self.loops.is_row(node):
-                continue
-            if isinstance(node, (Reduce, Tensor)) or any(_pending(part, self.rows) for part in node.inputs):
-                continue
-            if isinstance(node, (Expand, Squeeze)):
-                self.rows[node] = self.rows.get(node.arg) or self.text(node.arg, {})[0]
-            elif isinstance(node, Count):
-                self.rows[node] = self.count(node)
-            else:
-                name = self.name_of(node, node.function if isinstance(node, Apply) else "value")
-                self.line(2, f"const {'bool' if node.is_truth else 'F'} {name} = {self.text(node, {})[0]};")
-                self.rows[node] = name
-
-    def count(self, node: Count) -> str:
-        if node.axes == self.loops.axes:
-            return "F(n)"
-        return "F(grid.numel())" if node.of.extent is Extent.GRID else "F(grid.rows())"
-
-    def stores(self) -> None:
-        outputs = list(zip(self.loops.outputs, self.results, range(len(self.places), 99), strict=False))
-        self.row_values(tuple(output.value for output in self.loops.outputs))
-        elements = [item for item in outputs if item[0].form.extent is Extent.GRID]
-        rest = [item for item in outputs if item[0].form.extent is not Extent.GRID]
+    def stores(self, elements: list[tuple[Output, str, int]]) -> None:
         for output, name, place in elements:
-            kind = "F" if output.is_sum else self.type_of(output)
+            kind = self.kind_of(output)
             self.line(2, f"{kind}* {self.pointer(name)} = row.write<{kind}>({place});")
-        if elements:
-            self.line(2, "ob::parallel_for(n, [=](int64_t i) {")
-            locals_ = self.loads(tuple(output.value for output, _, _ in elements), 3)
-            for output, name, _ in elements:
-                kind = "F" if output.is_sum else self.type_of(output)
-                self.line(3, f"{self.pointer(name)}[i] = {self.converted(output, kind, locals_)};")
-            self.line(2, "});")
-        for output, _, place in rest:
-            kind = "F" if output.is_sum else self.type_of(output)
-            if self.loops.is_row(output.value):
-                self.line(2, f"row.put<{kind}>({place}, {self.converted(output, kind, {})});")
-            else:
-                total = f"ob::row_sum<F>(n, {self.function(output.value, 2)})"
-                self.line(2, f"row.put<{kind}>({place}, {total});")
+        self.line(2, "ob::parallel_for(n, [=](int64_t i) {")
+        named = self.locals(tuple(output.value for output, _, _ in elements), 3)
+        for output, name, _ in elements:
+            self.line(3, f"{self.pointer(name)}[i] = {self.converted(output, self.kind_of(output), named)};")
+        self.line(2, "});")
 
-    def converted(self, output: Output, kind: str, locals_: dict[Node, str]) -> str:
-        text = self.text(output.value, locals_)[0]
-        if kind == "F" and not output.value.is_truth:
-            return text
-        return text if kind in ("bool", "int64_t") else f"{kind}({text})"
+    def put(self, output: Output, place: int) -> None:
+        kind = self.kind_of(output)
+        is_row = self.loops.is_row(output.value)
+        value = self.converted(output, kind, {}) if is_row else self.total("sum", output.value)
+        self.line(2, f"row.put<{kind}>({place}, {value});")
 
     def function(self, node: Node, depth: int, around: str = "{}") -> str:
         """A value of each element as a function of its place."""
-        before, self.lines = self.lines, []
-        locals_ = self.loads((node,), depth + 1)
-        text, level = self.text(node, locals_)
-        loads, self.lines = self.lines, before
-        if around.count("{}") > 1 and level < CALL:
-            name = self.fresh("value")
-            loads.append("  " * (depth + 1) + f"const F {name} = {text};")
-            self.taken.discard(name)
-            text = name
-        value = around.replace("{}", text)
+        loads, value = self.computed(node, depth + 1, around)
         if not loads:
             return f"[=](int64_t) {{ return F({value}); }}"
         if len(loads) == 1 and len(loads[0]) + len(value) < 90:
             return f"[=](int64_t i) {{ {loads[0].strip()} return F({value}); }}"
         lines = [*loads, "  " * (depth + 1) + f"return F({value});"]
         return "[=](int64_t i) {\n" + "\n".join(lines) + "\n" + "  " * depth + "}"
-
-    def loads(self, roots: tuple[Node, ...], depth: int) -> dict[Node, str]:
-        """Loads and names what is used of one element, each thing once."""
-        nodes = [node for node in self.reached(roots) if node not in self.rows]
-        uses = Counter(child for node in nodes for child in node.inputs) + Counter(roots)
-        named: dict[Node, str] = {}
-        for node in nodes:
-            if isinstance(node, Tensor):
-                name = self.parameters[node.name]
-                named[node] = name
-                value = f"{self.pointer(name)}[i]"
-                self.line(depth, f"const bool {name} = {value};" if node.is_mask else f"const F {name} = F({value});")
-            elif (
-                isinstance(node, Apply) and not self.loops.is_call(node) and (uses[node] > 1 or node in self.preferred)
-            ):
-                text = self.text(node, named)[0]
-                name = self.fresh(self.preferred.get(node, node.function))
-                named[node] = name
-                self.line(depth, f"const {'bool' if node.is_truth else 'F'} {name} = {text};")
-        self.taken -= {name for node, name in named.items() if not isinstance(node, Tensor)}
-        return named
-
-    def reached(self, roots: tuple[Node, ...]) -> Iterable[Node]:
-        """What is computed anew for an element: nothing below what is known of its row."""
-        found: dict[Node, None] = {}
-
-        def visit(node: Node) -> None:
-            if node in found or node in self.rows:
-                return
-            for child in node.inputs:
-                visit(child)
-            found[node] = None
-
-        for root in roots:
-            visit(root)
-        return found
-
-    def text(self, node: Node, named: dict[Node, str]) -> tuple[str, int]:
-        """C++ for a node, and how tightly it binds."""
-        name = named.get(node) or self.rows.get(node)
-        if name is not None:
-            return name, CALL
-        match node:
-            case Number(bool() as value):
-                return str(value).lower(), CALL
-            case Number(value):
-                return f"F({value!r})", CALL
-            case Scalar(name, "Scalar"):
-                return f"{self.parameters[name]}.to<F>()", CALL
-            case Scalar(name):
-                own = self.parameters[name]
-                return (own if node.is_truth else f"F({own})"), CALL
-            case Text(name, value):
-                return f'{self.parameters[name]} == "{value}"', COMPARISON
-            case Expand(arg) | Squeeze(arg):
-                return self.text(arg, named)
-            case Count():
-                return self.count(node), CALL
-            case Apply():
-                return self.applied(node, named)
-        raise TypeError(f"{type(node).__name__} has no C++")
-
-    def applied(self, node: Apply, named: dict[Node, str]) -> tuple[str, int]:
-        if node.function == "astype":
-            value = self.text(node.args[0], named)[0]
-            return f"F({_TYPES[node.dtype]}({value}))", CALL
-        function = FUNCTIONS[node.function]
-        args = [self.text(arg, named) for arg in node.args]
-        if not function.takes_truth and node.function != "where":
-            args = [
-                (f"F({text})", CALL) if arg.is_truth else (text, level)
-                for arg, (text, level) in zip(node.args, args, strict=True)
-            ]
-        if node.function == "where" and not node.is_truth:
-            args[1:] = [
-                (f"F({text})", CALL) if arg.is_truth else (text, level)
-                for arg, (text, level) in zip(node.args[1:], args[1:], strict=True)
-            ]
-        return function.cpp.format(*_wrapped(args, node.function)), function.level
-
-
-def _wrapped(args: list[tuple[str, int]], name: str) -> list[str]:
-    """Operands in parentheses where they bind less than their place asks for."""
-    function = FUNCTIONS[name]
-    if function.level == CALL:
-        return [text for text, _ in args]
-    needed = [function.level] * len(args)
-    if name in ("subtract", "divide", "reciprocal"):
-        needed[-1] += 1
-    if function.level in (CHOICE, COMPARISON):
-        needed = [SUM] * len(args)
-    if name == "square":
-        needed = [CALL]
-    if name in ("negative", "logical_not"):
-        needed = [CALL]
-    return [text if level >= wanted else f"({text})" for (text, level), wanted in zip(args, needed, strict=True)]
-
-
-def _pending(node: Node, rows: dict[Node, str]) -> bool:
-    return isinstance(node, Reduce) and node not in rows
-
-
-def _axes(axes: Axes) -> str:
-    return "ob::Axes::all()" if axes is None else f"{{{', '.join(map(str, axes))}}}"
-
-
-def dtype_of(node: Node) -> str | None:
-    """The element type of an output, where it is not that of the tensors."""
-    if node.is_truth:
-        return "bool"
-    return node.dtype if isinstance(node, Apply) and node.function == "astype" else None
-
-
-def is_index(node: Node) -> bool:
-    return isinstance(node, Reduce) and node.kind in ("argmax", "argmin")

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from opbridge.formulas.cpp import cpp_source, function_name
+from opbridge.formulas.cpp import cpp_source
+from opbridge.formulas.cuda import cuda_source
 from opbridge.formulas.loops import Loops
 from opbridge.formulas.nodes import GRID, Extent, Form, Node
+from opbridge.formulas.printing import function_name
 from opbridge.schema import Schema
 
-PRINTERS: Mapping[str, tuple[str, Callable[[Loops], str]]] = {"cpu": (".cpp", cpp_source)}
+PRINTERS: Mapping[str, tuple[str, Callable[[Loops], str]]] = {
+    "cpu": (".cpp", cpp_source),
+    "cuda": (".cu", cuda_source),
+}
 """By device: the suffix of a source, and what prints it."""
 
 

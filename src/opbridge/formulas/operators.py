@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from opbridge.errors import Location, RuleError
 from opbridge.formulas.backward import Backward, backward_of
-from opbridge.formulas.cpp import is_index
 from opbridge.formulas.kernels import PRINTERS, Generated, output_names, stored_form
 from opbridge.formulas.loops import Output, loops
 from opbridge.formulas.nodes import Tensor, ordered
+from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program, read_formula
 from opbridge.formulas.rules import flops_rule, in_order, mapping_rules, out_rule
 from opbridge.schema import Schema

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opbridge.errors import RuleError
-from opbridge.formulas.cpp import dtype_of, is_index
 from opbridge.formulas.loops import Loops
 from opbridge.formulas.nodes import GRID, Count, Extent, Form, Node, Tensor, ordered
+from opbridge.formulas.printing import dtype_of, is_index
 from opbridge.schema import Schema
 
 

@@ -218,8 +218,7 @@ def with_files(op: OpSpec, cache: Cache) -> OpSpec:
             f"{op.schema.full_name} has a formula and kernels beside it, which lie in different places\n"
             "  write the formula's kernel into a file with `opbridge explain --source`, and name it under `kernels`"
         )
-    folder = generated_file(generated[0], cache).parent
-    return op.without_formula(folder)
+    return op.without_formula(cache.keep_files({str(kernel.path): str(kernel.source) for kernel in generated}))
 
 
 def language_of(device: str) -> str:

@@ -131,7 +131,7 @@ class GridShape {
         fail("a tensor of shape ", operand.of.view->shape(), " does not fit the others: expected ", sizes_[at]);
       }
     });
-    if (operand.of.use != GridOperand::write) return;
+    if (operand.of.use != GridOperand::write || operand.of.view->numel() == 0) return;
     for (int32_t d = 0; d < rank_; ++d) {
       const bool is_lost = is_inner_[d] && one_a_row(operand);
       if (sizes_[d] > 1 && operand.strides[d] == 0 && !is_lost) {

@@ -65,7 +65,9 @@ OB_ALWAYS_INLINE auto pow(A x, B y) {
   constexpr bool is_whole = std::is_integral<A>::value && std::is_integral<B>::value;
   using T = std::conditional_t<is_double || is_whole, double, float>;
   const T exponent = static_cast<T>(y);
+#if !defined(__CUDACC__) || defined(__OPBRIDGE_CUDA_TWIN__)
   if (__builtin_constant_p(exponent) && exponent == T(2)) return static_cast<T>(x) * static_cast<T>(x);
+#endif
   return detail::pow(static_cast<T>(x), exponent);
 }
 

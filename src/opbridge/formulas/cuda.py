@@ -1,0 +1,123 @@
+"""Loops as CUDA on kernel.h and cuda_grid.h: a function of the GPU over rows, and one of the host that launches it."""
+
+from __future__ import annotations
+
+from opbridge.formulas.loops import Loops, Output
+from opbridge.formulas.nodes import Extent, Node, Reduce, Scalar, Tensor, Text, ordered
+from opbridge.formulas.printing import ATTRIBUTES, Printer, function_name
+
+
+def cuda_source(loops: Loops) -> str:
+    """One kernel, for the four floating-point types."""
+    return _CudaPrinter(loops).source()
+
+
+class _CudaPrinter(Printer):
+    includes = ("opbridge/cuda_grid.h",)
+    numel = "F(grid.numel)"
+    n_rows = "F(grid.rows)"
+
+    def source(self) -> str:
+        name = function_name(self.loops.schema)
+        rows = self.fresh(f"{name}_rows")
+        given, passed = self.attributes()
+        self.body()
+        kernel = "\n".join(self.lines)
+        parameters = ", ".join(["const __grid_constant__ ob::GridView grid", *given])
+        arguments = ", ".join([f"{rows}<T>", *passed])
+        return (
+            self.heading
+            + f"template <class T>\n__global__ void {rows}({parameters}) {{\n"
+            + "  using F = ob::opmath<T>;\n"
+            + "  __shared__ ob::Exchange exchange;\n"
+            + "  for (ob::GridRow<T> row(grid, exchange); row.is_left(); row.next()) {\n"
+            + kernel
+            + "\n  }\n}\n\n"
+            + f"template <class T>\nvoid {name}({', '.join(self.signature())}) {{\n"
+            + f"  ob::CudaGrid grid({self.grid()});\n"
+            + f"  grid.launch<T>({arguments});\n}}\n"
+            + self.kernel
+        )
+
+    def attributes(self) -> tuple[list[str], list[str]]:
+        """What the rows need to know beside tensors: parameters, and the host's arguments for them."""
+        nodes = ordered(tuple(output.value for output in self.loops.outputs))
+        used = {node.name: node.type for node in nodes if isinstance(node, Scalar)}
+        given = [f"{ATTRIBUTES[kind]} {self.parameters[name]}" for name, kind in used.items()]
+        passed = [self.parameters[name] for name in used]
+        for node in nodes:
+            if isinstance(node, Text):
+                # Texts stay on the host.
+                local = self.fresh(f"{node.name}_is_it")
+                self.rows[node] = local
+                given.append(f"bool {local}")
+                passed.append(f'{self.parameters[node.name]} == "{node.value}"')
+        return given, passed
+
+    def pointers(self) -> None:
+        for tensor, place in self.places.items():
+            kind = "bool" if tensor.is_mask else "T"
+            name = self.parameters[tensor.name]
+            if tensor.form.extent is Extent.GRID:
+                self.line(2, f"const auto {self.pointer(name)} = row.template read<{kind}>({place});")
+            else:
+                value = f"row.template value<{kind}>({place})"
+                local = self.fresh(name)
+                self.rows[tensor] = local
+                self.line(2, f"const bool {local} = {value};" if tensor.is_mask else f"const F {local} = F({value});")
+
+    def total(self, kind: str, node: Node, around: str = "{}") -> str:
+        return f"row.{kind}({self.function(node, around)})"
+
+    def place(self, node: Reduce) -> str:
+        return self.total(node.kind, node.arg)
+
+    def logsumexp(self, node: Reduce, name: str) -> None:
+        self.line(2, f"const F {name} = {self.total('logsumexp', node.arg)};")
+
+    def stores(self, elements: list[tuple[Output, str, int]]) -> None:
+        for output, name, place in elements:
+            verb = "add" if output.is_sum else "write"
+            self.line(2, f"const auto {self.pointer(name)} = row.template {verb}<{self.type_of(output)}>({place});")
+        before, self.lines = self.lines, []
+        roots = tuple(output.value for output, _, _ in elements)
+        named = self.locals(roots, 3)
+        for output, name, _ in elements:
+            self.line(3, f"{name} = {self.converted(output, self.slot(output), named)};")
+        lines, self.lines = self.lines, before
+        parameters, tensors = self.read(roots)
+        parameters += [f"{self.slot(output)}& {name}" for output, name, _ in elements]
+        tensors += [self.pointer(name) for _, name, _ in elements]
+        self.line(2, f"row.each([=]({', '.join(parameters)}) {{")
+        self.lines += lines
+        self.line(2, f"}}, {', '.join(tensors)});")
+
+    def slot(self, output: Output) -> str:
+        """The type that a body gives an output in: numbers of any precision in F."""
+        kind = self.type_of(output)
+        return kind if kind in ("bool", "int64_t") else "F"
+
+    def put(self, output: Output, place: int) -> None:
+        if not self.loops.is_row(output.value):
+            value = self.total("sum", output.value)
+        else:
+            value = self.converted(output, self.kind_of(output), {})
+        if output.is_sum:
+            self.line(2, f"row.template put_sum<{self.type_of(output)}>({place}, {value});")
+        else:
+            self.line(2, f"row.put({place}, {value});")
+
+    def read(self, roots: tuple[Node, ...]) -> tuple[list[str], list[str]]:
+        """The tensors of which an element is needed: as parameters of a body, and as the row has them."""
+        tensors = [node for node in self.reached(roots) if isinstance(node, Tensor) and node not in self.rows]
+        parameters = [f"{'bool' if node.is_mask else 'F'} {self.parameters[node.name]}" for node in tensors]
+        return parameters, [self.pointer(self.parameters[node.name]) for node in tensors]
+
+    def function(self, node: Node, around: str) -> str:
+        """A value of each element as a function of what tensors have there, and these tensors."""
+        parameters, tensors = self.read((node,))
+        lines, value = self.computed(node, 3, around)
+        head = f"[=]({', '.join(parameters)}) {{"
+        if not lines and len(head) + len(value) < 80:
+            return ", ".join([f"{head} return {value}; }}", *tensors])
+        return "\n".join([head, *lines, f"      return {value};", ", ".join(["    }", *tensors])])

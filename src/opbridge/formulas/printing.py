@@ -1,0 +1,339 @@
+"""What the printers of C++ and of its relatives share: names, and the text of a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from opbridge.formulas.functions import CALL, CHOICE, COMPARISON, FUNCTIONS, SUM
+from opbridge.formulas.loops import Loops, Output
+from opbridge.formulas.nodes import (
+    Apply,
+    Count,
+    Expand,
+    Extent,
+    Node,
+    Number,
+    Reduce,
+    Scalar,
+    Squeeze,
+    Tensor,
+    Text,
+    made,
+    ordered,
+)
+from opbridge.names import is_cpp_name
+from opbridge.schema import Schema
+
+TYPES = {"bool": "bool", "float16": "ob::half", "bfloat16": "ob::bfloat16", "float32": "float", "float64": "double"}
+ATTRIBUTES = {
+    "float": "double",
+    "int": "int64_t",
+    "SymInt": "int64_t",
+    "bool": "bool",
+    "SymBool": "bool",
+    "str": "ob::String",
+    "Scalar": "ob::Scalar",
+}
+_TAKEN = {"n", "i", "row", "grid", "exchange", "T", "F", "ob", "std", "int64_t", "main"}
+
+
+def function_name(schema: Schema) -> str:
+    """The operator's, where C++ and the kernel itself leave that name free."""
+    return _free_name(schema.name, _TAKEN)
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    name = name if is_cpp_name(name) else f"{name}_"
+    while name in taken:
+        name += "_"
+    return name
+
+
+class Printer:
+    """The loops of one formula; `includes` are the headers beside kernel.h."""
+
+    includes: tuple[str, ...]
+    numel: str
+    n_rows: str
+
+    def __init__(self, loops: Loops) -> None:
+        self.loops = loops
+        self.taken = set(_TAKEN)
+        self.parameters = {argument.name: self.fresh(argument.name) for argument in loops.schema.arguments}
+        self.results = [self.fresh(output.name) for output in loops.outputs]
+        self.places = {tensor: place for place, tensor in enumerate(loops.tensors)}
+        self.preferred = {node: name for name, node in loops.names}
+        self.rows: dict[Node, str] = {}
+        """What is computed once a row, by its name."""
+        self.lines: list[str] = []
+
+    @property
+    def heading(self) -> str:
+        loops = self.loops
+        comment = "\n".join(f"//   {line.strip()}" for line in loops.comment.splitlines() if line.strip())
+        includes = "\n".join(f"#include <{header}>" for header in (*self.includes, "opbridge/kernel.h"))
+        return f"// {loops.schema}\n{comment}\n{includes}\n\n#include <cmath>\n\n"
+
+    @property
+    def kernel(self) -> str:
+        return f"OB_KERNEL({function_name(self.loops.schema)}, float, double, ob::half, ob::bfloat16)\n"
+
+    def fresh(self, name: str) -> str:
+        name = _free_name(name, self.taken)
+        self.taken.add(name)
+        return name
+
+    def signature(self) -> list[str]:
+        masks = {tensor.name for tensor in self.loops.tensors if tensor.is_mask}
+        found = []
+        for argument in self.loops.schema.arguments:
+            name = self.parameters[argument.name]
+            if argument.is_tensor:
+                found.append(f"ob::In<{'bool' if argument.name in masks else 'T'}, ob::strided> {name}")
+            else:
+                found.append(f"{ATTRIBUTES[str(argument.type)]} {name}")
+        outputs = zip(self.loops.outputs, self.results, strict=True)
+        return [*found, *(f"ob::Out<{self.type_of(output)}> {name}" for output, name in outputs)]
+
+    def type_of(self, output: Output) -> str:
+        return TYPES.get(dtype_of(output.value) or "", "int64_t" if is_index(output.value) else "T")
+
+    def use(self, verb: str, name: str, extent: Extent) -> str:
+        return f"ob::{verb}({name}{', true' if extent is Extent.DROPPED else ''})"
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("  " * depth + text)
+
+    def pointer(self, name: str) -> str:
+        return f"{name}_row"
+
+    def body(self) -> None:
+        """The lines of a row."""
+        self.line(2, "const int64_t n = row.size();")
+        self.pointers()
+        for reduction in self.loops.reductions:
+            self.reduction(reduction)
+        self.row_values(tuple(output.value for output in self.loops.outputs))
+        outputs = list(zip(self.loops.outputs, self.results, range(len(self.places), 99), strict=False))
+        elements = [item for item in outputs if item[0].form.extent is Extent.GRID]
+        if elements:
+            self.stores(elements)
+        for output, _, place in outputs:
+            if output.form.extent is not Extent.GRID:
+                self.put(output, place)
+
+    def grid(self) -> str:
+        """The arguments of a grid."""
+        uses = [self.use("reads", self.parameters[tensor.name], tensor.form.extent) for tensor in self.loops.tensors]
+        uses += [
+            self.use("sums" if output.is_sum else "writes", name, output.form.extent)
+            for output, name in zip(self.loops.outputs, self.results, strict=True)
+        ]
+        axes = self.loops.axes
+        spelled = "ob::Axes::all()" if axes is None else f"{{{', '.join(map(str, axes))}}}"
+        return f"{spelled}, {{{', '.join(uses)}}}"
+
+    def kind_of(self, output: Output) -> str:
+        """The type that a body gives an output in."""
+        return "F" if output.is_sum else self.type_of(output)
+
+    def reduction(self, node: Reduce) -> None:
+        self.row_values((node.arg,))
+        name = self.name_of(node, node.kind)
+        if node.kind in ("sum", "mean", "max", "min"):
+            total = self.total(node.kind.replace("mean", "sum"), node.arg)
+            self.line(2, f"const F {name} = {total}{' / F(n)' if node.kind == 'mean' else ''};")
+        elif node.kind in ("argmax", "argmin"):
+            self.line(2, f"const int64_t {name} = {self.place(node)};")
+        elif node.kind == "var":
+            mean = self.mean(node, name)
+            square = self.total("sum", node.arg, f"({{}} - {mean}) * ({{}} - {mean})")
+            degrees = f"(F(n) - F({node.correction!r}))" if node.correction else "F(n)"
+            self.line(2, f"const F {name} = {square} / {degrees};")
+        else:
+            self.logsumexp(node, name)
+        self.rows[node] = name
+
+    def mean(self, node: Reduce, name: str) -> str:
+        known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
+        found = next((self.rows[mean] for mean in known if mean in self.rows), None)
+        if found is None:
+            found = self.fresh(f"{name}_mean")
+            self.line(2, f"const F {found} = {self.total('sum', node.arg)} / F(n);")
+        return found
+
+    def pointers(self) -> None:
+        raise NotImplementedError
+
+    def total(self, kind: str, node: Node, around: str = "{}") -> str:
+        """What a value of each element comes down to; `around` is what is made of that value first."""
+        raise NotImplementedError
+
+    def place(self, node: Reduce) -> str:
+        """Of an argmax or argmin."""
+        raise NotImplementedError
+
+    def logsumexp(self, node: Reduce, name: str) -> None:
+        raise NotImplementedError
+
+    def stores(self, elements: list[tuple[Output, str, int]]) -> None:
+        """Of outputs with a value for each element: the output, its name, and its place in the grid."""
+        raise NotImplementedError
+
+    def put(self, output: Output, place: int) -> None:
+        """Of an output with one value for a row."""
+        raise NotImplementedError
+
+    def count(self, node: Count) -> str:
+        if node.axes == self.loops.axes:
+            return "F(n)"
+        return self.numel if node.of.extent is Extent.GRID else self.n_rows
+
+    def converted(self, output: Output, kind: str, named: dict[Node, str]) -> str:
+        text = self.text(output.value, named)[0]
+        if kind == "F" and not output.value.is_truth:
+            return text
+        return text if kind in ("bool", "int64_t") else f"{kind}({text})"
+
+    def locals(self, roots: tuple[Node, ...], depth: int) -> dict[Node, str]:
+        """Names what is used of one element, each thing once."""
+        nodes = [node for node in self.reached(roots) if node not in self.rows]
+        uses = Counter(child for node in nodes for child in node.inputs) + Counter(roots)
+        named: dict[Node, str] = {}
+        for node in nodes:
+            if isinstance(node, Tensor):
+                named[node] = self.parameters[node.name]
+                self.load(node, depth)
+            elif (
+                isinstance(node, Apply) and not self.loops.is_call(node) and (uses[node] > 1 or node in self.preferred)
+            ):
+                text = self.text(node, named)[0]
+                named[node] = self.fresh(self.preferred.get(node, node.function))
+                self.line(depth, f"const {'bool' if node.is_truth else 'F'} {named[node]} = {text};")
+        self.taken -= {name for node, name in named.items() if not isinstance(node, Tensor)}
+        return named
+
+    def load(self, node: Tensor, depth: int) -> None:
+        """An element of a tensor, by the tensor's name."""
+
+    def computed(self, node: Node, depth: int, around: str) -> tuple[list[str], str]:
+        """A value of one element: lines that come first, and its text."""
+        before, self.lines = self.lines, []
+        text, level = self.text(node, self.locals((node,), depth))
+        lines, self.lines = self.lines, before
+        if around.count("{}") > 1 and level < CALL:
+            name = self.fresh("value")
+            lines.append("  " * depth + f"const F {name} = {text};")
+            self.taken.discard(name)
+            text = name
+        return lines, around.replace("{}", text)
+
+    def name_of(self, node: Node, otherwise: str) -> str:
+        return self.fresh(self.preferred.get(node, otherwise))
+
+    def row_values(self, roots: tuple[Node, ...]) -> None:
+        """Gives names to what is the same for a whole row."""
+        for node in ordered(roots):
+            if node in self.rows or self.loops.is_call(node) or not self.loops.is_row(node):
+                continue
+            if isinstance(node, (Reduce, Tensor)) or any(_pending(part, self.rows) for part in node.inputs):
+                continue
+            if isinstance(node, (Expand, Squeeze)):
+                self.rows[node] = self.rows.get(node.arg) or self.text(node.arg, {})[0]
+            elif isinstance(node, Count):
+                self.rows[node] = self.count(node)
+            else:
+                name = self.name_of(node, node.function if isinstance(node, Apply) else "value")
+                self.line(2, f"const {'bool' if node.is_truth else 'F'} {name} = {self.text(node, {})[0]};")
+                self.rows[node] = name
+
+    def reached(self, roots: tuple[Node, ...]) -> Iterable[Node]:
+        """What is computed anew for an element: nothing below what is known of its row."""
+        found: dict[Node, None] = {}
+
+        def visit(node: Node) -> None:
+            if node in found or node in self.rows:
+                return
+            for child in node.inputs:
+                visit(child)
+            found[node] = None
+
+        for root in roots:
+            visit(root)
+        return found
+
+    def text(self, node: Node, named: dict[Node, str]) -> tuple[str, int]:
+        """C++ for a node, and how tightly it binds."""
+        name = named.get(node) or self.rows.get(node)
+        if name is not None:
+            return name, CALL
+        match node:
+            case Number(bool() as value):
+                return str(value).lower(), CALL
+            case Number(value):
+                return f"F({value!r})", CALL
+            case Scalar(name, "Scalar"):
+                return f"{self.parameters[name]}.to<F>()", CALL
+            case Scalar(name):
+                own = self.parameters[name]
+                return (own if node.is_truth else f"F({own})"), CALL
+            case Text(name, value):
+                return f'{self.parameters[name]} == "{value}"', COMPARISON
+            case Expand(arg) | Squeeze(arg):
+                return self.text(arg, named)
+            case Count():
+                return self.count(node), CALL
+            case Apply():
+                return self.applied(node, named)
+        raise TypeError(f"{type(node).__name__} has no C++")
+
+    def applied(self, node: Apply, named: dict[Node, str]) -> tuple[str, int]:
+        if node.function == "astype":
+            value = self.text(node.args[0], named)[0]
+            return f"F({TYPES[node.dtype]}({value}))", CALL
+        function = FUNCTIONS[node.function]
+        args = [self.text(arg, named) for arg in node.args]
+        if not function.takes_truth and node.function != "where":
+            args = [
+                (f"F({text})", CALL) if arg.is_truth else (text, level)
+                for arg, (text, level) in zip(node.args, args, strict=True)
+            ]
+        if node.function == "where" and not node.is_truth:
+            args[1:] = [
+                (f"F({text})", CALL) if arg.is_truth else (text, level)
+                for arg, (text, level) in zip(node.args[1:], args[1:], strict=True)
+            ]
+        return function.cpp.format(*_wrapped(args, node.function)), function.level
+
+
+def _wrapped(args: list[tuple[str, int]], name: str) -> list[str]:
+    """Operands in parentheses where they bind less than their place asks for."""
+    function = FUNCTIONS[name]
+    if function.level == CALL:
+        return [text for text, _ in args]
+    needed = [function.level] * len(args)
+    if name in ("subtract", "divide", "reciprocal"):
+        needed[-1] += 1
+    if function.level in (CHOICE, COMPARISON):
+        needed = [SUM] * len(args)
+    if name == "square":
+        needed = [CALL]
+    if name in ("negative", "logical_not"):
+        needed = [CALL]
+    return [text if level >= wanted else f"({text})" for (text, level), wanted in zip(args, needed, strict=True)]
+
+
+def _pending(node: Node, rows: dict[Node, str]) -> bool:
+    return isinstance(node, Reduce) and node not in rows
+
+
+def dtype_of(node: Node) -> str | None:
+    """The element type of an output, where it is not that of the tensors."""
+    if node.is_truth:
+        return "bool"
+    return node.dtype if isinstance(node, Apply) and node.function == "astype" else None
+
+
+def is_index(node: Node) -> bool:
+    return isinstance(node, Reduce) and node.kind in ("argmax", "argmin")

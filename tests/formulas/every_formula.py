@@ -1,0 +1,47 @@
+"""What takes minutes to compile; run by `make formulas`, and not by `make test`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.formulas.test_cuda import held, inputs, needs_nvcc
+from tests.formulas.test_formulas import ELEMENTWISE, PICKED
+from tests.helpers.formula_library import formula_library, formula_source
+
+from opbridge.op import OpLibrary
+from opbridge.toolchains import BuildRequest, build
+
+_FUNCTIONS = [text for name, text in ELEMENTWISE.items() if name != "astype"]
+_EACH = 18  # outputs of one kernel, which has a gradient of each among its operands
+_GROUPS = [_FUNCTIONS[start : start + _EACH] for start in range(0, len(_FUNCTIONS), _EACH)]
+MANY = {f"elements{number}": ", ".join(group) for number, group in enumerate(_GROUPS)}
+
+
+SCHEMAS = {
+    f"every_formula::{name}(Tensor x, Tensor y) -> ({', '.join(['Tensor'] * len(group))})": MANY[name]
+    for name, group in zip(MANY, _GROUPS, strict=True)
+} | {f"every_formula::{name}(Tensor x, Tensor y) -> Tensor": text for name, text in PICKED.items()}
+
+
+@pytest.fixture(scope="module")
+def twin() -> OpLibrary:
+    return formula_library(SCHEMAS, "float", "cuda-twin")
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_every_function_of_elements_and_its_derivative_as_cuda(twin: OpLibrary, name: str) -> None:
+    held(twin, name, MANY[name], *inputs((2, 3, 5), (5,)))
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_formulas_of_models_as_cuda(twin: OpLibrary, name: str) -> None:
+    held(twin, name, PICKED[name], *inputs((2, 3, 5), (3, 1)))
+
+
+@needs_nvcc
+def test_nvcc_compiles_them_all(tmp_path: Path) -> None:
+    source = tmp_path / "kernels.cu"
+    source.write_text(formula_source(SCHEMAS, "float", "cuda"))
+    flags = ("-gencode=arch=compute_80,code=sm_80", "-Xcompiler=-Wall,-Wextra,-Werror", "-Werror=all-warnings")
+    assert build(BuildRequest((source,), "kernels.so", language="cuda", flags=flags)).path.exists()
