@@ -103,10 +103,10 @@ def test_a_kernel_finds_its_library_beside_itself(
 @pytest.mark.parametrize(
     ("source", "line", "message"),
     [
-        ("#include <cub/cub.cuh>", 1, "CUB: not supported by the CUDA twin, which docs/cuda.md says more about"),
-        ('\n__device__ void f() {\n  asm volatile("bar.sync 0;");\n}', 3, "inline PTX assembly: not supported"),
+        ("#include <nccl.h>", 1, "NCCL: not supported by the CUDA twin, which docs/cuda.md says more about"),
+        ('\n__device__ void f() {\n  asm volatile("wgmma.fence;");\n}', 3, "`wgmma` of inline PTX assembly: not supp"),
         ("__global__ void k() {}\n__global__ void l() { k<<<1, 1>>>(); }", 2, "launching a kernel from device code"),
-        ("texture<float, 2> t;", 1, "textures and surfaces: not supported"),
+        ("texture<float, 2> t;", 1, "textures and surfaces but for linear memory: not supported"),
         ("void f() { cudaGraph_t g; cudaGraphCreate(&g, 0); }", 1, "CUDA graphs that are not captured from"),
         ("void f() { int g; cudaGraphAddKernelNode(g, 0); }", 1, "CUDA graphs that are not captured from"),
         ("void f() {\n  k<<<1, 2>>;\n}", 2, "expected >>> and the kernel's arguments behind <<<"),
@@ -144,7 +144,7 @@ def test_an_error_is_where_the_user_wrote_it(cache: Cache, request_for: MakeRequ
 def test_what_the_preprocessor_drops_may_be_anything(cache: Cache, request_for: MakeRequest) -> None:
     source = """
     #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    #include <cub/cub.cuh>
+    #include <nccl.h>
     #endif
     __global__ void set(int* x) {
     #if __CUDA_ARCH__ >= 900

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.toolchains import host, rewriting
+from opbridge.toolchains import cccl, host, rewriting
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
@@ -57,7 +57,7 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
 
 def _flags(request: BuildRequest) -> tuple[str, ...]:
     before_torch = (f"-isystem{for_torch.INCLUDE}",) if request.library else ()
-    return (*before_torch, *cuda.flags(_has_checks(request), _is_clang()))
+    return (*before_torch, *cuda.flags(_has_checks(request), _is_clang()), *cccl.flags())
 
 
 def _has_checks(request: BuildRequest) -> bool:

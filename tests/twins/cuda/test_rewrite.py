@@ -269,8 +269,8 @@ class TestWhatIsNotSupported:
     @pytest.mark.parametrize(
         ("source", "feature"),
         [
-            ('__device__ void f() { asm volatile("x"); }', "inline PTX assembly"),
-            ('#define BAR asm("bar.sync 0;")', "inline PTX assembly"),
+            ('__device__ void f() { asm volatile("wgmma.fence;"); }', "`wgmma` of inline PTX assembly"),
+            ('#define WAIT asm("griddepcontrol.wait;")', "`griddepcontrol` of inline PTX assembly"),
             ("__global__ void k() { k<<<1, 1>>>(); }", "launching a kernel from device code"),
         ],
     )
@@ -285,14 +285,55 @@ class TestWhatIsNotSupported:
     @pytest.mark.parametrize(
         ("header", "feature"),
         [
-            ("<thrust/sort.h>", "Thrust"),
-            ('"cub/cub.cuh"', "CUB"),
-            ("<curand_kernel.h>", "cuRAND"),
-            ("<cuda/std/array>", "libcu++"),
+            ("<cusolverDn.h>", "cuSOLVER: not supported by"),
+            ('"nccl.h"', "NCCL: not supported by"),
+            ("<thrust/sort.h>", "Thrust: its headers are not installed; do so by: pip install nvidia-cuda-cccl-cu12"),
+            ('"cub/cub.cuh"', "CUB: its headers are not installed"),
+            ("<cuda/std/array>", "libcu++: its headers are not installed"),
         ],
     )
     def test_headers(self, header: str, feature: str) -> None:
         assert rewritten(f"#include {header}").startswith(f"#error {feature}")
+
+    @pytest.mark.parametrize("header", ["<thrust/sort.h>", '"cub/cub.cuh"', "<cuda/std/array>"])
+    def test_cccl_where_it_is(self, header: str) -> None:
+        assert rewritten(f"#include {header}", Unit(has_cccl=True)) == f"#include {header}"
+
+
+class TestAssembly:
+    def test_operands_are_handed_over_by_their_constraints(self) -> None:
+        source = 'asm volatile("add.s32 %0, %1, 2;" : "=r"(x) : "r"(a[f(i, j)]) : "memory");'
+        made = rewritten(f"__device__ void f() {{ {source} }}")
+        expected = """
+            ::opbridge_twin::ptx("add.s32 %0, %1, 2;", ::opbridge_twin::ptx_output("=r", (x)),
+                                 ::opbridge_twin::ptx_input("r", (a[f(i, j)])));
+        """
+        assert "".join(expected.split()) in "".join(made.split())
+
+    @pytest.mark.parametrize("source", ['asm("bar.sync 0;" ::: "memory");', '__asm__ __volatile__("bar.sync 0;");'])
+    def test_a_statement_may_have_none(self, source: str) -> None:
+        assert '::opbridge_twin::ptx("bar.sync0;");' in "".join(
+            rewritten(f"__device__ void f() {{ {source} }}").split()
+        )
+
+    def test_macros_may_hold_it(self) -> None:
+        made = rewritten('#define LANE(x) asm("mov.u32 %0, %%laneid;" : "=r"(x))')
+        assert '::opbridge_twin::ptx_output("=r", (x))' in made
+
+    @pytest.mark.parametrize(
+        ("head", "name"),
+        [
+            ("__device__", "OB_TWIN_DEVICE_NV_IF_TARGET"),
+            ("__host__ __device__", " NV_IF_TARGET"),
+            ("", " NV_IF_TARGET"),
+        ],
+    )
+    def test_targets_are_the_device_where_only_a_device_gets(self, head: str, name: str) -> None:
+        assert name in rewritten(f"{head} void f() {{ NV_IF_TARGET(NV_PROVIDES_SM_70, (g();)) }}")
+
+    def test_a_default_argument_may_have_braces(self) -> None:
+        made = rewritten("__global__ void k(int n, S s = {}) { f(); }")
+        assert made.index("launch(") > made.index("= {}) {")
 
     @pytest.mark.parametrize(
         "header", ["<cuda_runtime.h>", "<cuda.h>", "<cuda_fp16.h>", "<cooperative_groups.h>", "<vector>"]

@@ -20,7 +20,7 @@ SUFFIX = ".checked"
 
 _COPIES = {name: f"__wrap_{name}" for name in cuda.REPLACED}
 _ENROLL = re.compile(r"_ZN13opbridge_twin8Enrolled.*6enrollEv")
-_STATES_OF_THE_TWIN = re.compile(r"_ZStL8__ioinit|_ZGV|.*4slot|\.L")
+_STATES_OF_THE_TWIN = re.compile(r"_ZStL8__ioinit|_ZGV|.*4slot|.*13vain_attempts|\.L")
 _RELOCATION = re.compile(r"^[0-9a-f]+\s+[0-9a-f]+\s+R_\w+64\s+[0-9a-f]+\s+(\S+)")
 
 Call = Callable[[Sequence[str]], int]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from opbridge import _version, floating_point
 from opbridge.errors import InputError
-from opbridge.toolchains import host
+from opbridge.toolchains import cccl, host
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.toolchains.twin_nvcc import checked_kernels
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
@@ -129,7 +129,7 @@ class _Build:
             return self._call([*self._compiler(), *plain, *ending, str(source.path)])
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         own = [Path(word[2:]) for word in self.words.host if word.startswith("-I") and len(word) > 2]
-        translation = cuda.translate(source.path.resolve(), folder, own)
+        translation = cuda.translate(source.path.resolve(), folder, own, has_cccl=bool(cccl.flags()))
         rest = [*self._host_flags("c++"), "-x", "c++", "-include", PRELUDE]
         # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
         rest += [f"-iquote{source.path.resolve().parent}", str(translation.source)]
@@ -186,7 +186,7 @@ class _Build:
 
     def _cuda_flags(self, checks: bool) -> list[str]:
         level = "-O0" if "-G" in self.words.switches else "-O3"
-        flags = [level, *host.processor_flag(), *cuda.flags(checks), f"-isystem{OPBRIDGE_INCLUDE}"]
+        flags = [level, *host.processor_flag(), *cuda.flags(checks), f"-isystem{OPBRIDGE_INCLUDE}", *cccl.flags()]
         if not self._is_clang():
             flags.append(
                 "-fpermissive"

@@ -53,6 +53,8 @@ def flags(checks: bool, clang: bool = False) -> tuple[str, ...]:
     plain = (f"-isystem{INCLUDE}", *_MODEL, *_WARNINGS, *(("-Wno-pass-failed",) if clang else ()))
     if not checks:
         return plain
+    # Fences are the checks' own.
+    plain = (*plain, *(() if clang else ("-Wno-tsan",)))
     details = (("-mllvm", f"-{word}") if clang else (f"--param={word}",) for word in _INSTRUMENTATION_DETAILS)
     return (*plain, *_INSTRUMENTATION, *(word for detail in details for word in detail))
 

@@ -11,6 +11,7 @@ from opbridge.errors import InputError
 from opbridge.twins.common.columns import with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import preprocessed
+from opbridge.twins.cuda import cccl
 from opbridge.twins.cuda.sources import translate
 
 PRELUDE = "cuda_runtime.h"
@@ -25,7 +26,11 @@ def main(arguments: Sequence[str]) -> int:
     as_cpp = (*compiler, "-x", "c++", "-include", PRELUDE)
     try:
         translation = translate(
-            Path(source), Path(folder), include_dirs, lambda code: preprocessed([*as_cpp, str(code)])
+            Path(source),
+            Path(folder),
+            include_dirs,
+            lambda code: preprocessed([*as_cpp, str(code)]),
+            cccl.MARK in compiler,
         )
     except InputError as error:
         where = error.where

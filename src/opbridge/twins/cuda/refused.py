@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 HEADERS = {
-    "Thrust": r"thrust/.*",
-    "CUB": r"cub/.*",
-    "libcu++": r"(?:cuda|nv)/.*",
     "CUTLASS": r"(?:cutlass|cute)/.*",
     "matrix fragments of tensor cores (WMMA)": r"mma\.h|crt/mma\.h",
     "FP6 and FP4": r"cuda_fp[64]\.h",
     "pipelines and arrive-wait barriers": r"cuda_(?:pipeline|awbarrier).*",
-    "textures and surfaces": r"(?:texture|surface)_.*|cuda_texture_types\.h|cuda_surface_types\.h",
+    "textures and surfaces but for linear memory": r"(?:texture|surface)_.*|cuda_(?:texture|surface)_types\.h",
     "cuRAND": r"curand.*",
     "cuBLAS": r"cublas.*",
     "cuFFT": r"cufft.*",
@@ -24,6 +22,11 @@ HEADERS = {
     "graphics interoperation": r"cuda_(?:gl|egl|d3d\w+)_interop\.h",
 }
 
+CCCL = {"Thrust": r"thrust/.*", "CUB": r"cub/.*", "libcu++": r"(?:cuda|nv)/.*"}
+"""The headers of the libraries that are compiled as they are, where they are installed."""
+
+MISSING_CCCL = "{}: its headers are not installed; do so by: pip install nvidia-cuda-cccl-cu12"
+
 
 def unsupported(feature: str) -> str:
     return f"{feature}: not supported by the CUDA twin, which docs/cuda.md says more about"
@@ -31,4 +34,12 @@ def unsupported(feature: str) -> str:
 
 def refused_header(name: str) -> str | None:
     """The feature that a header stands for."""
-    return next((feature for feature, names in HEADERS.items() if re.fullmatch(names, name)), None)
+    return _feature(HEADERS, name)
+
+
+def cccl_part(name: str) -> str | None:
+    return _feature(CCCL, name)
+
+
+def _feature(table: Mapping[str, str], name: str) -> str | None:
+    return next((feature for feature, names in table.items() if re.fullmatch(names, name)), None)

@@ -22,9 +22,10 @@ from opbridge.cxx.tokens import Kind, Token, tokenize
 from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
+from opbridge.twins.cuda.assembly import split_assembly, unknown_instruction
 from opbridge.twins.cuda.declarations import declared_names, extents, function_name, pointer_to_function, specifiers
 from opbridge.twins.cuda.guards import Guard, find_guard, is_plain
-from opbridge.twins.cuda.refused import refused_header, unsupported
+from opbridge.twins.cuda.refused import MISSING_CCCL, cccl_part, refused_header, unsupported
 
 ARCHITECTURE = 800
 """What __CUDA_ARCH__ is: the newest whose every feature outside of PTX the twin has."""
@@ -44,6 +45,7 @@ _TAKE_KERNELS = frozenset(
 )
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 _KEYWORDS = frozenset({"case", "co_return", "do", "else", "for", "if", "return", "switch", "throw", "while"})
+_TARGETS = frozenset({"NV_IF_TARGET", "NV_IF_ELSE_TARGET", "NV_DISPATCH_TARGET"})
 _NOINLINE = "__attribute__((noinline))"
 """A macro of this name would break the attribute of the same name, which libraries use."""
 _DIRECTIVE = re.compile(r"#\s*(\w*)")
@@ -62,6 +64,7 @@ class Unit:
     kernel_words: set[str] = field(default_factory=lambda: {"__global__"})
     """Macros that stand for __global__ too."""
     device_words: set[str] = field(default_factory=lambda: set(_DEVICE_WORDS))
+    host_words: set[str] = field(default_factory=lambda: {"__host__"})
     aot_functions: list[str] = field(default_factory=list)
     """What hosts on the CPU call: the functions with the plain C call."""
     kernels: set[str] = field(default_factory=set)
@@ -78,6 +81,10 @@ class Unit:
     """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
     columns: dict[str, Columns] = field(default_factory=dict)
     """Of each file, for whoever reads what the compiler says of the result."""
+    is_library: bool = False
+    """What it does not use of a library may need what the twin lacks."""
+    has_cccl: bool = False
+    """Whether Thrust, CUB and libcu++ are there to be included."""
     count: int = 0
 
     def number(self) -> int:
@@ -95,6 +102,8 @@ class _Scope:
     kind: str
     """namespace, class, function (or a block in one), or initializer."""
     device: bool = False
+    host: bool = False
+    """It is the host's too."""
     kernel: bool = False
     guard: Guard | None = None
     """Of a kernel."""
@@ -114,7 +123,8 @@ class _Rewriter(Reader):
         self.before: dict[int, str] = {}
         self.scopes: list[_Scope] = [_Scope("namespace")]
         self.branches: list[list[_Scope]] = []
-        self.last_device = False
+        self.last_spaces = (False, False)
+        """Whether the last function was the device's and the host's."""
         self.done = -1
         """The last token of what has moved elsewhere."""
         self.head: list[int] = []
@@ -129,7 +139,7 @@ class _Rewriter(Reader):
             elif not token.blank:
                 self._code(index)
         pieces = [(self.before.get(index, ""), text) for index, text in enumerate(self.texts)]
-        if not self.in_macro:
+        if not (self.in_macro or self.unit.is_library):
             written = (token.text for token in self.tokens)
             self.unit.columns[self.file] = Columns.of(
                 (*piece, part) for piece, part in zip(pieces, written, strict=True)
@@ -203,29 +213,31 @@ class _Rewriter(Reader):
         outer, head = self.scopes[-1], (*self.head, index)
         words = [self.tokens[i].text for i in self.head]
         device = outer.device or any(word in self.unit.device_words for word in words)
+        host = outer.host or any(word in self.unit.host_words for word in words)
         outside = _outside_of_brackets(words)
         is_class = bool(_CLASS_WORDS & set(outside)) and outside[-1] != ")"
         if outer.kind in ("function", "initializer"):
-            return _Scope("class" if is_class else outer.kind, device, head=head)
+            return _Scope("class" if is_class else outer.kind, device, host, head=head)
         if "namespace" in outside or (words[:1] == ["extern"] and words[-1].startswith('"')):
             return _Scope("namespace", c_linkage=words == ["extern", '"C"'])
         if not words or words[0] == ",":
             # The body of a constructor, behind the braces of its initializers.
-            return _Scope("function", self.last_device)
-        if "=" in outside and "operator" not in outside:
-            return _Scope("initializer", device, head=head)
+            return _Scope("function", *self.last_spaces)
+        in_brackets = sum((word in PAIRS) - (word in CLOSERS) for word in words) > 0  # as a default argument is
+        if in_brackets or ("=" in outside and "operator" not in outside):
+            return _Scope("initializer", device, host, head=head)
         if is_class:
             return _Scope("class", head=head)
         if ")" not in outside:
-            return _Scope("initializer", device, head=head)
+            return _Scope("initializer", device, host, head=head)
         kernel = bool(self.unit.kernel_words & set(outside))
         has_guard = kernel and not self.in_macro and not self._has_own_scopes(index)
         guard = find_guard(self.tokens, index, self.unit.opaque | self.unit.shared.keys()) if has_guard else None
-        return _Scope("function", device, kernel, guard)
+        return _Scope("function", device, host, kernel, guard)
 
     def _close(self, index: int) -> None:
         scope = self.scopes.pop() if len(self.scopes) > 1 else self.scopes[0]
-        self.last_device = scope.device
+        self.last_spaces = (scope.device, scope.host)
         if scope.shields:
             self.texts[index] += "}"
         if scope.kernel:
@@ -260,11 +272,45 @@ class _Rewriter(Reader):
         if text == "__CUDA_ARCH__" and device:
             self.texts[index] = str(ARCHITECTURE)
         elif text in ("asm", "__asm__", "__asm") and (device or self.in_macro):
-            self.before[index] = _error("inline PTX assembly")
+            self._assembly(index)
+        elif text in _TARGETS and device and not self.scopes[-1].host:
+            self.texts[index] = f"OB_TWIN_DEVICE_{text}"
         elif text == "__noinline__" and not self._is_attribute(index):
             self.texts[index] = _NOINLINE
         elif text in _TAKE_KERNELS:
             self._strip_casts(index)
+
+    def _assembly(self, index: int) -> None:
+        """`asm volatile("..." : "=r"(x) : "r"(y))` becomes `ptx("...", ptx_output("=r", (x)), ptx_input("r", (y)))`."""
+        opened = self.next(index + 1)
+        while opened is not None and self.tokens[opened].text in ("volatile", "__volatile__", "__volatile"):
+            self.texts[opened] = ""
+            opened = self.next(opened + 1)
+        if opened is None or self.tokens[opened].text != "(":
+            return
+        sections = split_assembly(self.tokens, opened, self.match(opened))
+        for number, section in enumerate(sections[1:]):
+            function = ("ptx_output", "ptx_input")[number] if number < 2 else ""
+            for item in section.items:
+                self._operand(item, function)
+            for separator in section.separators:
+                self.texts[separator] = ""
+        self.texts[index] = "::opbridge_twin::ptx"
+        text = [self.tokens[i].text for item in sections[0].items for i in item if not self.tokens[i].blank]
+        if not self.unit.is_library and (unknown := unknown_instruction(text)):
+            self.before[index] = _error(f"`{unknown}` of inline PTX assembly")
+
+    def _operand(self, item: list[int], function: str) -> None:
+        words = [i for i in item if not self.tokens[i].blank]
+        if not words:
+            return
+        if not function:
+            self._erase(words[0], words[-1])
+            return
+        opened = self.match_back(words[-1])
+        self.before[words[0]] = f", ::opbridge_twin::{function}("
+        self.texts[opened] = ", ("
+        self.texts[words[-1]] += ")"
 
     def _is_attribute(self, index: int) -> bool:
         before = self.previous(index - 1)
@@ -495,11 +541,12 @@ class _Rewriter(Reader):
             text = _IF_DEFINED.sub(lambda m: f"#{m[1]}if{m[3]}{0 if m[2] else 1}", text)
             self.texts[index] = re.sub(r"\b__CUDA_ARCH__\b", str(ARCHITECTURE), _DEFINED.sub("1", text))
         elif word == "include" and (named := INCLUDE_LINE.match(text)):
-            if feature := refused_header(named["name"][1:-1]):
-                self.texts[index] = f"#error {unsupported(feature)}"
-                return
             if replacement := self.unit.include(named["name"]):
                 self.texts[index] = text[: named.start("name")] + f'"{replacement}"' + text[named.end() :]
+            elif feature := refused_header(named["name"][1:-1]):
+                self.texts[index] = f"#error {unsupported(feature)}"
+            elif not self.unit.has_cccl and (feature := cccl_part(named["name"][1:-1])):
+                self.texts[index] = f"#error {MISSING_CCCL.format(feature)}"
         elif word == "define":
             self._macro(index)
 

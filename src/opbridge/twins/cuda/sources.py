@@ -27,11 +27,15 @@ class Translation:
 
 
 def translate(
-    source: Path, folder: Path, include_dirs: Sequence[Path] = (), preprocess: Preprocess | None = None
+    source: Path,
+    folder: Path,
+    include_dirs: Sequence[Path] = (),
+    preprocess: Preprocess | None = None,
+    has_cccl: bool = False,
 ) -> Translation:
     """Rewrites a source into a folder of its own, and those of the headers below `include_dirs` and beside it that
     hold CUDA; what is found nowhere there is left to the compiler.  Without `preprocess`, no host is to call it."""
-    unit = Unit()
+    unit = Unit(has_cccl=has_cccl)
 
     def rewrite_file(text: str, file: str, included: Included) -> str:
         outer, unit.include = unit.include, included

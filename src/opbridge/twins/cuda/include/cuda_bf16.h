@@ -12,7 +12,7 @@ struct __attribute__((aligned(2))) __nv_bfloat16
     : opbridge_twin::ShortFloat<__nv_bfloat16, opbridge_twin::BfloatFormat> {
   using ShortFloat::ShortFloat;
   __nv_bfloat16() = default;
-  OB_TWIN_INLINE __nv_bfloat16(__nv_bfloat16_raw raw) { __x = raw.x; }
+  constexpr __nv_bfloat16(__nv_bfloat16_raw raw) : ShortFloat(opbridge_twin::ShortBits{raw.x}) {}
   OB_TWIN_INLINE operator __nv_bfloat16_raw() const { return {__x}; }
 };
 

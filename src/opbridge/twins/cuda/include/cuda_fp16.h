@@ -11,7 +11,7 @@ struct __half_raw {
 struct __attribute__((aligned(2))) __half : opbridge_twin::ShortFloat<__half, opbridge_twin::HalfFormat> {
   using ShortFloat::ShortFloat;
   __half() = default;
-  OB_TWIN_INLINE __half(__half_raw raw) { __x = raw.x; }
+  constexpr __half(__half_raw raw) : ShortFloat(opbridge_twin::ShortBits{raw.x}) {}
   OB_TWIN_INLINE operator __half_raw() const { return {__x}; }
 };
 

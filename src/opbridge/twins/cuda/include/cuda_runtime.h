@@ -16,9 +16,12 @@
 #include <opbridge_twin/math.h>
 #include <opbridge_twin/memory.h>
 #include <opbridge_twin/packed.h>
+#include <opbridge_twin/ptx.h>
 #include <opbridge_twin/qualifiers.h>
 #include <opbridge_twin/refused.h>
 #include <opbridge_twin/runtime_templates.h>
+#include <opbridge_twin/targets.h>
+#include <opbridge_twin/textures.h>
 #include <opbridge_twin/thread.h>
 #include <opbridge_twin/warp.h>
 #include <stdint.h>

@@ -9,6 +9,7 @@
 #include <vector_types.h>
 
 #define CUDART_VERSION 12080
+#define CUDARTAPI
 
 #ifdef __cplusplus
 #define OB_TWIN_DEFAULT(value) = value
@@ -104,6 +105,12 @@ cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
+
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const struct cudaResourceDesc* resource,
+                                    const struct cudaTextureDesc* texture, const struct cudaResourceViewDesc* view);
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object);
+cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc* resource, cudaTextureObject_t object);
+const void* ob_twin_texture_memory(cudaTextureObject_t object, size_t bytes);
 
 // What the templates in cuda_runtime.h come down to.
 cudaError_t ob_twin_function_set(const ob_twin_kernel* kernel, enum cudaFuncAttribute attribute, int value);

@@ -32,6 +32,12 @@ OB_TWIN_STORE(__stwt)
 
 OB_TWIN_INLINE unsigned __isShared(const void* p) { return static_cast<unsigned>(ob_twin_is_shared(p)); }
 
+// All that is neither shared nor somebody's stack might be global memory.
+OB_TWIN_INLINE unsigned __isGlobal(const void* p) { return ob_twin_is_shared(p) == 0; }
+OB_TWIN_INLINE unsigned __isConstant(const void*) { return 0; }
+OB_TWIN_INLINE unsigned __isLocal(const void*) { return 0; }
+OB_TWIN_INLINE unsigned __isGridConstant(const void*) { return 0; }
+
 #ifndef __clang__
 #define __builtin_assume(condition) static_cast<void>(0)
 #endif

@@ -16,13 +16,10 @@ constexpr bool kSupported = false;
                   what ": not supported by the CUDA twin, which docs/cuda.md says more about"); \
     return cudaErrorNotSupported;                                                               \
   }
-#define OB_TWIN_TEXTURES(name) OB_TWIN_REFUSED_FUNCTION(name, "textures and surfaces")
+#define OB_TWIN_TEXTURES(name) OB_TWIN_REFUSED_FUNCTION(name, "textures and surfaces but for linear memory")
 #define OB_TWIN_GRAPHS(name) OB_TWIN_REFUSED_FUNCTION(name, "CUDA graphs that are not captured from a stream")
 
-typedef unsigned long long cudaTextureObject_t;
-typedef unsigned long long cudaSurfaceObject_t;
 OB_TWIN_TEXTURES(tex1D)
-OB_TWIN_TEXTURES(tex1Dfetch)
 OB_TWIN_TEXTURES(tex1DLayered)
 OB_TWIN_TEXTURES(tex2D)
 OB_TWIN_TEXTURES(tex2DLod)
@@ -35,8 +32,6 @@ OB_TWIN_TEXTURES(surf2Dread)
 OB_TWIN_TEXTURES(surf2Dwrite)
 OB_TWIN_TEXTURES(surf3Dread)
 OB_TWIN_TEXTURES(surf3Dwrite)
-OB_TWIN_TEXTURES(cudaCreateTextureObject)
-OB_TWIN_TEXTURES(cudaDestroyTextureObject)
 OB_TWIN_TEXTURES(cudaCreateSurfaceObject)
 OB_TWIN_TEXTURES(cudaDestroySurfaceObject)
 OB_TWIN_TEXTURES(cudaBindTexture)
@@ -72,8 +67,6 @@ OB_TWIN_REFUSED_FUNCTION(cudaLaunchKernelExC, "launches with attributes")
 OB_TWIN_REFUSED_FUNCTION(cudaLaunchKernelEx, "launches with attributes")
 OB_TWIN_REFUSED_FUNCTION(cudaMemPoolCreate, "memory pools of one's own")
 OB_TWIN_REFUSED_FUNCTION(cudaDeviceEnablePeerAccess, "several devices")
-OB_TWIN_REFUSED_FUNCTION(__cvta_generic_to_shared, "inline PTX assembly")
-OB_TWIN_REFUSED_FUNCTION(__cvta_generic_to_global, "inline PTX assembly")
 #undef OB_TWIN_TEXTURES
 #undef OB_TWIN_GRAPHS
 #undef OB_TWIN_REFUSED_FUNCTION
@@ -82,12 +75,14 @@ OB_TWIN_REFUSED_FUNCTION(__cvta_generic_to_global, "inline PTX assembly")
 template <class T, int kDimensions = 1, int kMode = 0>
 struct texture {
   static_assert(opbridge_twin::kSupported<T>,
-                "textures and surfaces: not supported by the CUDA twin, which docs/cuda.md says more about");
+                "textures and surfaces but for linear memory: not supported by the CUDA twin, which docs/cuda.md says "
+                "more about");
 };
 template <class T, int kDimensions = 1>
 struct surface {
   static_assert(opbridge_twin::kSupported<T>,
-                "textures and surfaces: not supported by the CUDA twin, which docs/cuda.md says more about");
+                "textures and surfaces but for linear memory: not supported by the CUDA twin, which docs/cuda.md says "
+                "more about");
 };
 
 #endif

@@ -79,12 +79,17 @@ template <class T>
 using ElementOf = decltype(T::x);
 
 // Self is the type itself, which adds its name.
+struct ShortBits {
+  unsigned short bits;
+};
+
 template <class Self, class Format_>
 struct ShortFloat : IsShortFloat {
   using Format = Format_;
   unsigned short __x;
 
   ShortFloat() = default;
+  constexpr explicit ShortFloat(ShortBits raw) : __x(raw.bits) {}
   OB_TWIN_INLINE ShortFloat(float value) : __x(Format::narrow(value)) {}
   OB_TWIN_INLINE ShortFloat(double value) : __x(narrow_double<Format>(value)) {}
   // Of 64 bits not all fit a double, and what does not must show in its last bit.

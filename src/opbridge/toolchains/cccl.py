@@ -1,0 +1,23 @@
+"""CCCL's headers, as the CUDA twin's compiler is given them: rewritten once, into a folder of the cache."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.toolchains import stamped_folder
+from opbridge.twins.cuda import cccl, rewrite
+
+
+@cache
+def flags() -> tuple[str, ...]:
+    """None where nothing has brought them."""
+    headers = cccl.find()
+    if headers is None:
+        return ()
+    text = (Path(module.__file__ or "").read_bytes() for module in (cccl, rewrite))
+    stamp = hashlib.sha256(b"\0".join((str(headers).encode(), *text))).hexdigest()
+    folder = stamped_folder.write(Cache().root / "cccl", stamp, lambda new: cccl.write(headers, new))
+    return (cccl.MARK, f"-isystem{folder}", f"-isystem{headers}")

@@ -1,0 +1,134 @@
+// NV_IF_TARGET and its kin where only a device gets: the rewriting gives them these names in functions that are no
+// host's.  In all others they see a compiler's pass over the host's code, as __CUDA_ARCH__ does.
+#ifndef OPBRIDGE_TWIN_TARGETS_H
+#define OPBRIDGE_TWIN_TARGETS_H
+
+// What else libcu++ asks of nvcc: lambdas of device code are C++'s own here.
+#define __nv_is_extended_device_lambda_closure_type(type) false
+#define __nv_is_extended_host_device_lambda_closure_type(type) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(type) false
+#define CCCL_DISABLE_NVFP8_SUPPORT
+#define CCCL_DISABLE_PDL
+// Which of its sizes a kernel takes; the host's side asks the device for the same.
+#define CUB_PTX_ARCH 800
+
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_35 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_37 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_50 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_52 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_53 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_60 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_61 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_62 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_70 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_72 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_75 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_80 1
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_86 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_87 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_88 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_89 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_90 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_100 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_101 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_103 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_107 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_110 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_120 0
+#define OB_TWIN_TARGET___NV_PROVIDES_SM_121 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_35 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_37 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_50 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_52 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_53 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_60 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_61 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_62 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_70 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_72 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_75 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_80 1
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_86 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_87 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_88 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_89 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_90 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_100 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_101 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_103 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_107 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_110 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_120 0
+#define OB_TWIN_TARGET___NV_IS_EXACTLY_SM_121 0
+#define OB_TWIN_TARGET___NV_IS_DEVICE 1
+#define OB_TWIN_TARGET___NV_IS_HOST 0
+#define OB_TWIN_TARGET___NV_ANY_TARGET 1
+#define OB_TWIN_TARGET___NV_NO_TARGET 0
+// Behind the last of a list.
+#define OB_TWIN_TARGET_ 1
+
+// The macros of <nv/target> give a condition its full name; what takes parentheses from around code is its too.
+#define OB_TWIN_VALUE(condition) OB_TWIN_VALUE_OF(condition)
+#define OB_TWIN_VALUE_OF(condition) OB_TWIN_TARGET_##condition
+
+#define OB_TWIN_DEVICE_NV_IF_TARGET(condition, ...) OB_TWIN_CHOOSE(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_DEVICE_NV_IF_ELSE_TARGET(condition, yes, no) OB_TWIN_CHOOSE(OB_TWIN_VALUE(condition), yes, no, )
+#define OB_TWIN_CHOOSE(value, ...) OB_TWIN_CHOSEN(value, __VA_ARGS__)
+#define OB_TWIN_CHOSEN(value, ...) OB_TWIN_CHOOSE_##value(__VA_ARGS__)
+#define OB_TWIN_CHOOSE_1(yes, ...) {_NV_REMOVE_PAREN(yes)}
+#define OB_TWIN_CHOOSE_0(yes, no, ...) {_NV_REMOVE_PAREN(no)}
+
+#define OB_TWIN_DEVICE_NV_DISPATCH_TARGET(...) OB_TWIN_FIRST_A(__VA_ARGS__, , )
+// One for each place in the list, since no macro expands within itself.
+#define OB_TWIN_FIRST_A(condition, ...) OB_TWIN_FIRST_A_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_A_(value, ...) OB_TWIN_FIRST_A_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_A_OF(value, ...) OB_TWIN_FIRST_A_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_A_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_A_0(code, ...) OB_TWIN_FIRST_B(__VA_ARGS__)
+#define OB_TWIN_FIRST_B(condition, ...) OB_TWIN_FIRST_B_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_B_(value, ...) OB_TWIN_FIRST_B_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_B_OF(value, ...) OB_TWIN_FIRST_B_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_B_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_B_0(code, ...) OB_TWIN_FIRST_C(__VA_ARGS__)
+#define OB_TWIN_FIRST_C(condition, ...) OB_TWIN_FIRST_C_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_C_(value, ...) OB_TWIN_FIRST_C_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_C_OF(value, ...) OB_TWIN_FIRST_C_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_C_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_C_0(code, ...) OB_TWIN_FIRST_D(__VA_ARGS__)
+#define OB_TWIN_FIRST_D(condition, ...) OB_TWIN_FIRST_D_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_D_(value, ...) OB_TWIN_FIRST_D_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_D_OF(value, ...) OB_TWIN_FIRST_D_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_D_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_D_0(code, ...) OB_TWIN_FIRST_E(__VA_ARGS__)
+#define OB_TWIN_FIRST_E(condition, ...) OB_TWIN_FIRST_E_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_E_(value, ...) OB_TWIN_FIRST_E_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_E_OF(value, ...) OB_TWIN_FIRST_E_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_E_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_E_0(code, ...) OB_TWIN_FIRST_F(__VA_ARGS__)
+#define OB_TWIN_FIRST_F(condition, ...) OB_TWIN_FIRST_F_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_F_(value, ...) OB_TWIN_FIRST_F_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_F_OF(value, ...) OB_TWIN_FIRST_F_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_F_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_F_0(code, ...) OB_TWIN_FIRST_G(__VA_ARGS__)
+#define OB_TWIN_FIRST_G(condition, ...) OB_TWIN_FIRST_G_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_G_(value, ...) OB_TWIN_FIRST_G_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_G_OF(value, ...) OB_TWIN_FIRST_G_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_G_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_G_0(code, ...) OB_TWIN_FIRST_H(__VA_ARGS__)
+#define OB_TWIN_FIRST_H(condition, ...) OB_TWIN_FIRST_H_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_H_(value, ...) OB_TWIN_FIRST_H_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_H_OF(value, ...) OB_TWIN_FIRST_H_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_H_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_H_0(code, ...) OB_TWIN_FIRST_I(__VA_ARGS__)
+#define OB_TWIN_FIRST_I(condition, ...) OB_TWIN_FIRST_I_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_I_(value, ...) OB_TWIN_FIRST_I_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_I_OF(value, ...) OB_TWIN_FIRST_I_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_I_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_I_0(code, ...) OB_TWIN_FIRST_J(__VA_ARGS__)
+#define OB_TWIN_FIRST_J(condition, ...) OB_TWIN_FIRST_J_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_J_(value, ...) OB_TWIN_FIRST_J_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_J_OF(value, ...) OB_TWIN_FIRST_J_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_J_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_J_0(code, ...)
+
+#endif

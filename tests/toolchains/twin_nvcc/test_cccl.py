@@ -1,0 +1,101 @@
+"""CUB, Thrust and libcu++ as they are installed, in programs that `opbridge twin nvcc` makes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opbridge.cache import Cache
+from opbridge.toolchains import twin_nvcc
+from opbridge.twins.cuda import cccl
+
+Compiled = Callable[[str], subprocess.CompletedProcess[str]]
+
+pytestmark = pytest.mark.skipif(cccl.find() is None, reason="nvidia-cuda-cccl-cu12 is not installed")
+
+BLOCK = """
+#include <cstdio>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cuda/std/array>
+
+__global__ void run(const int* x, int* total, int* scan, int n) {
+  using Reduce = cub::BlockReduce<int, 128>;
+  using Scan = cub::BlockScan<int, 128>;
+  __shared__ union {
+    typename Reduce::TempStorage reduce;
+    typename Scan::TempStorage scan;
+  } shared;
+  const cuda::std::array<int, 2> mine{threadIdx.x < n ? x[threadIdx.x] : 0, 0};
+  const int sum = Reduce(shared.reduce).Sum(mine[0]);
+  if (threadIdx.x == 0) *total = sum;
+  __syncthreads();
+  int before;
+  Scan(shared.scan).ExclusiveSum(mine[0], before);
+  scan[threadIdx.x] = before;
+}
+
+int main() {
+  int *x, *total, *scan;
+  cudaMallocManaged(&x, 100 * sizeof(int));
+  cudaMallocManaged(&total, sizeof(int));
+  cudaMallocManaged(&scan, 128 * sizeof(int));
+  for (int i = 0; i < 100; ++i) x[i] = i * i;
+  run<<<1, 128>>>(x, total, scan, 100);
+  cudaDeviceSynchronize();
+  printf("%d %d %d\\n", *total, scan[99], scan[127]);
+  cudaFree(x), cudaFree(total), cudaFree(scan);
+}
+"""
+
+DEVICE = """
+#include <cstdio>
+#include <cub/device/device_scan.cuh>
+#include <thrust/device_vector.h>
+
+int main() {
+  const int n = 3000;
+  thrust::device_vector<int> in(n, 2), out(n);
+  size_t bytes = 0;
+  cub::DeviceScan::InclusiveSum(nullptr, bytes, in.begin(), out.begin(), n);
+  thrust::device_vector<char> scratch(bytes);
+  cub::DeviceScan::InclusiveSum(thrust::raw_pointer_cast(scratch.data()), bytes, in.begin(), out.begin(), n);
+  printf("%d %d\\n", int(out[0]), int(out[n - 1]));
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Compiled:
+    nvcc = twin_nvcc.write(Cache().root / "cuda") / "bin" / "nvcc"
+
+    def program(text: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "main.cu").write_text(text)
+        made = subprocess.run([nvcc, "main.cu"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+        assert made.returncode == 0, made.stderr
+        return subprocess.run(["./a.out"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+
+    return program
+
+
+def test_a_block_reduces_and_scans(program: Compiled) -> None:
+    squares = [i * i for i in range(100)]
+    done = program(BLOCK)
+    assert done.stdout == f"{sum(squares)} {sum(squares[:99])} {sum(squares)}\n"
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_what_the_kernel_itself_does_is_checked(program: Compiled) -> None:
+    done = program(BLOCK.replace("threadIdx.x < n ? x[threadIdx.x] : 0", "x[threadIdx.x]"))
+    assert "run: read of 4 bytes out of bounds" in done.stderr
+    assert "main.cu:14, thread (100, 0, 0)" in done.stderr
+    assert done.returncode == 86
+
+
+def test_blocks_that_wait_for_their_predecessors(program: Compiled) -> None:
+    done = program(DEVICE)
+    assert done.stdout == "2 6000\n"
+    assert (done.stderr, done.returncode) == ("", 0)
