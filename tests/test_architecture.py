@@ -39,10 +39,9 @@ FRAMEWORKS = {"torch", "numpy", "jax", "jaxlib", "mindspore", "ml_dtypes", "padd
 MAY_IMPORT_A_FRAMEWORK = (
     "frameworks/*/*",
     # PyTorch's own extensions, and its simulated devices.
-    "extensions.py",
+    "extensions/*",
     "npu/*",
     "cuda_twin/*",
-    "autoload.py",
     # What holds the frameworks against each other, in processes of their own.
     "check/*",
     "bench/*",

@@ -11,7 +11,8 @@ from subprocesses import succeed
 
 import opbridge as ob
 from opbridge.errors import BuildError, CallError, InputError, UnsupportedError
-from opbridge.extensions import _warn_without_a_gpu, request_for
+from opbridge.extensions.importing import warn_without_a_gpu
+from opbridge.extensions.requests import request_for
 
 PLAIN = """#include <Python.h>
 #define JOINED(a, b) a##b
@@ -167,7 +168,7 @@ class TestDevices:
     @pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch sees a GPU")
     def test_kernels_that_no_gpu_will_run_are_no_secret(self) -> None:
         with pytest.warns(UserWarning, match=r"'both' is built for a GPU, and PyTorch sees none.*OPBRIDGE_CUDA_TWIN=1"):
-            _warn_without_a_gpu("both")
+            warn_without_a_gpu("both")
 
     def test_each_compiler_gets_its_own_flags(self) -> None:
         request = request_for("both", self.FILES, output="both.so", flags=["-Wextra"], cuda_flags=["-lineinfo"])

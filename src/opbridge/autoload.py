@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-import torch
-
 
 def cuda() -> None:
     """The twin's `cuda`, unless PyTorch has one."""
+    # What calls this, and is not imported to its end.
+    torch = sys.modules["torch"]
     if torch._C._has_cuda or torch.version.hip:
         if not torch.cuda.is_available():
             print(

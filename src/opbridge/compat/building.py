@@ -16,7 +16,7 @@ from distutils import log
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import OpbridgeError, ToolchainError
-from opbridge.extensions import request_for
+from opbridge.extensions.requests import request_for
 from opbridge.toolchains import BuildRequest, build_many
 
 _LIMITED_API = "0x030A0000"

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opbridge.errors import ToolchainError
-from opbridge.extensions import Paths, Texts, extension
+from opbridge.extensions import extension
+from opbridge.extensions.arguments import Paths, Texts
 from opbridge.toolchains.nvcc import find as find_nvcc
 
 if TYPE_CHECKING:

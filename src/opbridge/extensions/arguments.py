@@ -1,0 +1,37 @@
+"""What PyTorch's functions take for a string, a path or several of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from opbridge.errors import CallError
+from opbridge.names import is_cpp_name
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+Texts = str | Iterable[str]
+
+
+def check_name(name: object) -> None:
+    if not isinstance(name, str) or not is_cpp_name(name) or "::" in name:
+        raise CallError(f"extension() expects a name that C++ and Python take, such as 'lltm', got {name!r}")
+
+
+def words(argument: str, value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    several = (value,) if isinstance(value, str) else value
+    if isinstance(several, Iterable):
+        found = tuple(several)
+        if all(isinstance(word, str) for word in found):
+            return found
+    raise CallError(f"{argument}: expected a string or a list of strings, got {value!r:.80}")
+
+
+def paths(argument: str, value: object) -> tuple[Path, ...]:
+    if isinstance(value, os.PathLike):
+        value = (value,)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        value = [os.fspath(path) if isinstance(path, os.PathLike) else path for path in value]
+    return tuple(map(Path, words(argument, value)))

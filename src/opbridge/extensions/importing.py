@@ -1,0 +1,67 @@
+"""From the library of an extension to what Python uses: the only module of this folder that imports PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from pathlib import Path
+from typing import Any
+
+from opbridge.errors import InputError, OpbridgeError, ToolchainError
+from opbridge.frameworks.native_modules import module_from
+from opbridge.manifest.kernels import TWINS
+
+
+@functools.cache
+def imported(name: str, library: Path) -> Any:
+    """One module for each library: a second one would register its classes again, which pybind11 refuses."""
+    _import_torch(name)
+    try:
+        return module_from(name, library)
+    except ImportError as error:
+        raise _not_loading(name, str(error)) from error
+
+
+def loaded(name: str, library: Path) -> str:
+    torch = _import_torch(name)
+    try:
+        torch.ops.load_library(str(library))
+    except (OSError, RuntimeError) as error:
+        raise _not_loading(name, str(error)) from error
+    return str(library)
+
+
+def _import_torch(name: str) -> Any:
+    """Before any extension: it brings the libraries whose symbols the extension needs."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ToolchainError(
+            f"extension({name!r}) needs PyTorch: {error}; install it with `pip install torch`"
+        ) from error
+    return torch
+
+
+def warn_without_a_gpu(name: str) -> None:
+    """Its launches fail, most code does not ask whether they did, and tensors of the CPU stay what they were."""
+    if not _import_torch(name).cuda.is_available():
+        warnings.warn(
+            f"the extension {name!r} is built for a GPU, and PyTorch sees none: its kernels will not run, and what "
+            "they should have written is garbage; "
+            f'device="cuda-twin" or {TWINS["cuda-twin"].variable}=1 runs them on the CPU',
+            stacklevel=3,
+        )
+
+
+def _not_loading(name: str, reason: str) -> OpbridgeError:
+    hints = {
+        "dynamic module does not define": "add PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { ... } to its sources, or "
+        "pass is_python_module=False if they register operators by TORCH_LIBRARY",
+        "undefined symbol": "define it in one of the sources, or name the library that has it in extra_ldflags",
+        "Only a single TORCH_LIBRARY": "its operators are registered already, by an older version of it or by another "
+        "extension: start a new process, or use TORCH_LIBRARY_FRAGMENT",
+        "already registered": "an older version of it has registered the class for the whole process: start a new one, "
+        "or bind the class with py::module_local()",
+    }
+    hint = next((f"\n  {text}" for said, text in hints.items() if said in reason), "")
+    return InputError(f"the extension {name!r} was built but does not load: {reason}{hint}")

@@ -1,0 +1,57 @@
+"""The build of an extension: with which compiler, and what the CUDA twin is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from opbridge.errors import CallError
+from opbridge.manifest.kernels import TWINS
+from opbridge.sources.store import LANGUAGES, SIMULATED, defines_for
+from opbridge.toolchains import BuildRequest
+from opbridge.toolchains.host import suffixes as host_suffixes
+from opbridge.toolchains.torch_sources import EXTENSION_NAME
+
+_DEVICES = ("cpu", "cuda", "cuda-twin")
+_CUDA_SUFFIXES = (".cu",)
+
+
+def request_for(
+    name: str,
+    sources: Sequence[Path],
+    *,
+    output: str,
+    device: str | None = None,
+    include_dirs: Iterable[Path] = (),
+    defines: Iterable[tuple[str, str]] = (),
+    flags: Iterable[str] = (),
+    cuda_flags: Iterable[str] = (),
+    link_flags: Iterable[str] = (),
+    root: Path | None = None,
+) -> BuildRequest:
+    """The build of an extension; without a device, for CUDA where one of its sources is CUDA."""
+    if device is None:
+        device = "cuda" if any(path.suffix in _CUDA_SUFFIXES for path in sources) else "cpu"
+    of_cuda_tensors = device == "cuda" and "cuda" in SIMULATED
+    if device == "cuda" and (of_cuda_tensors or TWINS["cuda-twin"].is_asked_for):
+        device = "cuda-twin"
+    if device not in _DEVICES:
+        raise CallError(f"unknown device {device!r}; devices of an extension: {', '.join(_DEVICES)}")
+    checks: tuple[tuple[str, str], ...] = ()
+    if device == "cuda-twin":
+        # Not at the top: whoever has no use for the twin would wait for it.
+        from opbridge.twins.cuda.for_torch import DEVICE, host_flags
+
+        checks, cuda_flags = defines_for(device), host_flags(cuda_flags)
+        if of_cuda_tensors:
+            checks = (*checks, (DEVICE, "1"))
+    return BuildRequest(
+        sources=tuple(sources),
+        output=output,
+        include_dirs=tuple(include_dirs),
+        defines=(*defines, *checks, (EXTENSION_NAME, name)),
+        suffix_flags=(*((suffix, tuple(flags)) for suffix in host_suffixes), (".cu", tuple(cuda_flags))),
+        link_flags=tuple(link_flags),
+        language=LANGUAGES[device],
+        root=root,
+    )
