@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,17 +39,22 @@ def commands() -> dict[str, list[str]]:
     found = {str(path): [*compiler, "-std=c++17", f"-isystem{numpy.get_include()}", str(path)] for path in core}
     found[str(SOURCE / "native" / "core" / "mindspore_entry.cpp")].append("-D_GLIBCXX_USE_CXX11_ABI=0")
     found |= {str(path): [*compiler, "-std=c++17", "-xc++", "-include", str(path), os.devnull] for path in headers}
-    found |= {str(path): [*compiler, "-std=c++20", *torch_headers, str(path)] for path in adapter}
+    found[str(SOURCE / "native" / "torch")] = [*compiler, "-std=c++20", *torch_headers, *together(adapter)]
     standalone = sorted((SOURCE / "native" / "standalone").glob("*.h"))
     found |= {str(path): [*compiler, "-std=c++17", "-xc++", "-include", str(path), os.devnull] for path in standalone}
     handler = SOURCE / "native" / "jax" / "handler.cpp"
     found[str(handler)] = [*compiler, "-std=c++20", f"-isystem{JAX}", str(handler)]
-    alone = ["-std=c++20", *torch_headers, "-xc++", os.devnull, "-include"]
-    found |= {str(path): [*compiler, *alone, str(path)] for path in sorted((SOURCE / "include" / "compat").glob("*.h"))}
+    compat = sorted((SOURCE / "include" / "compat").glob("*.h"))
+    found[str(SOURCE / "include" / "compat")] = [*compiler, "-std=c++20", *torch_headers, *together(compat)]
     found |= simulated(compiler, torch_headers)
     found |= twin(compiler)
     found |= ascend_twin(compiler)
     return found
+
+
+def together(paths: Iterable[Path]) -> list[str]:
+    """Files that include PyTorch's headers, as one that reads these once: they take longer than all the rest."""
+    return [*(word for path in paths for word in ("-include", str(path))), "-xc++", os.devnull]
 
 
 def twin(compiler: list[str]) -> dict[str, list[str]]:
@@ -61,12 +67,10 @@ def twin(compiler: list[str]) -> dict[str, list[str]]:
     of_torch = folder / "torch"
     torch_flags = ["-std=c++20", f"-isystem{TORCH}", f"-isystem{TORCH / 'torch' / 'csrc' / 'api' / 'include'}"]
     torch_flags += ["-DOPBRIDGE_TWIN_CHECKS=1", f"-I{of_torch}", "-include", "opbridge_twin/torch.h", *prelude]
-    # Together, because each alone would compile all of PyTorch's first.
-    for header in sorted((of_torch / "c10").rglob("*.h")) + sorted((of_torch / "ATen" / "cuda").iterdir()):
-        torch_flags += ["-include", str(header)]
+    torch_flags += together(sorted((of_torch / "c10").rglob("*.h")) + sorted((of_torch / "ATen" / "cuda").iterdir()))
     # The folder of native comes last, for its torch/ would be taken for PyTorch's.
     plain = [flag for flag in flags if flag not in OURS]
-    found[str(of_torch)] = [*plain, *torch_flags, *(f"-idirafter{flag[2:]}" for flag in OURS), "-xc++", os.devnull]
+    found[str(of_torch)] = [*plain, *torch_flags, *(f"-idirafter{flag[2:]}" for flag in OURS)]
     return found | {str(path): [*flags, *prelude, "-xc++", "-include", str(path), os.devnull] for path in CUDA}
 
 
@@ -77,11 +81,15 @@ def simulated(compiler: list[str], torch_headers: list[str]) -> dict[str, list[s
     of_cuda = [*plain, "-std=c++20", *torch_headers, f"-I{SOURCE / 'twins' / 'cuda' / 'include'}"]
     folder, found = SOURCE / "native" / "simulated", {}
     for name, own in (("npu", flags), ("cuda", [*of_cuda, "-DOPBRIDGE_SIMULATES_CUDA=1"])):
-        for path in sorted((*folder.glob("*.cpp"), *(folder / name).glob("*.cpp"))):
-            found[f"{path} ({name})"] = [*own, str(path)]
+        joined = (folder / "together.cpp").read_text(encoding="utf-8")
+        others = [
+            path
+            for path in sorted((*folder.glob("*.cpp"), *(folder / name).glob("*.cpp")))
+            if f'#include "{path.relative_to(folder)}"' not in joined
+        ]
+        found[f"{folder} ({name})"] = [*own, f"-I{folder}", *together(others)]
     headers = SOURCE / "npu" / "stand_in" / "torch_npu" / "include"
-    together = [word for path in sorted(headers.rglob("*.h")) for word in ("-include", str(path))]
-    return found | {str(headers): [*flags, f"-I{headers}", *together, "-xc++", os.devnull]}
+    return found | {str(headers): [*flags, f"-I{headers}", *together(sorted(headers.rglob("*.h")))]}
 
 
 def ascend_twin(compiler: list[str]) -> dict[str, list[str]]:
