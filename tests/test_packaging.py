@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import fresh_cache
 import numpy
 import pytest
 import yaml
@@ -44,7 +45,8 @@ def stranger(opbridge_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     for name in NEEDED:
         if (installed / name).exists():
             (site / name).symlink_to(installed / name)
-    variables = {**os.environ, "OPBRIDGE_CACHE_DIR": str(folder / "cache")}
+    # The twins' libraries are this machine's only where the wheel has the same sources.
+    variables = {**os.environ, "OPBRIDGE_CACHE_DIR": str(fresh_cache.fill(folder / "cache"))}
     variables.pop("PYTHONPATH", None)
 
     def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:

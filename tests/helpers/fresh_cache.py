@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.frameworks.torch.native import build_adapter
+from opbridge.toolchains import ascend_twin, cuda_twin
 from opbridge.toolchains.torch_install import TorchInstall
 
 _ONCE = ("opbridge_torch_adapter.so", "opbridge_jax_handler.so", "opbridge_npu.so", "libopbridge_")
@@ -17,16 +19,20 @@ _BIG = 10 << 20
 def fill(root: Path) -> Path:
     """For tests of what a build says, to which a minute of PyTorch's headers would add nothing.
 
-    The adapter for PyTorch is there in any case; of the others, what this machine's cache has by now.
+    The adapter for PyTorch and the twins' libraries are there in any case; of the others, what this machine's cache has
+    by now.
     """
     root.mkdir(mode=0o700, parents=True)
     build_adapter(TorchInstall.found())
+    for twin in (cuda_twin, ascend_twin):
+        twin.runtime()
     lasting = Cache()
     for entry in lasting.entries():
         if any(name.startswith(_ONCE) or name.endswith(".gch") for name in entry.files):
             place = root / entry.path.relative_to(lasting.root)
-            shutil.copytree(entry.path, place, copy_function=_copied, dirs_exist_ok=True)
-            shutil.copy2(entry.path.parent / "index", place.parent)
+            with suppress(FileNotFoundError, shutil.Error):  # what another process removes, or has not finished
+                shutil.copytree(entry.path, place, copy_function=_copied, dirs_exist_ok=True)
+                shutil.copy2(entry.path.parent / "index", place.parent)
     return root
 
 
