@@ -51,6 +51,10 @@ def _register() -> None:
     torch._register_device_module("npu", device)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     SIMULATED["npu"] = "ascend-twin"
+    if torch.distributed.is_available():
+        from opbridge.npu import communication  # where PyTorch was built with gloo
+
+        communication.install()
     _show_where_it_ends()
 
 

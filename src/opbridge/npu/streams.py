@@ -31,11 +31,16 @@ class Stream(torch.Stream):  # type: ignore[misc]
         return event
 
 
-def Event(  # noqa: N802 - as torch.cuda.Event
-    enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
-) -> torch.Event:
-    """A moment in a stream; no class of its own, because PyTorch compares its own events alone."""
-    return torch.Event("npu", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+class _MadeByTorch(type):
+    def __call__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> torch.Event:
+        return torch.Event("npu", enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, torch.Event)
+
+
+class Event(metaclass=_MadeByTorch):
+    """A moment in a stream; its objects are PyTorch's, which compares its own events alone."""
 
 
 class StreamContext:

@@ -69,9 +69,14 @@ def install() -> None:
     torch.Tensor.is_cuda = torch.Tensor.is_npu
     torch.amp.GradScaler.__init__ = _renaming(torch.amp.GradScaler.__init__)
     torch.amp.autocast.__init__ = _renaming(torch.amp.autocast.__init__)
+    if torch.distributed.is_available():
+        for name in ("init_process_group", "new_group"):
+            setattr(torch.distributed, name, _with_hccl(getattr(torch.distributed, name)))
     for name in npu.__all__:
         if name not in ("amp", "config"):
             setattr(torch.cuda, name, getattr(npu, name))
+    # Programs, and torch.distributed, count by it which element types there are: all but those of eight bits.
+    torch.cuda.get_device_capability = lambda device=None: (8, 0)
     torch.cuda.amp.autocast = npu.amp.autocast
     torch.cuda.amp.GradScaler = npu.amp.GradScaler
 
@@ -80,5 +85,23 @@ def _renaming(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*map(renamed, args), **{name: renamed(value) for name, value in kwargs.items()})
+
+    return call
+
+
+def _with_hccl(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Names of backends: "nccl", or "cpu:gloo,cuda:nccl"."""
+
+    def of(value: Any) -> Any:
+        return value.replace("cuda:", "npu:").replace("nccl", "hccl") if isinstance(value, str) else renamed(value)
+
+    @functools.wraps(function)
+    def call(*args: Any, backend: Any = None, device_id: Any = None, **kwargs: Any) -> Any:
+        # The only texts among the others are addresses, which no name of a backend stands in.
+        if backend is not None:
+            kwargs["backend"] = of(backend)
+        if device_id is not None:
+            kwargs["device_id"] = renamed(device_id)
+        return function(*(of(one) if isinstance(one, str) and "://" not in one else one for one in args), **kwargs)
 
     return call

@@ -72,6 +72,7 @@ def test_streams_and_events() -> None:
     stream, default = torch.npu.Stream(), torch.npu.current_stream()
     assert default == torch.npu.default_stream() != stream
     begin, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    assert isinstance(begin, torch.npu.Event)
     with torch.npu.stream(stream):
         assert torch.npu.current_stream() == stream
         assert torch.npu.current_stream().npu_stream == stream.npu_stream

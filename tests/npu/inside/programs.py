@@ -110,3 +110,67 @@ def test_a_profile_has_the_operators(tmp_path: Path) -> None:
     ):
         torch.sin(x)
     assert any("aten::sin" in path.read_text() for path in tmp_path.glob("*.json"))
+
+
+DISTRIBUTED = """
+import sys
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+import torch_npu
+from torch_npu.contrib import transfer_to_npu
+
+rank, size = int(sys.argv[1]), 2
+dist.init_process_group("nccl", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=size)
+assert dist.get_backend() == "hccl" and dist.is_hccl_available()
+torch.cuda.set_device(rank)
+
+x = torch.full((3,), rank + 1.0).cuda()
+dist.all_reduce(x)
+assert x.tolist() == [3.0] * 3
+dist.broadcast(x, 1)
+parts = [torch.empty(2).cuda() for _ in range(size)]
+dist.all_gather(parts, torch.full((2,), float(rank)).cuda())
+assert [part.tolist() for part in parts] == [[0, 0], [1, 1]]
+whole = torch.empty(4).cuda()
+dist.all_gather_single(whole, torch.full((2,), float(rank)).cuda())
+assert whole.tolist() == [0, 0, 1, 1]
+part = torch.empty(2).cuda()
+dist.reduce_scatter_single(part, torch.arange(4.0).cuda())
+assert part.tolist() == [4 * rank, 4 * rank + 2]
+dist.all_to_all_single(part, torch.arange(2.0).cuda() + 10 * rank)
+assert part.tolist() == [rank, rank + 10]
+if rank == 0:
+    dist.send(part, 1)
+else:
+    assert dist.recv(part) == 0 and part.tolist() == [0, 10]
+group = dist.new_group([0, 1], backend="nccl", timeout=timedelta(seconds=60))
+work = dist.all_reduce(part, group=group, async_op=True)
+assert work.wait() and part.tolist() == [0, 20]
+dist.barrier()
+
+torch.manual_seed(rank)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2).cuda(), device_ids=[rank])
+model(torch.full((1, 3), float(rank)).cuda()).sum().backward()
+assert model.module.weight.grad.tolist() == [[0.5] * 3] * 2
+held = [None] * size
+dist.all_gather_object(held, model.module.bias.tolist())
+assert held[0] == held[1]
+summed = dist._functional_collectives.all_reduce(torch.ones(2).cuda(), "sum", dist.group.WORLD)
+assert summed.tolist() == [2, 2]
+dist.destroy_process_group()
+"""
+
+
+def test_processes_talk_by_hccl(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(DISTRIBUTED)
+    command = [sys.executable, "train.py"]
+    processes = [
+        subprocess.Popen(
+            [*command, str(rank), str(tmp_path / "store")], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+        for rank in range(2)
+    ]
+    said = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(said)

@@ -132,6 +132,16 @@ def test_what_is_written_in_place_is_written() -> None:
     assert row._base is x
 
 
+def test_indices_stand_beside_slices() -> None:
+    x, rows, places = torch.randn(2, 3, 4, 5), torch.tensor([1, 0]), torch.tensor([3, 1])
+    y = x.npu()
+    assert torch.equal(y[:, rows.npu()].cpu(), x[:, rows])
+    assert torch.equal(y[rows.npu(), :, places.npu()].cpu(), x[rows, :, places])
+    y[rows.npu(), :, places.npu()] = 7
+    x[rows, :, places] = 7
+    assert torch.equal(y.cpu(), x)
+
+
 def test_outputs_grow() -> None:
     x = torch.ones(3).npu()
     out = torch.empty(0, device="npu")

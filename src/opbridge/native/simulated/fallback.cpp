@@ -46,7 +46,9 @@ void map_tensors(IValue& value, Map&& map) {
     c10::List<std::optional<at::Tensor>> mapped;
     for (const IValue& item : value.toListRef()) {
       if (!item.isTensor() && !item.isNone()) return;
-      mapped.push_back(item.isTensor() ? std::optional<at::Tensor>(map(item.toTensor())) : std::nullopt);
+      // The places of slices, as in x[:, i], are tensors that are not defined.
+      const bool is_there = item.isTensor() && item.toTensor().defined();
+      mapped.push_back(is_there ? std::optional<at::Tensor>(map(item.toTensor())) : std::nullopt);
     }
     value = std::move(mapped);
   }

@@ -9,6 +9,7 @@ from opbridge.npu.operators import (  # noqa: F401 - each registers its own
     formats,
     grouped,
     inference,
+    latent,
     moe,
     normalization,
     quantization,

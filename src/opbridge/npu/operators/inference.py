@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from opbridge.errors import CallError
@@ -120,3 +122,71 @@ def _of(x: torch.Tensor | None, index: int) -> torch.Tensor | None:
 def _padded(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Zeros for the positions behind a sequence's end."""
     return torch.nn.functional.pad(x, (0, 0, 0, rows - x.shape[2]))
+
+
+_PROMPT = "npu_prompt_flash_attention"
+_INCREMENTAL = "npu_incre_flash_attention"
+
+
+@operator(
+    f"{_PROMPT}(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, "
+    "Tensor? pse_shift=None, int[]? actual_seq_lengths=None, Tensor? deq_scale1=None, Tensor? quant_scale1=None, "
+    "Tensor? deq_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, int num_heads=1, "
+    'float scale_value=1.0, int pre_tokens=2147483647, int next_tokens=0, str input_layout="BSH", '
+    "int num_key_value_heads=0, int[]? actual_seq_lengths_kv=None, int sparse_mode=0) -> Tensor"
+)
+def npu_prompt_flash_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    *,
+    atten_mask: torch.Tensor | None = None,
+    pse_shift: torch.Tensor | None = None,
+    scale_value: float = 1.0,
+    next_tokens: int = 0,
+    sparse_mode: int = 0,
+    padding_mask: torch.Tensor | None = None,
+    deq_scale1: torch.Tensor | None = None,
+    deq_scale2: torch.Tensor | None = None,
+    **rest: Any,
+) -> torch.Tensor:
+    """Attention of whole sequences; without a mask, each position sees all."""
+    refuse(_PROMPT, padding_mask=padding_mask, deq_scale1=deq_scale1, deq_scale2=deq_scale2)
+    out, _ = npu_fused_infer_attention_score(
+        query,
+        key,
+        value,
+        atten_mask=atten_mask,
+        pse_shift=pse_shift,
+        scale=scale_value,
+        next_tokens=next_tokens,
+        sparse_mode=sparse_mode,
+        **rest,
+    )
+    return out
+
+
+@operator(
+    f"{_INCREMENTAL}(Tensor query, Tensor key, Tensor value, *, Tensor? padding_mask=None, Tensor? atten_mask=None, "
+    "Tensor? pse_shift=None, SymInt[]? actual_seq_lengths=None, Tensor? antiquant_scale=None, "
+    "Tensor? antiquant_offset=None, Tensor? block_table=None, Tensor? dequant_scale1=None, "
+    "Tensor? quant_scale1=None, Tensor? dequant_scale2=None, Tensor? quant_scale2=None, Tensor? quant_offset2=None, "
+    'Tensor? kv_padding_size=None, int num_heads=1, float scale_value=1.0, str input_layout="BSH", '
+    "int num_key_value_heads=0, int block_size=0, int inner_precise=1) -> Tensor"
+)
+def npu_incre_flash_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    *,
+    actual_seq_lengths: list[int] | None = None,
+    scale_value: float = 1.0,
+    padding_mask: torch.Tensor | None = None,
+    **rest: Any,
+) -> torch.Tensor:
+    """Attention of one new position to a cache, of which each sequence has filled a part."""
+    refuse(_INCREMENTAL, padding_mask=padding_mask)
+    out, _ = npu_fused_infer_attention_score(
+        query, key, value, actual_seq_lengths_kv=actual_seq_lengths, scale=scale_value, **rest
+    )
+    return out

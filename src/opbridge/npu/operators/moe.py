@@ -6,6 +6,8 @@ import math
 
 import torch
 
+from opbridge.errors import CallError
+from opbridge.npu.operators.quantization import rounded_to
 from opbridge.npu.operators.registering import operator, refuse
 
 Tensors = tuple[torch.Tensor, ...]
@@ -67,6 +69,89 @@ def npu_moe_init_routing(x: torch.Tensor, row_idx: torch.Tensor, expert_idx: tor
     where = torch.empty_like(rows).scatter(0, rows, torch.arange(rows.numel(), device=x.device))
     active = min(active_num, x.shape[0]) * expert_idx.shape[-1]
     return x[rows[:active] % x.shape[0]], where.to(torch.int32), experts
+
+
+@operator(
+    "npu_moe_init_routing_v2(Tensor x, Tensor expert_idx, *, Tensor? scale=None, Tensor? offset=None, "
+    "int active_num=-1, int expert_capacity=-1, int expert_num=-1, int drop_pad_mode=0, "
+    "int expert_tokens_num_type=0, bool expert_tokens_num_flag=False, int quant_mode=-1, "
+    "int[2] active_expert_range=[], int row_idx_type=0, int? x_dtype=None) -> (Tensor, Tensor, Tensor, Tensor)"
+)
+def npu_moe_init_routing_v2(
+    x: torch.Tensor,
+    expert_idx: torch.Tensor,
+    *,
+    scale: torch.Tensor | None = None,
+    offset: torch.Tensor | None = None,
+    active_num: int = -1,
+    expert_capacity: int = -1,
+    expert_num: int = -1,
+    drop_pad_mode: int = 0,
+    expert_tokens_num_type: int = 0,
+    expert_tokens_num_flag: bool = False,
+    quant_mode: int = -1,
+    active_expert_range: list[int] | None = None,
+    row_idx_type: int = 0,
+    x_dtype: int | None = None,
+) -> Tensors:
+    """Rows in the order of their experts, where each row went or came from, how many each expert has, and scales.
+
+    Rows of experts that take no part come last, and are zeros.
+    """
+    name = "npu_moe_init_routing_v2"
+    refuse(name, x_dtype=x_dtype, quant_mode=None if quant_mode in (-1, 0, 1) else quant_mode)
+    refuse(name, expert_tokens_num_type=None if expert_tokens_num_type in (0, 1) else expert_tokens_num_type)
+    begin, end = active_expert_range or (0, expert_num)
+    k = expert_idx.shape[-1]
+    chosen = expert_idx.flatten().long()
+    takes_part = (chosen >= begin) & (chosen < end)
+    experts, order = torch.sort(chosen.masked_fill(~takes_part, torch.iinfo(torch.int64).max), stable=True)
+    active = int(takes_part.sum())
+    experts, rows = experts[:active], order[:active]
+    counts = torch.bincount(experts - begin, minlength=end - begin)
+    if drop_pad_mode == 1:
+        among = torch.arange(active, device=x.device) - (counts.cumsum(0) - counts)[experts - begin]
+        kept = among < expert_capacity
+        experts, rows, to = experts[kept], rows[kept], (experts * expert_capacity + among)[kept]
+        shape: tuple[int, ...] = (expert_num, expert_capacity)
+    else:
+        to = torch.arange(active, device=x.device)
+        shape = (min(active_num, chosen.numel()) if active_num > 0 else chosen.numel(),)
+    where = torch.full_like(chosen, -1).index_copy(0, rows, to)
+    if row_idx_type == 1 and drop_pad_mode == 0:
+        where = order
+    fits = to < math.prod(shape)
+    made, scales = _rows_for_experts(
+        x[rows[fits] // k], rows[fits] // k, experts[fits] - begin, scale, offset, quant_mode
+    )
+    expanded = made.new_zeros(math.prod(shape), x.shape[-1]).index_copy(0, to[fits], made).view(*shape, x.shape[-1])
+    spread = scales.new_zeros(math.prod(shape)).index_copy(0, to[fits], scales) if scales.numel() else scales
+    if expert_tokens_num_type == 0 and drop_pad_mode == 0:
+        counts = counts.cumsum(0)
+    return expanded, where.to(torch.int32), counts if expert_tokens_num_flag else counts.new_empty(0), spread
+
+
+def _rows_for_experts(
+    x: torch.Tensor,
+    rows: torch.Tensor,
+    experts: torch.Tensor,
+    scale: torch.Tensor | None,
+    offset: torch.Tensor | None,
+    mode: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """As they are, by one scale for all (0), or each by a scale of its own (1); and the scales."""
+    none = x.new_zeros(0, dtype=torch.float32)
+    if mode == -1:
+        return x, none if scale is None else scale.float().flatten()[rows]
+    wide = x.float()
+    if mode == 0:
+        if scale is None or offset is None:
+            raise CallError("npu_moe_init_routing_v2 with quant_mode 0 takes a scale and an offset")
+        return rounded_to(wide * scale.float().flatten()[0] + offset.float().flatten()[0], torch.int8), none
+    if scale is not None:
+        wide = wide * (scale.float() if scale.shape[0] == 1 else scale.float()[experts])
+    scales = wide.abs().amax(-1) / 127
+    return rounded_to(torch.nan_to_num(wide / scales.unsqueeze(-1)), torch.int8), scales
 
 
 @operator("npu_moe_compute_expert_tokens(Tensor sorted_expert_for_source_row, int num_expert) -> Tensor")

@@ -162,7 +162,7 @@ def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 @operator(
     "npu_weight_quant_batchmatmul(Tensor x, Tensor weight, Tensor antiquant_scale, Tensor? antiquant_offset=None, "
     "Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? bias=None, int antiquant_group_size=0, "
-    "int inner_precise=0) -> Tensor"
+    "int inner_precise=0, int? weight_dtype=None) -> Tensor"
 )
 def npu_weight_quant_batchmatmul(
     x: torch.Tensor,
@@ -174,18 +174,47 @@ def npu_weight_quant_batchmatmul(
     bias: torch.Tensor | None = None,
     antiquant_group_size: int = 0,
     inner_precise: int = 0,
+    weight_dtype: int | None = None,
 ) -> torch.Tensor:
-    """x @ ((weight + antiquant_offset) * antiquant_scale) + bias."""
-    refuse("npu_weight_quant_batchmatmul", quant_scale=quant_scale, quant_offset=quant_offset)
+    """x @ ((weight + antiquant_offset) * antiquant_scale) + bias, and in eight bits where there is a quant_scale."""
+    refuse("npu_weight_quant_batchmatmul", weight_dtype=weight_dtype)
+    whole = unpacked(weight, x.shape[-1]) if weight.dtype is torch.int32 else weight
 
     def along(factor: torch.Tensor) -> torch.Tensor:
         """One row for each group of rows of the weight."""
         if antiquant_group_size == 0:
             return factor.float()
-        return factor.float().repeat_interleave(antiquant_group_size, -2)[..., : weight.shape[-2], :]
+        return factor.float().repeat_interleave(antiquant_group_size, -2)[..., : whole.shape[-2], :]
 
-    wide = weight.float()
+    wide = whole.float()
     if antiquant_offset is not None:
         wide = wide + along(antiquant_offset)
     made = x.float() @ (wide * along(antiquant_scale))
-    return (made if bias is None else made + bias.float()).to(x.dtype)
+    made = made if bias is None else made + bias.float()
+    if quant_scale is None:
+        return made.to(x.dtype)
+    scale, offset = _unpacked(quant_scale) if quant_scale.dtype is torch.int64 else (quant_scale.float(), quant_offset)
+    made = made * scale
+    return rounded_to(made if offset is None else made + offset.float(), torch.int8)
+
+
+@operator("npu_convert_weight_to_int4pack(Tensor weight, int inner_k_tiles=0) -> Tensor")
+def npu_convert_weight_to_int4pack(weight: torch.Tensor, inner_k_tiles: int = 0) -> torch.Tensor:
+    """Eight numbers of four bits in one of 32, the first of them lowest."""
+    if weight.dtype is not torch.int32 or weight.shape[-1] % 8 != 0:
+        raise CallError(
+            "npu_convert_weight_to_int4pack: expected a weight of int32 whose last dimension is a multiple of 8, got "
+            f"{weight.dtype} of shape {tuple(weight.shape)}"
+        )
+    bits = (weight.long() & 15).unflatten(-1, (-1, 8)) << torch.arange(0, 32, 4, device=weight.device)
+    packed = bits.sum(-1)
+    return torch.where(packed >= 1 << 31, packed - (1 << 32), packed).to(torch.int32)
+
+
+def unpacked(weight: torch.Tensor, rows: int) -> torch.Tensor:
+    """A weight of four bits with so many rows; where it was transposed, eight rows are one."""
+    by_columns = weight.shape[-2] == rows
+    last = weight if by_columns else weight.transpose(-1, -2)
+    bits = last.long().unsqueeze(-1) >> torch.arange(0, 32, 4, device=weight.device) & 15
+    numbers = torch.where(bits >= 8, bits - 16, bits).flatten(-2)
+    return numbers if by_columns else numbers.transpose(-1, -2)
