@@ -37,6 +37,7 @@ TYPES = tuple(DTYPES.values())
 CODES: Mapping[Any, int] = {dtype: DTYPE_CODES[name] for name, dtype in DTYPES.items()}
 
 _MOST_PRIMITIVES = 128
+_MOST_SHAPES = 64
 _PLACEHOLDER = [((0,), DTYPE_CODES["bool"])]
 """The output of what has none, since MindSpore wants one."""
 _PRECISIONS = {"FP16": ms.float16, "FP32": ms.float32, "BF16": ms.bfloat16}
@@ -81,18 +82,25 @@ class OperatorPrimitive(ops.Custom):  # type: ignore[misc]
         self.add_prim_attr("opbridge_target", number)
         self.add_prim_attr("multi_output", not returns_one)
         self._returns_one = returns_one
+        self._inferred: dict[Any, tuple[Any, Any]] = {}
 
     # None: MindSpore asks the library.  Of shapes it has to where sizes are unknown while a graph is compiled; but of a
     # type that a library tells, it would make a number of a tensor of rank 0.
     _inference: tuple[Any, Any] = (None, ())
 
     def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
-        outputs = _core.infer_target(self._target, tuple(item["shape"] for item in inputs)) or _PLACEHOLDER
-        shapes = tuple(shape for shape, _ in outputs)
-        dtypes = tuple(ms.TensorType(TYPES[code]) for _, code in outputs)
-        if self._returns_one:
-            return {"shape": shapes[0], "dtype": dtypes[0], "value": None}
-        return {"shape": shapes, "dtype": dtypes, "value": None}
+        shapes = tuple([tuple(item["shape"]) for item in inputs])
+        # Making MindSpore's types again for every call would be a tenth of a small one.
+        shape, dtype = self._inferred.get(shapes) or self._infer(shapes)
+        return {"shape": shape, "dtype": dtype, "value": None}
+
+    def _infer(self, shapes: tuple[tuple[int, ...], ...]) -> tuple[Any, Any]:
+        outputs = _core.infer_target(self._target, shapes) or _PLACEHOLDER
+        inferred = tuple(shape for shape, _ in outputs), tuple(ms.TensorType(TYPES[code]) for _, code in outputs)
+        if len(self._inferred) >= _MOST_SHAPES:
+            self._inferred.clear()
+        self._inferred[shapes] = (inferred[0][0], inferred[1][0]) if self._returns_one else inferred
+        return self._inferred[shapes]
 
 
 class EagerPrimitive(OperatorPrimitive):
