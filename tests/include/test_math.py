@@ -38,6 +38,13 @@ def test_two_units_in_the_last_place(build: Callable[..., Path], target: tuple[s
     assert functions == {*UNARY, "sigmoid", "rsqrt", *BINARY}
 
 
+def test_the_documentation_has_the_worst_of_each() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "math.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+).* \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert [name for name, _, _ in rows] == [*UNARY, "sigmoid", "rsqrt", *BINARY]
+    assert all(float(worst) <= 2 for _, *both in rows for worst in both)
+
+
 def test_the_double_that_is_nearest_to_a_right_angle(compiled: Callable[..., ctypes.CDLL]) -> None:
     library = compiled('extern "C" double answer(double x) { return ob::cos(x); }')
     library.answer.restype, library.answer.argtypes = ctypes.c_double, [ctypes.c_double]

@@ -11,11 +11,12 @@ from tests.twins.cuda.conftest import CHECKS, KERNELS, Kernels
 
 from opbridge.cxx.tokens import tokenize
 from opbridge.toolchains import BuildRequest, build
+from opbridge.twins.cuda.grid_strides import find_grid_stride
 from opbridge.twins.cuda.guards import find_guard
 from opbridge.twins.cuda.rewrite import Unit, rewrite
 
 SOURCE = KERNELS / "guards.cu"
-NAMES = ("inside", "left early", "two dimensions", "either", "parameter changes")
+NAMES = ("inside", "left early", "two dimensions", "either", "parameter changes", "strided", "in steps", "until")
 WITHOUT_MASKS = ("-march=x86-64-v3",) if platform.machine() == "x86_64" else ()
 
 
@@ -94,5 +95,60 @@ def test_macros_that_may_do_more_than_name_a_value_are_seen() -> None:
 def test_a_guard_does_not_move_a_line() -> None:
     text = Path(SOURCE).read_text()
     result = rewrite(text, str(SOURCE), Unit())
-    assert result.count("OPBRIDGE_TWIN_GUARDED_KERNEL") == len(NAMES)
+    assert result.count("OPBRIDGE_TWIN_GUARDED_KERNEL") == 5
+    assert result.count("OPBRIDGE_TWIN_KERNEL_IN_TURNS") == 2
     assert [line.count("if (") for line in result.splitlines()] == [line.count("if (") for line in text.splitlines()]
+
+
+START, STEP = "blockIdx.x * blockDim.x + threadIdx.x", "blockDim.x * gridDim.x"
+LOOP = f"for (int i = {START}; i < n; i += {STEP})"
+
+
+def takes_turns(body: str, others_wait: bool = False) -> bool:
+    guard = find_grid_stride(tokenize(f"{{ {body} }}"), 0, frozenset({"NEXT"}), others_wait)
+    return guard is not None and guard.takes_turns
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{LOOP} y[i] = f(x[i]);",
+        f"{LOOP} {{ for (int k = 0; k < m; ++k) {{ y[i] += x[k]; }} atomicAdd(y, x[i]); }}",
+        f"int t = {START}; size_t s = (size_t)gridDim.x * blockDim.x; for (size_t i = t; i < n * m; i += s) y[i] = 1;",
+        f"int b = blockIdx.x, t = threadIdx.x; for (long i = t + b * blockDim.x; i < n; i += {STEP}) {{ y[i] = t; }}",
+    ],
+)
+def test_turns_are_taken_in_loops_of_one_stride(body: str) -> None:
+    assert takes_turns(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(f"{LOOP} {{ y[i] = 1; }} y[0] = 2;", f"y[0] = 2; {LOOP} y[i] = 1;", f"float s = 0; {LOOP} s += x[i];"),
+        *(f"{LOOP} {{ if (x[i]) break; }}", f"{LOOP} {{ if (x[i]) return; }}", f"{LOOP} {{ __syncthreads(); }}"),
+        *(
+            f"{LOOP} n = 3;",
+            f"{LOOP} n -= x[i];",
+            f"{LOOP} ++i;",
+            f"{LOOP} i--;",
+            f"{LOOP} f(&n);",
+            f"{LOOP} y[i] = NEXT;",
+        ),
+        *(f"{LOOP} y[i] = blockIdx.x;", f"{LOOP} y[i] = gridDim.x;", f"int b = blockIdx.x; {LOOP} y[i] = b;"),
+        f"for (int i = {START}; i < x[0]; i += {STEP}) y[i] = 1;",
+        f"for (int i = {START}; i != n; i += {STEP}) y[i] = 1;",
+        f"for (int i = {START}; i < n + threadIdx.x; i += {STEP}) y[i] = 1;",
+        f"for (int i = {START}; i < n; i += 2 * {STEP}) y[i] = 1;",
+        f"for (int i = threadIdx.x; i < n; i += {STEP}) y[i] = 1;",
+        "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 1;",
+        f"for (int i = blockIdx.x * (blockDim.x + threadIdx.x); i < n; i += {STEP}) y[i] = 1;",
+    ],
+)
+def test_no_turns_where_one_could_matter_to_the_next(body: str) -> None:
+    assert not takes_turns(body)
+
+
+def test_no_turns_where_what_is_called_may_wait() -> None:
+    assert takes_turns(f"{LOOP} {{ if (x[i] > 0) y[i] = 1; }}", others_wait=True)
+    assert not takes_turns(f"{LOOP} y[i] = f(x[i]);", others_wait=True)

@@ -18,13 +18,13 @@ from opbridge.cxx.reader import CLOSERS, PAIRS
 from opbridge.cxx.tokens import Kind, Token
 
 _REPEATS = frozenset({"for", "while", "do", "goto"})
-_CASTS = frozenset({"int", "unsigned", "long", "short", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t"})
+CASTS = frozenset({"int", "unsigned", "long", "short", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t"})
 _OPERATORS = frozenset(("(", ")", "<<", "<=", ">=", "==", "!=", "&&", "||", "::", *"+-*/%<>!&|^~?:.,"))
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Of a kernel; the condition's tokens are those between `first` and `last`, its parentheses."""
+    """Of a kernel; the condition's tokens are those between `first` and `last`, its parentheses or semicolons."""
 
     first: int
     last: int
@@ -33,6 +33,8 @@ class Guard:
     declared: str
     """The variables that the condition may name, with their values."""
     condition: str
+    takes_turns: bool = False
+    """It is a loop's, of which every thread of the grid takes its part."""
 
     @property
     def question(self) -> str:
@@ -42,14 +44,14 @@ class Guard:
 
 def find_guard(tokens: Sequence[Token], opened: int, opaque: AbstractSet[str]) -> Guard | None:
     """Of the body that this brace opens.  `opaque` are the macros that may be more than a name or a number."""
-    code = [i for i in range(opened, _end(tokens, opened)) if not tokens[i].blank]
+    code = [i for i in range(opened, end_of_body(tokens, opened)) if not tokens[i].blank]
     words = [tokens[i].text for i in code]
     if any(word in _REPEATS or "sync" in word or word.startswith(("__shared__", "__shfl")) for word in words):
         return None  # where threads wait or run through loops, their own loop is not made of vector code anyway
     at, declared = 1, ""
     while at < len(code):
         if words[at] == "if" and words[at + 1 : at + 2] == ["("]:
-            close = _closing(words, at + 1)
+            close = closing(words, at + 1)
             condition = [tokens[i] for i in code[at + 2 : close]]
             about_threads = "threadIdx" in words[:close]
             if not condition or not about_threads or not is_plain(condition, opaque):
@@ -58,7 +60,7 @@ def find_guard(tokens: Sequence[Token], opened: int, opaque: AbstractSet[str]) -
             returns = behind[:2] == ["return", ";"] or behind == ["{", "return", ";", "}"]
             return Guard(code[at + 1], code[close], returns, declared, " ".join(words[at + 2 : close]))
         end = words.index(";", at) if ";" in words[at:] else len(words)
-        if not _declares([tokens[i] for i in code[at:end]], opaque):
+        if not declares([tokens[i] for i in code[at:end]], opaque):
             return None
         declared += " ".join(words[at:end]) + "; "
         at = end + 1
@@ -72,7 +74,7 @@ def is_plain(tokens: Sequence[Token], opaque: AbstractSet[str] = frozenset()) ->
         text = token.text
         following = tokens[position + 1].text if position + 1 < len(tokens) else ""
         if token.kind is Kind.NAME:
-            calls = following == "(" and text not in _CASTS
+            calls = following == "(" and text not in CASTS
             if calls or text in opaque or (text.startswith("__") and text != "__int128"):
                 return False
         elif token.kind is not Kind.NUMBER and text not in _OPERATORS:
@@ -87,7 +89,7 @@ def is_plain(tokens: Sequence[Token], opaque: AbstractSet[str] = frozenset()) ->
     return True
 
 
-def _declares(tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:
+def declares(tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:
     """`const int i = 1, j = 2`, without its semicolon."""
     equals = [i for i, token in enumerate(tokens) if token.text == "="]
     names = tokens[: equals[0]] if equals else ()
@@ -106,10 +108,10 @@ def _declares(tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:
 
 
 def _ends_in_cast(tokens: Sequence[Token]) -> bool:
-    return [token.text for token in tokens[-1:]] == [")"] and tokens[-2].text in _CASTS
+    return [token.text for token in tokens[-1:]] == [")"] and tokens[-2].text in CASTS
 
 
-def _end(tokens: Sequence[Token], opened: int) -> int:
+def end_of_body(tokens: Sequence[Token], opened: int) -> int:
     depth = 0
     for i in range(opened, len(tokens)):
         if tokens[i].kind is Kind.DIRECTIVE:
@@ -120,7 +122,7 @@ def _end(tokens: Sequence[Token], opened: int) -> int:
     return opened
 
 
-def _closing(words: Sequence[str], opened: int) -> int:
+def closing(words: Sequence[str], opened: int) -> int:
     depth = 0
     for i in range(opened, len(words)):
         depth += (words[i] in PAIRS) - (words[i] in CLOSERS)

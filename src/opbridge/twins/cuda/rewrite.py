@@ -24,6 +24,7 @@ from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
 from opbridge.twins.cuda.assembly import split_assembly, unknown_instruction
 from opbridge.twins.cuda.declarations import declared_names, extents, function_name, pointer_to_function, specifiers
+from opbridge.twins.cuda.grid_strides import find_grid_stride, waits
 from opbridge.twins.cuda.guards import Guard, find_guard, is_plain
 from opbridge.twins.cuda.refused import MISSING_CCCL, cccl_part, refused_header, unsupported
 
@@ -85,6 +86,8 @@ class Unit:
     """What it does not use of a library may need what the twin lacks."""
     has_cccl: bool = False
     """Whether Thrust, CUB and libcu++ are there to be included."""
+    waits: bool = False
+    """A function may wait for other threads, in what was read so far."""
     count: int = 0
 
     def number(self) -> int:
@@ -131,6 +134,7 @@ class _Rewriter(Reader):
         """The tokens since the last statement ended, without blanks."""
 
     def run(self) -> str:
+        self.unit.waits |= waits(token.text for token in self.tokens)
         for index, token in enumerate(self.tokens):
             if index <= self.done:
                 continue
@@ -181,17 +185,24 @@ class _Rewriter(Reader):
         self.scopes.append(scope)
         launch = ""
         if scope.kernel:
-            head = "OPBRIDGE_TWIN_KERNEL"
+            starts, head = "launch", "OPBRIDGE_TWIN_KERNEL"
             if scope.guard:
-                head = "OPBRIDGE_TWIN_GUARDED_KERNEL"
+                if scope.guard.takes_turns:
+                    starts, head = "launch_in_turns", "OPBRIDGE_TWIN_KERNEL_IN_TURNS"
+                else:
+                    head = "OPBRIDGE_TWIN_GUARDED_KERNEL"
                 self._mark(scope.guard)
             elif self._has_own_scopes(index):
                 head = "OPBRIDGE_TWIN_KERNEL_OF_VARIABLES"
-            launch = f"{{ ::opbridge_twin::launch(__PRETTY_FUNCTION__, [=]{head} "
+            launch = f"{{ ::opbridge_twin::{starts}(__PRETTY_FUNCTION__, [=]{head} "
         self.texts[index] = f"{launch}{{{inside}"
         self.head = []
 
     def _mark(self, guard: Guard) -> None:
+        if guard.takes_turns:
+            self.texts[guard.first] = "; (opbridge_twin_passed ? opbridge_twin_first : bool("
+            self.texts[guard.last] = ")); opbridge_twin_first = false,"
+            return
         known = "!opbridge_twin_passed &&" if guard.returns else "opbridge_twin_passed ||"
         self.texts[guard.first] = f"({known} ("
         self.texts[guard.last] = "))"
@@ -232,8 +243,13 @@ class _Rewriter(Reader):
             return _Scope("initializer", device, host, head=head)
         kernel = bool(self.unit.kernel_words & set(outside))
         has_guard = kernel and not self.in_macro and not self._has_own_scopes(index)
-        guard = find_guard(self.tokens, index, self.unit.opaque | self.unit.shared.keys()) if has_guard else None
+        guard = self._guard(index) if has_guard else None
         return _Scope("function", device, host, kernel, guard)
+
+    def _guard(self, index: int) -> Guard | None:
+        opaque = self.unit.opaque | self.unit.shared.keys()
+        guard = find_guard(self.tokens, index, opaque)
+        return guard or find_grid_stride(self.tokens, index, opaque, self.unit.waits)
 
     def _close(self, index: int) -> None:
         scope = self.scopes.pop() if len(self.scopes) > 1 else self.scopes[0]

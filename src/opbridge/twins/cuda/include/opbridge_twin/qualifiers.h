@@ -41,6 +41,9 @@
 #define OPBRIDGE_TWIN_KERNEL (OB_TWIN_INDICES) OB_TWIN_MUTABLE
 // Of a kernel with a guard: whether the thread is known to pass it; and the guard.
 #define OPBRIDGE_TWIN_GUARDED_KERNEL (OB_TWIN_INDICES, const bool opbridge_twin_passed) OB_TWIN_MUTABLE
+// Of a kernel that is a loop in the stride of the grid: whether the thread takes one turn, which is known to be its.
+#define OPBRIDGE_TWIN_KERNEL_IN_TURNS \
+  (OB_TWIN_INDICES, const bool opbridge_twin_passed, bool opbridge_twin_first) OB_TWIN_MUTABLE
 #define OPBRIDGE_TWIN_GUARD (OB_TWIN_INDICES) __attribute__((always_inline))->bool
 // Where the body holds lambdas without a capture or classes, which cannot see its parameters.
 #define OPBRIDGE_TWIN_KERNEL_OF_VARIABLES (uint3, uint3, dim3, dim3) OB_TWIN_MUTABLE

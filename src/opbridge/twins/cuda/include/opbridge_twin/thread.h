@@ -8,6 +8,8 @@
 #define OPBRIDGE_TWIN_THREAD_H
 
 #include <opbridge_twin/runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <vector_types.h>
 
 #include <typeinfo>
@@ -111,6 +113,17 @@ struct Guarded {
   Guard guard;
 };
 
+// A kernel that is one loop in the stride of the grid, and what says whether a thread takes its first turn.
+template <class Body, class Guard>
+struct InTurns {
+  OB_TWIN_INLINE void operator()(uint3 thread, uint3 block, dim3 size, dim3 grid) {
+    body(thread, block, size, grid, false, true);
+  }
+
+  Body body;
+  Guard guard;
+};
+
 constexpr unsigned kMostThreads = 1024;
 // So many blocks of up to 1024 threads that `blockIdx.x * blockDim.x + threadIdx.x` does not reach 2^31.
 constexpr unsigned kNearBlocks = (1u << 21) - 1;
@@ -150,20 +163,30 @@ template <bool passed, class Body, class Guard>
 OB_TWIN_INLINE void run_thread(Guarded<Body, Guard>& kernel, uint3 thread, uint3 index, dim3 size, dim3 grid) {
   kernel.body(thread, index, size, grid, passed);
 }
+template <bool passed, class Body, class Guard>
+OB_TWIN_INLINE void run_thread(InTurns<Body, Guard>& kernel, uint3 thread, uint3 index, dim3 size, dim3 grid) {
+  kernel.body(thread, index, size, grid, passed, true);
+}
 
 // Whether all threads of a row pass the guard.
 template <class Kernel>
 OB_TWIN_INLINE bool passes(const Kernel&, unsigned, unsigned, unsigned, unsigned, uint3, dim3, dim3) {
   return false;
 }
+// How many threads of a row do not.
+template <class Guard>
+OB_TWIN_INLINE unsigned failing(const Guard& guard, unsigned first, unsigned width, unsigned y, unsigned z, uint3 index,
+                                dim3 size, dim3 grid) {
+  unsigned failed = 0;
+  for (unsigned x = first; x < width; ++x) failed += !guard(uint3{x, y, z}, index, size, grid);
+  return failed;
+}
 #ifndef __AVX512VL__
 // Other processors store some elements of a vector slowly, or not at all.
 template <class Body, class Guard>
 OB_TWIN_INLINE bool passes(const Guarded<Body, Guard>& kernel, unsigned first, unsigned width, unsigned y, unsigned z,
                            uint3 index, dim3 size, dim3 grid) {
-  unsigned failed = 0;
-  for (unsigned x = first; x < width; ++x) failed |= !kernel.guard(uint3{x, y, z}, index, size, grid);
-  return failed == 0;
+  return failing(kernel.guard, first, width, y, z, index, size, grid) == 0;
 }
 #endif
 
@@ -180,6 +203,30 @@ OB_TWIN_INLINE bool run_row(const Kernel& arguments, unsigned first, unsigned wi
     Kernel own = arguments;
     run_thread<passed>(own, uint3{x, y, z}, index, size, grid);
     if (left_loop) return false;
+  }
+  return true;
+}
+
+// The turns in which all threads of a row take part, each as the first one of a further block.  Whether more is left.
+template <bool near, class Kernel>
+OB_TWIN_INLINE bool take_turns(const Kernel&, unsigned, unsigned, unsigned, unsigned, uint3&, dim3, dim3) {
+  return true;
+}
+template <bool near, class Body, class Guard>
+OB_TWIN_INLINE bool take_turns(const InTurns<Body, Guard>& kernel, unsigned first, unsigned width, unsigned y,
+                               unsigned z, uint3& index, dim3 size, dim3 grid) {
+  while (near && index.x < kNearBlocks) {
+    if (const unsigned failed = failing(kernel.guard, first, width, y, z, index, size, grid)) {
+      return failed < width - first;
+    }
+    if (!run_row<true>(kernel, first, width, y, z, index, size, grid)) {
+      fputs(
+          "cuda-twin: a function of another source waits for threads, called from a loop in the stride of the grid\n"
+          "  define it in the kernel's own source\n",
+          stderr);
+      abort();
+    }
+    index.x += grid.x;
   }
   return true;
 }
@@ -208,10 +255,12 @@ void run_threads(const Kernel& kernel, const ob_twin_block& block) {
   unsigned x = block.next % width, y = block.next / width % height;
   for (unsigned z = block.next / width / height; z < depth; ++z, y = 0) {
     for (; y < height; ++y, x = 0) {
-      if (near && passes(arguments, x, width, y, z, index, size, grid)) {
-        if (!run_row<true>(arguments, x, width, y, z, index, size, grid)) return;
+      uint3 turn = index;
+      if (!take_turns<near>(arguments, x, width, y, z, turn, size, grid)) continue;
+      if (near && passes(arguments, x, width, y, z, turn, size, grid)) {
+        if (!run_row<true>(arguments, x, width, y, z, turn, size, grid)) return;
       } else {
-        if (!run_row<false>(arguments, x, width, y, z, index, size, grid)) return;
+        if (!run_row<false>(arguments, x, width, y, z, turn, size, grid)) return;
       }
     }
   }
@@ -267,6 +316,11 @@ void launch(const char* name, const Kernel& kernel) {
 template <class Body, class Guard>
 void launch(const char* name, const Body& body, const Guard& guard) {
   launch(name, Guarded<Body, Guard>{body, guard});
+}
+
+template <class Body, class Guard>
+void launch_in_turns(const char* name, const Body& body, const Guard& guard) {
+  launch(name, InTurns<Body, Guard>{body, guard});
 }
 
 inline ob_twin_dim plain(dim3 d) { return {d.x, d.y, d.z}; }
