@@ -10,7 +10,7 @@ import pytest
 
 from opbridge.cache import Cache
 from opbridge.errors import BuildError, ToolchainError
-from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains import BuildRequest, build, cuda_twin
 from opbridge.toolchains.builder import absolute
 from opbridge.toolchains.torch_install import TorchInstall
 from opbridge.toolchains.torch_sources import with_torch
@@ -206,3 +206,38 @@ class TestLinking:
         assert "-ltorch_python" not in plain.link_flags
         assert "-ltorch_python" in module.link_flags
         assert ("TORCH_EXTENSION_NAME", "kernel") in module.defines
+
+
+class TestBindings:
+    """Of load_inline's two texts one only tells Python of functions: it goes a way of its own."""
+
+    MODULE = '#include <torch/extension.h>\nint f();\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\n  m.def("f", f);\n}\n'
+    KERNEL = "#include <torch/types.h>\n__global__ void k() {}\nint f() { k<<<1, 1>>>(); return 1; }\n"
+
+    def request(self, folder: Path, module: str) -> BuildRequest:
+        main, kernel = folder / "main.cpp", folder / "cuda.cu"
+        main.write_text(module)
+        kernel.write_text(self.KERNEL)
+        defines = (("OPBRIDGE_TWIN_CHECKS", "1"), ("TORCH_EXTENSION_NAME", "k"))
+        return with_torch(absolute(BuildRequest((main, kernel), "k.so", defines=defines, language="cuda-twin")))
+
+    def test_are_neither_optimized_nor_watched(self, tmp_path: Path) -> None:
+        request = self.request(tmp_path, self.MODULE)
+        assert request.bindings == (tmp_path / "main.cpp",)
+        of_bindings, of_kernel = cuda_twin.commands(request, tmp_path).compiles
+        assert "-O0" in of_bindings.argv
+        assert not [word for word in of_bindings.argv if word.startswith("-fsanitize")]
+        assert "-O0" not in of_kernel.argv
+        assert [word for word in of_kernel.argv if word.startswith("-fsanitize")]
+
+    def test_leave_the_kernels_without_python(self, tmp_path: Path) -> None:
+        library = self.request(tmp_path, self.MODULE).library
+        assert library is not None
+        assert library.slim_headers is not None
+        assert library.binding_headers is not None
+        assert library.slim_headers.include_dir.name == "tensors"
+        assert library.binding_headers.include_dir.name == "python"
+
+    @pytest.mark.parametrize("code", ["int g() { return 1; }", "#define G 1", "struct S { int x; };"])
+    def test_are_no_more_than_that(self, tmp_path: Path, code: str) -> None:
+        assert self.request(tmp_path, self.MODULE.replace("int f();", f"int f();\n{code}")).bindings == ()

@@ -196,6 +196,7 @@ def _anywhere(request: BuildRequest) -> BuildRequest:
     return replace(
         request,
         sources=tuple(map(moved, request.sources)),
+        bindings=tuple(map(moved, request.bindings)),
         include_dirs=tuple(map(moved, request.include_dirs)),
         root=Path("@project"),
     )

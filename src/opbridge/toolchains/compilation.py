@@ -45,7 +45,7 @@ def compile_library(
         if not written.is_file():
             command = outcomes[-1].command.argv[0]
             raise ToolchainError(f"{command} ended well but did not write {written.name}; is it a C++ compiler?")
-    dependencies = _dependencies(request, attempt, folder, short.header if short else None)
+    dependencies = _dependencies(request, attempt, folder, short.headers if short else ())
     (folder / LOG).write_text("".join(outcome.stderr for outcome in outcomes), encoding="utf-8")
     remove(scratch)
     return dependencies
@@ -112,12 +112,12 @@ def _known_folder(project: Path, cache: Cache) -> Path | None:
     return here if here != Path(here.anchor) and project.is_relative_to(here) else None
 
 
-def _dependencies(request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: Path | None) -> Dependencies:
+def _dependencies(request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...]) -> Dependencies:
     besides = [folder, *([request.library.folder] if request.library else ())]
     depfiles = [(depfile, request.project) for depfile in attempt.commands.depfiles]
-    if precompiled:
-        besides.append(precompiled.parent)
-        depfiles.append((Path(f"{precompiled}.d"), precompiled.parent))
+    for header in precompiled:
+        besides.append(header.parent)
+        depfiles.append((Path(f"{header}.d"), header.parent))
     files = [path for depfile, origin in depfiles for path in files_read(depfile, origin, besides)]
     # Objects and static libraries become part of the result; a shared library is looked up anew when ours is loaded.
     linked = re.findall(r"^\(?([^()\n]+\.[ao])(?=[)\n])", attempt.outcomes[-1].stdout, re.MULTILINE)

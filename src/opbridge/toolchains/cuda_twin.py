@@ -41,7 +41,8 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         request,
         include_dirs=own,
         defines=(*(pair for pair in request.defines if pair[0] != CHECKS), *several),
-        flags=(*_flags(request), *opbridge, *request.flags, *(for_torch.PRELUDE if request.library else ())),
+        source_flags=(*request.source_flags, *((source, _flags(request, source)) for source in request.sources)),
+        flags=(*opbridge, *request.flags, *(for_torch.PRELUDE if request.library else ())),
         link_flags=(
             *cuda.link_flags(checks, runtime()),
             *(for_torch.link_flags() if request.library and checks and not _has(request, for_torch.DEVICE) else ()),
@@ -52,11 +53,15 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
-    return host.precompile(replace(request, flags=(*_flags(request), *request.flags)), header, target)
+    return host.precompile(
+        replace(request, flags=(*_flags(request, request.sources[0]), *request.flags)), header, target
+    )
 
 
-def _flags(request: BuildRequest) -> tuple[str, ...]:
+def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:
     before_torch = (f"-isystem{for_torch.INCLUDE}",) if request.library else ()
+    if source in request.bindings:
+        return (*before_torch, *cuda.flags(False, _is_clang()), *cccl.flags(), "-O0")
     return (*before_torch, *cuda.flags(_has_checks(request), _is_clang()), *cccl.flags())
 
 

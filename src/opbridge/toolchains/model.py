@@ -50,6 +50,8 @@ class InstalledLibrary:
     identity: tuple[str, ...]
     """Stands for all files in the folder, which are too many to look at each."""
     slim_headers: SlimHeaders | None = None
+    binding_headers: SlimHeaders | None = None
+    """Those of the request's `bindings`, where they need others."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,10 @@ class BuildRequest:
     root: Path | None = None
     """The user's project, by default the folder of the sources: its copies elsewhere share what is built."""
     library: InstalledLibrary | None = None
+    bindings: tuple[Path, ...] = ()
+    """Those of the sources that only tell Python of functions: nothing in them is worth optimizing or watching."""
+    source_flags: tuple[tuple[Path, tuple[str, ...]], ...] = ()
+    """What single sources have before all others' flags."""
 
     def __post_init__(self) -> None:
         if not self.sources:
@@ -82,6 +88,7 @@ class BuildRequest:
 
     def flags_for(self, source: Path) -> tuple[str, ...]:
         return (
+            *(flag for path, flags in self.source_flags if path == source for flag in flags),
             *self.flags,
             *(flag for suffix, flags in self.suffix_flags if suffix == source.suffix for flag in flags),
         )

@@ -27,21 +27,26 @@ _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
 class ShortWay:
     request: BuildRequest
     library: InstalledLibrary
-    header: Path | None
-    """What the compiler reads first, precompiled in the cache; NAME.d beside it tells what went into it."""
+    headers: tuple[Path, ...]
+    """What the compiler reads first, precompiled in the cache; NAME.d beside each tells what went into it."""
 
 
 def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     library = request.library
     if library is None or library.slim_headers is None:
         return None
-    header = _precompiled(request, library, library.slim_headers, context)
-    shorter = replace(
-        request,
-        include_dirs=(library.slim_headers.include_dir, *request.include_dirs),
-        flags=(*request.flags, *(("-include", str(header)) if header else ())),
-    )
-    return ShortWay(shorter, library, header)
+    kinds: dict[SlimHeaders, list[Path]] = {}
+    for source in request.sources:
+        of_bindings = library.binding_headers if source in request.bindings else None
+        kinds.setdefault(of_bindings or library.slim_headers, []).append(source)
+    first: list[tuple[Path, tuple[str, ...]]] = []
+    headers = []
+    for slim_headers, sources in kinds.items():
+        header = _precompiled(replace(request, sources=tuple(sources)), library, slim_headers, context)
+        flags = (f"-isystem{slim_headers.include_dir}", *(("-include", str(header)) if header else ()))
+        first += [(source, flags) for source in sources]
+        headers += [header] if header else []
+    return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers))
 
 
 def would_fail_anyway(outcomes: Sequence[Outcome], library: InstalledLibrary) -> bool:

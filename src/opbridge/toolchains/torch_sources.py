@@ -27,6 +27,7 @@ _TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
 _BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(autograd|wrap_pybind_function)\b")
+_MODULE = re.compile(r"\bPYBIND11_MODULE\s*\([^()]*\)\s*\{[^{}]*\}")
 _BEYOND_SLIM = re.compile(r"\btorch\s*::\s*(data|jit|load|nn|optim|python|save|serialize)\b")
 _LOOP = re.compile(
     r"<<<|\b(for|while|goto|do)\b|\bparallel_|\bAT_DISPATCH_|#\s*pragma|\bstd\s*::\s*(transform|accumulate)\b"
@@ -67,7 +68,10 @@ def with_torch(request: BuildRequest) -> BuildRequest:
     install.check_version()
     uses_python = is_extension or any(_PYTHON.search(text.text) for text in texts)
     flags = _compile_flags(install)
-    library = InstalledLibrary(install.folder, _identity(install), _umbrella(request, install, texts, flags))
+    bindings = tuple(text.path for text in texts if text.path in request.sources and _only_binds(text))
+    if not bindings or request.language != "cuda-twin" or len(bindings) == len(request.sources):
+        bindings = ()
+    library = InstalledLibrary(install.folder, _identity(install), *_umbrellas(request, install, texts, flags, bindings))
     python = ((EXTENSION_NAME, Path(request.output).stem),) if uses_python and not is_extension else ()
     return replace(
         request,
@@ -78,6 +82,7 @@ def with_torch(request: BuildRequest) -> BuildRequest:
         flags=(*flags, *_optimization(texts), *request.flags),
         link_flags=(*_link_flags(install, request.language, uses_python), *request.link_flags),
         library=library,
+        bindings=bindings if library.binding_headers else (),
     )
 
 
@@ -117,18 +122,35 @@ def _identity(install: TorchInstall) -> tuple[str, ...]:
     return ("torch", install.version, install.revision, *files)
 
 
-def _umbrella(
-    request: BuildRequest, install: TorchInstall, texts: list[_Text], flags: tuple[str, ...]
-) -> SlimHeaders | None:
-    """The short way, unless it is plain that some source could not go it."""
+def _umbrellas(
+    request: BuildRequest,
+    install: TorchInstall,
+    texts: list[_Text],
+    flags: tuple[str, ...],
+    bindings: tuple[Path, ...],
+) -> tuple[SlimHeaders | None, SlimHeaders | None]:
+    """The short way, unless it is plain that some source could not go it; and that of the bindings."""
     if any(_BEYOND_SLIM.search(text.text) for text in texts):
-        return None
+        return None, None
     if not all(_begins_plainly(text) for text in texts if text.path in request.sources):
-        return None
-    kind = "python" if any(_BINDINGS.search(text.text) for text in texts) else "tensors"
-    folder = _SLIM / kind
-    name = f"torch-{install.version}-{kind}.h"
-    return SlimHeaders(folder, folder / "torch" / "extension.h", name, ("torch", "at", "c10"), flags)
+        return None, None
+
+    def umbrella(kind: str) -> SlimHeaders:
+        name = f"torch-{install.version}-{kind}.h"
+        return SlimHeaders(_SLIM / kind, _SLIM / kind / "torch" / "extension.h", name, ("torch", "at", "c10"), flags)
+
+    others = [text for text in texts if text.path not in bindings]
+    if any(_BINDINGS.search(text.text) for text in others):
+        return umbrella("python"), None
+    return umbrella("tensors"), umbrella("python") if bindings else None
+
+
+def _only_binds(text: _Text) -> bool:
+    """Whether it declares functions and tells Python of them, and has no code of its own."""
+    module = _MODULE.search(text.text)
+    if module is None:
+        return False
+    return not re.search(r"[{#]", _INCLUDE_LINE.sub("", text.text[: module.start()] + text.text[module.end() :]))
 
 
 def _begins_plainly(text: _Text) -> bool:
