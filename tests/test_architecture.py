@@ -30,7 +30,7 @@ LAYERS = (
     ("loading", "scan", "extensions", "compat", "npu", "cuda_twin", "autoload"),
     ("wheel", "conversion"),
     ("check", "doctor", "codegen", "bench"),
-    ("report", "port"),
+    ("report", "port", "judging"),
     ("cli", "__main__"),
 )
 """From the bottom to the top; a module imports from its own layer and from those before it."""
@@ -46,6 +46,8 @@ MAY_IMPORT_A_FRAMEWORK = (
     "check/*",
     "bench/*",
     "port/*",
+    # The processes of a reference and of an answer.
+    "judging/*",
     # What runs models: PyTorch's to watch them, and MindSpore beside it to try their operators.
     "scan/*",
     # PyTorch's graphs, and what the source of another framework calls.

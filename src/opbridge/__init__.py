@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opbridge.extensions import extension
     from opbridge.frameworks.torch.autograd import autograd
     from opbridge.frameworks.torch.module import module
+    from opbridge.judging import judge
     from opbridge.loading import aot, aten, formula, inline, load, tvm_ffi
     from opbridge.op import Op, OpLibrary
 
@@ -32,6 +33,7 @@ __all__ = [
     "extension",
     "formula",
     "inline",
+    "judge",
     "load",
     "module",
     "tvm_ffi",
@@ -46,6 +48,7 @@ _HOMES = {
     "tvm_ffi": "opbridge.loading",
     "convert": "opbridge.conversion.converting",
     "extension": "opbridge.extensions",
+    "judge": "opbridge.judging",
     "autograd": "opbridge.frameworks.torch.autograd",
     "module": "opbridge.frameworks.torch.module",
     "Op": "opbridge.op",

@@ -63,6 +63,7 @@ COMMANDS = {
         "opbridge port check relu.cu relu.cpp",
         passes_words_on=True,
     ),
+    "judge": Command("whether an answer to a task is right, without a GPU", "opbridge judge reference.py answer.py"),
     "cache": Command("show, trim or empty the cache of builds; keys for a shared one", "opbridge cache ls"),
     "completion": Command("let a shell complete these commands", 'eval "$(opbridge completion bash)"'),
 }

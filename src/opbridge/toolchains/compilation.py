@@ -112,7 +112,9 @@ def _known_folder(project: Path, cache: Cache) -> Path | None:
     return here if here != Path(here.anchor) and project.is_relative_to(here) else None
 
 
-def _dependencies(request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...]) -> Dependencies:
+def _dependencies(
+    request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...]
+) -> Dependencies:
     besides = [folder, *([request.library.folder] if request.library else ())]
     depfiles = [(depfile, request.project) for depfile in attempt.commands.depfiles]
     for header in precompiled:

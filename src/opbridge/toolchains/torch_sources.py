@@ -71,7 +71,9 @@ def with_torch(request: BuildRequest) -> BuildRequest:
     bindings = tuple(text.path for text in texts if text.path in request.sources and _only_binds(text))
     if not bindings or request.language != "cuda-twin" or len(bindings) == len(request.sources):
         bindings = ()
-    library = InstalledLibrary(install.folder, _identity(install), *_umbrellas(request, install, texts, flags, bindings))
+    library = InstalledLibrary(
+        install.folder, _identity(install), *_umbrellas(request, install, texts, flags, bindings)
+    )
     python = ((EXTENSION_NAME, Path(request.output).stem),) if uses_python and not is_extension else ()
     return replace(
         request,

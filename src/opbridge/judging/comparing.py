@@ -1,0 +1,77 @@
+"""An answer's outputs beside the reference's, within what the reference's own float32 run loses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opbridge.judging.values import Array, arrays_of
+
+_MARGIN = 64.0
+"""How many times the reference's own error an answer may have, which adds in another order."""
+_PRECISION = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+@dataclass(frozen=True)
+class Difference:
+    message: str
+    to_do: str
+
+
+def numbers(array: Array) -> np.ndarray[Any, Any]:
+    if array.dtype == "bfloat16":
+        wide = np.frombuffer(array.data, np.uint16).astype(np.uint32) << 16
+        return wide.view(np.float32).astype(np.float64).reshape(array.shape)
+    names = {"bool": "bool", "complex64": "complex64", "complex128": "complex128"}
+    found = np.frombuffer(array.data, np.dtype(names.get(array.dtype, array.dtype))).reshape(array.shape)
+    return found.astype(np.float64) if array.dtype in _PRECISION else found
+
+
+def difference(answer: object, exact: object, rounded: object) -> Difference | None:
+    """`exact` is the reference's run in float64, `rounded` that in its own element types."""
+    given, wanted, own = arrays_of(answer), arrays_of(exact), arrays_of(rounded)
+    if len(given) != len(wanted):
+        return Difference(f"it returns {len(given)} tensors instead of {len(wanted)}", "return what the reference does")
+    for number, (one, right, coarse) in enumerate(zip(given, wanted, own, strict=True)):
+        output = f"output {number}" if len(wanted) > 1 else "the output"
+        if one.shape != right.shape:
+            return Difference(f"{output} is {one} instead of {coarse}", "make the output of the reference's shape")
+        if found := _of_numbers(output, one, numbers(right), coarse):
+            return found
+    return None
+
+
+def bound(exact: np.ndarray[Any, Any], coarse: Array) -> np.ndarray[Any, Any]:
+    """How far each element may be from float64's."""
+    with np.errstate(all="ignore"):
+        lost = np.abs(numbers(coarse) - exact)
+        own = float(np.max(lost[np.isfinite(lost)], initial=0.0))
+        return np.asarray(_MARGIN * (own + _PRECISION.get(coarse.dtype, 0.0) * np.abs(exact)) + 1e-30)
+
+
+def _of_numbers(output: str, given: Array, exact: np.ndarray[Any, Any], coarse: Array) -> Difference | None:
+    try:
+        got = numbers(given)
+    except (TypeError, ValueError):
+        return Difference(f"{output} is no tensor of numbers: {given}", "return what the reference does")
+    if exact.size == 0:
+        return None
+    with np.errstate(all="ignore"):
+        parted = np.abs(got.astype(exact.dtype if exact.dtype.kind == "c" else np.float64) - exact)
+        fine = (parted <= bound(exact, coarse)) | (got == exact) | (np.isnan(got) & np.isnan(exact))
+    if fine.all():
+        return None
+    first = np.unravel_index(int(np.argmin(fine)), exact.shape)
+    at = f" at [{', '.join(map(str, first))}]" if exact.ndim else ""
+    wrong, allowed = int((~fine).sum()), float(np.broadcast_to(bound(exact, coarse), exact.shape)[first])
+    return Difference(
+        f"{output} is {got[first]:.6g} instead of {exact[first]:.6g}{at}, the first of {wrong} of {exact.size} "
+        f"elements that differ; {allowed:.2g} is allowed, from the reference's own error in {coarse.dtype}",
+        "compute what the reference does for these inputs",
+    )
+
+
+def same_bits(one: object, other: object) -> bool:
+    return [array.data for array in arrays_of(one)] == [array.data for array in arrays_of(other)]

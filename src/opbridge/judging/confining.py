@@ -1,0 +1,99 @@
+"""What an answer may not do: reach the network, write outside of its folder, see the reference, harm other processes.
+
+Linux holds it: namespaces of the process's own, in which the reference's files are covered and what is written to the
+cache is the process's alone, and Landlock, which ends its rights to write elsewhere, to trace and to signal.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.errors import UnsupportedError
+
+_NEW_MOUNTS, _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x00020000, 0x10000000, 0x40000000, 0x08000000
+_BIND, _PRIVATE, _ALL_BELOW = 0x1000, 0x40000, 0x4000
+_NO_NEW_PRIVILEGES = 38
+_DIE_WITH_PARENT = 1
+_CREATE_RULESET, _ADD_RULE, _RESTRICT = 444, 445, 446
+_VERSION_OF_LANDLOCK = 1
+_BENEATH = 1
+_WRITING = 1 << 1 | sum(1 << bit for bit in range(4, 13))
+"""Writing and removing files, making whatever there is; not running, reading and listing."""
+_SINCE = ((2, 1 << 13), (3, 1 << 14))
+"""Versions that brought further ones: moving between folders, and cutting off."""
+_SCOPES = 0b11
+"""No abstract sockets and no signals to processes outside."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where an answer lives."""
+
+    folder: Path
+    """Its own, to write in."""
+    cache: Path
+    """Read as it is; what is written there is seen by nobody else."""
+    hidden: tuple[Path, ...] = ()
+    """Files and folders that are empty for it."""
+
+
+def enter(cell: Cell) -> None:
+    """The calling process, before it has a second thread, and all that it will start."""
+    user, group = os.getuid(), os.getgid()
+    _check(_libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_NETWORK | _NEW_IPC), "a namespace of its own")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    _mount(None, "/", None, _ALL_BELOW | _PRIVATE)
+    upper, work = cell.folder / "cache", cell.folder / "cache-work"
+    upper.mkdir(mode=0o700)
+    work.mkdir(mode=0o700)
+    _mount("overlay", cell.cache, "overlay", 0, f"lowerdir={cell.cache},upperdir={upper},workdir={work},userxattr")
+    for path in cell.hidden:
+        if path.is_dir():
+            _mount("tmpfs", path, "tmpfs", 0, "size=4k,mode=700")
+        else:
+            _mount("/dev/null", path, None, _BIND)
+    _end_rights_to_write((cell.folder, cell.cache, Path("/dev")))
+    _libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)  # which new rights have ended
+
+
+def _mount(source: str | None, target: str | Path, kind: str | None, flags: int, options: str = "") -> None:
+    words = [word if word is None else os.fsencode(word) for word in (source, str(target), kind)]
+    done = _libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), options.encode() or None)
+    _check(done, f"{target} of its own")
+
+
+def _end_rights_to_write(allowed: Iterable[Path]) -> None:
+    version = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION_OF_LANDLOCK)
+    _check(version, "Landlock")
+    rights = _WRITING | sum(right for since, right in _SINCE if version >= since)
+    attributes = struct.pack("<QQQ", rights, 0, _SCOPES if version >= 6 else 0)
+    ruleset = _libc.syscall(_CREATE_RULESET, attributes, 24 if version >= 6 else 8, 0)
+    _check(ruleset, "Landlock")
+    for path in allowed:
+        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        rule = struct.pack("<Qi", rights, folder)
+        _check(_libc.syscall(_ADD_RULE, ruleset, _BENEATH, rule, 0), f"Landlock for {path}")
+        os.close(folder)
+    _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
+    _check(_libc.syscall(_RESTRICT, ruleset, 0), "Landlock")
+    os.close(ruleset)
+
+
+def _check(result: int, what: str) -> None:
+    if result < 0:
+        reason = os.strerror(ctypes.get_errno())
+        raise UnsupportedError(
+            f"an answer cannot be confined on this machine, which refuses {what}: {reason}\n"
+            "  judge needs Linux 5.13 or newer with Landlock and with namespaces for users "
+            "(sysctl kernel.unprivileged_userns_clone=1; docker run --security-opt seccomp=unconfined)"
+        )

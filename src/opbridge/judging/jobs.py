@@ -1,0 +1,70 @@
+"""What the processes of a judgement are given to do, and what stands in their folders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.judging.confining import Cell
+from opbridge.judging.formats import TaskFormat
+from opbridge.judging.shapes import Plan
+
+
+@dataclass(frozen=True)
+class ReferenceJob:
+    reference: Path
+    format: TaskFormat
+    folder: Path
+    plans: tuple[Plan, ...]
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call of both."""
+
+    number: int
+    plan: Plan
+    seed: int
+    inputs: str
+    """In words."""
+    operators: tuple[str, ...]
+    """PyTorch's that the reference ran."""
+
+    @property
+    def initial_file(self) -> str:
+        return f"{self.number}.initial"
+
+    @property
+    def inputs_file(self) -> str:
+        return f"{self.number}.inputs"
+
+    @property
+    def exact_file(self) -> str:
+        return f"{self.number}.exact"
+
+    @property
+    def rounded_file(self) -> str:
+        return f"{self.number}.rounded"
+
+    @property
+    def output_file(self) -> str:
+        return f"{self.number}.output"
+
+    @property
+    def again_file(self) -> str:
+        return f"{self.number}.again"
+
+
+@dataclass(frozen=True)
+class AnswerJob:
+    answer: Path
+    name: str
+    """Of the class in it."""
+    trials: tuple[Trial, ...]
+    cell: Cell
+
+    @property
+    def model_seed(self) -> int:
+        """With which both make their parameters."""
+        return self.trials[0].seed if self.trials else 0

@@ -1,0 +1,72 @@
+"""What a judge says: a verdict, and the reasons for it.  Printing and parsing are inverse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import Enum
+
+from opbridge.errors import InputError
+
+ALL_SHAPES, PUBLISHED_SHAPES = "all shapes", "published shapes"
+
+
+class Verdict(Enum):
+    RIGHT = "right"
+    WRONG = "wrong"
+    BROKEN = "broken"
+    CHEATING = "cheating"
+    UNDECIDED = "undecided"
+
+    @property
+    def exit_code(self) -> int:
+        return {Verdict.RIGHT: 0, Verdict.UNDECIDED: 3}.get(self, 1)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What a check found."""
+
+    check: str
+    message: str
+    to_do: str = ""
+    place: str = ""
+    """FILE:LINE, where one is known."""
+    shape: str = ""
+    """The sizes that show it."""
+    seed: int | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        shown = f"\n  with  {self.shape}, seed {self.seed}" if self.shape else ""
+        return f"{where}{self.message} [{self.check}]{shown}" + (f"\n  to do {self.to_do}" if self.to_do else "")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    verdict: Verdict
+    reasons: tuple[Reason, ...] = ()
+    holds_for: str = ALL_SHAPES
+    shapes: tuple[str, ...] = ()
+    """The inputs on which the answer was held against the reference."""
+    seconds: float = 0.0
+
+    def to_json(self) -> str:
+        return json.dumps({**asdict(self), "verdict": self.verdict.value}, indent=2)
+
+    @classmethod
+    def parse(cls, text: str) -> Judgement:
+        try:
+            fields = json.loads(text)
+            reasons = tuple(Reason(**reason) for reason in fields.pop("reasons"))
+            verdict, shapes = Verdict(fields.pop("verdict")), tuple(fields.pop("shapes"))
+            return cls(verdict, reasons, shapes=shapes, **fields)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"this is no verdict of `opbridge judge --json`: {error}") from None
+
+    def __str__(self) -> str:
+        lines = [str(reason) for reason in self.reasons]
+        last = self.verdict.value
+        if self.verdict is Verdict.RIGHT:
+            last += f", on {len(self.shapes)} inputs, for {self.holds_for}"
+        return "\n".join((*lines, f"verdict: {last}"))

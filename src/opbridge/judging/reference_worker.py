@@ -1,0 +1,151 @@
+"""The process that runs a reference: inputs, and what should come of them, in float64 and as the reference computes."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+from opbridge.check.child import Say, serve
+from opbridge.judging.jobs import ReferenceJob
+from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, with_sizes
+
+_LIMITS = (1 << 22, 1 << 28)
+"""Elements of inputs, and products and sums in matrices and windows, that checked kernels take in seconds."""
+_MOST_LIMITS = (1 << 24, 1 << 34)
+"""The same where nothing smaller could be had: much of such a task mostly is PyTorch's in answers too."""
+
+
+def _work(jobs: list[ReferenceJob], say: Say) -> None:
+    warnings.simplefilter("ignore")
+    (job,) = jobs
+    source = job.reference.read_text(encoding="utf-8")
+    number = 0
+    tried: set[str] = set()
+    for plan in job.plans:
+        if plan.kind in tried or (plan.kind == LOOSE and tried):
+            continue  # of the same kind one is enough, and what may be too small is for want of others
+        say(begun=str(plan))
+        limits = _MOST_LIMITS if plan.kind == PUBLISHED and not number else _LIMITS
+        try:
+            made = _trials(job, source, plan, number, limits)
+        except Exception as error:
+            if plan.kind == PUBLISHED and not number:
+                say(bad_task=f"{type(error).__name__}: {error}")
+                return
+            continue
+        if isinstance(made, str):
+            say(left_out=[str(plan), made])
+            continue
+        for trial in made:
+            say(trial=trial)
+        number += len(made)
+        tried.add(plan.kind)
+    say(done=True)
+
+
+def _trials(
+    job: ReferenceJob, source: str, plan: Plan, number: int, limits: tuple[int, int]
+) -> list[dict[str, Any]] | str:
+    import torch
+
+    from opbridge.judging.comparing import difference
+    from opbridge.judging.values import load
+
+    module = _module(job, source, plan)
+    initial_of, inputs_of, model_of = (getattr(module, name) for name in _names(job))
+    made: list[dict[str, Any]] = []
+    torch.manual_seed(job.seeds[0])
+    initial = initial_of()
+    torch.manual_seed(job.seeds[0])
+    model = model_of(*initial)
+    first, second = job.seeds
+    # Minus: numbers of both signs.
+    for seed in (first,) if plan.kind == ODD else (first, second, -second) if plan.is_small else (first, -second):
+        torch.manual_seed(abs(seed))
+        inputs = inputs_of() if seed > 0 else _of_both_signs(inputs_of())
+        sizes = _elements(inputs)
+        if sizes > limits[0]:
+            return f"{sizes} elements of inputs are too many for checked kernels"
+        outcome = _run(job, number + len(made), model, initial, inputs, abs(seed))
+        if outcome is None:
+            if made:
+                continue
+            return "the reference gives nothing finite"
+        if outcome["work"] > limits[1]:
+            return f"{outcome['work']:.2g} operations are too many for checked kernels"
+        made.append({**outcome, "plan": [plan.kind, plan.sizes], "seed": abs(seed)})
+    if len(made) > 1:
+        one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (made[0], made[-1]))
+        if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:
+            return "the reference's output is the same for all inputs, and any constant would be right"
+    return made
+
+
+def _names(job: ReferenceJob) -> tuple[str, str, str]:
+    return job.format.initial, job.format.inputs, job.format.model
+
+
+def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
+    from types import ModuleType
+
+    module = ModuleType("reference")
+    module.__file__ = str(job.reference)
+    exec(compile(with_sizes(source, plan), str(job.reference), "exec"), module.__dict__)
+    return module
+
+
+def _elements(inputs: Any) -> int:
+    from opbridge.judging.tensors import tensors_in
+
+    return sum(tensor.numel() for tensor in tensors_in(inputs))
+
+
+def _of_both_signs(inputs: Any) -> Any:
+    """Other numbers than a task draws, which mostly are from 0 to 1."""
+    import torch
+
+    def other(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            return 4 * value - 2
+        return [other(item) for item in value] if isinstance(value, list) else value
+
+    return other(list(inputs))
+
+
+def _run(job: ReferenceJob, number: int, model: Any, initial: Any, inputs: Any, seed: int) -> dict[str, Any] | None:
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from opbridge.judging.jobs import Trial
+    from opbridge.judging.operators_run import Operators
+    from opbridge.judging.tensors import tensors_in, to_values, widened
+    from opbridge.judging.values import arrays_of, save
+
+    given = to_values(inputs)
+    wide, wide_inputs = copy.deepcopy(model).double(), widened(copy.deepcopy(inputs))
+    torch.manual_seed(seed)
+    with torch.no_grad(), FlopCounterMode(display=False) as work, Operators() as operators:
+        rounded = copy.deepcopy(model)(*inputs)
+    torch.manual_seed(seed)
+    try:
+        with torch.no_grad():
+            exact = wide(*wide_inputs)
+    except RuntimeError:
+        exact = widened(rounded)  # of a model that makes float32 by itself
+    tensors = tensors_in(exact)
+    if not tensors or not all(bool(torch.isfinite(tensor).any()) for tensor in tensors if tensor.numel()):
+        return None
+    trial = Trial(number, Plan(""), seed, ", ".join(map(str, arrays_of(given))), ())
+    for name, value in (
+        (trial.initial_file, to_values(initial)),
+        (trial.inputs_file, given),
+        (trial.exact_file, to_values(exact)),
+        (trial.rounded_file, to_values(rounded)),
+    ):
+        save(job.folder / name, value)
+    return {"number": number, "inputs": trial.inputs, "operators": operators.names, "work": work.get_total_flops()}
+
+
+if __name__ == "__main__":
+    serve(_work)

@@ -1,0 +1,167 @@
+"""What an answer does beside computing: functions of others that it replaces, files and frames that it looks at.
+
+In its own process this cannot be held against one who knows of it; what is computed is held elsewhere.  It names what
+would have worked where an answer and what compares it share a process.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from opbridge.judging.model import Reason
+
+_GUARDED = (
+    *("builtins", "time", "random", "math", "os", "inspect", "sys", "gc", "json", "pickle"),
+    *("numpy", "numpy.testing", "torch", "torch.Tensor", "torch.nn.functional", "torch.cuda", "torch.cuda.Event"),
+    *(
+        "torch.testing",
+        "torch.autograd",
+        "torch.random",
+        "torch.backends",
+        "torch.utils.cpp_extension",
+        "torch.nn.Module",
+    ),
+)
+_ABOUT_FRAMES = (
+    "_getframe",
+    "_current_frames",
+    "currentframe",
+    "stack",
+    "getouterframes",
+    "extract_stack",
+    "walk_stack",
+)
+_SECRETS = {
+    **dict.fromkeys(_ABOUT_FRAMES, ("call stack", "compute from the arguments alone")),
+    "get_objects": ("objects of others", "compute from the arguments alone"),
+    "get_referrers": ("objects of others", "compute from the arguments alone"),
+    "settrace": ("call stack", "leave tracing to debuggers"),
+    "setprofile": ("call stack", "leave profiling to profilers"),
+}
+_NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
+"""How the variables begin that building an extension has to do with."""
+_EVENTS = {
+    "open": "file",
+    "os.listdir": "file",
+    "os.scandir": "file",
+    "socket.connect": "network",
+    "socket.getaddrinfo": "network",
+    "subprocess.Popen": "process",
+    "os.system": "process",
+    "os.fork": "process",
+    "os.exec": "process",
+    "os.posix_spawn": "process",
+    "os.kill": "process",
+    "ctypes.dlopen": "memory of others",
+    "sys.settrace": "call stack",
+    "sys.setprofile": "call stack",
+}
+
+
+def written(source: str, file: str) -> list[Reason]:
+    """What the answer's text says outright."""
+    return [
+        Reason(check, f"it looks at {what}", to_do, f"{file}:{line}")
+        for line, check, what, to_do in _looks(ast.parse(source))
+    ]
+
+
+def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id
+            whose = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+            if name in _SECRETS and (name != "stack" or whose == "inspect"):
+                check, to_do = _SECRETS[name]
+                yield node.lineno, check, f"the {check}, by {ast.unparse(node)}", to_do
+        if isinstance(node, (ast.Call, ast.Subscript, ast.Compare)) and (name := _variable(node)):
+            yield node.lineno, "environment", f"the environment's {name}", "compute the same everywhere"
+
+
+def _variable(node: ast.Call | ast.Subscript | ast.Compare) -> str:
+    """The environment's variable that is read, unless it is one for compilers; empty where none is."""
+    text = ast.unparse(node)
+    if isinstance(node, ast.Call):
+        reads, asked = text.startswith(("os.getenv(", "os.environ.get(")), node.args[0] if node.args else None
+    elif isinstance(node, ast.Subscript):
+        reads, asked = text.startswith("os.environ[") and isinstance(node.ctx, ast.Load), node.slice
+    else:
+        reads, asked = text.endswith("os.environ"), node.left
+    if not reads or not isinstance(asked, ast.Constant):
+        return ""
+    name = str(asked.value)
+    return "" if name.startswith(_NEEDED) else name
+
+
+class Watch:
+    """From before an answer is loaded; what it then did is told by `findings`."""
+
+    def __init__(self, answer: str, allowed: tuple[str, ...]) -> None:
+        self._answer = answer
+        self._allowed = allowed
+        self._before = dict(_functions())
+        self._seen: dict[str, Reason] = {}
+        sys.addaudithook(self._heard)
+
+    def findings(self) -> list[Reason]:
+        replaced = [
+            Reason("monkeypatching", f"it replaces {name}", "leave the functions of others as they are")
+            for name, function in _functions()
+            if name in self._before and self._before[name] != function and not self._is_wrapped(name, function)
+        ]
+        return [*self._seen.values(), *replaced]
+
+    def _is_wrapped(self, name: str, function: Any) -> bool:
+        """By PyTorch itself, which does that to some of its functions when they are first needed."""
+        code = getattr(function, "__code__", None)
+        is_own = code is None or code.co_filename == self._answer
+        return not is_own and getattr(function, "__wrapped__", None) is self._before[name]
+
+    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        kind = _EVENTS.get(event)
+        if kind is None:
+            return
+        line = self._line(sys._getframe(1))
+        if line is None:
+            return
+        what = os.fsdecode(arguments[0]) if arguments and isinstance(arguments[0], (str, bytes)) else event
+        if kind == "file" and os.path.abspath(what).startswith(self._allowed):
+            return
+        text = f"it opens {what}" if kind == "file" else f"it reaches out by {event}"
+        self._seen.setdefault(
+            f"{event}{what}", Reason(kind, text, "compute from the arguments alone", f"{self._answer}:{line}")
+        )
+
+    def _line(self, frame: FrameType | None) -> int | None:
+        """Of the answer, where it asked for this itself, if only through Python's own modules."""
+        while frame is not None:
+            code: CodeType = frame.f_code
+            if code.co_filename == self._answer:
+                return frame.f_lineno
+            if "site-packages" in code.co_filename or "opbridge" in code.co_filename or "importlib" in code.co_filename:
+                return None
+            frame = frame.f_back
+        return None
+
+
+def _functions() -> Iterator[tuple[str, Any]]:
+    for path in _GUARDED:
+        owner = _named(path)
+        for name in dir(owner) if owner is not None else ():
+            if not name.startswith("__") or path == "torch.Tensor" or name in ("__import__",):
+                value = getattr(type(owner) if name == "__class__" else owner, name, None)
+                if callable(value):
+                    yield f"{path}.{name}", getattr(value, "__func__", value)
+
+
+def _named(path: str) -> Any:
+    first, *rest = path.split(".")
+    owner = sys.modules.get(first)
+    for name in rest:
+        owner = getattr(owner, name, None)
+    return owner

@@ -1,0 +1,190 @@
+"""From what happened to a verdict."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from opbridge.errors import InputError
+from opbridge.judging.comparing import difference, same_bits
+from opbridge.judging.jobs import Trial
+from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, Judgement, Reason, Verdict
+from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED
+from opbridge.judging.values import arrays_of, load
+
+_FINDING = re.compile(r"cuda-twin: (?P<what>.*?) \[(?P<check>[\w-]+)\](?P<rest>(?:\n  .*)*)")
+_WHERE = re.compile(r"([\w.-]+\.(?:cuh?|cpp|h):\d+)")
+_TO_DO = re.compile(r"^  to do +(.*)", re.MULTILINE)
+_ERROR_PLACE = re.compile(r"^(?:\S*/)?([^\s:]+:\d+)(?::\d+)?: (?:fatal )?error: (.*)", re.MULTILINE)
+_NOT_OURS = re.compile(
+    r"fatal error: (cublas|cudnn|cusparse|cusolver|curand|cufft|cutlass|cute|cub|thrust|cuda|mma|nccl|nvToolsExt"
+    r"|ATen|c10)[\w/.]*: No such file|undefined reference to .?cu(blas|dnn|rand|sparse|fft)"
+)
+
+
+@dataclass
+class Run:
+    """What the answer's process said, and how it ended."""
+
+    built: bool = False
+    raised: dict[str, Any] | None = None
+    ran: dict[int, dict[str, Any]] = field(default_factory=dict)
+    failed: dict[int, dict[str, Any]] = field(default_factory=dict)
+    tampering: list[dict[str, Any]] = field(default_factory=list)
+    muted: bool = False
+    at: object = "starting"
+    done: bool = False
+    end: str = ""
+    log: str = ""
+    timed_out: bool = False
+
+    def hear(self, said: dict[str, Any]) -> None:
+        self.at = said.get("begun", self.at)
+        self.built |= "built" in said
+        self.muted |= "muted" in said
+        self.done |= "done" in said
+        self.raised = said.get("raised", self.raised)
+        self.tampering += said.get("tampering", [])
+        for kind, kept in (("ran", self.ran), ("failed", self.failed)):
+            if kind in said:
+                kept[said[kind]] = said
+
+
+def decide(
+    run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, answer: str, left_out: tuple[str, ...]
+) -> Judgement:
+    shapes = tuple(dict.fromkeys(trial.inputs for trial in trials if trial.number in run.ran))
+    if run.tampering:
+        return Judgement(Verdict.CHEATING, tuple(Reason(**reason) for reason in run.tampering), shapes=shapes)
+    if run.raised is not None:
+        return _of_error(run.raised, answer, None, shapes)
+    if not run.done and (run.end or not run.built):
+        return _of_end(run, trials, shapes)
+    if not trials:
+        reason = Reason("sizes", "; ".join(left_out), "judge it on a GPU, or write the task's sizes at its top")
+        return Judgement(Verdict.UNDECIDED, (reason,))
+    weighed = [(trial, _weighed(run, trial, expected, folder, answer)) for trial in trials]
+    if cheating := _cheating(
+        run, trials, expected, folder, {trial.number for trial, found in weighed if found is None}
+    ):
+        return Judgement(Verdict.CHEATING, (cheating,), shapes=shapes)
+    bad = [(trial, found) for trial, found in weighed if found is not None]
+    if not bad:
+        return Judgement(Verdict.RIGHT, (), ALL_SHAPES if _any(trials, ODD) else PUBLISHED_SHAPES, shapes)
+    right = tuple(trial for trial, found in weighed if found is None)
+    wrong = tuple(trial for trial, _ in bad)
+    if right and (all(trial.plan.kind == ODD for trial in wrong) or _holds_as_published(right, wrong)):
+        return Judgement(Verdict.RIGHT, bad[0][1].reasons, PUBLISHED_SHAPES, shapes)
+    trial, first = next((trial, found) for trial, found in bad if trial.plan.kind != ODD)
+    if trial.plan.kind == LOOSE:
+        reason = replace(first.reasons[0], to_do="judge it on a GPU: it may rely on the sizes that its task publishes")
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    return Judgement(first.verdict, first.reasons, shapes=shapes)
+
+
+def _holds_as_published(right: tuple[Trial, ...], wrong: tuple[Trial, ...]) -> bool:
+    return _any(right, PUBLISHED) and not _any(wrong, PUBLISHED)
+
+
+def _any(trials: tuple[Trial, ...], kind: str) -> bool:
+    return any(trial.plan.kind == kind for trial in trials)
+
+
+def _weighed(run: Run, trial: Trial, expected: Path, folder: Path, answer: str) -> Judgement | None:
+    """What is wrong with one call; None for nothing."""
+    if trial.number in run.failed:
+        return _of_error(run.failed[trial.number], answer, trial, ())
+    exact, rounded = load(expected / trial.exact_file), load(expected / trial.rounded_file)
+    try:
+        output, again = load(folder / trial.output_file), load(folder / trial.again_file)
+    except InputError as error:
+        return Judgement(Verdict.BROKEN, (_at(trial, "outputs", str(error), "return tensors"),))
+    if found := difference(output, exact, rounded):
+        return Judgement(Verdict.WRONG, (_at(trial, "values", found.message, found.to_do),))
+    if changed := run.ran[trial.number]["changed"]:
+        message = f"it changes its input {changed[0]}, which the reference leaves as it is"
+        return Judgement(Verdict.WRONG, (_at(trial, "inputs", message, "write to memory of its own"),))
+    if found := difference(again, exact, rounded):
+        return Judgement(Verdict.WRONG, (_at(trial, "second call", f"called again, {found.message}", found.to_do),))
+    return None
+
+
+def _cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
+    first = trials[0]
+    for trial in trials:
+        if trial.number not in good or not trial.operators or trial.number not in run.ran:
+            continue
+        operators = run.ran[trial.number]["operators"]
+        if operators and not Counter(trial.operators) - Counter(operators):
+            return _at(
+                trial,
+                "operators",
+                f"every operator of the reference ({', '.join(dict.fromkeys(trial.operators))}) is PyTorch's here too: "
+                "no kernel stands for any of them",
+                "compute in a kernel what the reference computes",
+            )
+    exact, rounded = load(expected / first.exact_file), load(expected / first.rounded_file)
+    if run.muted and first.number in good:
+        try:
+            muted = load(folder / (first.output_file + ".muted"))
+        except InputError:
+            muted = None
+        if muted is not None and difference(muted, exact, rounded) is None:
+            message = "the output is right also when its kernels do nothing: they are not what computes it"
+            return _at(first, "kernels", message, "compute in a kernel what the reference computes")
+    return _remembered(trials, expected, folder, good)
+
+
+def _remembered(trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
+    """An output of earlier inputs, given for others."""
+    for before, trial in pairwise(trials):
+        if before.number not in good or trial.number in good or before.plan != trial.plan:
+            continue
+        try:
+            one, other = load(folder / before.output_file), load(folder / trial.output_file)
+        except InputError:
+            continue
+        differs = not same_bits(load(expected / before.rounded_file), load(expected / trial.rounded_file))
+        if arrays_of(one) and same_bits(one, other) and differs:
+            message = "it returns what it returned for other inputs of these sizes"
+            return _at(trial, "cache", message, "compute each output from its inputs")
+    return None
+
+
+def _at(trial: Trial, check: str, message: str, to_do: str, place: str = "") -> Reason:
+    return Reason(check, message, to_do, place, trial.inputs, trial.seed)
+
+
+def _of_error(error: dict[str, Any], answer: str, trial: Trial | None, shapes: tuple[str, ...]) -> Judgement:
+    message = str(error["message"])
+    shape, seed = (trial.inputs, trial.seed) if trial else ("", None)
+    if finding := _FINDING.search(message):
+        where, to_do = _WHERE.search(finding["rest"]), _TO_DO.search(finding["rest"])
+        reason = Reason(
+            finding["check"], finding["what"], to_do[1] if to_do else "", where[1] if where else "", shape, seed
+        )
+        return Judgement(Verdict.WRONG, (reason,), shapes=shapes)
+    if _NOT_OURS.search(message):
+        lines = [line for line in message.splitlines() if _NOT_OURS.search(line)]
+        reason = Reason("twin", lines[0].strip(), "judge it on a GPU: the twin lacks this library", error["place"])
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    if error.get("build"):
+        at = _ERROR_PLACE.search(message)
+        place, said = (at[1], at[2]) if at else (error["place"], message.splitlines()[0])
+        return Judgement(Verdict.BROKEN, (Reason("build", f"it does not compile: {said}", "correct it", place),))
+    text = f"{error['kind']}: {message.splitlines()[0]}"
+    return Judgement(Verdict.BROKEN, (Reason("run", text, "correct it", error["place"], shape, seed),), shapes=shapes)
+
+
+def _of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judgement:
+    trial = next((trial for trial in trials if trial.number == run.at), None)
+    shape, seed = (trial.inputs, trial.seed) if trial else ("", None)
+    how = run.end or "the process ends with exit code 0, as by exit()"
+    if run.timed_out:
+        reason = Reason("time", f"{how} while at {run.at}", "--timeout waits longer", "", shape, seed)
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    return Judgement(Verdict.BROKEN, (Reason("run", how, "correct it", "", shape, seed),), shapes=shapes)
