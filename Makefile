@@ -12,7 +12,7 @@ SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test quick fuzz formulas math lint format bench conformance torch-versions newest-jax paddle docs clean
+.PHONY: help setup demo test quick fuzz attacks formulas math lint format bench conformance torch-versions newest-jax paddle docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
@@ -20,6 +20,7 @@ help:
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make formulas        every function of formulas as CUDA, and random formulas on the CPU; minutes of compiling"
+	@echo "make attacks         every way to deceive opbridge judge that is known; ten minutes"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
 	@echo "make bench           speed against the peers, as one table"
@@ -58,6 +59,9 @@ fuzz: setup
 
 formulas: setup
 	$(BIN)/python -m pytest tests/formulas/every_formula.py
+
+attacks: setup
+	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/judging
 
 math: setup
 	@mkdir -p build

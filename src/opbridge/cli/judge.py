@@ -1,33 +1,61 @@
-"""opbridge judge: whether an answer to a task is right, without the hardware that it is for."""
+"""opbridge judge: whether answers to tasks are right, without the hardware that they are for."""
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opbridge.cli.terminal import green, red
+from opbridge.errors import InputError
+
+if TYPE_CHECKING:
+    from opbridge.judging import Judgement
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", type=Path, metavar="REFERENCE.py", help="the task: Model and its inputs")
-    parser.add_argument("answer", type=Path, metavar="ANSWER.py", help="what is to do the same: ModelNew")
+    parser.add_argument("reference", type=Path, metavar="REFERENCE.py|DIR", help="the task, or a folder of tasks")
+    parser.add_argument("answer", type=Path, nargs="?", metavar="ANSWER.py", help="what is to do the same")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the inputs (default: 0)")
     parser.add_argument(
-        "--timeout",
-        type=float,
-        default=60.0,
-        metavar="S",
-        help="seconds for the build, and for each call (default: 60)",
+        "--timeout", type=float, default=60.0, metavar="S", help="seconds for the build, and for a call (default: 60)"
     )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="answers of a folder at a time (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON instead")
 
 
 def run(options: argparse.Namespace) -> int:
-    from opbridge.judging import Verdict, judge
+    from opbridge.judging import judge
 
+    if options.reference.is_dir():
+        return _run_folder(options)
+    if options.answer is None:
+        raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
     found = judge(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
-    if options.json:
-        print(found.to_json())
-    else:
-        print((green if found.verdict is Verdict.RIGHT else red)(str(found)))
+    print(found.to_json() if options.json else _coloured(found))
     return found.verdict.exit_code
+
+
+def _coloured(found: Judgement) -> str:
+    return (red if found.verdict.exit_code else green)(str(found))
+
+
+def _run_folder(options: argparse.Namespace) -> int:
+    from opbridge.judging.batch import Judged, answers_in, judge_all
+
+    if options.answer is not None or options.json:
+        raise InputError("of a folder, all answers are judged, and their verdicts are files in DIR/verdicts")
+    if options.jobs < 1:
+        raise InputError(f"--jobs {options.jobs}: expected at least 1")
+    total, counts = len(answers_in(options.reference)), Counter[str]()
+
+    def told(judged: Judged) -> None:
+        counts[judged.judgement.verdict.value] += 1
+        name = judged.answer.relative_to(options.reference)
+        reason = f": {judged.judgement.reasons[0]}".splitlines()[0] if judged.judgement.reasons else ""
+        print(f"{counts.total()}/{total}  {name}  {judged.judgement.verdict.value}{reason}", flush=True)
+
+    done = judge_all(options.reference, jobs=options.jobs, seed=options.seed, timeout=options.timeout, on_judged=told)
+    print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    return max((judged.judgement.verdict.exit_code for judged in done), default=0)

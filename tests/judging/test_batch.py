@@ -1,0 +1,74 @@
+"""Folders of answers; those here are told without being run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attacks
+import pytest
+
+from opbridge.cli import main
+from opbridge.errors import InputError
+from opbridge.judging.batch import Judged, judge_all
+
+ONE, OTHER = list(attacks.SEEN_IN_THE_TEXT.values())[:2]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    task = tmp_path / "relu"
+    task.mkdir()
+    (task / "reference.py").write_text(attacks.TASK)
+    (task / "one.py").write_text(ONE)
+    (task / "same.py").write_text(ONE)
+    (task / "other.py").write_text(OTHER)
+    return tmp_path
+
+
+def run(folder: Path) -> dict[str, Judged]:
+    told: list[Judged] = []
+    done = judge_all(folder, jobs=2, on_judged=told.append)
+    assert sorted(told, key=lambda judged: judged.answer) == done
+    return {judged.answer.stem: judged for judged in done}
+
+
+def test_each_text_is_judged_once(folder: Path) -> None:
+    found = run(folder)
+    assert sorted(found) == ["one", "other", "same"]
+    assert [found["one"].was_kept, found["same"].was_kept, found["other"].was_kept] == [False, True, False]
+    assert len(list((folder / "verdicts").iterdir())) == 2
+
+
+def test_who_was_stopped_goes_on(folder: Path) -> None:
+    run(folder)
+    (folder / "relu" / "new.py").write_text(OTHER + "\n")
+    found = run(folder)
+    assert {name for name, judged in found.items() if not judged.was_kept} == {"new"}
+
+
+def test_damage_is_judged_again(folder: Path) -> None:
+    before = run(folder)
+    for file in (folder / "verdicts").iterdir():
+        file.write_text("{")
+    after = run(folder)
+    assert not after["other"].was_kept
+    assert after["other"].judgement.reasons == before["other"].judgement.reasons
+
+
+def test_a_bad_task_is_no_verdict(folder: Path) -> None:
+    (folder / "relu" / "reference.py").write_text("x = 1\n")
+    assert run(folder)["one"].judgement.verdict.value == "undecided"
+    assert not list((folder / "verdicts").iterdir())
+
+
+def test_the_command_shows_progress(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", str(folder), "--jobs", "2"]) == 1
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("3/3  relu/")
+    assert last == "3 cheating"
+
+
+def test_nothing_to_judge(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing to judge"):
+        run(tmp_path)

@@ -1,0 +1,131 @@
+"""Sizes, bounds, bytes and confinement, each by itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opbridge.errors import InputError
+from opbridge.judging.comparing import difference
+from opbridge.judging.model import Judgement, Reason, Verdict
+from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, plans, shrunk, smallest
+from opbridge.judging.values import Array, load, save
+
+TASK = "batch = 16\ndim = 64 * 256\nwindow = 3\nshape = (4000, 30)\nrate = 0.5\n"
+
+
+def array(*numbers: float, dtype: str = "float32") -> Array:
+    return Array(dtype, (len(numbers),), np.array(numbers, dtype).tobytes())
+
+
+@given(st.integers(1, 1 << 20))
+def test_smaller_sizes_keep_what_divides_them(size: int) -> None:
+    assert 0 < shrunk(size) <= max(size, 1)
+    for unit in (2, 4, 8, 16, 32, 64):
+        assert size % unit or size <= 64 or shrunk(size) % unit == 0
+    assert all(size % unit or smallest(size) % unit == 0 for unit in (2, 4, 8))
+
+
+def test_sizes_that_the_answer_names_stay() -> None:
+    by_kind = {plan.kind: dict(plan.sizes) for plan in reversed(plans(TASK, "constexpr int kRows = 4000;"))}
+    assert by_kind[SHRUNK]["dim"] == 64
+    assert "window" not in by_kind[SHRUNK]
+    assert "shape" not in by_kind[SHRUNK]
+    assert by_kind[LOOSE]["shape"][0] < 100
+    assert by_kind[ODD]["dim"] == 65
+    assert by_kind[PUBLISHED] == {}
+
+
+def test_the_bound_is_the_references_own_error() -> None:
+    exact, rounded = array(1.0, 1000.0, dtype="float64"), array(1.0, 1000.01)
+    assert difference(array(1.0, 1000.02), exact, rounded) is None
+    found = difference(array(1.0, 1002.0), exact, rounded)
+    assert found is not None
+    assert "1002 instead of 1000 at [1]" in found.message
+
+
+@pytest.mark.parametrize("answer", [array(1.0), array(1.0, 2.0, 3.0), array(float("nan"), 2.0), array(1.0, -2.0)])
+def test_what_differs(answer: Array) -> None:
+    assert difference(answer, array(1.0, 2.0, dtype="float64"), array(1.0, 2.0)) is not None
+
+
+def test_values_come_back(tmp_path: Path) -> None:
+    value = [array(1.0, 2.0), (1, "a", None, 0.5), {"key": [True, array(3.0, dtype="float64")]}]
+    save(tmp_path / "file", value)
+    assert load(tmp_path / "file") == value
+
+
+@given(st.binary(max_size=200))
+def test_files_that_mean_harm_are_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "harm"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is not what a process was to write"):
+        load(path)
+
+
+def test_a_verdict_reads_back() -> None:
+    found = Judgement(Verdict.WRONG, (Reason("values", "it differs", "look", "a.cu:3", "float32[4]", 1),), seconds=2.5)
+    assert Judgement.parse(found.to_json()) == found
+    assert str(found).splitlines()[-1] == "verdict: wrong"
+    with pytest.raises(InputError, match="no verdict"):
+        Judgement.parse("{}")
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("right", 0), ("wrong", 1), ("cheating", 1), ("undecided", 3)])
+def test_exit_codes(verdict: str, code: int) -> None:
+    assert Verdict(verdict).exit_code == code
+
+
+CONFINED = """
+import os, socket, sys
+from pathlib import Path
+from opbridge.judging.confining import Cell, enter
+
+own, cache, secret = map(Path, sys.argv[1:4])
+enter(Cell(own, cache, (secret,)))
+
+
+def refused(act):
+    try:
+        act()
+    except OSError:
+        return True
+    return False
+
+
+assert secret.read_text() == ""
+assert (cache / "kept").read_text() == "kept"
+(cache / "kept").write_text("changed")
+(own / "new").write_text("new")
+assert refused(lambda: Path(sys.argv[4], "new").write_text("new"))
+assert refused(lambda: os.remove(Path(sys.argv[4], "there")))
+assert refused(lambda: os.kill(os.getppid(), 0))
+assert refused(lambda: open(f"/proc/{os.getppid()}/mem", "rb"))
+assert refused(lambda: socket.create_connection(("192.0.2.1", 80), 1))
+"""
+
+
+def test_an_answer_is_confined(tmp_path: Path) -> None:
+    own, cache, others = (tmp_path / name for name in ("own", "cache", "others"))
+    for folder in (own, cache, others):
+        folder.mkdir()
+    (cache / "kept").write_text("kept")
+    (others / "there").write_text("there")
+    secret = tmp_path / "secret"
+    secret.write_text("what should come of it")
+    run = subprocess.run(
+        [sys.executable, "-c", CONFINED, *map(str, (own, cache, secret, others))],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert (cache / "kept").read_text() == "kept"
+    assert (others / "there").read_text() == "there"
