@@ -22,7 +22,8 @@ _TO_DO = re.compile(r"^  to do +(.*)", re.MULTILINE)
 _ERROR_PLACE = re.compile(r"^(?:\S*/)?([^\s:]+:\d+)(?::\d+)?: (?:fatal )?error: (.*)", re.MULTILINE)
 _NOT_OURS = re.compile(
     r"fatal error: (cublas|cudnn|cusparse|cusolver|curand|cufft|cutlass|cute|cub|thrust|cuda|mma|nccl|nvToolsExt"
-    r"|ATen|c10)[\w/.]*: No such file|not supported by the CUDA twin|undefined reference to .?cu(blas|dnn|rand|sparse|fft)"
+    r"|ATen|c10)[\w/.]*: No such file|not supported by the CUDA twin"
+    r"|undefined reference to .?cu(blas|dnn|rand|sparse|fft)"
 )
 
 
