@@ -48,11 +48,12 @@ $(SHOWN): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	@$(PYTHON) tools/install_demo.py $(VENV)
 	@touch $@
 
+# Here and in `test` each of a thousand processes would otherwise compile the same modules, and each worker all tests.
 quick: setup
-	$(BIN)/python tools/quick.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python tools/quick.py
 
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
 
 fuzz: setup
 	$(BIN)/python tools/fuzz.py $(MINUTES)

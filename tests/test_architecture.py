@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
-import sys
 from collections.abc import Container, Iterator
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from subprocesses import succeed
 
 SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 
@@ -124,7 +123,7 @@ def test_no_module_imports_one_that_imports_it() -> None:
 
 def test_importing_opbridge_imports_no_framework_and_no_yaml() -> None:
     code = "import json, sys, opbridge; print(json.dumps(sorted(sys.modules)))"
-    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    loaded = json.loads(succeed(code))
     assert not {name.partition(".")[0] for name in loaded} & (FRAMEWORKS | {"yaml", "subprocess"})
 
 
@@ -139,8 +138,7 @@ def test_loading_a_manifest_of_cpu_kernels_imports_no_framework(tmp_path: Path) 
         "namespace: imports\nops:\n  - func: twice(Tensor x) -> Tensor\n    out: x\n    kernels: {cpu: twice.cpp}\n"
     )
     code = "import json, sys, opbridge; opbridge.load('ops.yaml').twice; print(json.dumps(sorted(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=tmp_path)
-    assert not {name.partition(".")[0] for name in json.loads(run.stdout)} & FRAMEWORKS
+    assert not {name.partition(".")[0] for name in json.loads(succeed(code, cwd=tmp_path))} & FRAMEWORKS
 
 
 def test_every_public_name_is_there() -> None:

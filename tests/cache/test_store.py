@@ -3,8 +3,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -15,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_disk import on_a_small_disk
+from subprocesses import python
 
 from opbridge.cache import Build, Cache, CacheEntry, Dependencies, Key, KeyBuilder
 from opbridge.cache import dependencies as dependency_sets
@@ -553,9 +552,7 @@ def test_a_read_only_cache_still_hits_and_misses_stay_in_the_process(shared_path
     cache.fetch_value(key("there"), lambda: b"stored")
     for path in (cache.root, *cache.root.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    done = subprocess.run(
-        [sys.executable, "-c", READ_ONLY, str(cache.root)], capture_output=True, text=True, timeout=60
-    )
+    done = python(READ_ONLY, str(cache.root), timeout=60)
     assert done.stdout == "there stored found\nnew made made\nnew made found\nnewer made made\n", done.stderr
     assert done.stderr.count("\n") == 1
     assert f"WARNING the cache {cache.root} is read-only" in done.stderr

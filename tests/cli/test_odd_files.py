@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from subprocesses import succeed
 
 from opbridge.cache import Cache
 
@@ -80,8 +81,7 @@ def test_an_operator_of_a_folder_whose_name_is_no_text_is_called(tmp_path: Path)
     library(folder, "twice.cpp")
     code = "import numpy, opbridge; print(opbridge.load('ops.yaml').twice(numpy.ones(2, 'f')).tolist())"
     variables = {**os.environ, "OPBRIDGE_CACHE_DIR": os.fsdecode(folder + b"/cache")}
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=variables, capture_output=True)
-    assert done.stdout == b"[2.0, 2.0]\n", done.stderr
+    assert succeed(code, cwd=folder, env=variables) == "[2.0, 2.0]\n"
 
 
 def test_a_kernel_whose_name_the_locale_lacks_is_named(tmp_path: Path) -> None:
@@ -98,8 +98,7 @@ def test_a_kernel_whose_name_the_locale_lacks_is_named(tmp_path: Path) -> None:
         "import opbridge as ob\ntry: ob.load('project/ops.yaml')\nexcept ob.OpbridgeError as error: print(ascii(error))"
     )
     variables = {**os.environ, **ascii_only, **cache}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=variables, capture_output=True)
-    assert b"lacks a letter of it" in done.stdout, done.stderr
+    assert "lacks a letter of it" in succeed(code, cwd=tmp_path, env=variables)
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from subprocesses import opened
 
 import opbridge as ob
 from opbridge.frameworks import FRAMEWORKS, Framework, installed
@@ -82,16 +81,12 @@ def test_a_library_is_pickled_and_copied(library: ob.OpLibrary) -> None:
 
 
 def test_another_process_opens_a_pickled_library(library: ob.OpLibrary) -> None:
-    run = "import pickle, sys, numpy; print(pickle.load(sys.stdin.buffer).twice(numpy.ones(2, 'f')).tolist())"
-    done = subprocess.run([sys.executable, "-c", run], input=pickle.dumps(library), capture_output=True, check=True)
-    assert done.stdout == b"[2.0, 2.0]\n"
+    assert opened(library, "import numpy; print(thing.twice(numpy.ones(2, 'f')).tolist())") == "[2.0, 2.0]\n"
 
 
 def test_another_process_opens_a_pickled_view() -> None:
-    op = FORMS["a kernel"]()
-    run = "import pickle, sys, numpy; print(pickle.load(sys.stdin.buffer)(numpy.ones(2, 'f')).tolist())"
-    done = subprocess.run([sys.executable, "-c", run], input=pickle.dumps(op.numpy), capture_output=True, check=True)
-    assert done.stdout == b"[2.0, 2.0]\n"
+    view = FORMS["a kernel"]().numpy
+    assert opened(view, "import numpy; print(thing(numpy.ones(2, 'f')).tolist())") == "[2.0, 2.0]\n"
 
 
 def test_a_view_of_what_was_defined_again_is_that_of_the_new_definition() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -10,6 +11,12 @@ from typing import Any
 def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a program as text with this Python, to its end; `options` are subprocess.run's."""
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
+
+
+def opened(thing: object, code: str) -> str:
+    """What a program prints that has unpickled `thing` under this name."""
+    unpickling = "import pickle, sys; thing = pickle.loads(bytes.fromhex(sys.stdin.read()))"
+    return succeed(f"{unpickling}\n{code}", input=pickle.dumps(thing).hex())
 
 
 def succeed(code: str, *arguments: str, **options: Any) -> str:

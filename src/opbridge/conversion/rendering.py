@@ -7,6 +7,7 @@ import keyword
 import math
 import operator
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,7 +57,7 @@ class Operators:
         return self.used.setdefault(full, f"aten_{words}")
 
 
-class Body:
+class Body(ABC):
     """The lines that compute what a graph does; a framework says how its values and modules are written."""
 
     def __init__(self, operators: Operators, nested: Mapping[str, Any], place: str) -> None:
@@ -71,23 +72,23 @@ class Body:
         """Tensors that no input shapes: an expression by name."""
 
     # What a framework says.
-    def attribute(self, path: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def attribute(self, path: str) -> str: ...
 
-    def called(self, path: str, arguments: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def called(self, path: str, arguments: str) -> str: ...
 
-    def dtype(self, name: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def dtype(self, name: str) -> str: ...
 
-    def stopped(self, value: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def stopped(self, value: str) -> str: ...
 
-    def assigned(self, path: str, value: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def assigned(self, path: str, value: str) -> str: ...
 
-    def factory(self, name: str, value: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def factory(self, name: str, value: str) -> str: ...
 
     def size(self, tensor: str, dim: int) -> str:
         return f"{tensor}.shape[{dim}]"

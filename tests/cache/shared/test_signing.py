@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from shared_results import KEY, SOMEBODY, as_root, compiled, published, refuses
+from subprocesses import python
 
 from opbridge.cache import Cache
 from opbridge.cache.shared import SharedCache, SigningKey
@@ -195,8 +194,7 @@ def test_the_package_is_asked_for_only_where_keys_are_named(
     published(tmp_path, header, shared, key)
 
     def said(node: str, **environment: str) -> str:
-        command = [sys.executable, "-c", WITHOUT_THE_PACKAGE, str(tmp_path / node)]
-        return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True).stdout
+        return python(WITHOUT_THE_PACKAGE, str(tmp_path / node), env={**os.environ, **environment}).stdout
 
     assert said("one") == "True\n"
     assert said("two", **{KEYS: key.public}).startswith("keys of a shared cache need the package cryptography")

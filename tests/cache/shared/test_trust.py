@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from shared_results import KEY, SOMEBODY, as_root, compiled, published, refuses
+from subprocesses import succeed
 
 from opbridge.cache import Cache
 from opbridge.cache.shared import SharedCache
@@ -151,9 +150,7 @@ print((taken.path / "nested" / "result").read_text())
 def test_a_user_who_may_only_read_takes_what_the_administrator_published(open_place: Path) -> None:
     published(open_place, open_place / "header.h", SharedCache(open_place / "shared"))
     environment = os.environ | {"OPBRIDGE_SHARED_CACHE": str(open_place / "shared")}
-    command = [sys.executable, "-c", READER, str(open_place / "private")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.stdout == "compiled first\n", done.stderr
+    assert succeed(READER, str(open_place / "private"), env=environment) == "compiled first\n"
 
 
 STRANGER = """
@@ -185,8 +182,7 @@ def test_a_stranger_cannot_use_what_a_trusted_user_has_elsewhere(
     shelf = open_place / "shared" / KEY[:2] / KEY
     (shelf if may_write == "shelf" else open_place / "shared").mkdir(parents=True)
     (shelf if may_write == "shelf" else open_place / "shared").chmod(0o1777)
-    command = [sys.executable, "-c", STRANGER, kind, str(checkout), str(shelf)]
-    assert subprocess.run(command, capture_output=True, text=True).stdout == "planted\n"
+    assert succeed(STRANGER, kind, str(checkout), str(shelf)) == "planted\n"
     (checkout / "seal").chmod(0o644)
     monkeypatch.setenv("OPBRIDGE_SHARED_CACHE", str(open_place / "shared"))
     header_now = Cache(open_place / "node").fetch(KEY, compiled(header))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import numpy as np
 import pytest
 from jax import export
 from jax.test_util import check_grads
+from subprocesses import succeed
 
 import opbridge as ob
 from opbridge.errors import CallError, UnsupportedError
@@ -200,6 +198,4 @@ ob.aten("relu").jax
 program = export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
 print(program.call(np.zeros((2, 3), np.float32)).tolist())
 """
-    command = [sys.executable, "-c", code, str(tmp_path / "program")]
-    result = subprocess.run(command, capture_output=True, text=True, env=os.environ)
-    assert result.stdout.strip() == "[[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]", result.stderr
+    assert succeed(code, str(tmp_path / "program")) == "[[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]\n"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from subprocesses import succeed
 from torch import nn
 
 from opbridge.op import OpLibrary
@@ -62,6 +61,4 @@ def test_a_package_runs_where_the_model_is_not(lib: OpLibrary, kernels: Path, tm
         package = torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
         wider = torch.randn(7, 20)
         torch.save((wider, model(wider)), tmp_path / "expected.pt")
-    command = [sys.executable, "-c", RUN, str(kernels / "ops.yaml"), package, str(tmp_path / "expected.pt")]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert run.returncode == 0, run.stderr
+    succeed(RUN, str(kernels / "ops.yaml"), package, str(tmp_path / "expected.pt"), cwd=tmp_path)

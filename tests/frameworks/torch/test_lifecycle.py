@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from subprocesses import succeed
+from subprocesses import opened, succeed
 from torch.utils.data import DataLoader, Dataset
 
 import opbridge as ob
@@ -130,22 +130,13 @@ def test_modules_that_hold_operators(lib: OpLibrary) -> None:
 
 
 def test_another_process_opens_a_pickled_operator(lib: OpLibrary) -> None:
-    program = """
-import pickle, sys
-op = pickle.loads(sys.stdin.buffer.read())
-import torch
-assert op(torch.ones(2), torch.full((2,), 4.0)).tolist() == [4.0, 4.0]
-"""
-    subprocess.run([sys.executable, "-c", program], input=pickle.dumps(lib.product), check=True)
+    called = opened(lib.product, "import torch; print(thing(torch.ones(2), torch.full((2,), 4.0)).tolist())")
+    assert called == "[4.0, 4.0]\n"
 
 
 def test_another_process_opens_a_pickled_inline_operator() -> None:
-    program = """
-import pickle, sys, torch
-assert pickle.loads(sys.stdin.buffer.read())(torch.ones(2)).tolist() == [7.0, 7.0]
-"""
-    operator = pickle.dumps(scale(7, "oblife_pickle"))
-    subprocess.run([sys.executable, "-c", program], input=operator, check=True)
+    operator = scale(7, "oblife_pickle")
+    assert opened(operator, "import torch; print(thing(torch.ones(2)).tolist())") == "[7.0, 7.0]\n"
 
 
 class Squares(Dataset[torch.Tensor]):

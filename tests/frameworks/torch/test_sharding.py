@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import succeed
 
 PROGRAMS = Path(__file__).parents[1] / "sharded" / "on_processes.py"
 
@@ -46,6 +47,4 @@ assert importlib.util.find_spec("torch.distributed.tensor")
 from torch.distributed.tensor import DTensor
 print(torch.ops.sharded.scaled_mul.default in DTensor._op_dispatcher.sharding_propagator.op_strategy_funcs)
 """
-    command = [sys.executable, "-c", program, str(PROGRAMS.parent)]
-    run = subprocess.run(command, capture_output=True, text=True)
-    assert run.stdout.strip() == "True", run.stderr
+    assert succeed(program, str(PROGRAMS.parent)) == "True\n"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import python
 
 from opbridge.toolchains import BuildRequest, build
 
@@ -42,9 +42,7 @@ def run(
     """Calls a function in a process of its own, as a program of the user's would."""
     code = f"import ctypes; library = ctypes.CDLL({str(library)!r}); result = library.{function}{arguments}; {after}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPBRIDGE_TWIN")}
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment | variables, capture_output=True, text=True, timeout=60
-    )
+    return python(code, env=environment | variables, timeout=60)
 
 
 def reported(stderr: str) -> str:

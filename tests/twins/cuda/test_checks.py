@@ -9,10 +9,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import python
 
 from opbridge.toolchains import BuildRequest, build
 
@@ -47,9 +47,7 @@ def run(library: Path, function: str, *, threads: int = 1, after: str = "") -> s
     code = f"import ctypes; library = ctypes.CDLL({str(library)!r}); result = library.{function}(); {after}"
     # On one thread, so that two blocks that race always come in the same order.
     environment = os.environ | {"OPBRIDGE_NUM_THREADS": str(threads), "OPBRIDGE_TWIN_TIMEOUT": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=BROKEN, env=environment, capture_output=True, text=True, timeout=60
-    )
+    return python(code, cwd=BROKEN, env=environment, timeout=60)
 
 
 def reported(stderr: str) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import python
 
 from opbridge.toolchains import BuildRequest, build
 
@@ -42,8 +41,7 @@ def said(request: pytest.FixtureRequest) -> str:
     defines = (("OPBRIDGE_TWIN_CHECKS", "1"),)
     library = build(BuildRequest((SOURCE,), "by_value.so", language="cuda-twin", defines=defines, flags=flags))
     environment = os.environ | {"OPBRIDGE_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", CALLS, str(library.path)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60).stderr
+    return python(CALLS, str(library.path), env=environment, timeout=60).stderr
 
 
 def part(said: str, title: str) -> list[str]:

@@ -90,6 +90,7 @@ inline bool is_tensor(const ob_arg& arg) { return arg.kind == OB_ARG_TENSOR || a
 
 // Failures.  A C++ function knows the order of its parameters; their names are the schema's, which opbridge passes.
 
+// Long enough for every form but a name of the user's, which is cut.
 struct Name {
   char text[64];
 };

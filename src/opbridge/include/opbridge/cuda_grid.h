@@ -45,6 +45,7 @@ struct GridView {
     some
   };  // of a row's elements: each has its own place, all have one, or some share
 
+  // Where an operand's elements are, in a form that a launch copies to the device.
   struct Placed {
     void* data;
     void* parts;  // of a sum that rows share: a copy for each team

@@ -88,6 +88,7 @@ Operand sums(const Out<T>& tensor, bool is_dropped = false) {
 
 class Row;
 
+// A call's elements on the CPU, as rows that threads take.
 class Grid : public GridShape<Operand> {
  public:
   static constexpr int64_t tile = 4096;

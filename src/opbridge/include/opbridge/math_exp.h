@@ -11,6 +11,7 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
+// The layout of a floating point type, for functions that work on its bits.
 template <class T>
 struct Format;
 

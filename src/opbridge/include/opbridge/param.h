@@ -106,6 +106,7 @@ struct Param<T, std::enable_if_t<std::is_floating_point<T>::value || is_short_fl
   }
 };
 
+// Whole or not: the caller's number says it, and the kernel asks.
 template <>
 struct Param<Scalar> : Attribute<OB_ARG_NONE> {
   static Scalar make(const Call&, const Slot& slot) {
@@ -138,6 +139,7 @@ struct Param<DType> : Attribute<OB_ARG_DTYPE> {
   static DType make(const Call&, const Slot& slot) { return DType{static_cast<int32_t>(slot.arg->v.i)}; }
 };
 
+// Stands for the call itself, and takes none of its arguments.
 template <>
 struct Param<Context> {
   static constexpr ob_param spec = {};

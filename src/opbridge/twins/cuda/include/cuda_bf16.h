@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 #include <opbridge_twin/short_float.h>
 
+// The bits alone, without a constructor: what may lie in a union or in shared memory.
 struct __nv_bfloat16_raw {
   unsigned short x;
 };
@@ -16,6 +17,7 @@ struct __attribute__((aligned(2))) __nv_bfloat16
   OB_TWIN_INLINE operator __nv_bfloat16_raw() const { return {__x}; }
 };
 
+// The bits of two, the first in the lower half of the word.
 struct __nv_bfloat162_raw {
   unsigned short x, y;
 };

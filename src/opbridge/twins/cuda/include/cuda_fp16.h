@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 #include <opbridge_twin/short_float.h>
 
+// The bits alone, without a constructor: what may lie in a union or in shared memory.
 struct __half_raw {
   unsigned short x;
 };
@@ -15,6 +16,7 @@ struct __attribute__((aligned(2))) __half : opbridge_twin::ShortFloat<__half, op
   OB_TWIN_INLINE operator __half_raw() const { return {__x}; }
 };
 
+// The bits of two, the first in the lower half of the word.
 struct __half2_raw {
   unsigned short x, y;
 };

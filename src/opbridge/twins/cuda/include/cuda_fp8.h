@@ -8,7 +8,9 @@
 typedef unsigned char __nv_fp8_storage_t;
 typedef unsigned short __nv_fp8x2_storage_t;
 typedef unsigned __nv_fp8x4_storage_t;
+// Whether a value that is too large becomes the largest, or what overflow gives.
 enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
+// One byte of storage means either, so every conversion is told which.
 enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 
 namespace opbridge_twin {
@@ -107,6 +109,7 @@ OB_TWIN_INLINE __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x, __
 
 namespace opbridge_twin {
 
+// Without arithmetic, as on a GPU: it is converted, always saturating, and computed with in a wider type.
 template <__nv_fp8_interpretation_t kKind>
 struct Fp8 {
   __nv_fp8_storage_t __x;
@@ -127,6 +130,7 @@ struct Fp8 {
   }
 };
 
+// Two, the first in the lower byte, so that one access of memory moves both.
 template <__nv_fp8_interpretation_t kKind>
 struct Fp8Pair {
   __nv_fp8x2_storage_t __x;
@@ -142,6 +146,7 @@ struct Fp8Pair {
   OB_TWIN_INLINE explicit operator __half2() const { return __half2(__nv_cvt_fp8x2_to_halfraw2(__x, kKind)); }
 };
 
+// Two pairs, the lower first.
 template <__nv_fp8_interpretation_t kKind>
 struct Fp8Four {
   __nv_fp8x4_storage_t __x;

@@ -85,6 +85,7 @@ enum cudaError {
 };
 typedef enum cudaError cudaError_t;
 
+// Default asks the pointers, and any other is held against them.
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
@@ -93,6 +94,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4
 };
 
+// What cudaPointerGetAttributes tells; memory that nobody told CUDA of is no error there.
 enum cudaMemoryType {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
@@ -100,6 +102,7 @@ enum cudaMemoryType {
   cudaMemoryTypeManaged = 3
 };
 
+// A pointer is null where that side must not use the memory.
 struct cudaPointerAttributes {
   enum cudaMemoryType type;
   int device;
@@ -107,11 +110,13 @@ struct cudaPointerAttributes {
   void* hostPointer;
 };
 
+// What a kernel is allowed beyond the default, before it is launched.
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
 
+// A wish about the L1 cache, which changes no result.
 enum cudaFuncCache {
   cudaFuncCachePreferNone = 0,
   cudaFuncCachePreferShared = 1,
@@ -119,6 +124,7 @@ enum cudaFuncCache {
   cudaFuncCachePreferEqual = 3
 };
 
+// Banks of shared memory, whose width GPUs have not let anybody choose since Maxwell.
 enum cudaSharedMemConfig {
   cudaSharedMemBankSizeDefault = 0,
   cudaSharedMemBankSizeFourByte = 1,
@@ -140,6 +146,7 @@ struct cudaFuncAttributes {
   int preferredShmemCarveout;
 };
 
+// Rows of memory: pitch is the bytes from one row to the next, xsize those that count.
 struct cudaPitchedPtr {
   void* ptr;
   size_t pitch;
@@ -147,6 +154,7 @@ struct cudaPitchedPtr {
   size_t ysize;
 };
 
+// The width counts bytes, unless an array of texels takes part.
 struct cudaExtent {
   size_t width;
   size_t height;
@@ -159,6 +167,7 @@ enum cudaChannelFormatKind {
   cudaChannelFormatKindFloat = 2,
   cudaChannelFormatKindNone = 3
 };
+// The bits of a texel in each of its four parts; 0 where it lacks the part.
 struct cudaChannelFormatDesc {
   int x, y, z, w;
   enum cudaChannelFormatKind f;
@@ -171,6 +180,7 @@ enum cudaResourceType {
   cudaResourceTypeLinear = 2,
   cudaResourceTypePitch2D = 3
 };
+// resType says which part of the union holds.
 struct cudaResourceDesc {
   enum cudaResourceType resType;
   union {
@@ -254,6 +264,7 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 #define cudaOccupancyDefault 0x00
 #define cudaOccupancyDisableCachingOverride 0x01
 
+// Advice on managed memory, which changes no result.
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1,
   cudaMemAdviseUnsetReadMostly = 2,
@@ -270,11 +281,13 @@ enum cudaComputeMode {
   cudaComputeModeExclusiveProcess = 3
 };
 
+// Invalidated: a call came that cannot be captured, and the capture only waits for its end.
 enum cudaStreamCaptureStatus {
   cudaStreamCaptureStatusNone = 0,
   cudaStreamCaptureStatusActive = 1,
   cudaStreamCaptureStatusInvalidated = 2
 };
+// Whose other calls are errors while a capture goes on: those of all threads, of its own, or of none.
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
@@ -285,6 +298,7 @@ typedef struct CUgraph_st* cudaGraph_t;
 typedef struct CUgraphExec_st* cudaGraphExec_t;
 typedef struct CUgraphNode_st* cudaGraphNode_t;
 
+// A part of NVIDIA's list, with NVIDIA's numbers: what cudaDeviceProp says, one by one.
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
   cudaDevAttrMaxBlockDimX = 2,
@@ -330,6 +344,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMemoryPoolsSupported = 115
 };
 
+// Of a device that is not there: limits are those of the architecture that the twin stands for.
 struct cudaDeviceProp {
   char name[256];
   size_t totalGlobalMem;

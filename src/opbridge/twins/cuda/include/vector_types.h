@@ -26,6 +26,7 @@ OB_TWIN_VECTORS(float, float, 8, 16)
 OB_TWIN_VECTORS(double, double, 16, 16)
 #undef OB_TWIN_VECTORS
 
+// What is not given is 1, so that a plain number is a grid of one dimension.
 struct dim3 {
   unsigned x, y, z;
 #ifdef __cplusplus

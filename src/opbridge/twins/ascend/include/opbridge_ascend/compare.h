@@ -9,6 +9,7 @@
 
 namespace AscendC {
 
+// As C++ compares, so every comparison with a NaN is false but for NE.
 enum class CMPMODE : uint8_t { LT = 0, GT, EQ, LE, GE, NE };
 
 namespace detail {

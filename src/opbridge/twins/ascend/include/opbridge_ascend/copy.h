@@ -35,6 +35,7 @@ struct DataCopyPadParams {
   uint32_t leftPadding = 0, rightPadding = 0;
   uint64_t paddingValue = 0;
 };
+// As DataCopyPadParams, with the padding in the type of the elements instead of its bits.
 template <class T>
 struct DataCopyPadExtParams {
   DataCopyPadExtParams() = default;
@@ -55,6 +56,7 @@ enum class BlockMode : uint8_t {
   BLOCK_MODE_DEPTHWISE,
 };
 enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
+// Only a copy from CO1 to CO2 takes any of it; elsewhere all is as it is here.
 struct DataCopyEnhancedParams {
   DataCopyEnhancedParams() = default;
   DataCopyEnhancedParams(BlockMode mode, DeqScale scale, uint64_t value, uint8_t store_mode, bool relu)

@@ -22,6 +22,7 @@ namespace AscendC {
 using ::QuantMode_t;
 
 enum class CO2Layout : uint8_t { NZ, ROW_MAJOR };
+// A constant of the call: how the rows of the result lie, in fractals or behind each other.
 struct FixpipeConfig {
   CO2Layout format;
 };

@@ -73,6 +73,7 @@ void set_first(uint64_t (&mask)[n], uint64_t count) {
   }
 }
 
+// By way of a member type, from which C++ deduces nothing.
 template <class T>
 struct Same {
   using type = T;

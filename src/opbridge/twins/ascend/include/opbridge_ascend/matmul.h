@@ -12,6 +12,7 @@
 #include "cube.h"
 #include "sync.h"
 
+// Rows behind each other, or fractals of 16 x 32 bytes, columns of them first.
 enum class CubeFormat { ND = 0, NZ };
 
 // How the hardware would cut the product; it changes nothing of the result.

@@ -47,6 +47,7 @@ void layer_norm(Instruction& instruction, const Matrix& matrix, const LocalTenso
 
 }  // namespace detail
 
+// A template argument of the call; what leaves beta, gamma or the statistics out is refused here.
 struct LayerNormConfig {
   bool isNoBeta = false, isNoGamma = false, isOnlyOutput = false;
 };

@@ -13,6 +13,7 @@
 
 namespace AscendC {
 
+// What of an extreme value and its index is written, and which comes first.
 enum class ReduceOrder : uint8_t { ORDER_VALUE_INDEX = 0, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX };
 
 namespace detail {

@@ -13,6 +13,7 @@ namespace AscendC {
 struct SumParams {
   uint32_t outter = 1, inner = 0, n = 0;
 };
+// As SumParams.
 struct MeanParams {
   uint32_t outter = 1, inner = 0, n = 0;
 };

@@ -61,6 +61,7 @@ constexpr detail::Whole<A, B> AlignUp(A value, B alignment) {
   return DivCeil(value, alignment) * alignment;
 }
 
+// For kernels, whose compiler may not have the standard library's headers.
 template <class A, class B>
 struct IsSameType {
   static constexpr bool value = std::is_same_v<A, B>;

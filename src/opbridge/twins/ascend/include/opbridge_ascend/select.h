@@ -8,7 +8,9 @@
 
 namespace AscendC {
 
+// Where the mask is: in the register of comparisons, or in a tensor beside a number or a tensor.
 enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
+// The rows of the mask may be longer than those of the source, whose padding is passed over.
 struct SelectWithBytesMaskShapeInfo {
   uint32_t firstAxis = 0, srcLastAxis = 0, maskLastAxis = 0;
 };

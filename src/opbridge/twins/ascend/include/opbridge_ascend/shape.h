@@ -8,6 +8,7 @@
 
 namespace AscendC {
 
+// Strides count blocks of 32 bytes, from one repeat to the next; a single one has no use for them.
 struct TransDataTo5HDParams {
   TransDataTo5HDParams() = default;
   TransDataTo5HDParams(bool dst_high, bool src_high, uint32_t repeats, uint32_t dst_repeat, uint32_t src_repeat)
@@ -101,6 +102,7 @@ OPBRIDGE_ASCEND_BROADCAST(BroadCast)
 OPBRIDGE_ASCEND_BROADCAST(Broadcast)
 #undef OPBRIDGE_ASCEND_BROADCAST
 
+// Elements of each row that padding brought; only those on the right are taken away, and fill less than a block.
 struct UnPadParams {
   uint16_t leftPad = 0, rightPad = 0;
 };

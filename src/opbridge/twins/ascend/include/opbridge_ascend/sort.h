@@ -14,6 +14,7 @@
 
 namespace AscendC {
 
+// Four sorted lists; those behind the number that a call names are not looked at.
 template <class T>
 struct MrgSortSrcList {
   MrgSortSrcList() = default;
@@ -109,6 +110,7 @@ struct SortedList {
   static constexpr uint32_t kElements = kSorted<T>;
   static bool is_ahead(const T* a, const T* b) { return is_larger(Scored<T>::from(a), Scored<T>::from(b)); }
 };
+// Of region proposals, which are ordered by their fifth element alone.
 template <class T>
 struct ProposalList {
   static constexpr uint32_t kElements = 8, kScore = 4;

@@ -139,6 +139,7 @@ inline void SetAtomicNone() { opbridge_ascend::registers().atomic = opbridge_asc
 
 // Scalar accesses to global memory go through a cache that the twin has not got.
 enum class CacheLine : uint64_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+// Which copy of the data is meant; there is one here.
 enum class DcciDst : uint64_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
 template <class T, CacheLine line, DcciDst dst = DcciDst::CACHELINE_ALL>
 void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {}

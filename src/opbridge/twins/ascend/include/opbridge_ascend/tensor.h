@@ -13,6 +13,7 @@ using opbridge_ascend::Instruction;
 using opbridge_ascend::Local;
 using opbridge_ascend::Place;
 
+// Whether global memory is read through the L2 cache, which changes no result.
 enum class CacheMode : uint8_t { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL };
 
 // Half a byte, of which two stand in one: moved by copies, and made or read by Cast.

@@ -78,11 +78,12 @@ using IfPair = std::enable_if_t<std::is_base_of<IsPair, T>::value, T>;
 template <class T>
 using ElementOf = decltype(T::x);
 
-// Self is the type itself, which adds its name.
+// Makes a constructor from bits another one than that from a number.
 struct ShortBits {
   unsigned short bits;
 };
 
+// Self is the type itself, which adds its name.
 template <class Self, class Format_>
 struct ShortFloat : IsShortFloat {
   using Format = Format_;

@@ -25,6 +25,7 @@ class TypedContinuousVector {
 };
 using ContinuousVector = TypedContinuousVector<int64_t>;
 
+// Borrows the values of whoever plans the call, which they outlive.
 class Tensor {
  public:
   Tensor() = default;
@@ -150,6 +151,7 @@ class CallContext {
   mutable Descs input_descs, output_descs;
 };
 
+// What a tiling function is given, and where it leaves its plan; the launch reads the members.
 class TilingContext : public CallContext {
  public:
   const StorageShape* GetInputShape(size_t i) const {
@@ -194,6 +196,7 @@ class TilingContext : public CallContext {
 };
 using TilingParseContext = TilingContext;
 
+// The shapes of outputs are there before the function runs, for it to write into.
 class InferShapeContext : public CallContext {
  public:
   const Shape* GetInputShape(size_t i) const {
@@ -207,6 +210,7 @@ class InferShapeContext : public CallContext {
   std::vector<Shape> shapes;
 };
 
+// As many types as outputs, undefined until the function sets them.
 class InferDataTypeContext : public CallContext {
  public:
   ge::DataType GetOutputDataType(size_t i) const { return i < types.size() ? types[i] : ge::DT_UNDEFINED; }

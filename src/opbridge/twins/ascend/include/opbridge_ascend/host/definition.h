@@ -14,6 +14,7 @@ namespace ops {
 enum Option { IGNORE = 0, OPTIONAL = 1, REQUIRED = 2, DYNAMIC = 3, VIRTUAL = 4 };
 enum class ItemFindStatus { ITEM_FIND = 0, ITEM_NOEXIST };
 
+// An input or output as it is declared: each call of the chain says one more thing of it.
 class OpParamDef {
  public:
   explicit OpParamDef(const char* of_name) : name(of_name) {}
@@ -62,6 +63,7 @@ class OpParamDef {
   bool is_list = false, value_depends = false;
 };
 
+// An attribute as it is declared: of one type, with a default where it is optional.
 class OpAttrDef {
  public:
   explicit OpAttrDef(const char* of_name) : name(of_name) {}
@@ -144,6 +146,7 @@ using TilingFunction = ge::graphStatus (*)(gert::TilingContext*);
 using InferShapeFunction = ge::graphStatus (*)(gert::InferShapeContext*);
 using InferDataTypeFunction = ge::graphStatus (*)(gert::InferDataTypeContext*);
 
+// How the operator runs: functions of the host, of which the tiling has to be there.
 class OpAICoreDef {
  public:
   OpAICoreDef& SetTiling(TilingFunction function) {

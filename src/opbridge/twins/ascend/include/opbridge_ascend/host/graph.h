@@ -36,6 +36,7 @@ namespace ge {
   X(BOOL, 12, 1, bool)            \
   X(BF16, 27, 2, bfloat16_t)
 
+// The numbers are aclDataType's, so that either is cast to the other.
 enum DataType : int32_t {
 #define OPBRIDGE_ASCEND_DTYPE(name, code, bytes, type) DT_##name = code,
   OPBRIDGE_ASCEND_DTYPES(OPBRIDGE_ASCEND_DTYPE)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+// A view of memory that its maker owns; strides count elements, and may be any.
 struct aclTensor {
   std::vector<int64_t> sizes, strides;
   aclDataType type;
@@ -18,6 +19,7 @@ struct aclIntArray {
 struct aclFloatArray {
   std::vector<double> values;
 };
+// Of numbers, as aclIntArray: a vector of bool has no memory to hand on.
 struct aclBoolArray {
   std::vector<int64_t> values;
 };
