@@ -29,6 +29,7 @@ LAYERS = (
     ("loading", "scan", "extensions", "compat", "npu", "cuda_twin", "autoload"),
     ("wheel", "conversion"),
     ("check", "doctor", "codegen", "bench"),
+    ("costs",),
     ("report", "port", "judging"),
     ("cli", "__main__"),
 )

@@ -14,6 +14,7 @@ from opbridge.errors import OpbridgeError
 
 if TYPE_CHECKING:
     from opbridge.conversion.converting import convert
+    from opbridge.costs.profiling import profile
     from opbridge.extensions import extension
     from opbridge.frameworks.torch.autograd import autograd
     from opbridge.frameworks.torch.module import module
@@ -36,6 +37,7 @@ __all__ = [
     "judge",
     "load",
     "module",
+    "profile",
     "tvm_ffi",
 ]
 
@@ -47,6 +49,7 @@ _HOMES = {
     "aten": "opbridge.loading",
     "tvm_ffi": "opbridge.loading",
     "convert": "opbridge.conversion.converting",
+    "profile": "opbridge.costs.profiling",
     "extension": "opbridge.extensions",
     "judge": "opbridge.judging",
     "autograd": "opbridge.frameworks.torch.autograd",

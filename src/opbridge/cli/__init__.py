@@ -41,6 +41,11 @@ COMMANDS = {
     "build": Command("build the kernels of a manifest", "opbridge build ops.yaml -o lib"),
     "check": Command("hold operators against references, gradients and sanitizers", "opbridge check ops.yaml"),
     "bench": Command("time operators beside a reference and the machine's limits", "opbridge bench ops.yaml"),
+    "profile": Command(
+        "what CUDA kernels cost, line by line, without a GPU",
+        "opbridge profile --chip h100 ops.yaml",
+        passes_words_on=True,
+    ),
     "report": Command("one HTML file of checks and times, for people", "opbridge report ops.yaml -o report.html"),
     "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),
     "explain": Command("what follows from formulas: rules, gradients, kernels", "opbridge explain ops.yaml"),

@@ -260,8 +260,10 @@ def defines_for(device: str) -> tuple[tuple[str, str], ...]:
     """The CUDA twin's kernels are compiled with their checks, unless the user wants them fast; Ascend's ask later."""
     if device != "cuda-twin":
         return ()
-    from opbridge.toolchains.cuda_twin import CHECKS
+    from opbridge.toolchains.cuda_twin import CHECKS, PROFILE
 
+    if os.environ.get(PROFILE):
+        return ((CHECKS, "1"), (PROFILE, "1"))
     return () if os.environ.get(CHECKS) == "0" else ((CHECKS, "1"),)
 
 

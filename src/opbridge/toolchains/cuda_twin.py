@@ -23,6 +23,10 @@ CHECKS = "OPBRIDGE_TWIN_CHECKS"
 """The macro that a request defines to have its kernels checked as they run; where a user's environment says `0`, none
 asks for it."""
 
+PROFILE = "OPBRIDGE_TWIN_PROFILE"
+"""The macro of a request whose kernels, with checks, are to be profiled as they run; and the variable that names the
+folder where a process leaves what it has counted."""
+
 
 def find() -> tuple[str, ...]:
     return host.find()
@@ -40,11 +44,11 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     prepared = replace(
         request,
         include_dirs=own,
-        defines=(*(pair for pair in request.defines if pair[0] != CHECKS), *several),
+        defines=(*(pair for pair in request.defines if pair[0] not in (CHECKS, PROFILE)), *several),
         source_flags=(*request.source_flags, *((source, _flags(request, source)) for source in request.sources)),
         flags=(*opbridge, *request.flags, *(for_torch.PRELUDE if request.library else ())),
         link_flags=(
-            *cuda.link_flags(checks, runtime()),
+            *cuda.link_flags(checks, profile_runtime() if _has(request, PROFILE) else runtime()),
             *(for_torch.link_flags() if request.library and checks and not _has(request, for_torch.DEVICE) else ()),
             *request.link_flags,
         ),
@@ -62,7 +66,7 @@ def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:
     before_torch = (f"-isystem{for_torch.INCLUDE}",) if request.library else ()
     if source in request.bindings:
         return (*before_torch, *cuda.flags(False, _is_clang()), *cccl.flags(), "-O0")
-    return (*before_torch, *cuda.flags(_has_checks(request), _is_clang()), *cccl.flags())
+    return (*before_torch, *cuda.flags(_has_checks(request), _is_clang(), _has(request, PROFILE)), *cccl.flags())
 
 
 def _has_checks(request: BuildRequest) -> bool:
@@ -79,6 +83,29 @@ def _is_clang() -> bool:
 
 def runtime() -> Path:
     """The library, built where the cache of this process's environment has not got it."""
+    return _built(_runtime_request())
+
+
+def profile_runtime() -> Path:
+    """The same for kernels that are profiled."""
+    plain = _runtime_request()
+    return _built(
+        replace(
+            plain,
+            sources=(*plain.sources, *sorted(cuda.PROFILING.glob("*.cpp"))),
+            output=cuda.PROFILE_LIBRARY,
+            include_dirs=(*plain.include_dirs, cuda.PROFILING),
+            defines=((PROFILE, "1"),),
+            link_flags=tuple(word.replace(cuda.LIBRARY, cuda.PROFILE_LIBRARY) for word in plain.link_flags),
+        )
+    )
+
+
+def _runtime_request() -> BuildRequest:
+    return rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",))
+
+
+def _built(request: BuildRequest) -> Path:
     from opbridge.toolchains.builder import build
 
-    return build(rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",))).path
+    return build(request).path

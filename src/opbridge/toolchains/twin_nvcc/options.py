@@ -40,7 +40,9 @@ _SHORT = {
     Kind.PHASE: "-c -dc -dw -dlink -link -lib -run -E -M -MM",
     Kind.HOST: "-w -pg -m64 -fPIC -fopenmp -pthread -pipe",
     Kind.LINK: "-shared -static -rdynamic -s",
-    Kind.SWITCH: "-g -G -v -dryrun -V -h -MD -MMD -MP -forward-unknown-opts -forward-unknown-to-host-compiler",
+    Kind.SWITCH: (
+        "-g -G -v -dryrun -V -h -counters -MD -MMD -MP -forward-unknown-opts -forward-unknown-to-host-compiler"
+    ),
     Kind.IGNORED: (
         "-lineinfo -src-in-ptx -extra-device-vectorization -expt-relaxed-constexpr -expt-extended-lambda "
         "-extended-lambda -use_fast_math -use-fast-math -keep -clean -res-usage -restrict -ewp -dlto -lto "

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from opbridge import _version, floating_point
 from opbridge.errors import InputError
-from opbridge.toolchains import cccl, host
+from opbridge.toolchains import cccl, cuda_twin, host
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.toolchains.twin_nvcc import checked_kernels
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
@@ -186,7 +186,13 @@ class _Build:
 
     def _cuda_flags(self, checks: bool) -> list[str]:
         level = "-O0" if "-G" in self.words.switches else "-O3"
-        flags = [level, *host.processor_flag(), *cuda.flags(checks), f"-isystem{OPBRIDGE_INCLUDE}", *cccl.flags()]
+        flags = [
+            level,
+            *host.processor_flag(),
+            *cuda.flags(checks, profile=checks and self._counts),
+            f"-isystem{OPBRIDGE_INCLUDE}",
+            *cccl.flags(),
+        ]
         if not self._is_clang():
             flags.append(
                 "-fpermissive"
@@ -224,7 +230,7 @@ class _Build:
                 *map(str, objects),
                 *self._blocks_to_check(),
                 *(word for word in self.words.link if word[2:] not in LIBRARIES or not word.startswith("-l")),
-                *cuda.link_flags(False, libraries / cuda.LIBRARY),
+                *cuda.link_flags(False, cuda_twin.profile_runtime() if self._counts else libraries / cuda.LIBRARY),
             ]
         )
         if self._is_verbose:
@@ -246,6 +252,11 @@ class _Build:
     def _empty_object(self, target: Path) -> int:
         """Device code is linked with the rest; what a build file wants to link beside it is there, and empty."""
         return self._call([*self._compiler(), "-x", "c++", "-c", "/dev/null", "-o", str(target)])
+
+    @property
+    def _counts(self) -> bool:
+        """For `opbridge profile`."""
+        return "-counters" in self.words.switches
 
     @property
     def _is_verbose(self) -> bool:

@@ -12,6 +12,8 @@ __all__ = [
     "ARCHITECTURE",
     "INCLUDE",
     "PLACES",
+    "PROFILE_LIBRARY",
+    "PROFILING",
     "REPLACED",
     "RUNTIME",
     "Translation",
@@ -27,6 +29,11 @@ RUNTIME = Path(__file__).parent / "runtime"
 """The folder of the library that every kernel is linked with."""
 
 LIBRARY = "libopbridge_cuda_twin.so"
+
+PROFILING = Path(__file__).parent / "profiling"
+"""What the library for profiles has besides."""
+
+PROFILE_LIBRARY = "libopbridge_cuda_twin_profile.so"
 
 # As nvcc does, and its code reads memory as other types.
 _MODEL = (*floating_point.FLAGS, "-ffp-contract=fast", "-fno-strict-aliasing")
@@ -44,11 +51,25 @@ _INSTRUMENTATION = (
     # A few bytes would be copied by instructions that come too late for every other one of these flags.
     *(f"-fno-builtin-{name}" for name in REPLACED),
 )
+_PROFILING = (
+    "-DOPBRIDGE_TWIN_PROFILE=1",
+    # A call at the begin of each stretch of code without a branch.
+    "-fsanitize-coverage=trace-pc",
+)
+_AS_WRITTEN = (
+    # Each line stays one place in the code, where lanes that have parted can meet again.
+    *(f"-fno-{word}" for word in ("crossjumping", "tree-tail-merge", "split-paths", "thread-jumps", "tree-vrp")),
+    *(f"-fno-{word}" for word in ("unswitch-loops", "split-loops", "peel-loops", "tree-loop-distribution")),
+    "-fno-tree-loop-distribute-patterns",
+    # A float4 is read at once, and four neighbours by four instructions.
+    *(f"-fno-{word}" for word in ("tree-sra", "tree-slp-vectorize", "store-merging")),
+)
+"""For g++; clang++ has no words for it."""
 _INSTRUMENTATION_DETAILS = ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0")
 
 
-def flags(checks: bool, clang: bool = False) -> tuple[str, ...]:
-    """For the compiler, beside those of any kernel."""
+def flags(checks: bool, clang: bool = False, profile: bool = False) -> tuple[str, ...]:
+    """For the compiler, beside those of any kernel; a profile needs checks."""
     # Clang says of each loop over threads that could not become vector code that it did not.
     plain = (f"-isystem{INCLUDE}", *_MODEL, *_WARNINGS, *(("-Wno-pass-failed",) if clang else ()))
     if not checks:
@@ -56,7 +77,8 @@ def flags(checks: bool, clang: bool = False) -> tuple[str, ...]:
     # Fences are the checks' own.
     plain = (*plain, *(() if clang else ("-Wno-tsan",)))
     details = (("-mllvm", f"-{word}") if clang else (f"--param={word}",) for word in _INSTRUMENTATION_DETAILS)
-    return (*plain, *_INSTRUMENTATION, *(word for detail in details for word in detail))
+    profiling = (*_PROFILING, *(() if clang else _AS_WRITTEN)) if profile else ()
+    return (*plain, *_INSTRUMENTATION, *(word for detail in details for word in detail), *profiling)
 
 
 def link_flags(checks: bool, runtime: Path) -> tuple[str, ...]:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "launch.h"
+#include "profile.h"
 
 namespace opbridge_twin {
 
@@ -125,6 +126,7 @@ void Block::finish_barrier() {
     if (ended_ > 0) fail_left_out();
     if (several_sites_) checks::barriers_meet(waiting());
     checks::barrier_passed();
+    profile::barrier_passed();
   }
   vote_ = {agreed_, at_barrier_};
   agreed_ = at_barrier_ = 0;

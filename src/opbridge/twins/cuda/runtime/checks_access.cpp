@@ -1,6 +1,7 @@
 // The functions that instrumented code calls before every load and store: one comparison decides most of them.
 #include "checks.h"
 #include "checks_state.h"
+#include "profile.h"
 
 namespace opbridge_twin::checks {
 
@@ -145,18 +146,26 @@ const void* site_address(Cell site) { return __atomic_load_n(&sites[site & kSite
 }  // namespace opbridge_twin::checks
 
 #define HERE __builtin_return_address(0)
+#define FRAME __builtin_dwarf_cfa()
 
 extern "C" {
 
 using opbridge_twin::checks::read;
 using opbridge_twin::checks::write;
+using opbridge_twin::profile::Kind;
 
 void __tsan_init() {}
 
-void __tsan_read4(void* memory) { read<4>(memory, HERE); }
-void __tsan_read8(void* memory) { read<8>(memory, HERE); }
-void __tsan_read16(void* memory) { read<16>(memory, HERE); }
-void __tsan_write4(void* memory) { write<4>(memory, HERE); }
-void __tsan_write8(void* memory) { write<8>(memory, HERE); }
-void __tsan_write16(void* memory) { write<16>(memory, HERE); }
+#define ACCESSES(BYTES)                                                        \
+  void __tsan_read##BYTES(void* memory) {                                      \
+    opbridge_twin::profile::accessed(memory, BYTES, Kind::load, HERE, FRAME);  \
+    read<BYTES>(memory, HERE);                                                 \
+  }                                                                            \
+  void __tsan_write##BYTES(void* memory) {                                     \
+    opbridge_twin::profile::accessed(memory, BYTES, Kind::store, HERE, FRAME); \
+    write<BYTES>(memory, HERE);                                                \
+  }
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
 }

@@ -4,8 +4,12 @@
 #include "checks.h"
 #include "checks_launch.h"
 #include "checks_state.h"
+#include "profile.h"
 
 #define HERE __builtin_return_address(0)
+#define FRAME __builtin_dwarf_cfa()
+// To a profile, if there is one.
+#define TELL(BYTES, KIND) profile::accessed(memory, BYTES, profile::Kind::KIND, HERE, FRAME)
 
 namespace opbridge_twin::checks {
 
@@ -70,27 +74,34 @@ T atomically(const volatile T* memory, Access access, int order, const void* at,
 
 }  // namespace opbridge_twin::checks
 
+using namespace opbridge_twin;
 using namespace opbridge_twin::checks;
 
 extern "C" {
 
-#define PLAIN(BYTES)                                                           \
-  void __tsan_read##BYTES(void* memory) { touch(memory, BYTES, kLoad, HERE); } \
-  void __tsan_write##BYTES(void* memory) { touch(memory, BYTES, kStore, HERE); }
+#define ACCESS(NAME, BYTES, KIND, FUNCTION, ACCESS) \
+  void __tsan_##NAME##BYTES(void* memory) {         \
+    TELL(BYTES, KIND);                              \
+    FUNCTION(memory, BYTES, ACCESS, HERE);          \
+  }
+
+#define PLAIN(BYTES)                      \
+  ACCESS(read, BYTES, load, touch, kLoad) \
+  ACCESS(write, BYTES, store, touch, kStore)
 PLAIN(1)
 PLAIN(2)
 
-#define UNALIGNED(BYTES)                                                                 \
-  void __tsan_unaligned_read##BYTES(void* memory) { touch(memory, BYTES, kLoad, HERE); } \
-  void __tsan_unaligned_write##BYTES(void* memory) { touch(memory, BYTES, kStore, HERE); }
+#define UNALIGNED(BYTES)                            \
+  ACCESS(unaligned_read, BYTES, load, touch, kLoad) \
+  ACCESS(unaligned_write, BYTES, store, touch, kStore)
 UNALIGNED(2)
 UNALIGNED(4)
 UNALIGNED(8)
 UNALIGNED(16)
 
-#define VOLATILE(NAME, BYTES)                                                                    \
-  void __tsan_##NAME##read##BYTES(void* memory) { volatile_access(memory, BYTES, kLoad, HERE); } \
-  void __tsan_##NAME##write##BYTES(void* memory) { volatile_access(memory, BYTES, kStore, HERE); }
+#define VOLATILE(NAME, BYTES)                             \
+  ACCESS(NAME##read, BYTES, load, volatile_access, kLoad) \
+  ACCESS(NAME##write, BYTES, store, volatile_access, kStore)
 VOLATILE(volatile_, 1)
 VOLATILE(volatile_, 2)
 VOLATILE(volatile_, 4)
@@ -101,8 +112,14 @@ VOLATILE(unaligned_volatile_, 4)
 VOLATILE(unaligned_volatile_, 8)
 VOLATILE(unaligned_volatile_, 16)
 
-void __tsan_read_range(void* memory, size_t bytes) { touch(memory, bytes, kLoad, HERE); }
-void __tsan_write_range(void* memory, size_t bytes) { touch(memory, bytes, kStore, HERE); }
+void __tsan_read_range(void* memory, size_t bytes) {
+  TELL(bytes, load);
+  touch(memory, bytes, kLoad, HERE);
+}
+void __tsan_write_range(void* memory, size_t bytes) {
+  TELL(bytes, store);
+  touch(memory, bytes, kStore, HERE);
+}
 
 // Calls of virtual functions read the object's table, which the constructor wrote.
 void __tsan_vptr_read(void** memory) { touch(memory, sizeof *memory, kLoad, HERE); }
@@ -119,31 +136,38 @@ void __tsan_atomic_signal_fence(int) {}
 
 #define UPDATE(BITS, T, NAME)                                                                     \
   T __tsan_atomic##BITS##_fetch_##NAME(volatile T* memory, T value, int order) {                  \
+    TELL(sizeof(T), atomic);                                                                      \
     return atomically<T>(memory, kAtomicUpdate, order, HERE,                                      \
                          [=] { return __atomic_fetch_##NAME(memory, value, __ATOMIC_SEQ_CST); }); \
   }
 
-// A weak one is how the twin's own headers make other atomics of it.
 #define EXCHANGE_IF(BITS, T, STRENGTH, WEAK, ACCESS)                                                                  \
   int __tsan_atomic##BITS##_compare_exchange_##STRENGTH(volatile T* memory, T* expected, T desired, int order, int) { \
+    TELL_##STRENGTH(sizeof(T));                                                                                       \
     return static_cast<int>(atomically<T>(memory, ACCESS, order, HERE, [=] {                                          \
       return static_cast<T>(                                                                                          \
           __atomic_compare_exchange_n(memory, expected, desired, WEAK, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));          \
     }));                                                                                                              \
   }
+#define TELL_strong(BYTES) TELL(BYTES, atomic)
+// A weak one is how the twin's own headers make other atomics of it.
+#define TELL_weak(BYTES) profile::attempted(memory, BYTES, HERE, FRAME)
 
 #define ATOMICS(BITS, T)                                                                                    \
   T __tsan_atomic##BITS##_load(const volatile T* memory, int order) {                                       \
+    TELL(sizeof(T), load);                                                                                  \
     return atomically<T>(memory, kAtomicLoad, order == __ATOMIC_SEQ_CST ? __ATOMIC_ACQUIRE : order, HERE,   \
                          [=] { return __atomic_load_n(memory, __ATOMIC_SEQ_CST); });                        \
   }                                                                                                         \
   void __tsan_atomic##BITS##_store(volatile T* memory, T value, int order) {                                \
+    TELL(sizeof(T), store);                                                                                 \
     atomically<T>(memory, kAtomicStore, order, HERE, [=] {                                                  \
       __atomic_store_n(memory, value, __ATOMIC_SEQ_CST);                                                    \
       return value;                                                                                         \
     });                                                                                                     \
   }                                                                                                         \
   T __tsan_atomic##BITS##_exchange(volatile T* memory, T value, int order) {                                \
+    TELL(sizeof(T), atomic);                                                                                \
     return atomically<T>(memory, kAtomicUpdate, kAtomicStore, order, HERE,                                  \
                          [=] { return __atomic_exchange_n(memory, value, __ATOMIC_SEQ_CST); });             \
   }                                                                                                         \
@@ -156,6 +180,7 @@ void __tsan_atomic_signal_fence(int) {}
   EXCHANGE_IF(BITS, T, strong, false, kCompareAndSwap)                                                      \
   EXCHANGE_IF(BITS, T, weak, true, kAtomicUpdate)                                                           \
   T __tsan_atomic##BITS##_compare_exchange_val(volatile T* memory, T expected, T desired, int order, int) { \
+    TELL(sizeof(T), atomic);                                                                                \
     return atomically<T>(memory, kCompareAndSwap, order, HERE, [=] {                                        \
       T found = expected;                                                                                   \
       __atomic_compare_exchange_n(memory, &found, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
@@ -168,21 +193,24 @@ ATOMICS(32, uint32_t)
 ATOMICS(64, uint64_t)
 
 // In place of the C library's in modules with checks, which the linker does by --wrap, and newer compilers themselves.
-#define COPY(NAME)                                       \
-  void* NAME(void* to, const void* from, size_t bytes) { \
-    touch(from, bytes, kLoad, HERE);                     \
-    touch(to, bytes, kStore, HERE);                      \
-    return memmove(to, from, bytes);                     \
+#define COPY(NAME)                                                    \
+  void* NAME(void* to, const void* from, size_t bytes) {              \
+    profile::accessed(from, bytes, profile::Kind::load, HERE, FRAME); \
+    profile::accessed(to, bytes, profile::Kind::store, HERE, FRAME);  \
+    touch(from, bytes, kLoad, HERE);                                  \
+    touch(to, bytes, kStore, HERE);                                   \
+    return memmove(to, from, bytes);                                  \
   }
 COPY(__wrap_memcpy)
 COPY(__wrap_memmove)
 COPY(__tsan_memcpy)
 COPY(__tsan_memmove)
 
-#define FILL(NAME)                                \
-  void* NAME(void* to, int value, size_t bytes) { \
-    touch(to, bytes, kStore, HERE);               \
-    return memset(to, value, bytes);              \
+#define FILL(NAME)                                                   \
+  void* NAME(void* to, int value, size_t bytes) {                    \
+    profile::accessed(to, bytes, profile::Kind::store, HERE, FRAME); \
+    touch(to, bytes, kStore, HERE);                                  \
+    return memset(to, value, bytes);                                 \
   }
 FILL(__wrap_memset)
 FILL(__tsan_memset)

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 
 #include "checks.h"
+#include "profile.h"
 #include "worker.h"
+
+#define HERE __builtin_return_address(0)
+#define FRAME __builtin_dwarf_cfa()
 
 namespace opbridge_twin {
 
@@ -26,43 +30,52 @@ Worker& running(const char* what) {
 
 using namespace opbridge_twin;
 
-int ob_twin_thread_begins(unsigned x, unsigned y, unsigned z) { return Worker::running()->begin_thread(x, y, z); }
+int ob_twin_thread_begins(unsigned x, unsigned y, unsigned z) {
+  Worker& worker = *Worker::running();
+  const bool begins = worker.begin_thread(x, y, z);
+  if (begins) profile::thread_begins(worker.thread(), FRAME);
+  return begins;
+}
 
 ob_twin_vote ob_twin_barrier(unsigned thread, int predicate) {
   Worker& worker = running("__syncthreads");
+  profile::waited(profile::Kind::barrier, HERE, FRAME);
   worker.settle(thread);
-  if (!worker.block().arrive_at_barrier(thread, predicate, __builtin_return_address(0))) worker.wait();
+  if (!worker.block().arrive_at_barrier(thread, predicate, HERE)) worker.wait();
+  profile::thread_goes_on(thread);
   return worker.block().vote();
 }
 
 void ob_twin_meet(unsigned thread, unsigned mask, const char* what, void* brought, ob_twin_resolve resolve) {
   Worker& worker = running(what);
+  profile::waited(profile::Kind::meeting, HERE, FRAME);
   worker.settle(thread);
-  const Thread waiting{nullptr, __builtin_return_address(0), what, brought, resolve, mask};
+  const Thread waiting{nullptr, HERE, what, brought, resolve, mask};
   if (!worker.block().meet(thread, waiting)) worker.wait();
+  profile::thread_goes_on(thread);
 }
 
 void ob_twin_sync_warp(unsigned thread, unsigned mask) {
   Worker& worker = running("__syncwarp");
+  profile::waited(profile::Kind::meeting, HERE, FRAME);
   worker.settle(thread);
   constexpr ob_twin_resolve kNothing = [](void* const*, unsigned) {};
   constexpr ob_twin_resolve kTellChecks = [](void* const* brought, unsigned lanes) {
     const unsigned any = *static_cast<const unsigned*>(brought[__builtin_ctz(lanes)]);
     checks::warp_synced(warp_of(any), lanes);
   };
-  const Thread waiting{nullptr,
-                       __builtin_return_address(0),
-                       "__syncwarp",
-                       &thread,
-                       worker.block().checked != nullptr ? kTellChecks : kNothing,
+  const Thread waiting{nullptr, HERE, "__syncwarp", &thread, worker.block().checked != nullptr ? kTellChecks : kNothing,
                        mask};
   if (!worker.block().meet(thread, waiting)) worker.wait();
+  profile::thread_goes_on(thread);
 }
 
 unsigned ob_twin_converged(unsigned thread) {
   Worker& worker = running("__activemask");
+  profile::waited(profile::Kind::meeting, HERE, FRAME);
   worker.settle(thread);
-  if (!worker.block().converge(thread, __builtin_return_address(0))) worker.wait();
+  if (!worker.block().converge(thread, HERE)) worker.wait();
+  profile::thread_goes_on(thread);
   return worker.block().thread(thread).mask;
 }
 
@@ -72,8 +85,10 @@ void ob_twin_grid_barrier(unsigned thread) {
     ob_twin_trap(thread, "grid.sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel");
   }
   worker.settle(thread);
-  worker.block().arrive_at_grid_barrier(thread, __builtin_return_address(0));
+  profile::waited(profile::Kind::barrier, HERE, FRAME);
+  worker.block().arrive_at_grid_barrier(thread, HERE);
   worker.wait();
+  profile::thread_goes_on(thread);
 }
 
 int ob_twin_is_cooperative() { return running("this_grid").launch().cooperative; }
@@ -104,8 +119,7 @@ void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char*
   char text[192];
   snprintf(text, sizeof text, "%s does not fit: a kernel has %zu bytes of __shared__ variables, and a block %zu in all",
            name, kStaticSharedBytes, kMostSharedBytes);
-  worker.launch().fail(block.linear, checks::Failure::shared_memory, text,
-                       {{worker.thread(), __builtin_return_address(0)}});
+  worker.launch().fail(block.linear, checks::Failure::shared_memory, text, {{worker.thread(), HERE}});
 }
 
 void* ob_twin_dynamic_shared(size_t* bytes) {
@@ -121,9 +135,7 @@ int ob_twin_is_shared(const void* memory) {
 
 int ob_twin_in_kernel() { return Worker::running() != nullptr; }
 
-void ob_twin_trap(unsigned thread, const char* why) {
-  end_in_trap(running("__trap"), thread, why, __builtin_return_address(0));
-}
+void ob_twin_trap(unsigned thread, const char* why) { end_in_trap(running("__trap"), thread, why, HERE); }
 
 void ob_twin_assert_failed(unsigned thread, const void* where, const char* what, const char* file, int line) {
   const Worker* worker = Worker::running();

@@ -12,6 +12,7 @@
 #include "graphs.h"
 #include "host_guard.h"
 #include "memory.h"
+#include "profile.h"
 #include "sampling.h"
 #include "state.h"
 #include "worker.h"
@@ -179,6 +180,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
                 sample.body,
                 sample.all ? nullptr : &sample.blocks,
                 {0}};
+  if (checked != nullptr) profile::launch_begins(launch);
   open_pages();
   run(launch);
   close_to_host();

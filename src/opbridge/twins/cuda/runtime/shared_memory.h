@@ -27,6 +27,7 @@ class SharedMemory {
   void* variable(unsigned slot, size_t bytes, size_t alignment, const char* name, bool checked);
   void* dynamic() const { return dynamic_; }
   size_t dynamic_bytes() const { return dynamic_bytes_; }
+  size_t static_bytes() const { return wanted_; }
 
   bool contains(const void* memory) const {
     return reinterpret_cast<uintptr_t>(memory) - reinterpret_cast<uintptr_t>(arena_) < kArenaBytes;

@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "profile.h"
+
 __thread ob_twin_dim ob_twin_thread_index;
 __thread ob_twin_dim ob_twin_block_index;
 __thread ob_twin_dim ob_twin_block_size;
@@ -28,6 +30,7 @@ bool Worker::may_run(Block& block) {
   if (block.checked != nullptr && launch_->shared_bytes > 0) {
     checks::shared_variable(block.shared.dynamic(), launch_->shared_bytes, "the dynamic shared memory");
   }
+  profile::block_begins(block, *launch_);
   return block.checked != nullptr;
 }
 
@@ -57,6 +60,7 @@ void Worker::run_cooperative(Launch& launch) {
   block_ = grid_.front().get();
   if (block_->checked != nullptr) {
     checks::block_resumed(block_->checked);
+    profile::block_resumed(*block_);
     show_block(*block_);
   }
   enter();
@@ -74,10 +78,12 @@ void Worker::enter() {
   if (!abandoned_) return;
   abandoned_ = false;
   fibers_.reclaim();
+  profile::block_abandoned(*block_);
   if (block_->checked != nullptr) checks::block_end(block_->checked);
 }
 
 void Worker::begin_loop() {
+  profile::thread_is_left();
   block_->begin_loop();
   thread_ = kLoop;
 }
@@ -99,6 +105,7 @@ void Worker::run_threads() {
   if (!block_->has_ready()) {
     if (block_->has_unstarted()) return begin_loop();
     if (block_->over()) {
+      profile::block_ends(*block_);
       if (block_->checked != nullptr) checks::block_end(block_->checked);
       if (begin_next_block()) return begin_loop();
     }
@@ -151,6 +158,7 @@ void Worker::resume(Fiber* from, unsigned thread) {
   fiber_ = block_->thread(thread).fiber;
   if (const Fiber* upcoming = block_->upcoming()) upcoming->prefetch();
   if (block_->checked != nullptr) show_thread(thread);
+  profile::thread_goes_on(thread);
   if (fiber_ != from) ob_twin_switch(&from->stack_pointer, fiber_->stack_pointer);
 }
 
@@ -175,6 +183,7 @@ void Worker::next_block(Fiber* from) {
       block_ = block.get();
       if (launch_->checked != nullptr) {
         checks::block_resumed(block_->checked);
+        profile::block_resumed(*block_);
         show_block(*block_);
       }
       return hand_over(from);

@@ -56,6 +56,8 @@ const ob_twin_kernel* ob_twin_asked_kernel(void);
 
 // Before each thread of a checked kernel's loop.  0 where the loop is over, because the thread before has had to wait.
 int ob_twin_thread_begins(unsigned x, unsigned y, unsigned z);
+// Behind it, in a kernel that is profiled.
+void ob_twin_thread_ends(void);
 
 // In a checked kernel the runtime keeps them, and may let another thread run wherever the checks look.
 // One instruction away, also in a library that was loaded late.

@@ -147,6 +147,9 @@ void run_block(const void* arguments, const ob_twin_block* description) {
         if (!ob_twin_thread_begins(x, y, z)) return;
         Kernel own = kernel;
         own(uint3{x, y, z}, index, size, grid);
+#ifdef OPBRIDGE_TWIN_PROFILE
+        ob_twin_thread_ends();
+#endif
       }
     }
   }

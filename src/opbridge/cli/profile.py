@@ -1,0 +1,145 @@
+"""opbridge profile: what CUDA kernels cost, by the accesses that the twin sees."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opbridge.cli.terminal import bold
+from opbridge.errors import BuildError
+
+if TYPE_CHECKING:
+    from opbridge.costs import KernelCost, LineCost, Profile
+
+_MANIFESTS = (".yaml", ".yml")
+_LINES = 12
+"""Of a kernel, on the screen."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what",
+        metavar="OPERATOR-OR-PROGRAM",
+        help="ops.yaml or ops.yaml:NAME, a .cu with a main, or a program by `opbridge twin nvcc --counters`",
+    )
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="for the program")
+    parser.add_argument(
+        "--chip", default="a100", metavar="NAME", help="whose rates costs are held against (default: a100)"
+    )
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write a trace for Perfetto")
+    parser.add_argument("--json", action="store_true", help="print all counts as JSON instead")
+
+
+def run(options: argparse.Namespace) -> int:
+    from opbridge.costs import chip_named
+    from opbridge.costs.trace import trace
+
+    chip_named(options.chip)  # before anything is built
+    found = _profiled(options)
+    if options.trace:
+        options.trace.write_text(json.dumps(trace(found)))
+    if options.json:
+        print(json.dumps(found.fields(), indent=2))
+    else:
+        print(_screen(found))
+    return 0
+
+
+def _profiled(options: argparse.Namespace) -> Profile:
+    from opbridge.costs import profile_command
+
+    path, _, name = options.what.partition(":")
+    if Path(path).suffix in _MANIFESTS:
+        return _of_manifest(Path(path), name, options.chip)
+    if Path(path).suffix != ".cu":
+        program = str(Path(path).resolve()) if Path(path).is_file() else path
+        return profile_command([program, *options.arguments], options.chip)
+    with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
+        program = str(Path(folder, Path(path).stem))
+        _compile(path, program)
+        return profile_command([program, *options.arguments], options.chip)
+
+
+def _compile(source: str, program: str) -> None:
+    from opbridge.cache import Cache
+    from opbridge.toolchains import twin_nvcc
+
+    if twin_nvcc.run(["--counters", "-O2", source, "-o", program], twin_nvcc.write(Cache().root / "cuda")):
+        raise BuildError(f"{source} does not compile: what the compiler said stands above")
+
+
+def _of_manifest(manifest: Path, name: str, chip: str) -> Profile:
+    from opbridge.cli.manifests import chosen, load_library
+    from opbridge.costs import Profile, chip_named
+    from opbridge.costs.operators import profile_operator
+
+    found = [profile_operator(op, chip) for op in chosen(load_library(manifest, "cuda-twin"), [name] if name else None)]
+    return Profile(chip_named(chip), tuple(kernel for one in found for kernel in one.kernels))
+
+
+def _screen(found: Profile) -> str:
+    lines = [f"{found.chip.title}: predicted by counts and published rates, never measured"]
+    for kernel in found.kernels:
+        lines += ["", *_of_kernel(kernel)]
+    return "\n".join(lines)
+
+
+def _of_kernel(kernel: KernelCost) -> list[str]:
+    launches = "1 launch" if kernel.launches == 1 else f"{kernel.launches} launches"
+    sizes = " of ".join("x".join(map(str, size)) for size in (_trimmed(kernel.grid), _trimmed(kernel.block)))
+    head = f"{bold(kernel.name)}  {launches} of {sizes} threads, {_time(kernel.seconds)} each"
+    counted = f"counted in {kernel.profiled_blocks} blocks" if kernel.scale != 1 else "every block counted"
+    bound = f", bound by {kernel.bounds[0].name}" if kernel.bounds else ""
+    said = [head + bound]
+    if kernel.left_out:
+        said.append(f"  {kernel.left_out} blocks did too much to be counted")
+    said.append(
+        f"  {_bytes(kernel.bytes_read)} read, {_bytes(kernel.bytes_written)} written, "
+        f"{kernel.intensity:.2g} operations a byte; {counted}"
+    )
+    if kernel.occupancy:
+        limit = "" if kernel.occupancy.limit == "nothing" else f", by {kernel.occupancy.limit}"
+        said.append(
+            f"  occupancy {kernel.occupancy.share:.0%}: {kernel.occupancy.blocks} blocks a multiprocessor{limit}; "
+            "registers not counted"
+        )
+    width = max((len(line.place) for line in kernel.lines), default=0)
+    for line in kernel.lines[:_LINES]:
+        said.append(f"  {line.place:<{width}}  {_of_line(line)}")
+        if line.advice:
+            said.append(f"  {'':<{width}}  to do: {line.advice}")
+    if len(kernel.lines) > _LINES:
+        said.append(f"  and {len(kernel.lines) - _LINES} lighter lines")
+    return said
+
+
+def _of_line(line: LineCost) -> str:
+    if line.kind == "branch":
+        return f"lanes part {line.requests} times"
+    if not line.space:
+        return f"{line.kind} {line.requests} times by warps"
+    parts = "sectors" if line.space == "global" else "passes"
+    more = f", {line.conflicts} of them for bank conflicts" if line.conflicts else ""
+    best = f", {line.least} at best" if line.space == "global" and line.parts > line.least else ""
+    queued = f", {line.queued} lanes queued" if line.queued and line.kind == "atomic" else ""
+    of = f" of {line.array}" if line.array else ""
+    return f"{line.space} {line.kind}{of}: {line.requests} requests, {line.parts} {parts}{more}{best}{queued}"
+
+
+def _trimmed(sizes: tuple[int, int, int]) -> tuple[int, ...]:
+    x, y, z = sizes
+    return sizes if z > 1 else (x, y) if y > 1 else (x,)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
+
+
+def _bytes(number: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number} bytes"

@@ -1,0 +1,146 @@
+"""From the counts of a run to what its kernels cost."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from opbridge.costs.advice import advice
+from opbridge.costs.bounds import bounds_of
+from opbridge.costs.chips import Chip
+from opbridge.costs.counted import Array, Count, Counted, Image, Kind, Space
+from opbridge.costs.lines import lines_of
+from opbridge.costs.model import SECTOR, KernelCost, LineCost, Profile
+from opbridge.costs.occupancy import occupancy
+from opbridge.costs.operations import Stretch, stretches
+
+_SPACES = {Space.NONE: "", Space.GLOBAL: "global", Space.SHARED: "shared"}
+_UNKNOWN = "an unknown place"
+
+
+def analysed(runs: Iterable[Counted], chip: Chip) -> Profile:
+    kernels = [_kernel(run, chip) for run in runs]
+    return Profile(chip, tuple(sorted(kernels, key=lambda kernel: -kernel.seconds * kernel.launches)))
+
+
+def _kernel(run: Counted, chip: Chip) -> KernelCost:
+    places = lines_of(_addresses(run), run.images)
+    lines = _merged(_line(run, count, places) for count in run.counts if count.kind != Kind.BLOCK)
+    scale = run.blocks / run.profiled_blocks if run.profiled_blocks else 0.0
+    done, instructions = _operations(run, scale)
+    read, written = _moved(run, scale)
+    core = chip.multiprocessor
+    shared = run.static_shared + run.dynamic_shared
+    kernel = KernelCost(
+        run.name,
+        run.grid,
+        run.block,
+        run.launches,
+        run.blocks,
+        run.profiled_blocks,
+        run.left_out,
+        scale,
+        shared,
+        read,
+        written,
+        done,
+        instructions,
+        tuple(sorted(lines, key=_weight, reverse=True)),
+        occupancy=occupancy(core, run.threads, shared) if core else None,
+    )
+    return replace(kernel, bounds=bounds_of(kernel, chip))
+
+
+def _weight(line: LineCost) -> tuple[int, int, int, str]:
+    return line.cycles, line.conflicts, line.requests, line.place
+
+
+def _addresses(run: Counted) -> set[int]:
+    found = {_place_of(run, count) for count in run.counts if count.kind != Kind.BLOCK}
+    return found | {array.made_at for array in run.arrays if array.made_at}
+
+
+def _place_of(run: Counted, count: Count) -> int:
+    """Lanes part at the end of a stretch of code."""
+    if count.kind == Kind.BRANCH and (image := run.image_of(count.address)):
+        branch = _stretch(image, count.address).branch
+        return count.address if branch is None else image.base + branch + 1
+    return count.address
+
+
+def _stretch(image: Image, address: int) -> Stretch:
+    known = stretches(image.path) if Path(image.path).is_file() else {}
+    return known.get(address - image.base, Stretch())
+
+
+def _line(run: Counted, count: Count, places: Mapping[int, str]) -> LineCost:
+    return LineCost(
+        places.get(_place_of(run, count), _UNKNOWN),
+        count.kind.name.lower(),
+        _SPACES[count.space],
+        count.requests,
+        count.lanes,
+        count.bytes,
+        count.parts,
+        count.least,
+        count.fresh,
+        count.queued,
+        count.worst,
+        count.worst_lanes,
+        count.worst_stride,
+        _name(run.arrays[count.array - 1], places) if count.array else "",
+    )
+
+
+def _name(array: Array, places: Mapping[int, str]) -> str:
+    place = places.get(array.made_at)
+    return f"{array.name} at {place}" if place else array.name
+
+
+def _merged(lines: Iterable[LineCost]) -> list[LineCost]:
+    """A line may be several places in the compiled code."""
+    same: dict[tuple[str, str, str], list[LineCost]] = defaultdict(list)
+    for line in lines:
+        same[line.place, line.kind, line.space].append(line)
+    return [_with_advice(_sum(parts)) for parts in same.values()]
+
+
+def _sum(lines: list[LineCost]) -> LineCost:
+    worst = max(lines, key=lambda line: line.worst)
+    sums = ("requests", "lanes", "bytes", "parts", "least", "fresh", "queued")
+    return replace(worst, **{name: sum(getattr(line, name) for line in lines) for name in sums})
+
+
+def _with_advice(line: LineCost) -> LineCost:
+    return replace(line, advice=advice(line))
+
+
+def _operations(run: Counted, scale: float) -> tuple[dict[str, float], float]:
+    """Of all threads, and the instructions of warps."""
+    done: Counter[str] = Counter()
+    instructions = 0.0
+    for count in run.counts:
+        image = run.image_of(count.address) if count.kind == Kind.BLOCK else None
+        if image is None:
+            continue
+        stretch = _stretch(image, count.address).operations
+        instructions += scale * count.requests * stretch["instruction"]
+        for kind, number in stretch.items():
+            done[kind] += count.lanes * number
+    return {kind: scale * number for kind, number in sorted(done.items()) if kind != "instruction"}, instructions
+
+
+def _moved(run: Counted, scale: float) -> tuple[int, int]:
+    """Sectors that blocks touch first, but no array more often than once: caches hold what blocks share."""
+    read = written = 0.0
+    for number, array in enumerate(run.arrays, 1):
+        own = [count for count in run.counts if count.array == number]
+        fresh = scale * SECTOR * sum(count.fresh for count in own)
+        if array.is_read:
+            read += min(fresh, array.bytes)
+        if array.is_written:
+            stored = scale * SECTOR * sum(count.parts for count in own if count.kind != Kind.LOAD)
+            written += min(stored, array.bytes)
+    return round(read), round(written)

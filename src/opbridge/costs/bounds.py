@@ -1,0 +1,54 @@
+"""What a launch takes at least on a chip: its counts over the chip's published rates."""
+
+from __future__ import annotations
+
+from opbridge.costs.chips import Chip
+from opbridge.costs.model import LAUNCH, SECTOR, Bound, KernelCost
+
+_DOUBLES = 2
+"""A double takes as long as so many floats on the chips for data centres."""
+_CACHE_RATE = 64
+"""Bytes that each multiprocessor gets from the last cache in a cycle."""
+_SPECIAL = 8
+"""Floats that could be computed in the time of a function such as expf."""
+
+
+def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
+    core = chip.multiprocessor
+    if core is None:
+        return ()
+    # Blocks that come after a full round of all multiprocessors have them to themselves.
+    held = chip.cores * (kernel.occupancy.blocks if kernel.occupancy else 1)
+    busy = _busy(kernel.blocks, chip.cores, max(held, 1))
+    cycles = chip.cores * chip.hertz * busy
+    lines = kernel.lines
+    moved = kernel.bytes_read + kernel.bytes_written
+    fresh = (
+        kernel.scale
+        * SECTOR
+        * sum(line.fresh if line.kind == "load" else line.parts for line in lines if line.space == "global")
+    )
+    unit = kernel.scale * sum(line.cycles for line in lines if line.space == "global")
+    banks = kernel.scale * sum(line.cycles for line in lines if line.space == "shared")
+    floats = kernel.operations.get("float", 0) + kernel.operations.get("half", 0)
+    weighed = floats + _DOUBLES * kernel.operations.get("double", 0) + _SPECIAL * kernel.operations.get("special", 0)
+    found = (
+        LAUNCH,
+        Bound("memory", moved / chip.memory_rate),
+        Bound("cache", fresh / (_CACHE_RATE * cycles)),
+        Bound("loads and stores", unit / cycles),
+        Bound("shared memory", banks / cycles),
+        Bound("arithmetic", weighed / (chip.float_rate * busy)),
+        Bound("instructions", kernel.instructions / (core.schedulers * cycles)),
+    )
+    return tuple(sorted(found, key=lambda bound: -bound.seconds))
+
+
+def _busy(blocks: int, cores: int, held: int) -> float:
+    """The share of multiprocessors that have something to do, over the time of all rounds."""
+    rounds = -(-blocks // held)
+    if rounds > 1:
+        return blocks / (rounds * held)
+    # One round: the multiprocessor with the most blocks is the last to be done.
+    most = -(-blocks // cores)
+    return blocks / (most * cores)

@@ -1,0 +1,192 @@
+"""What chips can do, as their makers have published it: the figures that costs are held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbridge.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where figures stand."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """The limits of one streaming multiprocessor, by compute capability."""
+
+    capability: str
+    threads: int
+    blocks: int
+    registers: int
+    shared_bytes: int
+    shared_bytes_a_block: int
+    float_operations_a_cycle: int = 256
+    """128 lanes, a product and a sum each."""
+    schedulers: int = 4
+    sectors_a_cycle: int = 4
+    """128 bytes from the first cache."""
+    reserved_shared_bytes: int = 1024
+    """Of each block, by the system."""
+    register_unit: int = 256
+    """Registers are given to a warp in multiples of it."""
+    shared_unit: int = 128
+
+    @property
+    def warps(self) -> int:
+        return self.threads // 32
+
+
+@dataclass(frozen=True)
+class Chip:
+    """Rates are of the whole chip, in operations and bytes a second."""
+
+    name: str
+    title: str
+    cores: int
+    """Multiprocessors, or AI cores."""
+    hertz: float
+    memory_bytes: int
+    memory_rate: float
+    cache_bytes: int
+    """Of the last cache; 0 where none is published."""
+    float_rate: float
+    """Single precision, outside of tensor cores and of the matrix unit."""
+    matrix_rate: float
+    """Half precision, inside of them, of dense matrices."""
+    sources: tuple[Source, ...]
+    multiprocessor: Multiprocessor | None = None
+    """None: it is not NVIDIA's."""
+    vector_cores: int = 0
+    derived: tuple[str, ...] = ()
+    """Fields that are published nowhere and follow from others."""
+
+
+_CAPABILITIES = Source(
+    "CUDA C++ Programming Guide, technical specifications per compute capability",
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
+)
+_AMPERE = Source(
+    "NVIDIA A100 Tensor Core GPU Architecture",
+    "https://images.nvidia.com/aem-dam/en-zz/Solutions/data-center/nvidia-ampere-architecture-whitepaper.pdf",
+)
+_A100 = Source("NVIDIA A100", "https://www.nvidia.com/en-us/data-center/a100/")
+_HOPPER = Source(
+    "NVIDIA Hopper Architecture In-Depth", "https://developer.nvidia.com/blog/nvidia-hopper-architecture-in-depth/"
+)
+_H100 = Source("NVIDIA H100", "https://www.nvidia.com/en-us/data-center/h100/")
+_H200 = Source("NVIDIA H200", "https://www.nvidia.com/en-us/data-center/h200/")
+_ADA = Source(
+    "NVIDIA Ada GPU Architecture",
+    "https://images.nvidia.com/aem-dam/Solutions/geforce/ada/nvidia-ada-gpu-architecture.pdf",
+)
+_CLOUD_MATRIX = Source("Serving Large Language Models on Huawei CloudMatrix384", "https://arxiv.org/abs/2506.12708")
+_300I_DUO = Source("Atlas 300I Duo", "https://e.huawei.com/en/products/computing/ascend/atlas-300i-duo")
+
+_KIB, _MIB, _GB = 1 << 10, 1 << 20, 10**9
+_SM80 = Multiprocessor("8.0", 2048, 32, 65536, 164 * _KIB, 163 * _KIB, float_operations_a_cycle=128)
+_SM89 = Multiprocessor("8.9", 1536, 24, 65536, 100 * _KIB, 99 * _KIB)
+_SM90 = Multiprocessor("9.0", 2048, 32, 65536, 228 * _KIB, 227 * _KIB)
+
+_CUBE = 2 * 16 * 16 * 16
+"""Operations of a matrix unit in a cycle, in half precision."""
+_VECTOR = 64
+"""Floats that a vector unit takes in a cycle: 256 bytes."""
+
+
+def _ascend(
+    name: str, title: str, cores: int, vector_cores: int, gigabytes: int, memory: float, matrix: float, source: Source
+) -> Chip:
+    """How fast its cores run is published nowhere; it follows from what their matrix units do in a second."""
+    hertz = matrix / (cores * _CUBE)
+    return Chip(
+        name=name,
+        title=title,
+        cores=cores,
+        hertz=hertz,
+        memory_bytes=gigabytes * _GB,
+        memory_rate=memory,
+        cache_bytes=0,
+        float_rate=vector_cores * _VECTOR * hertz,
+        matrix_rate=matrix,
+        sources=(source,),
+        vector_cores=vector_cores,
+        derived=("hertz", "float_rate"),
+    )
+
+
+CHIPS = {
+    chip.name: chip
+    for chip in (
+        Chip(
+            name="a100",
+            title="NVIDIA A100 SXM4 80 GB",
+            cores=108,
+            hertz=1.41e9,
+            memory_bytes=80 * _GB,
+            memory_rate=2.039e12,
+            cache_bytes=40 * _MIB,
+            float_rate=19.5e12,
+            matrix_rate=312e12,
+            sources=(_AMPERE, _A100, _CAPABILITIES),
+            multiprocessor=_SM80,
+        ),
+        Chip(
+            name="h100",
+            title="NVIDIA H100 SXM5 80 GB",
+            cores=132,
+            hertz=1.98e9,
+            memory_bytes=80 * _GB,
+            memory_rate=3.35e12,
+            cache_bytes=50 * _MIB,
+            float_rate=67e12,
+            matrix_rate=989e12,
+            sources=(_HOPPER, _H100, _CAPABILITIES),
+            multiprocessor=_SM90,
+        ),
+        Chip(
+            name="h200",
+            title="NVIDIA H200 SXM 141 GB",
+            cores=132,
+            hertz=1.98e9,
+            memory_bytes=141 * _GB,
+            memory_rate=4.8e12,
+            cache_bytes=50 * _MIB,
+            float_rate=67e12,
+            matrix_rate=989e12,
+            sources=(_HOPPER, _H200, _CAPABILITIES),
+            multiprocessor=_SM90,
+        ),
+        Chip(
+            name="rtx4090",
+            title="NVIDIA GeForce RTX 4090",
+            cores=128,
+            hertz=2.52e9,
+            memory_bytes=24 * _GB,
+            memory_rate=1.008e12,
+            cache_bytes=72 * _MIB,
+            float_rate=82.6e12,
+            matrix_rate=165.2e12,
+            sources=(_ADA, _CAPABILITIES),
+            multiprocessor=_SM89,
+        ),
+        # Of the 910B no such table is published: one die of its successor's stands for it.
+        _ascend(
+            "910b", "Ascend 910B, by the figures of one die of the 910C", 24, 48, 64, 1.6e12, 376e12, _CLOUD_MATRIX
+        ),
+        _ascend("910_93", "one die of the Ascend 910C", 24, 48, 64, 1.6e12, 376e12, _CLOUD_MATRIX),
+        _ascend("310p", "one of two Ascend 310P of an Atlas 300I Duo", 8, 8, 48, 0.204e12, 70e12, _300I_DUO),
+    )
+}
+
+
+def chip_named(name: str) -> Chip:
+    found = CHIPS.get(name.lower())
+    if found is None:
+        known = ", ".join(CHIPS)
+        raise InputError(f"no chip is called {name!r}; known are {known}", hint=did_you_mean(name, CHIPS))
+    return found

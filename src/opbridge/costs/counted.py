@@ -1,0 +1,115 @@
+"""What the twin's library leaves of a process, read as it stands: counts by address in the code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+
+class Kind(IntEnum):
+    """As the library numbers them."""
+
+    BLOCK = 0
+    """A stretch of code without a branch."""
+    LOAD = 1
+    STORE = 2
+    ATOMIC = 3
+    BARRIER = 4
+    MEETING = 5
+    BRANCH = 6
+    """Lanes part."""
+
+
+class Space(IntEnum):
+    NONE = 0
+    GLOBAL = 1
+    SHARED = 2
+
+
+@dataclass(frozen=True)
+class Count:
+    """Sums over the requests of warps; parts are sectors of global memory and passes of shared memory."""
+
+    address: int
+    kind: Kind
+    space: Space
+    requests: int
+    lanes: int
+    bytes: int
+    parts: int
+    least: int
+    fresh: int
+    queued: int
+    worst: int
+    worst_lanes: int
+    worst_stride: int
+    array: int
+
+
+@dataclass(frozen=True)
+class Array:
+    name: str
+    made_at: int
+    bytes: int
+    is_read: bool
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class Image:
+    """A file of code, and where it lay."""
+
+    path: str
+    base: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The launches of one kernel with equal sizes."""
+
+    name: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared: int
+    static_shared: int
+    launches: int
+    profiled_launches: int
+    profiled_blocks: int
+    left_out: int
+    arrays: tuple[Array, ...]
+    counts: tuple[Count, ...]
+    images: tuple[Image, ...]
+
+    @property
+    def blocks(self) -> int:
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def threads(self) -> int:
+        return self.block[0] * self.block[1] * self.block[2]
+
+    def image_of(self, address: int) -> Image | None:
+        return next((image for image in self.images if image.begin <= address < image.end), None)
+
+
+def read(folder: Path) -> Iterator[Counted]:
+    """Of all processes that have left a file there."""
+    for file in sorted(folder.glob("*.json")):
+        document = json.loads(file.read_text(errors="replace"))
+        images = tuple(Image(*values) for values in document["images"])
+        for kernel in document["kernels"]:
+            yield _kernel(kernel, images)
+
+
+def _kernel(document: dict[str, Any], images: tuple[Image, ...]) -> Counted:
+    places = (dict(zip((field.name for field in fields(Count)), row, strict=True)) for row in document.pop("places"))
+    counts = tuple(Count(**{**place, "kind": Kind(place["kind"]), "space": Space(place["space"])}) for place in places)
+    arrays = tuple(Array(**array) for array in document.pop("arrays"))
+    grid, block = tuple(document.pop("grid")), tuple(document.pop("block"))
+    return Counted(**document, grid=grid, block=block, arrays=arrays, counts=counts, images=images)

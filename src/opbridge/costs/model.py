@@ -1,0 +1,203 @@
+"""What a profile says: of kernels, and of lines of their sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from opbridge.costs.chips import Chip
+from opbridge.costs.occupancy import Occupancy
+
+SECTOR = 32
+"""Bytes of global memory that are moved at once."""
+
+
+@dataclass(frozen=True)
+class LineCost:
+    """What one line does to one memory, or to the order of threads: sums over the blocks that were profiled."""
+
+    place: str
+    """The line, as in "sum.cu:12"."""
+    kind: str
+    """load, store, atomic, barrier, meeting (of lanes) or branch (where lanes part)."""
+    space: str
+    """global, shared, or empty."""
+    requests: int
+    """By warps, or how often warps came by."""
+    lanes: int
+    bytes: int
+    parts: int
+    """Sectors of global memory, or passes of shared memory."""
+    least: int
+    """As many as the same bytes need where they lie best."""
+    fresh: int
+    """Sectors that the block has not touched before."""
+    queued: int
+    """Lanes behind the first of those at the address that most have: what an atomic waits for."""
+    worst: int
+    """Parts of the worst request; it had so many lanes, and so many bytes from each to the next (0: not the same)."""
+    worst_lanes: int
+    worst_stride: int
+    array: str
+    """What was read or written first, where that is known."""
+    advice: str = ""
+
+    @property
+    def conflicts(self) -> int:
+        """Passes of shared memory beyond the first."""
+        return self.parts - self.least if self.space == "shared" else 0
+
+    @property
+    def sectors(self) -> int:
+        return self.parts if self.space == "global" else 0
+
+    @property
+    def cycles(self) -> int:
+        """Of the unit that loads and stores, which takes four sectors or one pass in each; lines are ordered by it."""
+        if self.space == "global":
+            return -(-self.parts // 4) + (self.queued if self.kind == "atomic" else 0)
+        return self.parts + (self.queued if self.kind == "atomic" else 0) if self.space else 0
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "place": self.place,
+            "kind": self.kind,
+            **({"space": self.space} if self.space else {}),
+            "requests": self.requests,
+            "lanes": self.lanes,
+            **({"bytes": self.bytes} if self.space else {}),
+            **({"sectors": self.parts, "least_sectors": self.least} if self.space == "global" else {}),
+            **({"passes": self.parts, "bank_conflicts": self.conflicts} if self.space == "shared" else {}),
+            **({"queued_lanes": self.queued} if self.kind == "atomic" else {}),
+            **({"array": self.array} if self.array else {}),
+            **({"advice": self.advice} if self.advice else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a launch takes at least, by one of the chip's rates."""
+
+    name: str
+    """memory, cache, shared memory, arithmetic, instructions or launch."""
+    seconds: float
+
+
+LAUNCH = Bound("launch", 2.5e-6)
+"""What a launch of nothing takes, about."""
+
+
+@dataclass(frozen=True)
+class KernelCost:
+    """The launches of one kernel with equal sizes.  Counts of lines are of `profiled_blocks`; those of the kernel are
+    of one launch, and estimates where not all of its blocks were profiled."""
+
+    name: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    launches: int
+    blocks: int
+    """Of one launch."""
+    profiled_blocks: int
+    left_out: int
+    """Blocks that did more than is kept of one."""
+    scale: float
+    """From the blocks that were profiled to those of one launch."""
+    shared_bytes: int
+    bytes_read: int
+    """From global memory outside of the chip, at least."""
+    bytes_written: int
+    operations: dict[str, float]
+    """By kind, of all threads of one launch."""
+    instructions: float
+    """Of warps, by this machine's code."""
+    lines: tuple[LineCost, ...]
+    """The heaviest first."""
+    bounds: tuple[Bound, ...] = ()
+    """The slowest first."""
+    occupancy: Occupancy | None = None
+
+    def _sum(self, kind: str, space: str) -> int:
+        return round(self.scale * sum(line.parts for line in self.lines if (line.kind, line.space) == (kind, space)))
+
+    @property
+    def global_load_sectors(self) -> int:
+        return self._sum("load", "global")
+
+    @property
+    def global_store_sectors(self) -> int:
+        return self._sum("store", "global")
+
+    @property
+    def shared_bank_conflicts(self) -> int:
+        return round(self.scale * sum(line.conflicts for line in self.lines))
+
+    @property
+    def divergent_branches(self) -> int:
+        return round(self.scale * sum(line.requests for line in self.lines if line.kind == "branch"))
+
+    @property
+    def barriers(self) -> int:
+        """Of warps."""
+        return round(self.scale * sum(line.requests for line in self.lines if line.kind == "barrier"))
+
+    @property
+    def flops(self) -> float:
+        return sum(self.operations.get(kind, 0.0) for kind in ("half", "float", "double"))
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte from and to memory."""
+        moved = self.bytes_read + self.bytes_written
+        return self.flops / moved if moved else 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Of one launch, predicted: the slowest bound, and what a launch takes by itself."""
+        return LAUNCH.seconds + max((bound.seconds for bound in self.bounds if bound is not LAUNCH), default=0.0)
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "launches": self.launches,
+            "grid": list(self.grid),
+            "block": list(self.block),
+            "blocks": self.blocks,
+            "profiled_blocks": self.profiled_blocks,
+            **({"blocks_left_out": self.left_out} if self.left_out else {}),
+            "global_load_sectors": self.global_load_sectors,
+            "global_store_sectors": self.global_store_sectors,
+            "shared_bank_conflicts": self.shared_bank_conflicts,
+            "divergent_branches": self.divergent_branches,
+            "barriers": self.barriers,
+            "bytes_read": self.bytes_read,
+            "bytes_written": self.bytes_written,
+            "operations": {name: round(number) for name, number in self.operations.items()},
+            "arithmetic_intensity": round(self.intensity, 4),
+            "occupancy": round(self.occupancy.share, 4) if self.occupancy else None,
+            "occupancy_limit": self.occupancy.limit if self.occupancy else None,
+            "bound": self.bounds[0].name if self.bounds else None,
+            "bounds": {bound.name: bound.seconds for bound in self.bounds},
+            "predicted_seconds": self.seconds,
+            "lines": [line.fields() for line in self.lines],
+        }
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The kernels that ran, the dearest first."""
+
+    chip: Chip
+    kernels: tuple[KernelCost, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of all launches, predicted."""
+        return sum(kernel.seconds * kernel.launches for kernel in self.kernels)
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "chip": self.chip.name,
+            "predicted_seconds": self.seconds,
+            "kernels": [kernel.fields() for kernel in self.kernels],
+        }

@@ -1,0 +1,44 @@
+"""An operator of a manifest, with arguments that its samples or its rules say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opbridge.check import inputs
+from opbridge.check.arrays import arguments
+from opbridge.check.drivers import driver, packed
+from opbridge.costs.model import Profile
+from opbridge.costs.profiling import profile
+from opbridge.errors import InputError, KernelError
+from opbridge.manifest import OpSpec
+from opbridge.op import Op
+
+_ELEMENTS = 65_536
+_WARP = 32
+_SEED = 0
+
+
+def profile_operator(op: Op, chip: str = "a100") -> Profile:
+    """By its first sample; where it has none, by tensors of 65536 floats in the first form that it takes."""
+    refusal = ""
+    for case in _cases(op.spec):
+        numpy = driver("numpy")
+        values, attributes = packed(op.schema, numpy.values(op.schema, arguments(case, _SEED)))
+        try:
+            return profile(op, *values, chip=chip, **attributes)
+        except KernelError as error:
+            refusal = refusal or str(error)
+    raise InputError(f"no input could be made for {op.name}: {refusal}", hint=inputs.needs_samples(op.spec))
+
+
+def _cases(spec: OpSpec) -> Iterator[inputs.Case]:
+    samples = inputs.samples_of(spec)
+    if samples:
+        yield samples[0]
+        return
+    types = {argument.name: "float32" for argument in spec.schema.tensor_arguments}
+    for form in inputs.forms(spec):
+        letters = {letter for dimensions in form.values() for letter in dimensions}
+        side = max(_WARP, round(_ELEMENTS ** (1 / max(len(letters), 1)) / _WARP) * _WARP)
+        if case := inputs.case(spec, form, "profile", types, sizes=[side] * len(letters)):
+            yield case

@@ -1,0 +1,17 @@
+"""One call of an operator, in a process of its own."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+
+def main(job: str) -> None:
+    with open(job, "rb") as file:
+        sys.path[:] = pickle.load(file)
+        op, args, kwargs = pickle.load(file)
+    op(*args, **kwargs)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

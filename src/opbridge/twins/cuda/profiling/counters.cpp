@@ -1,0 +1,50 @@
+#include "counters.h"
+
+#include <algorithm>
+
+namespace opbridge_twin::profile {
+
+void Count::add(const Count& other) {
+  requests += other.requests;
+  lanes += other.lanes;
+  bytes += other.bytes;
+  parts += other.parts;
+  least += other.least;
+  fresh += other.fresh;
+  queued += other.queued;
+  if (other.worst > worst) {
+    worst = other.worst;
+    worst_lanes = other.worst_lanes;
+    worst_stride = other.worst_stride;
+  }
+  if (array == 0) array = other.array;
+}
+
+unsigned Counters::array(const std::string& name, const void* made_at, uint64_t bytes, Kind kind) {
+  const auto is_it = [&](const Array& array) {
+    return array.name == name && array.made_at == made_at && array.bytes == bytes;
+  };
+  const auto found = std::find_if(arrays_.begin(), arrays_.end(), is_it);
+  const auto number = static_cast<size_t>(found - arrays_.begin());
+  if (found == arrays_.end()) arrays_.push_back({name, made_at, bytes, false, false});
+  arrays_[number].is_read |= kind != Kind::store;
+  arrays_[number].is_written |= kind != Kind::load;
+  return static_cast<unsigned>(number + 1);
+}
+
+void Counters::take(Counters& other) {
+  std::vector<unsigned> number{0};
+  for (const Array& made : other.arrays_) {
+    number.push_back(array(made.name, made.made_at, made.bytes, made.is_written ? Kind::store : Kind::load));
+    if (made.is_read) array(made.name, made.made_at, made.bytes, Kind::load);
+  }
+  for (auto& [place, count] : other.places_) {
+    count.array = number[count.array];
+    places_[place].add(count);
+  }
+  other.places_.clear();
+  other.arrays_.clear();
+  other.touched_.clear();
+}
+
+}  // namespace opbridge_twin::profile

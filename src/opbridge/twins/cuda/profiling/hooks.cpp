@@ -1,0 +1,144 @@
+// What the execution layer and instrumented code tell, taken down.
+#include <algorithm>
+#include <map>
+
+#include "block.h"
+#include "checks_state.h"
+#include "kept.h"
+#include "launch.h"
+#include "profile.h"
+#include "recorder.h"
+
+namespace opbridge_twin::profile {
+
+namespace {
+
+// How many blocks of a launch are profiled, spread over the grid.
+constexpr uint64_t kBlocks = 16;
+
+// Events that one turn of an atomic's loop takes at most, those of the loop itself included.
+constexpr size_t kAttempt = 8;
+
+// What the thread of the machine is at: null where nobody listens.
+__thread Recorder* recorder __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread Lane* lane __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread bool has_waited __attribute__((tls_model("initial-exec"))) = false;
+
+thread_local std::map<const Block*, Recorder> recorders;
+
+bool is_chosen(uint64_t block, uint64_t blocks) {
+  return blocks <= kBlocks || block == 0 || block * kBlocks / blocks != (block - 1) * kBlocks / blocks;
+}
+
+__attribute__((always_inline)) inline void note(Kind kind, uint64_t address, unsigned size, const void* at,
+                                                const void* frame) {
+  if (!recorder->has_room()) {
+    recorder->is_cut = true;
+    lane = nullptr;
+    return;
+  }
+  // In units of what a stack is aligned to.
+  const uint64_t depth = std::min<uint64_t>((lane->frame - reinterpret_cast<uintptr_t>(frame)) >> 4, kDeepest);
+  lane->events.push_back(
+      {(kDeepest - depth) << kPlaceBits | (reinterpret_cast<uint64_t>(at) & kPlaceMask),
+       static_cast<uint64_t>(kind) << kKindShift | uint64_t{size} << kSizeShift | (address & kAddressMask)});
+}
+
+void listen_to(const Block& block) {
+  const auto found = recorders.find(&block);
+  recorder = found == recorders.end() ? nullptr : &found->second;
+  lane = nullptr;
+}
+
+}  // namespace
+
+void block_begins(const Block& block, const Launch& launch) {
+  recorder = nullptr;
+  lane = nullptr;
+  const bool chosen = launch.sample != nullptr || is_chosen(block.linear, launch.blocks());
+  if (block.checked == nullptr || !chosen || !launch_is_profiled()) return;
+  recorder = &recorders[&block];
+  const ob_twin_dim size = block.view.block;
+  recorder->begin(size.x * size.y * size.z, reinterpret_cast<uintptr_t>(block.shared.arena()),
+                  SharedMemory::kArenaBytes);
+  has_waited = false;
+}
+
+void block_resumed(const Block& block) {
+  listen_to(block);
+  has_waited = true;
+}
+
+void block_ends(const Block& block) {
+  if (recorder == nullptr) return;
+  if (recorder->is_cut) {
+    leave_out();
+  } else {
+    recorder->merge_all();
+    keep(recorder->counters, block.shared.static_bytes());
+  }
+  recorders.erase(&block);
+  recorder = nullptr;
+  lane = nullptr;
+}
+
+void block_abandoned(const Block& block) {
+  recorders.erase(&block);
+  recorder = nullptr;
+  lane = nullptr;
+}
+
+void thread_begins(unsigned thread, const void* frame) {
+  if (recorder == nullptr || recorder->is_cut) return;
+  if (!has_waited) recorder->warps_before_have_ended(thread);
+  lane = &recorder->lane(thread);
+  lane->frame = reinterpret_cast<uintptr_t>(frame);
+}
+
+void thread_goes_on(unsigned thread) {
+  if (recorder != nullptr && !recorder->is_cut) lane = &recorder->lane(thread);
+}
+
+void thread_is_left() { lane = nullptr; }
+
+void barrier_passed() {
+  if (recorder != nullptr) recorder->merge_all();
+}
+
+void accessed(const volatile void* memory, size_t bytes, Kind kind, const void* at, const void* frame) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  if (lane == nullptr || checks::is_out_of_scope(address)) return;
+  // As a GPU reads what is no word: in pieces that the address allows.
+  const size_t whole = bytes <= 16 && (bytes & (bytes - 1)) == 0 ? bytes : 4;
+  for (size_t done = 0; done < bytes && lane != nullptr; done += whole) {
+    note(kind, address + done, static_cast<unsigned>(__builtin_ctzll(whole)), at, frame);
+  }
+}
+
+void attempted(const volatile void* memory, size_t bytes, const void* at, const void* frame) {
+  if (lane == nullptr) return;
+  std::vector<Event>& events = lane->events;
+  for (size_t back = 1; back <= std::min<size_t>(kAttempt, events.size()); ++back) {
+    const Event& event = events[events.size() - back];
+    if (kind_of(event) == Kind::block) continue;
+    if (address_of(event) == reinterpret_cast<uintptr_t>(memory)) events.resize(events.size() - back);
+    break;
+  }
+  accessed(memory, bytes, Kind::atomic, at, frame);
+}
+
+void waited(Kind kind, const void* at, const void* frame) {
+  has_waited = true;
+  if (lane == nullptr) return;
+  note(kind, 0, 0, at, frame);
+  lane = nullptr;  // what the last to come does for all is not its own
+}
+
+}  // namespace opbridge_twin::profile
+
+void ob_twin_thread_ends() { opbridge_twin::profile::lane = nullptr; }
+
+extern "C" void __sanitizer_cov_trace_pc() {
+  using namespace opbridge_twin::profile;
+  if (lane != nullptr) note(Kind::block, 0, 0, __builtin_return_address(0), __builtin_dwarf_cfa());
+}

@@ -1,0 +1,176 @@
+#include "warp.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace opbridge_twin::profile {
+
+namespace {
+
+constexpr int kNumberBits = kPlaceBits / 2;
+constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
+
+class Warp {
+ public:
+  Warp(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters, Ways& ways)
+      : surroundings_(surroundings), counters_(counters), ways_(ways), count_(count) {
+    for (unsigned lane = 0; lane < count; ++lane) {
+      at_[lane] = lanes[lane].events.data();
+      end_[lane] = at_[lane] + lanes[lane].events.size();
+    }
+  }
+
+  void run() {
+    for (uint64_t order = lowest(); order != kNoMore;) {
+      const uint64_t next = step(order);
+      order = next == kNoMore ? lowest() : next;
+    }
+  }
+
+ private:
+  uint64_t order_of(unsigned lane) const { return at_[lane] == end_[lane] ? kNoMore : at_[lane]->order; }
+
+  uint64_t lowest() const { return lowest_of(~0u); }
+
+  // All lanes that are at a place go on together.  Where they all come to the same next one it is told, else kNoMore.
+  uint64_t step(uint64_t order) {
+    unsigned together = 0, number = 0;
+    uint64_t least = kNoMore, most = 0;
+    const Event* events[kLanes];
+    const uint64_t place = place_of(order);
+    for (unsigned lane = 0; lane < count_; ++lane) {
+      if (order_of(lane) != order) continue;
+      together |= 1u << lane;
+      ++number;
+      events[lane] = at_[lane]++;
+      if (kind_of(*events[lane]) == Kind::block) last_block_[lane] = place;
+      least = std::min(least, order_of(lane));
+      most = std::max(most, order_of(lane));
+    }
+    count(together, events, place);
+    if (least == most) return number == count_ ? least : kNoMore;
+    if (!have_parted_) use_ranks();
+    Count& branch = counters_.at(last_block_[__builtin_ctz(together)], Kind::branch, Space::none);
+    ++branch.requests;
+    branch.lanes += number;
+    return kNoMore;
+  }
+
+  uint64_t lowest_of(unsigned lanes) const {
+    uint64_t least = kNoMore;
+    for (unsigned lane = 0; lane < count_; ++lane) {
+      if (lanes >> lane & 1) least = std::min(least, order_of(lane));
+    }
+    return least;
+  }
+
+  // From here on the lanes' orders are | calls left | rank of the place | its number |.
+  void use_ranks() {
+    have_parted_ = true;
+    const auto depth = [](const Event& event) { return event.order >> kPlaceBits; };
+    for (unsigned lane = 0; lane < count_; ++lane) {
+      std::vector<std::pair<uint64_t, Ways::Number>> calls;  // the depth of each that is under way, and where it is
+      for (Event* event = at_[lane]; event != end_[lane]; ++event) {
+        while (!calls.empty() && calls.back().first < depth(*event)) calls.pop_back();
+        const bool goes_on = !calls.empty() && calls.back().first == depth(*event);
+        const Ways::Number here = ways_.come(goes_on ? calls.back().second : Ways::kNone, event->order);
+        if (!goes_on) calls.emplace_back(depth(*event), here);
+        calls.back().second = here;
+        event->order = depth(*event) << kPlaceBits | here;
+      }
+    }
+    ways_.rank_all();
+    for (unsigned lane = 0; lane < count_; ++lane) {
+      for (Event* event = at_[lane]; event != end_[lane]; ++event) {
+        const auto here = static_cast<Ways::Number>(event->order & kNumberMask);
+        event->order |= uint64_t{ways_.rank(here) & kNumberMask} << kNumberBits;
+      }
+    }
+  }
+
+  uint64_t place_of(uint64_t order) const {
+    const uint64_t place = have_parted_ ? ways_.order(static_cast<Ways::Number>(order & kNumberMask)) : order;
+    return place & kPlaceMask;
+  }
+
+  void count(unsigned lanes, const Event* const (&events)[kLanes], uint64_t place) {
+    const Event& first = *events[__builtin_ctz(lanes)];
+    const Kind kind = kind_of(first);
+    if (kind != Kind::load && kind != Kind::store && kind != Kind::atomic) {
+      Count& all = counters_.at(place, kind, Space::none);
+      ++all.requests;
+      all.lanes += static_cast<unsigned>(__builtin_popcount(lanes));
+      return;
+    }
+    Request in_shared, in_global;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+      const uint64_t address = address_of(*events[lane]), offset = address - surroundings_.shared_begin;
+      Request& request = offset < surroundings_.shared_bytes ? in_shared : in_global;
+      request.bytes = std::max(request.bytes, bytes_of(*events[lane]));
+      request.numbers[request.lanes] = static_cast<unsigned char>(lane);
+      request.addresses[request.lanes++] = offset < surroundings_.shared_bytes ? offset : address;
+    }
+    if (in_shared.lanes > 0) {
+      add(counters_.at(place, kind, Space::shared), in_shared, shared_cost(in_shared));
+    }
+    if (in_global.lanes > 0) count_global(place, kind, in_global);
+  }
+
+  void count_global(uint64_t place, Kind kind, Request& request) {
+    const checks::Allocation* const allocation = surroundings_.holding(request.addresses[0]);
+    if (allocation == nullptr) return;  // the kernel's arguments and constants
+    // A GPU's allocations begin at 256 bytes; the twin's end where a page ends.
+    const uint64_t shift = allocation->begin % 256;
+    for (unsigned i = 0; i < request.lanes; ++i) request.addresses[i] -= shift;
+    uint64_t sectors[kMostSectors];
+    const Cost cost = global_cost(request, sectors);
+    Count& all = counters_.at(place, kind, Space::global);
+    add(all, request, cost);
+    for (uint64_t i = 0; i < cost.parts; ++i) all.fresh += counters_.is_first_touch(sectors[i]);
+    if (all.array == 0) all.array = counters_.array(allocation->how, allocation->made_at, allocation->bytes, kind);
+  }
+
+  static void add(Count& all, const Request& request, const Cost& cost) {
+    ++all.requests;
+    all.lanes += request.lanes;
+    all.bytes += uint64_t{request.lanes} * request.bytes;
+    all.parts += cost.parts;
+    all.least += cost.least;
+    all.queued += cost.same_word - 1;
+    if (cost.parts > all.worst) {
+      all.worst = cost.parts;
+      all.worst_lanes = request.lanes;
+      all.worst_stride = cost.stride;
+    }
+  }
+
+  Surroundings& surroundings_;
+  Counters& counters_;
+  Ways& ways_;
+  bool have_parted_ = false;  // and orders have become ranks
+  const unsigned count_;
+  Event* at_[kLanes];
+  Event* end_[kLanes];
+  uint64_t last_block_[kLanes] = {};  // where the stretch of code that a lane is in begins
+};
+
+}  // namespace
+
+const checks::Allocation* Surroundings::holding(uint64_t address) {
+  for (const checks::Allocation& allocation : used) {
+    if (allocation.holds(address)) return &allocation;
+  }
+  std::optional<checks::Allocation> found = checks::memory.holding(address);
+  if (!found) return nullptr;
+  used.push_back(std::move(*found));
+  return &used.back();
+}
+
+void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters, Ways& ways) {
+  Warp(lanes, count, surroundings, counters, ways).run();
+  for (unsigned lane = 0; lane < count; ++lane) lanes[lane].events.clear();
+}
+
+}  // namespace opbridge_twin::profile

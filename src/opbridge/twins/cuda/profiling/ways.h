@@ -1,0 +1,48 @@
+// The ways that lanes have taken through the code, and an order of its places by which all meet again.
+#ifndef OPBRIDGE_TWIN_PROFILING_WAYS_H
+#define OPBRIDGE_TWIN_PROFILING_WAYS_H
+
+#include <stdint.h>
+
+#include <unordered_map>
+#include <vector>
+
+namespace opbridge_twin::profile {
+
+// A graph of places, numbered as they are met.  Its ranks rise along every way, but for the way back to a loop's first
+// place, and a loop has all its ranks in a row: so whoever has left a loop ranks behind those that are in it.
+class Ways {
+ public:
+  using Number = uint32_t;
+  static constexpr Number kNone = ~Number{0};
+
+  // The place's number; `from` leads to it, unless it is kNone.
+  Number come(Number from, uint64_t order);
+
+  uint64_t order(Number place) const { return places_[place].order; }
+  uint32_t rank(Number place) const { return places_[place].rank; }
+  // To be called before ranks are asked for.
+  void rank_all();
+
+ private:
+  struct Place {
+    uint64_t order;
+    std::vector<Number> next;
+    uint32_t rank = 0;
+    // Of the search for loops.
+    uint32_t visited = 0, lowest = 0;
+    bool is_open = false;
+    unsigned depth = 0;  // in how many loops it is looked at
+  };
+
+  void rank(const std::vector<Number>& places, unsigned depth);
+  void visit(Number first, unsigned depth, std::vector<Number>& open, std::vector<std::vector<Number>>& loops);
+
+  std::unordered_map<uint64_t, Number> numbers_;
+  std::vector<Place> places_;
+  uint32_t visits_ = 0, ranked_ = 0;
+  bool is_new_ = false;
+};
+
+}  // namespace opbridge_twin::profile
+#endif
