@@ -91,7 +91,7 @@ def _of_kernel(kernel: KernelCost) -> list[str]:
     launches = "1 launch" if kernel.launches == 1 else f"{kernel.launches} launches"
     sizes = " of ".join("x".join(map(str, size)) for size in (_trimmed(kernel.grid), _trimmed(kernel.block)))
     head = f"{bold(kernel.name)}  {launches} of {sizes} threads, {_time(kernel.seconds)} each"
-    counted = f"counted in {kernel.profiled_blocks} blocks" if kernel.scale != 1 else "every block counted"
+    counted = f"counted in {kernel.profiled_blocks} blocks" if kernel.scale > 1 else "every block counted"
     bound = f", bound by {kernel.bounds[0].name}" if kernel.bounds else ""
     said = [head + bound]
     if kernel.left_out:

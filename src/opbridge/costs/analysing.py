@@ -29,7 +29,6 @@ def _kernel(run: Counted, chip: Chip) -> KernelCost:
     places = lines_of(_addresses(run), run.images)
     lines = _merged(_line(run, count, places) for count in run.counts if count.kind != Kind.BLOCK)
     scale = run.blocks / run.profiled_blocks if run.profiled_blocks else 0.0
-    done, instructions = _operations(run, scale)
     read, written = _moved(run, scale)
     core = chip.multiprocessor
     shared = run.static_shared + run.dynamic_shared
@@ -45,8 +44,7 @@ def _kernel(run: Counted, chip: Chip) -> KernelCost:
         shared,
         read,
         written,
-        done,
-        instructions,
+        _operations(run, scale),
         tuple(sorted(lines, key=_weight, reverse=True)),
         occupancy=occupancy(core, run.threads, shared) if core else None,
     )
@@ -117,19 +115,15 @@ def _with_advice(line: LineCost) -> LineCost:
     return replace(line, advice=advice(line))
 
 
-def _operations(run: Counted, scale: float) -> tuple[dict[str, float], float]:
-    """Of all threads, and the instructions of warps."""
+def _operations(run: Counted, scale: float) -> dict[str, float]:
+    """Of all threads."""
     done: Counter[str] = Counter()
-    instructions = 0.0
     for count in run.counts:
         image = run.image_of(count.address) if count.kind == Kind.BLOCK else None
-        if image is None:
-            continue
-        stretch = _stretch(image, count.address).operations
-        instructions += scale * count.requests * stretch["instruction"]
-        for kind, number in stretch.items():
-            done[kind] += count.lanes * number
-    return {kind: scale * number for kind, number in sorted(done.items()) if kind != "instruction"}, instructions
+        if image is not None:
+            for kind, number in _stretch(image, count.address).operations.items():
+                done[kind] += count.lanes * number
+    return {kind: scale * number for kind, number in sorted(done.items())}
 
 
 def _moved(run: Counted, scale: float) -> tuple[int, int]:

@@ -7,10 +7,13 @@ from opbridge.costs.model import LAUNCH, SECTOR, Bound, KernelCost
 
 _DOUBLES = 2
 """A double takes as long as so many floats on the chips for data centres."""
-_CACHE_RATE = 64
-"""Bytes that each multiprocessor gets from the last cache in a cycle."""
+_CACHE_RATE = 32
+"""Bytes that each multiprocessor gets from the last cache in a cycle, about."""
 _SPECIAL = 8
 """Floats that could be computed in the time of a function such as expf."""
+_AROUND = 4
+"""Instructions of a warp for one access: those for its index, its address and its loop included, by a rule of thumb."""
+_WARP = 32
 
 
 def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
@@ -32,6 +35,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     banks = kernel.scale * sum(line.cycles for line in lines if line.space == "shared")
     floats = kernel.operations.get("float", 0) + kernel.operations.get("half", 0)
     weighed = floats + _DOUBLES * kernel.operations.get("double", 0) + _SPECIAL * kernel.operations.get("special", 0)
+    issued = _AROUND * kernel.scale * sum(line.requests for line in lines if line.kind != "branch") + weighed / _WARP
     found = (
         LAUNCH,
         Bound("memory", moved / chip.memory_rate),
@@ -39,7 +43,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
         Bound("loads and stores", unit / cycles),
         Bound("shared memory", banks / cycles),
         Bound("arithmetic", weighed / (chip.float_rate * busy)),
-        Bound("instructions", kernel.instructions / (core.schedulers * cycles)),
+        Bound("instructions", issued / (core.schedulers * cycles)),
     )
     return tuple(sorted(found, key=lambda bound: -bound.seconds))
 

@@ -109,8 +109,6 @@ class KernelCost:
     bytes_written: int
     operations: dict[str, float]
     """By kind, of all threads of one launch."""
-    instructions: float
-    """Of warps, by this machine's code."""
     lines: tuple[LineCost, ...]
     """The heaviest first."""
     bounds: tuple[Bound, ...] = ()

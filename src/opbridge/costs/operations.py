@@ -31,7 +31,7 @@ class Stretch:
     """Of code without a branch but at its end."""
 
     operations: Counter[str] = field(default_factory=Counter)
-    """By kind: float, double, half, special (calls of functions), conversion and instruction (all)."""
+    """By kind: float, double, half, special (calls of functions) and conversion."""
     branch: int | None = None
     """The offset of the jump at its end, where it has a condition."""
 
@@ -74,8 +74,8 @@ def _said(command: list[str]) -> str:
 
 def _of(name: str, rest: str, functions: Mapping[int, str]) -> Counter[str]:
     if name.startswith("call"):
-        return Counter() if _callee(rest, functions).startswith(_OWN) else Counter(instruction=1, special=1)
-    made = Counter(instruction=1)
+        return Counter() if _callee(rest, functions).startswith(_OWN) else Counter(special=1)
+    made: Counter[str] = Counter()
     if _FUSED.match(name) or _SIMPLE.match(name):
         kind = {"s": "float", "d": "double", "h": "half"}[name[-1]]
         made[kind] = (2 if _FUSED.match(name) else 1) * _elements(name, rest)

@@ -26,7 +26,7 @@ void Recorder::merge_all() {
 
 void Recorder::merge_warp(unsigned warp) {
   const unsigned first = warp * kLanes, rest = static_cast<unsigned>(lanes_.size()) - first;
-  merge(&lanes_[first], std::min(rest, kLanes), surroundings_, counters, ways_);
+  merge(&lanes_[first], std::min(rest, kLanes), surroundings_, counters);
 }
 
 }  // namespace opbridge_twin::profile

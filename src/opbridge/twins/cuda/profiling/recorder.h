@@ -6,7 +6,6 @@
 
 #include "counters.h"
 #include "warp.h"
-#include "ways.h"
 
 namespace opbridge_twin::profile {
 
@@ -32,7 +31,6 @@ class Recorder {
 
   std::vector<Lane> lanes_;
   Surroundings surroundings_;
-  Ways ways_;
   unsigned merged_ = 0;  // warps that are done
   uint64_t waiting_ = 0;
 };

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "ways.h"
+
 namespace opbridge_twin::profile {
 
 namespace {
@@ -13,10 +15,10 @@ constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
 
 class Warp {
  public:
-  Warp(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters, Ways& ways)
-      : surroundings_(surroundings), counters_(counters), ways_(ways), count_(count) {
+  Warp(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters)
+      : surroundings_(surroundings), counters_(counters), count_(count) {
     for (unsigned lane = 0; lane < count; ++lane) {
-      at_[lane] = lanes[lane].events.data();
+      begin_[lane] = at_[lane] = lanes[lane].events.data();
       end_[lane] = at_[lane] + lanes[lane].events.size();
     }
   }
@@ -65,13 +67,14 @@ class Warp {
     return least;
   }
 
-  // From here on the lanes' orders are | calls left | rank of the place | its number |.
+  // Ways are looked at from where all lanes were together: that place leads into the loops.  From here on their orders
+  // are | calls left | rank of the place | its number |.
   void use_ranks() {
     have_parted_ = true;
     const auto depth = [](const Event& event) { return event.order >> kPlaceBits; };
     for (unsigned lane = 0; lane < count_; ++lane) {
       std::vector<std::pair<uint64_t, Ways::Number>> calls;  // the depth of each that is under way, and where it is
-      for (Event* event = at_[lane]; event != end_[lane]; ++event) {
+      for (Event* event = begin_[lane]; event != end_[lane]; ++event) {
         while (!calls.empty() && calls.back().first < depth(*event)) calls.pop_back();
         const bool goes_on = !calls.empty() && calls.back().first == depth(*event);
         const Ways::Number here = ways_.come(goes_on ? calls.back().second : Ways::kNone, event->order);
@@ -82,7 +85,7 @@ class Warp {
     }
     ways_.rank_all();
     for (unsigned lane = 0; lane < count_; ++lane) {
-      for (Event* event = at_[lane]; event != end_[lane]; ++event) {
+      for (Event* event = begin_[lane]; event != end_[lane]; ++event) {
         const auto here = static_cast<Ways::Number>(event->order & kNumberMask);
         event->order |= uint64_t{ways_.rank(here) & kNumberMask} << kNumberBits;
       }
@@ -148,9 +151,10 @@ class Warp {
 
   Surroundings& surroundings_;
   Counters& counters_;
-  Ways& ways_;
+  Ways ways_;
   bool have_parted_ = false;  // and orders have become ranks
   const unsigned count_;
+  Event* begin_[kLanes];
   Event* at_[kLanes];
   Event* end_[kLanes];
   uint64_t last_block_[kLanes] = {};  // where the stretch of code that a lane is in begins
@@ -168,8 +172,8 @@ const checks::Allocation* Surroundings::holding(uint64_t address) {
   return &used.back();
 }
 
-void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters, Ways& ways) {
-  Warp(lanes, count, surroundings, counters, ways).run();
+void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters) {
+  Warp(lanes, count, surroundings, counters).run();
   for (unsigned lane = 0; lane < count; ++lane) lanes[lane].events.clear();
 }
 

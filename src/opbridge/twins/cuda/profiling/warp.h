@@ -8,7 +8,6 @@
 
 #include "checks_memory.h"
 #include "counters.h"
-#include "ways.h"
 
 namespace opbridge_twin::profile {
 
@@ -48,8 +47,8 @@ struct Surroundings {
   const checks::Allocation* holding(uint64_t address);
 };
 
-// Counts what `lanes` have done and forgets it.  Where they part, their ways are added to those of the block.
-void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters, Ways& ways);
+// Counts what `lanes` have done and forgets it.
+void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters);
 
 }  // namespace opbridge_twin::profile
 #endif

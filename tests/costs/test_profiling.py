@@ -1,0 +1,88 @@
+"""`opbridge profile` on a source with a main and on operators; a trace; and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opbridge as ob
+from opbridge.cli import main
+from opbridge.costs import profile_command
+from opbridge.errors import InputError
+
+PROGRAM = """
+__global__ void columns(const float* x, float* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = x[i * 8] * 2 + 1;
+}
+int main(int argc, char**) {
+  float *x, *out;
+  cudaMalloc(&x, 8 * 64 * 128 * sizeof(float));
+  cudaMalloc(&out, 64 * 128 * sizeof(float));
+  cudaMemset(x, 0, 8 * 64 * 128 * sizeof(float));
+  for (int i = 0; i < argc; ++i) columns<<<64, 128>>>(x, out);
+  cudaFree(x);
+  cudaFree(out);
+}
+"""
+
+
+def test_a_program_is_profiled_by_a_sample_of_its_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("columns.cu").write_text(PROGRAM)
+    assert main(["profile", "--json", "--trace", "trace.json", "columns.cu", "twice"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (kernel,) = document["kernels"]
+    assert (kernel["name"], kernel["launches"]) == ("columns", 2)
+    assert (kernel["profiled_blocks"], kernel["blocks"]) == (2 * 16, 64)
+    # Each of 64 blocks has four warps, and each lane a sector of its own; what it writes lies together.
+    assert kernel["global_load_sectors"] == 64 * 4 * 32
+    assert kernel["global_store_sectors"] == 64 * 4 * 4
+    assert kernel["operations"]["float"] == 2 * 64 * 128
+    assert kernel["occupancy"] == 1.0
+    heaviest = kernel["lines"][0]
+    assert (heaviest["place"].rpartition("/")[2], heaviest["kind"]) == ("columns.cu:4", "load")
+    assert heaviest["advice"].startswith("32 lanes read 32 sectors, 32 bytes apart")
+
+    (bar,) = (
+        event for event in json.loads(Path("trace.json").read_text())["traceEvents"] if event["name"] == "columns"
+    )
+    assert (bar["ph"], bar["args"]["launches"]) == ("X", 2)
+    assert bar["dur"] == pytest.approx(kernel["predicted_seconds"] * 1e6)
+
+
+def test_an_operator_is_profiled_by_a_call_of_its_own() -> None:
+    source = """
+    __global__ void sum(const float* x, float* out, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) atomicAdd(out, x[i]);
+    }
+    extern "C" int total(int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void* stream,
+                         void* extra) {
+      cudaMemset(params[1], 0, sizeof(float));
+      sum<<<(shapes[0][0] + 127) / 128, 128>>>((float*)params[0], (float*)params[1], shapes[0][0]);
+      return cudaGetLastError();
+    }
+    """
+    total = ob.inline(source, schema="costs_test::total(Tensor x) -> Tensor", out={"shape": [1], "dtype": "x.dtype"}, device="cuda-twin")
+    (kernel,) = ob.profile(total, np.ones(200, np.float32)).kernels
+    atomic = next(line for line in kernel.lines if line.kind == "atomic")
+    # Seven warps, of which the last has eight lanes.
+    assert (atomic.requests, atomic.lanes, atomic.queued) == (7, 200, 200 - 7)
+    assert kernel.divergent_branches == 1
+    assert next(line.array for line in kernel.lines if line.kind == "load") == "x"
+
+
+def test_what_launches_no_kernel_that_counts_is_refused() -> None:
+    with pytest.raises(InputError, match="true launched no CUDA kernel that counts"):
+        profile_command(["true"])
+
+
+def test_a_chip_is_refused_before_anything_is_built(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "--chip", "a101", "nowhere.cu"]) == 2
+    assert "did you mean 'a100'?" in capsys.readouterr().err
