@@ -69,7 +69,12 @@ def test_an_operator_is_profiled_by_a_call_of_its_own() -> None:
       return cudaGetLastError();
     }
     """
-    total = ob.inline(source, schema="costs_test::total(Tensor x) -> Tensor", out={"shape": [1], "dtype": "x.dtype"}, device="cuda-twin")
+    total = ob.inline(
+        source,
+        schema="costs_test::total(Tensor x) -> Tensor",
+        out={"shape": [1], "dtype": "x.dtype"},
+        device="cuda-twin",
+    )
     (kernel,) = ob.profile(total, np.ones(200, np.float32)).kernels
     atomic = next(line for line in kernel.lines if line.kind == "atomic")
     # Seven warps, of which the last has eight lanes.
