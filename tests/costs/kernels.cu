@@ -1,4 +1,4 @@
-// Kernels whose costs are counted by hand: what a line costs stands behind it, and test_counters.py holds the twin to it.
+// What a line costs stands behind it, counted by hand; test_counters.py holds the twin to it.
 //
 // A warp runs each of them, if its name does not end in a number of threads; arrays begin at a multiple of 256 bytes.
 #include <stdint.h>
@@ -54,19 +54,23 @@ KERNEL(two_places) {
 }
 KERNEL(bytes) {
   I;
-  reinterpret_cast<char*>(y)[i] = reinterpret_cast<char*>(x)[i];  // load: 1 request, 1 sector; store: 1 request, 1 sector
+  const char v = reinterpret_cast<char*>(x)[i];  // load: 1 request, 1 sector
+  reinterpret_cast<char*>(y)[i] = v;             // store: 1 request, 1 sector
 }
 KERNEL(shorts) {
   I;
-  reinterpret_cast<short*>(y)[i] = reinterpret_cast<short*>(x)[i];  // load: 1 request, 2 sectors; store: 1 request, 2 sectors
+  const short v = reinterpret_cast<short*>(x)[i];  // load: 1 request, 2 sectors
+  reinterpret_cast<short*>(y)[i] = v;              // store: 1 request, 2 sectors
 }
 KERNEL(doubles) {
   I;
-  reinterpret_cast<double*>(y)[i] = reinterpret_cast<double*>(x)[i];  // load: 1 request, 8 sectors; store: 1 request, 8 sectors
+  const double v = reinterpret_cast<double*>(x)[i];  // load: 1 request, 8 sectors
+  reinterpret_cast<double*>(y)[i] = v;               // store: 1 request, 8 sectors
 }
 KERNEL(vectors_of_2) {
   I;
-  reinterpret_cast<float2*>(y)[i] = reinterpret_cast<float2*>(x)[i];  // load: 1 request, 8 sectors; store: 1 request, 8 sectors
+  const float2 v = reinterpret_cast<float2*>(x)[i];  // load: 1 request, 8 sectors
+  reinterpret_cast<float2*>(y)[i] = v;               // store: 1 request, 8 sectors
 }
 KERNEL(vectors_of_4) {
   I;
@@ -126,17 +130,16 @@ KERNEL(odd_lanes) {
 }
 KERNEL(whole_warps_64) {
   I;
-  if (i < 32)
-    y[i] = x[i];  // load: 1 request, 4 sectors; store: 1 request, 4 sectors
+  if (i < 32) y[i] = x[i];  // load: 1 request, 4 sectors; store: 1 request, 4 sectors
 }
 KERNEL(either_way) {
   I;
-  if (i & 1) {      // part: 1
-    y[i] = x[i];    // load: 1 request, 4 sectors; store: 1 request, 4 sectors
+  if (i & 1) {    // part: 1
+    y[i] = x[i];  // load: 1 request, 4 sectors; store: 1 request, 4 sectors
   } else {
-    y[2 * i] = 1;   // store: 1 request, 8 sectors
+    y[2 * i] = 1;  // store: 1 request, 8 sectors
   }
-  y[i + 256] = i;   // store: 1 request, 4 sectors
+  y[i + 256] = i;  // store: 1 request, 4 sectors
 }
 KERNEL(early_return) {
   I;
@@ -152,10 +155,9 @@ KERNEL(uneven_loop) {
 KERNEL(uneven_loop_in_a_loop) {
   I;
   float sum = 0;
-  for (int a = 0; a < 3; ++a) {  // part: 3
-    for (int k = 0; k <= i % 2; ++k)
-      sum += x[a * 64 + k * 32 + i];  // load: 6 requests, 24 sectors
-    y[a * 32 + i] = sum;              // store: 3 requests, 12 sectors
+  for (int a = 0; a < 3; ++a) {                                      // part: 3
+    for (int k = 0; k <= i % 2; ++k) sum += x[a * 64 + k * 32 + i];  // load: 6 requests, 24 sectors
+    y[a * 32 + i] = sum;                                             // store: 3 requests, 12 sectors
   }
 }
 __device__ float called(const float* x, int i);
@@ -174,8 +176,8 @@ __device__ __attribute__((noinline)) float called(const float* x, int i) {
 KERNEL(neighbouring_banks) {
   I;
   __shared__ float t[32];
-  t[i] = i;         // store: 1 request, 1 pass
-  __syncthreads();  // barrier: 1
+  t[i] = i;          // store: 1 request, 1 pass
+  __syncthreads();   // barrier: 1
   y[i] = t[31 - i];  // load: 1 request, 1 pass; store: 1 request, 4 sectors
 }
 KERNEL(two_ways) {
@@ -209,15 +211,15 @@ KERNEL(a_padded_column) {
 KERNEL(one_word) {
   I;
   __shared__ float t[32];
-  t[i] = i;             // store: 1 request, 1 pass
-  __syncthreads();      // barrier: 1
-  y[i] = t[5];          // load: 1 request, 1 pass; store: 1 request, 4 sectors
+  t[i] = i;         // store: 1 request, 1 pass
+  __syncthreads();  // barrier: 1
+  y[i] = t[5];      // load: 1 request, 1 pass; store: 1 request, 4 sectors
 }
 KERNEL(shared_doubles) {
   I;
   __shared__ double t[32];
-  t[i] = i;         // store: 1 request, 2 passes
-  __syncthreads();  // barrier: 1
+  t[i] = i;          // store: 1 request, 2 passes
+  __syncthreads();   // barrier: 1
   y[i] = t[31 - i];  // load: 1 request, 2 passes; store: 1 request, 4 sectors
 }
 KERNEL(every_second_double) {
@@ -230,8 +232,8 @@ KERNEL(every_second_double) {
 KERNEL(shared_vectors) {
   I;
   __shared__ float4 t[32];
-  t[i] = make_float4(i, 0, 0, 0);           // store: 1 request, 4 passes
-  __syncthreads();                          // barrier: 1
+  t[i] = make_float4(i, 0, 0, 0);               // store: 1 request, 4 passes
+  __syncthreads();                              // barrier: 1
   reinterpret_cast<float4*>(y)[i] = t[31 - i];  // load: 1 request, 4 passes; store: 1 request, 16 sectors
 }
 KERNEL(shared_bytes) {
@@ -276,22 +278,12 @@ KERNEL(a_shared_histogram) {
 }
 KERNEL(a_sum_of_a_warp) {
   I;
-  float v = x[i];  // load: 1 request, 4 sectors
+  float v = x[i];                     // load: 1 request, 4 sectors
   v += __shfl_down_sync(~0u, v, 16);  // meeting: 1
   v += __shfl_down_sync(~0u, v, 8);   // meeting: 1
   if (i == 0)                         // part: 1
     y[0] = v;                         // store: 1 request, 1 sector
 }
-
-#define EACH(run)                                                                                                   \
-  run(coalesced) run(strided_by_2) run(strided_by_8) run(strided_by_32) run(offset_by_1) run(offset_by_8)           \
-  run(backwards) run(broadcast) run(two_values) run(two_places) run(bytes) run(shorts) run(doubles)                 \
-  run(vectors_of_2) run(vectors_of_4) run(every_second_vector) run(four_neighbours) run(structures)                 \
-  run(many_times) run(a_column_each) run(guarded) run(odd_lanes) run(either_way) run(early_return) run(uneven_loop) \
-  run(uneven_loop_in_a_loop) run(a_call_of_some) run(neighbouring_banks) run(two_ways) run(three_apart)             \
-  run(a_column) run(a_padded_column) run(one_word) run(shared_doubles) run(every_second_double)                     \
-  run(shared_vectors) run(shared_bytes) run(one_counter) run(a_counter_each) run(one_sum) run(four_maxima)          \
-  run(a_shared_histogram) run(a_sum_of_a_warp)
 
 extern "C" int run_all() {
   float *x, *y;
@@ -300,8 +292,49 @@ extern "C" int run_all() {
   cudaMalloc(&y, kBytes);
   cudaMemset(x, 0, kBytes);
   cudaMemset(y, 0, kBytes);
-#define RUN(name) name<<<1, 32>>>(x, y);
-  EACH(RUN)
+  coalesced<<<1, 32>>>(x, y);
+  strided_by_2<<<1, 32>>>(x, y);
+  strided_by_8<<<1, 32>>>(x, y);
+  strided_by_32<<<1, 32>>>(x, y);
+  offset_by_1<<<1, 32>>>(x, y);
+  offset_by_8<<<1, 32>>>(x, y);
+  backwards<<<1, 32>>>(x, y);
+  broadcast<<<1, 32>>>(x, y);
+  two_values<<<1, 32>>>(x, y);
+  two_places<<<1, 32>>>(x, y);
+  bytes<<<1, 32>>>(x, y);
+  shorts<<<1, 32>>>(x, y);
+  doubles<<<1, 32>>>(x, y);
+  vectors_of_2<<<1, 32>>>(x, y);
+  vectors_of_4<<<1, 32>>>(x, y);
+  every_second_vector<<<1, 32>>>(x, y);
+  four_neighbours<<<1, 32>>>(x, y);
+  structures<<<1, 32>>>(x, y);
+  many_times<<<1, 32>>>(x, y);
+  a_column_each<<<1, 32>>>(x, y);
+  guarded<<<1, 32>>>(x, y);
+  odd_lanes<<<1, 32>>>(x, y);
+  either_way<<<1, 32>>>(x, y);
+  early_return<<<1, 32>>>(x, y);
+  uneven_loop<<<1, 32>>>(x, y);
+  uneven_loop_in_a_loop<<<1, 32>>>(x, y);
+  a_call_of_some<<<1, 32>>>(x, y);
+  neighbouring_banks<<<1, 32>>>(x, y);
+  two_ways<<<1, 32>>>(x, y);
+  three_apart<<<1, 32>>>(x, y);
+  a_column<<<1, 32>>>(x, y);
+  a_padded_column<<<1, 32>>>(x, y);
+  one_word<<<1, 32>>>(x, y);
+  shared_doubles<<<1, 32>>>(x, y);
+  every_second_double<<<1, 32>>>(x, y);
+  shared_vectors<<<1, 32>>>(x, y);
+  shared_bytes<<<1, 32>>>(x, y);
+  one_counter<<<1, 32>>>(x, y);
+  a_counter_each<<<1, 32>>>(x, y);
+  one_sum<<<1, 32>>>(x, y);
+  four_maxima<<<1, 32>>>(x, y);
+  a_shared_histogram<<<1, 32>>>(x, y);
+  a_sum_of_a_warp<<<1, 32>>>(x, y);
   two_warps_64<<<1, 64>>>(x, y);
   a_warp_and_a_half_48<<<1, 48>>>(x, y);
   whole_warps_64<<<1, 64>>>(x, y);
