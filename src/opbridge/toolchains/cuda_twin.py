@@ -109,3 +109,17 @@ def _built(request: BuildRequest) -> Path:
     from opbridge.toolchains.builder import build
 
     return build(request).path
+
+
+def library(name: str) -> Path:
+    """One of NVIDIA's libraries as the twin has it, linked with the twin's own."""
+    file = f"libopbridge_{name}_twin.so"
+    return _built(
+        BuildRequest(
+            sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),
+            output=file,
+            include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),
+            link_flags=(*cuda.link_flags(False, runtime()), f"-Wl,-soname,{file}"),
+            portable=True,
+        )
+    )

@@ -108,7 +108,8 @@ def test_a_source_that_does_not_compile_names_its_own_line(run: Run, tmp_path: P
         (("-ptx", "square.cu"), "has no code for a GPU to write"),
         (("absent.cu",), "absent.cu: no such file"),
         ((), "no input files"),
-        (("square.cu", "-lcublas"), "cuBLAS: not supported by the CUDA twin"),
+        (("square.cu", "-lcublasLt"), "cuBLASLt: not supported by the CUDA twin"),
+        (("square.cu", "-lcusolver"), "cuSOLVER: not supported by the CUDA twin"),
     ],
 )
 def test_what_it_cannot_do_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
@@ -163,6 +164,41 @@ def test_a_program_as_it_is_found(run: Run, tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     done = run("./found")
     assert (done.stdout, done.stderr) == ("2017 6\n", "")
+
+
+BLAS = """
+#include <cstdio>
+#include <cublas_v2.h>
+int main(int argc, char**) {
+  const int n = 4;
+  float *a, *b;
+  cudaMalloc(&a, n * n * sizeof(float));
+  cudaMalloc(&b, n * sizeof(float));
+  const float ones[n * n] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, factor = 3;
+  cublasSetMatrix(n, n, sizeof(float), ones, n, a, n);
+  cublasHandle_t handle;
+  cublasCreate(&handle);
+  const float zero = 0;
+  // With an argument the result has too many rows.
+  cublasStatus_t status = cublasSgemv(handle, CUBLAS_OP_N, n, n, &factor, a, n, a, 1, &zero, b, argc);
+  float found[n] = {};
+  cublasGetVector(n, sizeof(float), b, 1, found, 1);
+  printf("%s %g %g\\n", cublasGetStatusName(status), found[0], found[3]);
+  cublasDestroy(handle);
+  cudaFree(a), cudaFree(b);
+}
+"""
+
+
+def test_cublas_is_linked_by_its_name_and_its_arguments_are_checked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "blas.cu").write_text(BLAS)
+    made = run("nvcc", "blas.cu", "-lcublas", "-o", "blas")
+    assert made.returncode == 0, made.stderr
+    done = run("./blas")
+    assert (done.stdout, done.stderr, done.returncode) == ("CUBLAS_STATUS_SUCCESS 12 12\n", "", 0)
+    broken = run("./blas", "more")
+    assert "cublasSgemv: write of 28 bytes beyond an allocation" in broken.stderr
+    assert broken.stdout.startswith("CUBLAS_STATUS_EXECUTION_FAILED")
 
 
 def test_the_version_is_the_headers(run: Run) -> None:

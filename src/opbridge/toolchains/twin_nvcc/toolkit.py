@@ -1,6 +1,6 @@
 """The folder that stands for an installed CUDA: for CUDA_HOME, CMAKE_CUDA_COMPILER and find_package(CUDAToolkit).
 
-bin/nvcc      include/      lib64/libcudart.so (the twin)      version.json
+bin/nvcc      include/      lib64/libcudart.so (the twin)      lib64/libcublas.so      version.json
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from opbridge.toolchains import cuda_twin, stamped_folder
@@ -28,9 +29,15 @@ LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
 """What programs link that is in the twin's library, or that a processor needs nothing of."""
 
 
+NAMES_OF_LIBRARIES = {"cublas": ("cublas", "cublas_static")}
+"""Of NVIDIA's libraries that the twin has, how their sources begin, and the names that programs link them by."""
+
+
 def library_of(name: str) -> str:
     """What a library that the twin lacks is called by people; empty for every other name."""
-    plain = name.removesuffix("_static").removesuffix("Lt")
+    if any(name in names for names in NAMES_OF_LIBRARIES.values()):
+        return ""
+    plain = name.removesuffix("_static")
     return next((feature for feature, pattern in HEADERS.items() if re.fullmatch(pattern, f"{plain}.h")), "")
 
 
@@ -38,15 +45,17 @@ def write(folder: Path) -> Path:
     """Writes the folder, or brings it up to date, and returns its absolute path."""
     home = Path(os.path.abspath(folder))
     stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
-    library = cuda_twin.runtime()
-    return stamped_folder.write(home, _stamp(library), lambda new: _fill(new, library))
+    runtime = cuda_twin.runtime()
+    others = {name: cuda_twin.library(name) for name in NAMES_OF_LIBRARIES}
+    return stamped_folder.write(home, _stamp(runtime, others), lambda new: _fill(new, runtime, others))
 
 
-def _stamp(library: Path) -> str:
-    return hashlib.sha256(repr((str(library), sys.executable, str(INCLUDE), RELEASE)).encode()).hexdigest()
+def _stamp(runtime: Path, others: Mapping[str, Path]) -> str:
+    parts = (str(runtime), *map(str, others.values()), sys.executable, str(INCLUDE), RELEASE)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _fill(new: Path, library: Path) -> None:
+def _fill(new: Path, runtime: Path, others: Mapping[str, Path]) -> None:
     (new / "bin").mkdir()
     script = new / "bin" / "nvcc"
     # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
@@ -58,7 +67,11 @@ def _fill(new: Path, library: Path) -> None:
     script.chmod(0o755)
     (new / "include").symlink_to(INCLUDE)
     (new / "lib64").mkdir()
-    shutil.copyfile(library, new / "lib64" / cuda.LIBRARY)
+    shutil.copyfile(runtime, new / "lib64" / cuda.LIBRARY)
+    for name, made in others.items():
+        shutil.copyfile(made, new / "lib64" / made.name)
+        for linked in NAMES_OF_LIBRARIES[name]:
+            (new / "lib64" / f"lib{linked}.so").symlink_to(made.name)
     for name in LIBRARIES:
         (new / "lib64" / f"lib{name}.so").symlink_to(cuda.LIBRARY)
     (new / "lib").symlink_to("lib64")

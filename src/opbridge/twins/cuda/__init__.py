@@ -11,6 +11,7 @@ from opbridge.twins.cuda.sources import Translation, translate
 __all__ = [
     "ARCHITECTURE",
     "INCLUDE",
+    "LIBRARIES",
     "PLACES",
     "PROFILE_LIBRARY",
     "PROFILING",
@@ -34,6 +35,9 @@ PROFILING = Path(__file__).parent / "profiling"
 """What the library for profiles has besides."""
 
 PROFILE_LIBRARY = "libopbridge_cuda_twin_profile.so"
+
+LIBRARIES = Path(__file__).parent / "libraries"
+"""The folder of those of NVIDIA's libraries that the twin has."""
 
 # As nvcc does, and its code reads memory as other types.
 _MODEL = (*floating_point.FLAGS, "-ffp-contract=fast", "-fno-strict-aliasing")

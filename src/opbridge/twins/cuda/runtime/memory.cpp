@@ -455,3 +455,9 @@ extern "C" void ob_twin_deallocate(void* begin) { memory().free(begin, "a framew
 extern "C" void ob_twin_written(const void* begin, size_t bytes) {
   checks::host_access(begin, bytes, true, "a framework", nullptr);
 }
+
+// What a library of CUDA's reads and writes for a program; 0 where the memory is not there.
+extern "C" int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where) {
+  open_pages();
+  return static_cast<int>(checks::host_access(begin, bytes, writes != 0, how, where));
+}

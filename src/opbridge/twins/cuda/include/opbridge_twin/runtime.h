@@ -113,6 +113,9 @@ int ob_twin_in_kernel(void);
 // A __device__, __constant__ or __managed__ variable of a module.
 void ob_twin_variable(const void* memory, size_t bytes, const char* name);
 
+// What a library of CUDA's reads and writes for a program, called from `where`; 0 where the memory is not there.
+int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where);
+
 // Forgets errors, sticky ones too.
 void ob_twin_clear_errors(void);
 
