@@ -27,7 +27,8 @@ def test_every_name_that_is_promised_is_in_the_headers() -> None:
     assert len(names) > 100
     # Some are made by macros from a part of the name.
     made = re.compile(r"_(?:rz|rn|ru|rd|block|system|[su](?:16x2|32))$|^make_|\d$|f$")
-    missing = {name for name in names if not re.search(rf"\b{made.sub('', name)}", HEADER_TEXT)}
+    parts = {name: {made.sub("", name), name.removeprefix("cublas")} for name in names}
+    missing = {name for name in names if not re.search(rf"\b(?:{'|'.join(parts[name])})", HEADER_TEXT)}
     assert not missing
 
 
