@@ -53,11 +53,11 @@ MAY_IMPORT_A_FRAMEWORK = (
     # PyTorch's graphs, and what the source of another framework calls.
     "conversion/*",
     # Shows the frameworks themselves.
-    "cli/demo.py",
+    "cli/demo/*",
 )
 
 # What a user would write.
-_EXAMPLES = {"templates", "demo_library"}
+_EXAMPLES = {"templates", "library"}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if not _EXAMPLES & {*path.parts})
 HEIGHT = {part: height for height, layer in enumerate(LAYERS) for part in layer}
 

@@ -1,0 +1,95 @@
+"""Five sources become operators of every framework here: built, checked and timed in front of the user."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import opbridge as ob
+from opbridge._version import __version__
+from opbridge.bench import SMALL, bench
+from opbridge.check import Row, check
+from opbridge.cli.demo.extension import show_extension
+from opbridge.cli.demo.parts import REPORT, edit, show_bug, show_calls, show_edit
+from opbridge.cli.demo.parts import report as write_report
+from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH, SCENARIOS, Scenario, mark, seconds_to_build
+from opbridge.cli.terminal import bold, green, red, working
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.op import OpLibrary
+from opbridge.report.dispatch import walks
+
+_LIBRARY = Path(__file__).parent / "library"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="leave the demo's files and its report in this folder, to play with"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.keep:
+        shutil.copytree(_LIBRARY, options.keep, dirs_exist_ok=True)
+        return _show(options.keep.absolute(), options.keep / REPORT)
+    with tempfile.TemporaryDirectory(prefix="opbridge-demo-") as folder:
+        shutil.copytree(_LIBRARY, folder, dirs_exist_ok=True)
+        return _show(Path(folder), None)
+
+
+def _show(folder: Path, report: Path | None) -> int:
+    # A comment that no run had before: what follows is a build and not a look into the cache.
+    for name in ("swiglu.cpp", "row_norm.cu", "squared_relu.cpp"):
+        edit(folder / name)
+    print(f"{bold(f'opbridge {__version__}')}: write a tensor operator once, call it from every framework\n")
+    frameworks = [name for name, framework in FRAMEWORKS.items() if installed(framework)]
+    scenarios = [one for one in SCENARIOS if one.is_built or "torch" in frameworks]
+    working("compiling four sources ...")
+    built = seconds_to_build(folder)
+    library: OpLibrary = ob.load(folder / "ops.yaml")
+    operators = [library[scenario.operator] for scenario in scenarios]
+    references = {one.operator: f"{folder / 'expected.py'}:{one.operator}" for one in scenarios}
+    working(f"checking values and gradients in {', '.join(frameworks)} ...")
+    # The dispatch is for the report, and looked at beside the checks: PyTorch's import is most of it.
+    with ThreadPoolExecutor(1) as thread:
+        dispatch = thread.submit(walks, operators)
+        rows = check(operators, frameworks=frameworks, checks=["values", "gradients"], reference=references)
+    peer = f"swiglu={folder / 'peers.py'}:swiglu"
+    working("timing calls ...")
+    measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
+
+    working()
+    width = max(len(scenario.source) for scenario in (*SCENARIOS, EXTENSION))
+    _show_table(scenarios, frameworks, rows, built, width)
+    show_calls(measured)
+    show_bug(folder)
+    show_edit(folder)
+    written = write_report(operators, rows, measured, dispatch.result(), report)
+    print(f"\n{bold('The whole story')}, with each operator's rules, errors and dispatch, as a page:\n  {written}")
+    print(f"{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
+    print("      opbridge aten softplus        any operator of PyTorch's, in the other frameworks")
+    print("      opbridge check ops.yaml       what an operator promises, checked in every framework")
+    failed = [row for row in rows if row.failed]
+    for row in failed:
+        print(f"\n{red('failed')}  {row.operator} in {row.framework}, {row.check}: {row.message}")
+    # The last, because PyTorch's headers take a minute where they are not precompiled yet.
+    extension_fails = show_extension(folder, width, frameworks)
+    return 1 if failed or extension_fails else 0
+
+
+def _show_table(
+    scenarios: list[Scenario], frameworks: list[str], rows: list[Row], built: dict[str, float], width: int
+) -> None:
+    columns = " ".join(f"{name:10}" for name in frameworks)
+    print(bold(f"  {'you bring':{width}}  {'operator':13} {'built in':9} {columns}"))
+    for scenario in SCENARIOS:
+        seconds = f"{built[scenario.operator]:.2f} s" if scenario.is_built else "nothing"
+        marks = " ".join(mark(rows, scenario.operator, name) for name in frameworks)
+        shown = marks if scenario in scenarios else NO_TORCH
+        print(f"  {scenario.source:{width}}  {scenario.operator:13} {seconds:9} {shown}")
+    print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
+    for framework in FRAMEWORKS.values():
+        if framework.name not in frameworks and framework.beside_others:
+            print(f"  {framework.name} is not installed: {framework.install}")

@@ -1,0 +1,58 @@
+"""What people bring, and what becomes of it: builds, and marks for what a check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.check import Row, Status
+from opbridge.cli.terminal import green, red
+from opbridge.sources.store import source_request
+from opbridge.toolchains import build_many
+
+NO_TORCH = "needs PyTorch: pip install torch"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One thing that people bring."""
+
+    source: str
+    operator: str
+    file: str
+    device: str = "cpu"
+
+    @property
+    def is_built(self) -> bool:
+        return not self.file.startswith("aten::")
+
+
+SCENARIOS = (
+    Scenario("a C++ kernel", "swiglu", "swiglu.cpp"),
+    Scenario("PyTorch's operator, by name", "softshrink", "aten::softshrink"),
+    Scenario("a CUDA kernel, on the CPU", "row_norm", "row_norm.cu", "cuda-twin"),
+    Scenario("an Ascend C kernel, on the CPU", "squared_relu", "squared_relu.cpp", "ascend-twin"),
+)
+EXTENSION = Scenario("a PyTorch extension", "cell", "cell.cpp")
+
+
+def seconds_to_build(folder: Path) -> dict[str, float]:
+    """The seconds that the compiler takes for each source."""
+    built = {}
+    for one in SCENARIOS:
+        if one.is_built:
+            (library,) = build_many([source_request(folder, one.file, one.device)])
+            built[one.operator] = library.seconds
+    return built
+
+
+def mark(rows: list[Row], operator: str, framework: str) -> str:
+    of = {row.check: row for row in rows if (row.operator, row.framework) == (f"demo::{operator}", framework)}
+    shown = ""
+    for name, sign in (("values", "✓"), ("gradients", "∂")):
+        row = of.get(name)
+        if row is not None and row.status is not Status.SKIPPED:
+            shown += red("✗") if row.failed else green(sign)
+        else:
+            shown += " "
+    return shown + " " * 8
