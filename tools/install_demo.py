@@ -5,6 +5,9 @@
 NumPy comes first, for the core to be compiled against and for the first operator.  Then the core is compiled while pip
 brings PyTorch, and the adapter for PyTorch while it brings MindSpore and JAX.  Nothing is byte-compiled: most modules
 of four gigabytes are never imported, and Python keeps what it compiles of the others.
+
+Not by uv, which would be faster: it reads nothing of pip's configuration, where the build of PyTorch for the CPU, the
+index and the certificates of a site may be named, and the plain build brings gigabytes of CUDA.
 """
 
 from __future__ import annotations

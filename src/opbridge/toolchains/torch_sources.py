@@ -137,14 +137,14 @@ def _umbrellas(
     if not all(_begins_plainly(text) for text in texts if text.path in request.sources):
         return None, None
 
-    def umbrella(kind: str) -> SlimHeaders:
+    def slim_headers(kind: str) -> SlimHeaders:
         name = f"torch-{install.version}-{kind}.h"
         return SlimHeaders(_SLIM / kind, _SLIM / kind / "torch" / "extension.h", name, ("torch", "at", "c10"), flags)
 
     others = [text for text in texts if text.path not in bindings]
     if any(_BINDINGS.search(text.text) for text in others):
-        return umbrella("python"), None
-    return umbrella("tensors"), umbrella("python") if bindings else None
+        return slim_headers("python"), None
+    return slim_headers("tensors"), slim_headers("python") if bindings else None
 
 
 def _only_binds(text: _Text) -> bool:
