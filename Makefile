@@ -1,5 +1,5 @@
-# make demo | test | quick | fuzz | formulas | math | lint | bench | conformance | torch-versions; each sets up .venv first, the demo with
-# what it shows alone.  newest-jax and paddle set up their own.
+# make demo | test | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
+# .venv first, the demo with what it shows alone.  newest-jax and paddle set up their own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,7 @@ SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test quick fuzz attacks formulas math lint format bench conformance torch-versions newest-jax paddle docs clean
+.PHONY: help setup demo test quick fuzz uncompiled attacks formulas math lint format bench conformance torch-versions newest-jax paddle docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
@@ -21,6 +21,7 @@ help:
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make formulas        every function of formulas as CUDA, and random formulas on the CPU; minutes of compiling"
 	@echo "make attacks         every way to deceive opbridge judge that is known; ten minutes"
+	@echo "make uncompiled      the tests of PyTorch's transforms, compilation and gradients without the native adapter"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
 	@echo "make bench           speed against the peers, as one table"
@@ -63,6 +64,12 @@ formulas: setup
 
 attacks: setup
 	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/judging
+
+# Left out: nodes of C++, its threads and its shorter way, and sentences that it says otherwise.
+uncompiled: setup
+	$(BIN)/python -m pytest -q -p tests.helpers.without_adapter $(addprefix tests/frameworks/torch/test_,transforms.py \
+	  transforms_stacked.py compile.py gradients.py) --deselect \
+	  tests/frameworks/torch/test_gradients.py::test_a_derivative_that_nobody_asks_for_may_be_missing
 
 math: setup
 	@mkdir -p build

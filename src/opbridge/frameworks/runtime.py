@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from opbridge._core import Kernel
+from opbridge.errors import ToolchainError
 from opbridge.frameworks import FRAMEWORKS, adapter, installed, names
 from opbridge.frameworks.dispatch import NativeOp, framework_for, operators
 from opbridge.frameworks.pickling import pickle_by_operator
@@ -36,7 +38,8 @@ class LibraryRuntime:
         operators.declare(catalog.names, self)
         for framework in FRAMEWORKS.values():
             if framework.finds_by_name and framework.packages[0] in sys.modules:
-                self._define(framework.name)
+                with suppress(ToolchainError):  # said where the framework is called; the others go on
+                    self._define(framework.name)
         if any(ref.operator for kernels in catalog.kernels for ref in kernels) and installed(FRAMEWORKS["torch"]):
             self._define("torch")  # which holds their schemas against PyTorch's
 

@@ -13,7 +13,8 @@ import torch
 from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
 from opbridge.frameworks.importing import when_imported
 from opbridge.frameworks.torch import flops, ruled
-from opbridge.frameworks.torch.native import load_native
+from opbridge.frameworks.torch.native import native_or_reason
+from opbridge.frameworks.torch.uncompiled import operators as uncompiled
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
@@ -24,10 +25,13 @@ class RedefinitionWarning(UserWarning):
 
 
 def define(library: Library) -> None:
-    native = load_native()
+    native = native_or_reason()
     for index, entry in enumerate(library.catalog.entries):
         try:
-            old = native.define(library.catalog.plan, index, _finder(library, index), ruled.forward(library, index))
+            if isinstance(native, OpbridgeError):
+                old = uncompiled.define(library, index, native)
+            else:
+                old = native.define(library.catalog.plan, index, _finder(library, index), ruled.forward(library, index))
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             raise UnsupportedError(f"{entry.name}: PyTorch refuses the operator: {reason}\n  {entry.schema}") from error
@@ -41,7 +45,8 @@ def define(library: Library) -> None:
                 stacklevel=6,
             )
         flops.register(library, index)
-        if entry.operator is None and "Tensor" not in entry.schema.partition("->")[0]:
+        has_no_tensors = entry.operator is None and "Tensor" not in entry.schema.partition("->")[0]
+        if has_no_tensors and not isinstance(native, OpbridgeError):
             _fake_without_tensors(library, index)
     when_imported("torch.distributed.tensor", partial(_tell_dtensor, library))
 
@@ -84,10 +89,13 @@ def call(library: Library, index: int) -> Callable[..., Any]:
     if entry.operator is not None:
         target: Callable[..., Any] = view(library, index)
         return target
-    native: Callable[..., Any] = load_native().callable(
-        entry.name, getattr(packet, overload or "default"), partial(_translated, entry.name, entry.schema)
-    )
-    return native
+    general, translate = getattr(packet, overload or "default"), partial(_translated, entry.name, entry.schema)
+    native = native_or_reason()
+    if isinstance(native, OpbridgeError):
+        slow: Callable[..., Any] = uncompiled.call(general, translate)
+        return slow
+    fast: Callable[..., Any] = native.callable(entry.name, general, translate)
+    return fast
 
 
 _PYTORCH_ERRORS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from opbridge._version import __version__
 from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
-from opbridge.errors import ToolchainError
+from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension, python_headers
 from opbridge.progress import announce
 from opbridge.toolchains import INCLUDE, BuildRequest
@@ -50,6 +50,15 @@ def load_native() -> ModuleType:
     name = prebuilt_name(install, current_suffix())
     library = next((folder / name for folder in _prebuilt if (folder / name).is_file()), None)
     return import_extension(NAME, library or _built(install), "the PyTorch adapter")
+
+
+@cache
+def native_or_reason() -> ModuleType | OpbridgeError:
+    """The adapter's module, or why it cannot be had here."""
+    try:
+        return load_native()
+    except (ToolchainError, BuildError) as error:
+        return error
 
 
 def add_prebuilt(folder: Path) -> None:

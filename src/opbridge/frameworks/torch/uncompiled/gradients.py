@@ -1,0 +1,206 @@
+"""The kernel of an operator's Autograd keys, by its formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._functorch.eager_transforms import enable_inplace_requires_grad
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
+from torch.utils import _pytree
+
+from opbridge.errors import UnsupportedError
+from opbridge.frameworks.torch.uncompiled.formula_functions import FUNCTIONS, TORCH_DTYPES
+from opbridge.manifest import OpSpec
+from opbridge.rules import evaluate, formula_environment
+
+
+class FormulaGradient:
+    """Saves the tensors that the formulas read, and no others."""
+
+    def __init__(self, spec: OpSpec, operator: Any) -> None:
+        self.schema = spec.schema
+        self.operator = operator
+        self.derivatives = spec.rules.gradients
+        self.names = [item.name for item in self.schema.arguments]
+        self.defaults = {item.name: item.default.value for item in self.schema.arguments if item.default is not None}
+        self.read = {name for one in self.derivatives for name in one.formula.arguments}
+        words = self.schema.name.split("_")
+        # Its name is that of the node, to which PyTorch adds "Backward".
+        self.node: Any = type("".join(word[:1].upper() + word[1:] for word in words), (_Node,), {})
+        self.results = sorted({place for one in self.derivatives for place in one.formula.results})
+
+    def __call__(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
+        leaves, form = _pytree.tree_flatten((args, kwargs))
+        if any(tangent is not None for _, tangent in map(_dual, leaves)):
+            return self._with_tangents(keys, leaves, form)
+        if torch.is_grad_enabled() and any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves):
+            if any(item.alias for item in self.schema.arguments):
+                raise UnsupportedError(
+                    f"{self.schema.full_name} writes to its argument, which has a gradient where the native adapter is "
+                    "compiled; install a C++ compiler, or call it under torch.no_grad()"
+                )
+            with enable_single_level_autograd_function():
+                return self.node.apply(self, keys, form, *leaves)
+        return self.below(keys, args, kwargs)
+
+    def _with_tangents(self, keys: Any, leaves: Sequence[Any], form: Any) -> Any:
+        """A formula is linear in the gradient it is given: its derivative with respect to that is the forward one."""
+        args, kwargs = _pytree.tree_unflatten([primal for primal, _ in map(_dual, leaves)], form)
+        moving = self.arguments(*_pytree.tree_unflatten([tangent for _, tangent in map(_dual, leaves)], form))
+        results = self(keys, *args, **kwargs)
+        outputs = (results,) if isinstance(results, Tensor) else tuple(results)
+        wanted = {name for name in self.names if _has_tensors(moving.get(name))}
+        with torch.enable_grad(), enable_inplace_requires_grad(True):
+            probes = [torch.zeros_like(output) for output in outputs]
+            sources = [probe.requires_grad_() for probe in probes if _is_inexact(probe)]
+            environment = formula_environment(
+                self.schema, self.arguments(args, kwargs), dict(enumerate(probes)), dict(enumerate(outputs))
+            )
+            found = self.gradients(wanted, environment)
+            pairs = [pair for name in wanted for pair in _moved(found[name], moving[name]) if pair[0].requires_grad]
+            values, directions = [value for value, _ in pairs], [direction for _, direction in pairs]
+            found_tangents: Sequence[Tensor | None] = [None] * len(sources)
+            if values:
+                found_tangents = torch.autograd.grad(values, sources, directions, create_graph=True, allow_unused=True)
+        if not torch.is_grad_enabled():
+            found_tangents = [None if tangent is None else tangent.detach() for tangent in found_tangents]
+        tangents = iter(found_tangents)
+        dual = [_made_dual(output, next(tangents)) if _is_inexact(output) else output for output in outputs]
+        return dual[0] if isinstance(results, Tensor) else tuple(dual)
+
+    def below(self, keys: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            return self.operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+
+    def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self.defaults, **dict(zip(self.names, args, strict=False)), **kwargs}
+
+    def gradients(self, wanted: set[str], environment: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for derivative in self.derivatives:
+            if wanted & set(derivative.arguments):
+                value = evaluate(derivative.formula.expr, environment, _Functions())
+                several = len(derivative.arguments) > 1
+                found |= dict(zip(derivative.arguments, value if several else (value,), strict=True))
+        for name in sorted(wanted - found.keys()):
+            raise UnsupportedError(
+                f"{self.schema.full_name} has no derivative for '{name}'; add one under `derivatives:` (or a "
+                "`backward:`), or pass a tensor that does not require grad"
+            )
+        return found
+
+
+class _Functions(dict[str, Any]):
+    """What a formula may call and name; operators are looked up when a formula calls them."""
+
+    def __init__(self) -> None:
+        super().__init__({**FUNCTIONS, **TORCH_DTYPES})
+
+    def __missing__(self, name: str) -> Any:
+        namespace, _, operator = name.partition("::")
+        return getattr(getattr(torch.ops, namespace), operator)
+
+
+class _Node(_SingleLevelFunction):  # type: ignore[misc]
+    """One call.  What differentiates within a transform of torch.func is one level of it, as a node in C++ would be."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: FormulaGradient, keys: Any, form: Any, *leaves: Any) -> Any:
+        args, kwargs = _pytree.tree_unflatten(list(leaves), form)
+        # Both are off here, and would be for the outer levels of a transform too.
+        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            results = gradient.below(keys, args, kwargs)
+        outputs = (results,) if isinstance(results, Tensor) else tuple(results)
+        ctx.mark_non_differentiable(*(value for value in outputs if not _is_inexact(value)))
+        arguments = gradient.arguments(args, kwargs)
+        unread = {name: None for name, value in arguments.items() if name not in gradient.read and _has_tensors(value)}
+        saved, ctx.saved_form = _pytree.tree_flatten(
+            ({**arguments, **unread}, {place: outputs[place] for place in gradient.results})
+        )
+        ctx.rest = [None if isinstance(value, Tensor) else value for value in saved]
+        ctx.save_for_backward(*(value if isinstance(value, Tensor) else None for value in saved))
+        ctx.gradient, ctx.form = gradient, form
+        ctx.likes = [_Like(value) if isinstance(value, Tensor) else None for value in leaves]
+        return results
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        gradient: FormulaGradient = ctx.gradient
+        saved = [rest if value is None else value for value, rest in zip(ctx.saved_tensors, ctx.rest, strict=True)]
+        arguments, outputs = _pytree.tree_unflatten(saved, ctx.saved_form)
+        environment = formula_environment(gradient.schema, arguments, dict(enumerate(grads)), outputs)
+        likes = _pytree.tree_unflatten(
+            [like if needed else None for like, needed in zip(ctx.likes, ctx.needs_input_grad[3:], strict=True)],
+            ctx.form,
+        )
+        by_name = gradient.arguments(*likes)
+        wanted = {name for name in gradient.names if _holds(by_name.get(name), _Like)}
+        found = gradient.gradients(wanted, environment)
+        values = [_gradients(found.get(name), like) for like, name in _named(likes, gradient.names)]
+        return (None, None, None, *_pytree.tree_leaves(values, is_leaf=lambda value: value is None))
+
+
+class _Like:
+    """Shape, element type and device of a tensor."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.shape, self.dtype, self.device = tensor.shape, tensor.dtype, tensor.device
+
+
+def _named(likes: Any, names: Sequence[str]) -> list[tuple[Any, str]]:
+    args, kwargs = likes
+    return [*zip(args, names, strict=False), *((value, name) for name, value in kwargs.items())]
+
+
+def _holds(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) or (isinstance(value, (list, tuple)) and any(_holds(item, kind) for item in value))
+
+
+def _has_tensors(value: Any) -> bool:
+    return _holds(value, Tensor)
+
+
+def _gradients(value: Any, like: Any) -> Any:
+    if isinstance(like, (list, tuple)):
+        values = value if isinstance(value, (list, tuple)) else [value] * len(like)
+        return [_gradients(one, item) for one, item in zip(values, like, strict=True)]
+    return _gradient(value, like) if isinstance(like, _Like) else None
+
+
+def _gradient(value: Any, like: _Like) -> Tensor:
+    if not isinstance(value, Tensor):
+        return torch.full(like.shape, 0 if value is None else value, dtype=like.dtype, device=like.device)
+    if value.shape != like.shape:
+        common = torch.broadcast_shapes(value.shape, like.shape)
+        value = value.expand(common).sum_to_size(like.shape)
+    if value.is_complex() and not like.dtype.is_complex:
+        value = value.real
+    return value.to(like.dtype)
+
+
+def _dual(value: Any) -> tuple[Any, Any]:
+    """A leaf and its tangent."""
+    return torch._VF._unpack_dual(value, level=0) if isinstance(value, Tensor) else (value, None)
+
+
+def _made_dual(output: Tensor, tangent: Tensor | None) -> Any:
+    return torch._VF._make_dual(output, torch.zeros_like(output) if tangent is None else tangent, level=0)
+
+
+def _moved(value: Any, tangent: Any) -> list[tuple[Tensor, Tensor]]:
+    """Gradients of an argument beside its tangents, which are lists where it is one."""
+    if isinstance(tangent, (list, tuple)):
+        return [pair for one, item in zip(value, tangent, strict=True) for pair in _moved(one, item)]
+    if not isinstance(tangent, Tensor) or not isinstance(value, Tensor):
+        return []
+    common = torch.broadcast_shapes(value.shape, tangent.shape)
+    return [(value.expand(common).sum_to_size(tangent.shape).to(tangent.dtype), tangent)]
+
+
+def _is_inexact(value: Tensor) -> bool:
+    return bool(value.is_floating_point() or value.is_complex())

@@ -1,0 +1,89 @@
+"""The memory of tensors as NumPy's arrays, for the time of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from opbridge.errors import CallError, UnsupportedError
+
+
+class TensorMemory:
+    """What one call of an operator lends."""
+
+    def __init__(self, operator: str) -> None:
+        self.operator = operator
+        self._lent: dict[int, tuple[Any, Tensor]] = {}
+        """By the identities of the arrays, which are kept so long."""
+
+    def array(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self.array(item) for item in value]
+        if isinstance(value, torch.dtype):
+            return dtype_name(value)
+        if not isinstance(value, Tensor):
+            return value
+        self._check(value)
+        plain = value.detach().resolve_conj().resolve_neg()
+        array = self._bfloat16(plain) if plain.dtype == torch.bfloat16 else plain.numpy()
+        self._lent[id(array)] = array, value
+        return array
+
+    def tensor(self, result: Any) -> Any:
+        """What an operator wrote to comes back as the tensor it is."""
+        if result is None or id(result) in self._lent:
+            return None if result is None else self._lent[id(result)][1]
+        array = np.asarray(result)
+        if array.dtype.name == "bfloat16":
+            return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        return torch.from_numpy(array)
+
+    def _check(self, value: Tensor) -> None:
+        if value.device.type != "cpu":
+            raise UnsupportedError(
+                f"{self.operator}: a tensor on {value.device} takes the native adapter, which has to be compiled; "
+                "install a C++ compiler, or call it with x.cpu()"
+            )
+        if value.layout != torch.strided:
+            layout = str(value.layout).removeprefix("torch.")
+            raise CallError(f"{self.operator}: expected strided tensors, got one that is {layout}; write x.to_dense()")
+        last = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+        size = value.untyped_storage().nbytes()
+        if value.numel() and (value.storage_offset() + last + 1) * value.element_size() > size:
+            shape = list(value.shape)
+            raise CallError(f"{self.operator}: a tensor of shape {shape} lies in a storage of only {size} bytes")
+
+    def _bfloat16(self, value: Tensor) -> Any:
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise UnsupportedError(
+                f"{self.operator}: a bfloat16 tensor takes the native adapter, which has to be compiled, or the "
+                "package ml_dtypes; install a C++ compiler or `pip install ml_dtypes`"
+            ) from None
+        return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+
+
+def dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def check_all_meta(operator: str, arguments: Mapping[str, Any]) -> None:
+    """A tensor with memory has no business beside one without; a single number goes anywhere, as it does in PyTorch."""
+    tensors = [
+        (name, item)
+        for name, value in arguments.items()
+        for item in (value if isinstance(value, (list, tuple)) else (value,))
+        if isinstance(item, Tensor)
+    ]
+    if any(item.is_meta for _, item in tensors):
+        for name, item in tensors:
+            if not item.is_meta and item.ndim > 0:
+                raise CallError(
+                    f"{operator}: argument '{name}' is on {item.device}, the others are on meta; move it there with "
+                    '.to("meta")'
+                )

@@ -1,0 +1,140 @@
+"""Operators registered with PyTorch by `torch.library`: kernels are called as NumPy calls them, on tensors' memory."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree
+
+from opbridge.errors import CallError, OpbridgeError, RuleError
+from opbridge.frameworks.interface import Library
+from opbridge.frameworks.torch.uncompiled.batches import BatchRule
+from opbridge.frameworks.torch.uncompiled.gradients import FormulaGradient
+from opbridge.frameworks.torch.uncompiled.memory import TensorMemory, check_all_meta, dtype_name
+from opbridge.rules import evaluate_out
+
+
+class UncompiledWarning(UserWarning):
+    """Operators run in PyTorch without the native adapter."""
+
+
+_defined: dict[str, _Operator] = {}
+_said: set[str] = set()
+
+
+def define(library: Library, index: int, reason: OpbridgeError) -> str:
+    """Registers an operator, or swaps what it does; the old schema's text where that changed."""
+    entry = library.catalog.entries[index]
+    if entry.operator is not None:
+        raise reason  # a name for one of PyTorch's operators is nothing without the native adapter
+    _say_once(str(reason))
+    old = _defined.get(entry.name)
+    operator = _Operator(library, index)
+    if old is not None and old.schema_text == operator.schema_text:
+        old.library, old.index = library, index
+        return ""
+    if old is not None:
+        old.forget()
+    operator.register()
+    _defined[entry.name] = operator
+    return "" if old is None else old.schema_text
+
+
+def _say_once(reason: str) -> None:
+    if not _said:
+        _said.add(reason)
+        warnings.warn(
+            "operators run in PyTorch by torch.library, slower than compiled, because the native adapter cannot be "
+            f"had:\n  {reason}",
+            UncompiledWarning,
+            stacklevel=8,
+        )
+
+
+class _Operator:
+    def __init__(self, library: Library, index: int) -> None:
+        self.library = library
+        self.index = index
+        self.schema_text = library.catalog.entries[index].schema
+
+    def register(self) -> None:
+        spec = self.library.spec(self.index)
+        schema = spec.schema
+        self._registered = torch.library.Library(schema.namespace or "", "FRAGMENT")
+        name = schema.full_name
+        self._registered.define(str(schema).removeprefix(f"{schema.namespace}::"), tags=(torch.Tag.pt2_compliant_tag,))
+        short = name.removeprefix(f"{schema.namespace}::")
+        self._registered.impl(short, self.run, "CompositeExplicitAutograd")
+        torch.library.register_fake(name, self.fake, lib=self._registered)
+        if not schema.tensor_arguments:
+            return
+        packet = getattr(getattr(torch.ops, schema.namespace or ""), schema.name)
+        overload = getattr(packet, schema.overload or "default")
+        self.overload = overload
+        self._registered.impl(short, FormulaGradient(spec, overload), "Autograd", with_keyset=True)
+        self._registered.impl(short, self.promoted, "AutocastCPU")
+        if not any(item.alias for item in schema.arguments):  # of others PyTorch takes no batches from Python
+            torch.library.register_vmap(name, BatchRule(spec, overload), lib=self._registered)
+
+    def forget(self) -> None:
+        self._registered._destroy()
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        memory = TensorMemory(self.library.catalog.names[self.index])
+        function = self.library.view(self.index, "numpy")
+        given = [memory.array(value) for value in args]
+        results = function(*given, **{name: memory.array(value) for name, value in kwargs.items()})
+        return tuple(map(memory.tensor, results)) if isinstance(results, tuple) else memory.tensor(results)
+
+    def promoted(self, *args: Any, **kwargs: Any) -> Any:
+        """Under autocast, floats of mixed types go to the widest among them, as PyTorch's promoting operators do."""
+        leaves, form = _pytree.tree_flatten((args, kwargs))
+        types = {leaf.dtype for leaf in leaves if _is_narrow(leaf)}
+        if len(types) > 1:
+            widest = functools.reduce(torch.promote_types, types)
+            leaves = [leaf.to(widest) if _is_narrow(leaf) else leaf for leaf in leaves]
+        args, kwargs = _pytree.tree_unflatten(leaves, form)
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)):
+            return self.overload(*args, **kwargs)
+
+    def fake(self, *args: Any, **kwargs: Any) -> Any:
+        spec = self.library.spec(self.index)
+        arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
+        arguments |= dict(zip((item.name for item in spec.schema.arguments), args, strict=False)) | kwargs
+        check_all_meta(spec.schema.full_name, arguments)
+        try:
+            described = evaluate_out(spec.rules.out, spec.schema, arguments, dtype_name)
+        except RuleError as error:
+            raise CallError(f"{spec.schema.full_name}: {error.message}") from None
+        device = next((value.device for value in _leaves(arguments.values()) if isinstance(value, Tensor)), None)
+        new = iter([torch.empty(shape, dtype=getattr(torch, dtype), device=device) for shape, dtype in described])
+        outputs = []
+        for output in spec.schema.returns:
+            aliased = spec.schema.aliased_argument(output)
+            outputs.append(next(new) if aliased is None else arguments[aliased.name])
+        return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
+
+
+def call(operator: Callable[..., Any], translate: Callable[[BaseException], BaseException]) -> Callable[..., Any]:
+    """What `op(...)` runs."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return operator(*args, **kwargs)
+        except Exception as error:
+            raise translate(error) from error.__cause__
+
+    return run
+
+
+def _leaves(values: Any) -> list[Any]:
+    return [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]
+
+
+def _is_narrow(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point() and value.dtype != torch.float64
