@@ -11,7 +11,7 @@ import pytest
 from tests.cross.conftest import COMPILER
 
 PACKAGE = Path(__file__).parents[2] / "src" / "opbridge"
-OF_CUDA = {"cuda.h", "cuda_half.h", "launch.h"}
+OF_CUDA = {"cuda.h", "cuda_grid.h", "cuda_half.h", "launch.h"}
 HEADERS = sorted(path.name for path in (PACKAGE / "include" / "opbridge").glob("*.h") if path.name not in OF_CUDA)
 CORE = sorted((PACKAGE / "native" / "core").glob("*.cpp"))
 FOREIGN = [sysconfig.get_path("include"), np.get_include()]

@@ -28,6 +28,10 @@ def test_loops_as_people_write_them(monkeypatch: pytest.MonkeyPatch, target: str
     }
     assert {loop.line: loop.reason[: len(expected.get(loop.line, ""))] for loop in found if loop.reason} == expected
     assert len([loop for loop in found if not loop.reason]) >= 40
+    if target != "native":
+        # Those that are loops of one's own, and not ob::map's.
+        told = {loop.kernel for loop in found if not loop.reason and "ob::map" in loop.advice}
+        assert told == {"short_leaky_relu<ob::half>", "scale_halves<ob::half>"}
 
 
 def test_the_author_is_told_of_each_loop_why_and_what_helps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

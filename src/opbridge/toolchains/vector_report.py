@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -36,8 +37,8 @@ class Loop:
     advice: str
 
     def __str__(self) -> str:
-        where = f"{self.file.name}:{self.line}: {self.kernel}: "
-        return where + (f"scalar: {self.reason}\n  {self.advice}" if self.reason else "vector code")
+        found = f"scalar: {self.reason}" if self.reason else "vector code"
+        return f"{self.file.name}:{self.line}: {self.kernel}: {found}" + (f"\n  {self.advice}" if self.advice else "")
 
 
 # What g++ says, what that means in a kernel, and what helps; the first that fits.
@@ -72,6 +73,8 @@ _REASONS = (
 )
 _CONVERSIONS = ("ob::detail::widen(", "ob::detail::narrow(")
 """Loops of ob::map's own, which would be told of in the place of the kernel's."""
+_MAP = "ob::detail::map_row("
+_HALVES = "halves are converted by a dozen operations each: ob::map(out, f, x, ...) has the processor's one for it"
 _NOT_A_REASON = ("loop nest", "inner loop", "basic block")
 _SELDOM_THE_REASON = "no vectype"
 
@@ -103,7 +106,7 @@ def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop
         by_function.setdefault(record.get("function", ""), []).append(record)
     for told in by_function.values():
         outcomes: dict[tuple[Path, int, str], str] = {}
-        vector: set[tuple[Path, int, str]] = set()
+        vector: dict[tuple[Path, int, str], str] = {}
         reason = ""
         for record in told:
             message = _message(record)
@@ -112,16 +115,22 @@ def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop
                 reason = "" if any(word in message for word in _NOT_A_REASON) else message
             if message.startswith("loop vectorized"):
                 if place := _place(record, told, sources):
-                    vector.add(place)
+                    vector[place] = _HALVES if _converts_halves(record, place[2]) else ""
             elif message.startswith("couldn't vectorize loop"):
                 if reason and (place := _place(record, told, sources)):
                     outcomes.setdefault(place, reason)
                 reason = ""
-        for place in vector:
-            yield Loop(*place, "", "")
+        for place, advice in vector.items():
+            yield Loop(*place, "", advice)
         for place, why in outcomes.items():
             if place not in vector:
                 yield Loop(*place, *_explained(why))
+
+
+def _converts_halves(record: Record, kernel: str) -> bool:
+    """On processors with an instruction for it, which g++ puts into no loop."""
+    names = (str(link.get("fndecl")) for link in record.get("inlining_chain", []))
+    return "half" in kernel and os.uname().machine == "x86_64" and not any(_MAP in name for name in names)
 
 
 def _place(record: Record, told: list[Record], sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
