@@ -55,6 +55,15 @@ def test_other_headers_stay_where_they_are(tmp_path: Path) -> None:
     assert included(result.source.read_text()) == [str(tmp_path / "project" / "plain.h"), "vector", "nowhere.h"]
 
 
+def test_a_folder_that_is_named_from_where_one_is_holds_headers_for_the_compiler_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"src/k.cu": '#include "plain.h"\n' + KERNEL, "include/plain.h": "int f();\n"})
+    monkeypatch.chdir(tmp_path)
+    result = translate(tmp_path / "src" / "k.cu", tmp_path / "out", [Path("include")])
+    assert included(result.source.read_text()) == [str(tmp_path / "include" / "plain.h")]
+
+
 def test_a_header_is_rewritten_once_and_may_include_itself(tmp_path: Path) -> None:
     files = {"k.cu": '#include "a.cuh"\n#include "./a.cuh"\n', "a.cuh": '#pragma once\n#include "a.cuh"\n' + KERNEL}
     first, second = included(translated(tmp_path, files).source.read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ def translate(
         unit.include = outer
         return code
 
-    files = Files(folder, tuple(include_dirs), _CUDA, rewrite_file)
+    # The compiler looks for what is named relatively where the sources are, and not where it runs.
+    folders = tuple(Path(os.path.abspath(path)) for path in include_dirs)
+    files = Files(folder, folders, _CUDA, rewrite_file)
     code = files.translate(source, unit.aot_functions, preprocess)
     return Translation(code, tuple(files.copies), unit.columns, frozenset(unit.device_functions))
