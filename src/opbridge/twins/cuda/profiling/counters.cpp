@@ -20,6 +20,31 @@ void Count::add(const Count& other) {
   if (array == 0) array = other.array;
 }
 
+bool Seen::insert(uint64_t number) {
+  if (2 * used_ >= slots_.size()) grow();
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash(number) & mask;
+  while (slots_[slot] != 0 && slots_[slot] != number) slot = (slot + 1) & mask;
+  if (slots_[slot] == number) return false;
+  slots_[slot] = number;
+  ++used_;
+  return true;
+}
+
+void Seen::grow() {
+  std::vector<uint64_t> before(std::max<size_t>(1024, 2 * slots_.size()));
+  before.swap(slots_);
+  used_ = 0;
+  for (const uint64_t number : before) {
+    if (number != 0) insert(number);
+  }
+}
+
+void Seen::clear() {
+  slots_.clear();
+  used_ = 0;
+}
+
 unsigned Counters::array(const std::string& name, const void* made_at, uint64_t bytes, Kind kind) {
   const auto is_it = [&](const Array& array) {
     return array.name == name && array.made_at == made_at && array.bytes == bytes;
@@ -43,6 +68,7 @@ void Counters::take(Counters& other) {
     places_[place].add(count);
   }
   other.places_.clear();
+  for (Recent& recent : other.recent_) recent = {};
   other.arrays_.clear();
   other.touched_.clear();
 }

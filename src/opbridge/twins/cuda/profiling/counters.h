@@ -2,11 +2,11 @@
 #ifndef OPBRIDGE_TWIN_PROFILING_COUNTERS_H
 #define OPBRIDGE_TWIN_PROFILING_COUNTERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "profile.h"
@@ -60,14 +60,34 @@ struct Array {
   bool is_written;
 };
 
+// Numbers that have come before; 0 is none of them.
+class Seen {
+ public:
+  // True the first time.
+  bool insert(uint64_t number);
+  void clear();
+
+ private:
+  static size_t hash(uint64_t number) { return number * 0x9e3779b97f4a7c15 >> 20; }
+  void grow();
+
+  std::vector<uint64_t> slots_;  // a power of two, at least half of them 0
+  size_t used_ = 0;
+};
+
 // Of one block while it runs, and of all blocks of equal launches.
 class Counters {
  public:
   using Places = std::unordered_map<Place, Count, HashOfPlace>;
 
-  Count& at(uint64_t address, Kind kind, Space space) { return places_[{address, kind, space}]; }
+  Count& at(uint64_t address, Kind kind, Space space) {
+    const Place place{address, kind, space};
+    Recent& recent = recent_[HashOfPlace()(place) >> 32 & (kRecent - 1)];
+    if (recent.count == nullptr || !(recent.place == place)) recent = {place, &places_[place]};
+    return *recent.count;
+  }
   unsigned array(const std::string& name, const void* made_at, uint64_t bytes, Kind kind);
-  bool is_first_touch(uint64_t sector) { return touched_.insert(sector).second; }
+  bool is_first_touch(uint64_t sector) { return touched_.insert(sector + 1); }
 
   const Places& places() const { return places_; }
   const std::vector<Array>& arrays() const { return arrays_; }
@@ -76,9 +96,16 @@ class Counters {
   void take(Counters& other);
 
  private:
+  static constexpr size_t kRecent = 256;
+  struct Recent {
+    Place place{};
+    Count* count = nullptr;
+  };
+
   Places places_;
+  Recent recent_[kRecent];  // of the places, by their hash
   std::vector<Array> arrays_;
-  std::unordered_set<uint64_t> touched_;
+  Seen touched_;
 };
 
 }  // namespace opbridge_twin::profile

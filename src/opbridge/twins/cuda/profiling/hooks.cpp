@@ -58,6 +58,7 @@ void block_begins(const Block& block, const Launch& launch) {
   const bool chosen = launch.sample != nullptr || is_chosen(block.linear, launch.blocks());
   if (block.checked == nullptr || !chosen || !launch_is_profiled()) return;
   recorder = &recorders[&block];
+  recorder->is_cut = false;
   const ob_twin_dim size = block.view.block;
   recorder->begin(size.x * size.y * size.z, reinterpret_cast<uintptr_t>(block.shared.arena()),
                   SharedMemory::kArenaBytes);
@@ -77,7 +78,8 @@ void block_ends(const Block& block) {
     recorder->merge_all();
     keep(recorder->counters, block.shared.static_bytes());
   }
-  recorders.erase(&block);
+  // The next one on this thread has use for its memory.
+  if (recorders.size() > 1) recorders.erase(&block);
   recorder = nullptr;
   lane = nullptr;
 }

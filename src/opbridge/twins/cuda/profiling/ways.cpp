@@ -6,13 +6,20 @@
 
 namespace opbridge_twin::profile {
 
-Ways::Number Ways::come(Number from, uint64_t order) {
+Ways::Number Ways::number_of(uint64_t order) {
+  Recent& recent = recent_[(order ^ order >> 8) & (kRecent - 1)];
+  if (recent.order == order) return recent.number;
   const auto [found, is_new] = numbers_.try_emplace(order, static_cast<Number>(places_.size()));
-  const Number here = found->second;
   if (is_new) {
     places_.push_back({order, {}});
     is_new_ = true;
   }
+  recent = {order, found->second};
+  return found->second;
+}
+
+Ways::Number Ways::come(Number from, uint64_t order) {
+  const Number here = number_of(order);
   if (from == kNone) return here;
   std::vector<Number>& next = places_[from].next;
   if (std::find(next.begin(), next.end(), here) == next.end()) {

@@ -2,6 +2,7 @@
 #ifndef OPBRIDGE_TWIN_PROFILING_WAYS_H
 #define OPBRIDGE_TWIN_PROFILING_WAYS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <unordered_map>
@@ -38,7 +39,16 @@ class Ways {
   void rank(const std::vector<Number>& places, unsigned depth);
   void visit(Number first, unsigned depth, std::vector<Number>& open, std::vector<std::vector<Number>>& loops);
 
+  Number number_of(uint64_t order);
+
+  static constexpr size_t kRecent = 256;
+  struct Recent {
+    uint64_t order = ~uint64_t{0};
+    Number number = kNone;
+  };
+
   std::unordered_map<uint64_t, Number> numbers_;
+  Recent recent_[kRecent];  // of them, by the order's last bits
   std::vector<Place> places_;
   uint32_t visits_ = 0, ranked_ = 0;
   bool is_new_ = false;
