@@ -15,7 +15,7 @@ from typing import Any
 from opbridge.check.child import Say, serve
 from opbridge.errors import UnsupportedError
 from opbridge.judging.confining import enter
-from opbridge.judging.jobs import AnswerJob, Trial
+from opbridge.judging.jobs import AnswerJob, Trial, telling
 
 _DEVICE = "cuda"
 
@@ -69,7 +69,7 @@ def _judge(job: AnswerJob, say: Say) -> None:
     # What is right all the same did not come from its kernels.
     ctypes.CDLL(str(runtime())).ob_twin_mute(1)
     with suppress(Exception):
-        _Caller(job, answer_of).call(job.trials[0], ".muted")
+        _Caller(job, answer_of).call(telling(job.trials), ".muted")
         say(muted=True)
     say(done=True)
 

@@ -1,0 +1,166 @@
+"""From what happened to a verdict; nothing is compiled or run here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opbridge.judging.jobs import Trial, telling
+from opbridge.judging.model import Judgement, Verdict
+from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, Plan
+from opbridge.judging.values import Array, save
+from opbridge.judging.weighing import Run, decide
+
+OPERATORS = ("relu", "mul")
+FOUND = """CUDA error: an illegal memory access was encountered
+cuda-twin: kernel: read of 4 bytes out of bounds [out-of-bounds]
+  where   cuda.cu:6, thread (232, 0, 0) of block (3, 0, 0)
+  to do   compare the index with the number of elements"""
+
+
+def array(*numbers: float, dtype: str = "float32") -> Array:
+    return Array(dtype, (len(numbers),), np.array(numbers, dtype).tobytes())
+
+
+class Case:
+    """Calls of which each is right, until something else is said."""
+
+    def __init__(self, folder: Path, *kinds: str) -> None:
+        self.expected, self.own = folder / "expected", folder / "own"
+        self.expected.mkdir()
+        self.own.mkdir()
+        self.run = Run(built=True, done=True)
+        plans = {kind: Plan(kind) for kind in kinds}
+        self.trials = tuple(Trial(i, plans[kind], i + 1, f"float32[{i}]", OPERATORS) for i, kind in enumerate(kinds))
+        for trial in self.trials:
+            right = (1.0 + trial.number, 2.0)
+            save(self.expected / trial.exact_file, array(*right, dtype="float64"))
+            save(self.expected / trial.rounded_file, array(*right))
+            self.gives(trial.number, *right)
+            self.run.hear({"ran": trial.number, "operators": [], "changed": []})
+
+    def gives(self, number: int, *values: float, again: tuple[float, ...] = ()) -> None:
+        save(self.own / self.trials[number].output_file, array(*values))
+        save(self.own / self.trials[number].again_file, array(*(again or values)))
+
+    def fails(self, number: int, message: str, **fields: Any) -> None:
+        self.run.ran.pop(number)
+        self.run.hear({"failed": number, "kind": "RuntimeError", "message": message, "place": "answer.py:9", **fields})
+
+    def decided(self) -> Judgement:
+        return decide(self.run, self.trials, self.expected, self.own, "answer.py", ("published: too large",))
+
+
+def test_right_everywhere(tmp_path: Path) -> None:
+    found = Case(tmp_path, SHRUNK, SHRUNK, PUBLISHED, ODD).decided()
+    assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "all shapes")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "bad", "verdict"),
+    [
+        ((SHRUNK, PUBLISHED, ODD), 2, Verdict.RIGHT),
+        ((SHRUNK, PUBLISHED, ODD), 0, Verdict.RIGHT),
+        ((SHRUNK, PUBLISHED, ODD), 1, Verdict.WRONG),
+        ((SHRUNK, ODD), 0, Verdict.WRONG),
+        ((LOOSE, LOOSE), 0, Verdict.UNDECIDED),
+    ],
+)
+def test_an_answer_may_rely_on_published_sizes(
+    tmp_path: Path, kinds: tuple[str, ...], bad: int, verdict: Verdict
+) -> None:
+    case = Case(tmp_path, *kinds)
+    case.gives(bad, 7.0, 7.0)
+    found = case.decided()
+    assert found.verdict is verdict
+    assert found.reasons[0].check == "values"
+    assert found.reasons[0].shape == f"float32[{bad}]"
+    if verdict is Verdict.RIGHT:
+        assert found.holds_for == "published shapes"
+
+
+def test_what_the_twin_finds_has_its_line(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.fails(0, FOUND)
+    found = case.decided()
+    (reason,) = found.reasons
+    assert (found.verdict, reason.check, reason.place) == (Verdict.WRONG, "out-of-bounds", "cuda.cu:6")
+    assert reason.to_do == "compare the index with the number of elements"
+
+
+@pytest.mark.parametrize(
+    ("message", "build", "verdict", "place"),
+    [
+        ("cuda.cu:3:5: error: 'f' was not declared\n", True, Verdict.BROKEN, "cuda.cu:3"),
+        ("cuda.cu:1:10: fatal error: cublas_v2.h: No such file or directory", True, Verdict.UNDECIDED, "answer.py:9"),
+        ("#error cuDNN: not supported by the CUDA twin", True, Verdict.UNDECIDED, "answer.py:9"),
+        ("expected a tensor", False, Verdict.BROKEN, "answer.py:9"),
+    ],
+)
+def test_what_does_not_build(tmp_path: Path, message: str, build: bool, verdict: Verdict, place: str) -> None:
+    case = Case(tmp_path)
+    case.run = Run(raised={"kind": "Error", "message": message, "place": "answer.py:9", "build": build})
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].place) == (verdict, place)
+
+
+@pytest.mark.parametrize(
+    ("end", "timed_out", "verdict"),
+    [("the process dies of SIGSEGV", False, Verdict.BROKEN), ("no answer in 60 s", True, Verdict.UNDECIDED)],
+)
+def test_who_ends_early(tmp_path: Path, end: str, timed_out: bool, verdict: Verdict) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.run = Run(built=True, at=0, end=end, timed_out=timed_out)
+    found = case.decided()
+    assert found.verdict is verdict
+    assert end in found.reasons[0].message
+
+
+def test_a_second_call_gives_the_same(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.gives(0, 1.0, 2.0, again=(1.0, 3.0))
+    assert case.decided().reasons[0].check == "second call"
+
+
+def test_inputs_stay(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.run.ran[0]["changed"] = [1]
+    assert "its input 1" in case.decided().reasons[0].message
+
+
+def test_outputs_that_are_none(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    (case.own / case.trials[0].output_file).write_bytes(b"harm")
+    assert case.decided().verdict is Verdict.BROKEN
+
+
+@pytest.mark.parametrize(("operators", "is_cheating"), [(["relu"], False), (["mul", "relu", "copy"], True)])
+def test_some_kernel_stands_for_some_operator(tmp_path: Path, operators: list[str], is_cheating: bool) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.run.ran[0]["operators"] = operators
+    assert (case.decided().verdict is Verdict.CHEATING) == is_cheating
+
+
+@pytest.mark.parametrize(("muted", "is_cheating"), [((2.0, 2.0), True), ((2.0, float("nan")), False)])
+def test_kernels_are_what_computes(tmp_path: Path, muted: tuple[float, ...], is_cheating: bool) -> None:
+    case = Case(tmp_path, SHRUNK, SHRUNK, PUBLISHED)
+    assert telling(case.trials).number == 1
+    save(case.own / (telling(case.trials).output_file + ".muted"), array(*muted))
+    case.run.hear({"muted": True})
+    assert (case.decided().verdict is Verdict.CHEATING) == is_cheating
+
+
+def test_outputs_of_earlier_inputs(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK, SHRUNK)
+    case.gives(1, 1.0, 2.0)
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.CHEATING, "cache")
+
+
+def test_no_sizes_small_enough(tmp_path: Path) -> None:
+    found = Case(tmp_path).decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.UNDECIDED, "sizes")
+    assert "too large" in found.reasons[0].message
