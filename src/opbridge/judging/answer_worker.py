@@ -107,7 +107,7 @@ class _Caller:
         if self._plan != trial.plan:
             initial = to_tensors(load(folder / trial.initial_file), "cpu")
             torch.manual_seed(self._job.model_seed)
-            self._plan, self._inputs = trial.plan, inputs
+            self._plan, self._inputs = trial.plan, to_tensors(load(folder / trial.inputs_file), _DEVICE)
             self._model = self._answer_of(*initial).to(_DEVICE)
         else:
             # New values in the memory of the old, for those who remember by addresses.
@@ -117,7 +117,7 @@ class _Caller:
         with Operators() as operators:
             save(folder / (trial.output_file + suffix), to_values(self._run(trial)))
         pairs = zip(tensors_in(inputs), tensors_in(self._inputs), strict=True)
-        changed = [i for i, (old, new) in enumerate(pairs) if old is not new and not _same(old, new)]
+        changed = [i for i, (old, new) in enumerate(pairs) if not _same(old, new)]
         self._model.load_state_dict(state)
         if not suffix:
             save(folder / trial.again_file, to_values(self._run(trial)))

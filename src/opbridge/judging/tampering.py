@@ -45,6 +45,7 @@ _SECRETS = {
 }
 _NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
 """How the variables begin that building an extension has to do with."""
+_OPBRIDGE = os.path.dirname(os.path.dirname(__file__))
 _EVENTS = {
     "open": "file",
     "os.listdir": "file",
@@ -143,7 +144,8 @@ class Watch:
             code: CodeType = frame.f_code
             if code.co_filename == self._answer:
                 return frame.f_lineno
-            if "site-packages" in code.co_filename or "opbridge" in code.co_filename or "importlib" in code.co_filename:
+            # What is imported is found by Python, wherever it lies; the reference cannot be.
+            if code.co_filename.startswith((_OPBRIDGE, "<frozen importlib")) or "site-packages" in code.co_filename:
                 return None
             frame = frame.f_back
         return None

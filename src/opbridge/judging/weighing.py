@@ -63,7 +63,7 @@ def decide(
         return Judgement(Verdict.CHEATING, tuple(Reason(**reason) for reason in run.tampering), shapes=shapes)
     if run.raised is not None:
         return _of_error(run.raised, answer, None, shapes)
-    if not run.done and (run.end or not run.built):
+    if not run.done:
         return _of_end(run, trials, shapes)
     if not trials:
         reason = Reason("sizes", "; ".join(left_out), "judge it on a GPU, or write the task's sizes at its top")
