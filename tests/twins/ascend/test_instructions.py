@@ -277,7 +277,7 @@ def test_atomic_stores_of_many_blocks_add_up(unit: Any) -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 16, 3])
-@pytest.mark.parametrize("piece", [1024, 1088, 1096, 64])
+@pytest.mark.parametrize("piece", [1024, 1088, 1096, 64, 4096, 4160, 4104])
 def test_pieces_go_where_they_belong_in_a_large_tensor(unit: Any, piece: int, offset: int) -> None:
     count, rest = 2**20 // 4 // piece + 1, 16 + 1
     x = np.random.default_rng(0).integers(0, 2**31, piece, np.int32)

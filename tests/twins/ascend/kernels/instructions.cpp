@@ -293,8 +293,11 @@ extern "C" void largest_atomically(const void* x, void* z, uint32_t n) {
 // The same piece again and again, over a tensor of more than the nearer caches hold.
 extern "C" void tiled(const void* x, void* z, uint32_t n, uint32_t piece) {
   once("DataCopy", [=](Bench& bench) {
-    auto a = bench.in<int32_t>(x, piece);
-    GlobalTensor<int32_t> to;
+    auto a = bench.empty<int32_t>(piece);
+    GlobalTensor<int32_t> from, to;
+    from.SetGlobalBuffer((__gm__ int32_t*)x, piece);
+    DataCopy(a, from, piece);
+    PipeBarrier<PIPE_ALL>();
     to.SetGlobalBuffer((__gm__ int32_t*)z, n);
     for (uint32_t at = 0; at + piece <= n; at += piece) DataCopy(to[at], a, piece);
   });

@@ -1,4 +1,4 @@
-// Copies out of local memory.
+// Copies of tensors' tiles into local memory and out of it.
 #include <opbridge_ascend/machine.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -37,7 +37,26 @@ bool is_streamed(const Global&, const void*, size_t) { return false; }
 void stream(uint8_t*, const uint8_t*, size_t) {}
 #endif
 
+// The same way in, because a processor reads ahead no further than a page: of four pages at once.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target_clones("avx2", "default")))
+#endif
+void in_streams(uint8_t* to, const uint8_t* from, size_t bytes) {
+  const size_t apart = bytes / kStreams;
+  for (size_t at = 0; at < apart; at += kLine) {
+    for (size_t k = 0; k < kStreams; ++k) memcpy(to + k * apart + at, from + k * apart + at, kLine);
+  }
+}
+
 }  // namespace
+
+void copy_in(void* to, const void* from, size_t bytes) {
+  if (bytes < kStreams * 4096 || bytes % (kStreams * kLine) != 0) {
+    memcpy(to, from, bytes);
+  } else {
+    in_streams(static_cast<uint8_t*>(to), static_cast<const uint8_t*>(from), bytes);
+  }
+}
 
 void copy_out(const Global& memory, void* to, const void* from, size_t bytes) {
   if (!is_streamed(memory, to, bytes)) {

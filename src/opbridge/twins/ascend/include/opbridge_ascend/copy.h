@@ -133,7 +133,7 @@ void load_rows(Instruction& instruction, const LocalTensor<T>& dst, const Global
     const T* const from = moved(src.data(), r * rows.src_step);
     const size_t there = instruction.loads(src.memory(), from, rows.bytes);
     instruction.writes(dst.memory(), to, there);
-    memcpy(to, from, there);
+    opbridge_ascend::copy_in(to, from, there);
     if (there < rows.bytes) instruction.uses_up(dst.memory(), moved(to, there), rows.bytes - there);
   }
 }

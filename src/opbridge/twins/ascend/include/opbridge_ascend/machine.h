@@ -68,6 +68,8 @@ Registers& registers() OPBRIDGE_ASCEND_LIBRARY(registers);
 // Null outside of kernels.
 Registers* registers_if_any() OPBRIDGE_ASCEND_LIBRARY(registers_if_any);
 
+// From a tensor into local memory.
+void copy_in(void* to, const void* from, size_t bytes) OPBRIDGE_ASCEND_LIBRARY(copy_in);
 // From local memory into a tensor, of which the library knows how to write much at a time.
 void copy_out(const Global& memory, void* to, const void* from, size_t bytes) OPBRIDGE_ASCEND_LIBRARY(copy_out);
 
