@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from opbridge.errors import Location, RuleError, did_you_mean
@@ -70,6 +70,13 @@ class Program:
 
 def read_formula(text: str, schema: Schema, where: Location | None = None) -> Program:
     return _Reader(Source(text, where), schema).program()
+
+
+def read_value(text: str, schema: Schema, names: Mapping[str, Node]) -> Node:
+    """A value over the arguments of a schema and what else has a name."""
+    reader = _Reader(Source(text), schema)
+    reader.names = {**{argument.name: reader.argument(argument.name) for argument in schema.arguments}, **names}
+    return reader.value(parse_expression(text))
 
 
 @dataclass(frozen=True)

@@ -261,10 +261,15 @@ class _DeclaredOperator:
                 if device not in taken
             ]
             samples = () if is_derived else tuple(starmap(self.sample, enumerate(_items(self.fields.get("samples")))))
+            rules = entry.rules(schemas, (*own, *refs))
+            if said and not is_derived:
+                from opbridge.formulas.said import check_said
+
+                check_said(str(self.fields["formula"]), rules, said, item, {name: self.at(name) for name in said})
             found.append(
                 OpSpec(
                     item.schema,
-                    entry.rules(schemas, (*own, *refs)),
+                    rules,
                     (*own, *refs),
                     samples,
                     self.at("func"),

@@ -1,0 +1,92 @@
+"""What a node is for a row of numbers: in Python alone, to hold one formula against another."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping
+
+from opbridge.formulas.nodes import GRID, Apply, Count, Expand, Node, Number, Reduce, Scalar, Squeeze, Tensor
+
+Row = list[float]
+"""As long as all others, or of one number that stands for as many."""
+
+
+class NoNumber(Exception):
+    """A node that depends on more than numbers."""
+
+
+def row_of(node: Node, values: Mapping[str, Row], size: int) -> Row:
+    """Where all tensors have one dimension of this size; `values` are those of arguments."""
+    match node:
+        case Number(value):
+            return [float(value)]
+        case Tensor(name) | Scalar(name):
+            return values[name]
+        case Count():
+            return [float(size if node.of == GRID else 1)]
+        case Expand(arg) | Squeeze(arg):
+            return row_of(arg, values, size)
+        case Reduce(arg=arg):
+            row = row_of(arg, values, size)
+            return [_reduced(node, row * size if arg.form == GRID and len(row) == 1 else row)]
+        case Apply():
+            args = [row_of(arg, values, size) for arg in node.args]
+            length = max(map(len, args))
+            return [_applied(node.function, [arg[i % len(arg)] for arg in args]) for i in range(length)]
+    raise NoNumber
+
+
+def _reduced(node: Reduce, values: Row) -> float:
+    match node.kind:
+        case "sum":
+            return math.fsum(values)
+        case "mean":
+            return math.fsum(values) / len(values)
+        case "max" | "min" as kind:
+            return max(values) if kind == "max" else min(values)
+        case "logsumexp":
+            return math.log(math.fsum(map(math.exp, values)))
+        case "var":
+            return statistics.pvariance(values) * len(values) / (len(values) - node.correction)
+    return float(values.index(max(values) if node.kind == "argmax" else min(values)))
+
+
+def _applied(name: str, args: Row) -> float:
+    if name in _OWN:
+        return float(_OWN[name](*args))
+    function: Callable[..., float] = getattr(math, _C_NAMES.get(name, name))
+    return float(function(*args))
+
+
+_C_NAMES = {"abs": "fabs"}
+_OWN: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "negative": lambda a: -a,
+    "sign": lambda a: (a > 0) - (a < 0),
+    "square": lambda a: a * a,
+    "rsqrt": lambda a: 1 / math.sqrt(a),
+    "reciprocal": lambda a: 1 / a,
+    "sigmoid": lambda a: 1 / (1 + math.exp(-a)),
+    "round": round,
+    "isfinite": math.isfinite,
+    "logical_not": lambda a: not a,
+    "logical_and": lambda a, b: bool(a and b),
+    "logical_or": lambda a, b: bool(a or b),
+    "logical_xor": lambda a, b: bool(a) != bool(b),
+    "equal": lambda a, b: a == b,
+    "not_equal": lambda a, b: a != b,
+    "less": lambda a, b: a < b,
+    "less_equal": lambda a, b: a <= b,
+    "greater": lambda a, b: a > b,
+    "greater_equal": lambda a, b: a >= b,
+    "maximum": max,
+    "minimum": min,
+    "remainder": lambda a, b: a % b,
+    "floor_divide": lambda a, b: a // b,
+    "where": lambda c, a, b: a if c else b,
+    "astype": lambda a: a,
+}
