@@ -196,7 +196,8 @@ def test_a_key_is_made_once_and_shown_again(opbridge: Opbridge, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("template", "kernels"), [("cpp", ["mine.cpp"]), ("cuda", ["mine.cu"]), ("ascend", ["mine.cpp"]), ("aten", [])]
+    ("template", "kernels"),
+    [("formula", []), ("cpp", ["mine.cpp"]), ("cuda", ["mine.cu"]), ("ascend", ["mine.cpp"]), ("aten", [])],
 )
 def test_new_writes_a_library_that_builds_and_lints_clean(
     template: str, kernels: list[str], opbridge: Opbridge, tmp_path: Path
@@ -204,7 +205,8 @@ def test_new_writes_a_library_that_builds_and_lints_clean(
     assert opbridge("new", "mine", "--template", template).returncode == 0
     folder = tmp_path / "mine"
     assert sorted(os.listdir(folder)) == ["README.md", *kernels, "ops.yaml", "test_mine.py"]
-    assert [op.schema.qualified_name for op in Manifest.load(folder / "ops.yaml").ops] == ["mine::mine"]
+    declared = [op for op in Manifest.load(folder / "ops.yaml").ops if not op.is_derived]
+    assert [op.schema.qualified_name for op in declared] == ["mine::mine"]
     assert opbridge("build", folder / "ops.yaml", CXXFLAGS="-Wextra -Werror").returncode == 0
     for check in (["check"], ["format", "--check"]):
         linted = subprocess.run(
@@ -225,6 +227,7 @@ sys.meta_path.insert(0, NoTorch())
 @pytest.mark.parametrize(
     ("template", "before", "outcome"),
     [
+        ("formula", "", "2 passed"),
         ("cpp", WITHOUT_TORCH, "1 passed, 1 skipped"),
         ("cpp", "", "2 passed"),
         ("cuda", WITHOUT_TORCH, "1 passed, 1 skipped"),
@@ -254,6 +257,13 @@ def test_a_new_extension_lints_clean_and_passes_its_tests(opbridge: Opbridge, tm
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, capture_output=True, text=True
     )
     assert "2 passed" in tested.stdout, tested.stdout
+
+
+def test_a_new_library_is_a_formula_where_nothing_else_is_asked_for(opbridge: Opbridge, tmp_path: Path) -> None:
+    opbridge("new", "mine")
+    assert "    formula: x + alpha * y\n" in (tmp_path / "mine" / "ops.yaml").read_text()
+    built = opbridge("build", tmp_path / "mine" / "ops.yaml", PATH="/usr/bin:/bin")
+    assert "2 of 2 kernel files ready" in built.stdout  # those for a GPU wait for one
 
 
 def test_new_never_overwrites(opbridge: Opbridge, tmp_path: Path) -> None:

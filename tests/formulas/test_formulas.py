@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.helpers.formula_library import formula_library, torch_value
+from tests.helpers.random_formulas import hold_random_formulas
 
 import opbridge as ob
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
@@ -288,3 +289,8 @@ def test_the_rules_follow(lib: OpLibrary) -> None:
         "shard": "... d1, ... d1 -> ... d1 : whole d1",
     }
     assert lib["softmax"].schema == Schema.parse("formulas::softmax(Tensor x, Tensor y) -> Tensor")
+
+
+def test_random_formulas_are_differentiated_as_differences_say() -> None:
+    """More of them by `make formulas`."""
+    hold_random_formulas(seed=0, count=6)

@@ -22,6 +22,7 @@ from opbridge.sources.standalone import for_mindspore, kernels_of_operators
 from opbridge.sources.store import companions, language_of, source_request, with_files
 from opbridge.sources.tvm_ffi_export import with_functions
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
+from opbridge.toolchains.nvcc import has_gpu
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,9 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     key = SigningKey.read(options.sign) if options.sign else None
     cache = Cache()
     manifest = Manifest.load(options.manifest)
-    manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in manifest.ops))
+    is_ahead = options.device is None and options.output is None
+    ops = (_for_here(op) if is_ahead else op for op in manifest.ops)
+    manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in ops))
     sources = _sources(manifest, options.device)
     if options.device and not sources:
         raise InputError(f"{options.manifest} has no kernel files for {options.device}")
@@ -199,6 +202,15 @@ def _sources(manifest: Manifest, device: str | None) -> list[_Source]:
             if kernel.path is not None and device in (None, kernel.device):
                 sources[_Source(kernel.path, kernel.device, op.file(kernel))] = None
     return list(sources)
+
+
+def _for_here(op: OpSpec) -> OpSpec:
+    """Without a formula's kernels for a GPU where there is none: nobody wrote them, and nvcc takes its time."""
+    if has_gpu():
+        return op
+    return replace(
+        op, kernels=tuple(kernel for kernel in op.kernels if kernel.source is None or kernel.device == "cpu")
+    )
 
 
 def _check_names(sources: Iterable[_Source]) -> None:

@@ -14,7 +14,8 @@ from opbridge.names import is_cpp_name
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _CHOICES = {
-    "cpp": "a C++ kernel, forward and gradient (default)",
+    "formula": "one line of mathematics, whose kernels and gradient follow (default)",
+    "cpp": "a C++ kernel, forward and gradient",
     "cuda": "the same in CUDA, which runs on a GPU, and checked on the CPU",
     "ascend": "the same in Ascend C, which runs on an NPU, and checked on the CPU",
     "aten": "an operator of PyTorch's for the other frameworks",
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--template",
         choices=_CHOICES,
-        default="cpp",
+        default="formula",
         help="; ".join(f"{name}: {text}" for name, text in _CHOICES.items()),
     )
 

@@ -154,6 +154,11 @@ def _known() -> tuple[str, ...]:
     return tuple(sorted(re.findall(r"^compute_(\d+)$", answer, re.MULTILINE), key=_age))
 
 
+def has_gpu() -> bool:
+    """Whether this machine is known to have one."""
+    return bool(_gpus())
+
+
 @functools.cache
 def _gpus() -> tuple[str, ...]:
     """The architectures of this machine's GPUs; none where nobody can tell."""
