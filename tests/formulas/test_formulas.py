@@ -223,6 +223,16 @@ def test_short_floats_are_computed_in_float_and_rounded_once(halves: OpLibrary, 
     torch.testing.assert_close(mine, theirs, rtol=2e-2 if dtype != torch.float32 else 1e-4, atol=1e-3)
 
 
+def test_the_largest_is_found_again_where_it_is_computed_anew() -> None:
+    """Rounded once in one loop and twice in the other, it would get no gradient."""
+    text = "max(x * y + clip(y, -0.7, 0.8), -1, keepdim=True) + x * y"
+    op = formula_library({"formulas_largest::f(Tensor x, Tensor y, *, float a=0.7) -> Tensor": text})["f"]
+    generator = torch.Generator().manual_seed(3012)
+    x, y = (torch.randn(shape, dtype=torch.double, generator=generator).requires_grad_() for shape in ((3, 4), (4,)))
+    expected = torch.autograd.grad(torch_value(text, {"x": x, "y": y}).sum(), (x, y))
+    torch.testing.assert_close(torch.autograd.grad(op(x, y).sum(), (x, y)), expected)
+
+
 class TestEveryFramework:
     """What a user of each asks of an operator that has a gradient, with the library that is compiled anyway."""
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.helpers.formula_library import torch_value
 
 from opbridge.formulas import formula_operators
+from opbridge.manifest import OpSpec
 from opbridge.schema import Schema
 
 SCHEMA = Schema.parse("formulas::f(Tensor x, Tensor y, *, float a=0.7) -> Tensor")
@@ -87,3 +88,10 @@ def test_gradients_are_said_as_formulas() -> None:
     assert formula_operators("x * sigmoid(x)", schema).gradients == (
         ("x", "grad * sigmoid(x) + grad * x * sigmoid(x) * (1 - sigmoid(x))"),
     )
+
+
+def test_conditions_on_functions_of_numbers_are_those_of_arrays() -> None:
+    """What `cos(a)` is, frameworks have as an array, even where `a` is a number."""
+    found = formula_operators("where(cos(a) > a * 0.9, x, y) * x", SCHEMA)
+    assert dict(found.gradients)["y"] == "sum_to(where(cos(a) > a * 0.9, 0, grad * x), y.shape)"
+    OpSpec.of_formula(SCHEMA, "where(cos(a) > a * 0.9, x, y) * x")  # reads the gradients of the gradients

@@ -32,6 +32,7 @@ def formula_source(formulas: Mapping[str, str], types: str = "double", device: s
         for kernel in spec.kernels
     ]
     includes = dict.fromkeys(line for source in sources for line in _INCLUDES.findall(source))
+    includes = dict.fromkeys(sorted(includes, key=lambda line: "uncontracted" not in line))
     return "".join([*includes, *(_INCLUDES.sub("", source) for source in sources)])
 
 

@@ -168,8 +168,17 @@ def _applied(node: Apply, function: str, args: tuple[Expr, ...]) -> Expr:
         return Unary("-", *args)
     if function == "astype":
         return Call("astype", (*args, Name(node.dtype)))
-    if function in _CONDITIONS and node.args[0].form.extent is Extent.CALL and node.args[-1].form.extent is Extent.CALL:
+    if function in _CONDITIONS and all(map(_is_number, node.args, args)):
         return _CONDITIONS[function](*args)
-    if function == "where" and node.args[0].form.extent is Extent.CALL:
+    if function == "where" and _is_number(node.args[0], args[0]):
         return IfElse(args[1], args[0], args[2])
     return Call(function, args)
+
+
+def _is_number(node: Node, text: Expr) -> bool:
+    """Whether the text is no array to those who evaluate it: functions of numbers give arrays."""
+    return node.form.extent is Extent.CALL and not _calls(text)
+
+
+def _calls(text: Expr) -> bool:
+    return isinstance(text, Call) or any(map(_calls, text.children()))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from opbridge.formulas.functions import CALL
 from opbridge.formulas.loops import Loops, Output
-from opbridge.formulas.nodes import Extent, Node, Reduce, Scalar, Tensor, Text, ordered
+from opbridge.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Tensor, Text, ordered
 from opbridge.formulas.printing import ATTRIBUTES, Printer, function_name
 
 
@@ -91,6 +92,12 @@ class _CudaPrinter(Printer):
         self.line(2, f"row.each([=]({', '.join(parameters)}) {{")
         self.lines += lines
         self.line(2, f"}}, {', '.join(tensors)});")
+
+    def applied(self, node: Apply, named: dict[Node, str]) -> tuple[str, int]:
+        if self.looks_for_extremes and node.function in ("multiply", "square") and not node.is_truth:
+            args = [f"F({self.text(arg, named)[0]})" for arg in node.args]
+            return f"ob::product({args[0]}, {args[-1]})", CALL
+        return super().applied(node, named)
 
     def slot(self, output: Output) -> str:
         """The type that a body gives an output in: numbers of any precision in F."""

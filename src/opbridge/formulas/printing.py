@@ -72,8 +72,14 @@ class Printer:
     def heading(self) -> str:
         loops = self.loops
         comment = "\n".join(f"//   {line.strip()}" for line in loops.comment.splitlines() if line.strip())
-        includes = "\n".join(f"#include <{header}>" for header in (*self.includes, "opbridge/kernel.h"))
+        first = ("opbridge/uncontracted.h",) if self.looks_for_extremes else ()
+        includes = "\n".join(f"#include <{header}>" for header in (*first, *self.includes, "opbridge/kernel.h"))
         return f"// {loops.schema}\n{comment}\n{includes}\n\n#include <cmath>\n\n"
+
+    @property
+    def looks_for_extremes(self) -> bool:
+        """Whether a value is computed twice: to find the largest, and to find where that is."""
+        return any(node.kind in ("max", "min", "argmax", "argmin") for node in self.loops.reductions)
 
     @property
     def kernel(self) -> str:

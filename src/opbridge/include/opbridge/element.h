@@ -8,6 +8,20 @@
 
 namespace ob {
 
+// That is rounded before anything is added to it; on a CPU uncontracted.h sees to that.
+template <class F>
+OB_HOST_DEVICE inline F product(F a, F b) {
+#if defined(__CUDA_ARCH__) && !defined(__OPBRIDGE_CUDA_TWIN__)
+  if constexpr (sizeof(F) == 8) {
+    return __dmul_rn(a, b);
+  } else {
+    return __fmul_rn(a, b);
+  }
+#else
+  return a * b;
+#endif
+}
+
 // A NaN is passed on, as in PyTorch.
 template <class F>
 OB_HOST_DEVICE inline F maximum(F a, F b) {
