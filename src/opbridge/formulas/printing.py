@@ -92,13 +92,16 @@ class Printer:
 
     def signature(self) -> list[str]:
         masks = {tensor.name for tensor in self.loops.tensors if tensor.is_mask}
+        nodes = ordered(tuple(output.value for output in self.loops.outputs))
+        used = {node.name for node in nodes if isinstance(node, (Tensor, Scalar, Text))}
         found = []
         for argument in self.loops.schema.arguments:
-            name = self.parameters[argument.name]
+            # Of some tensors a gradient needs the shape alone.
+            name = f" {self.parameters[argument.name]}" if argument.name in used else ""
             if argument.is_tensor:
-                found.append(f"ob::In<{'bool' if argument.name in masks else 'T'}, ob::strided> {name}")
+                found.append(f"ob::In<{'bool' if argument.name in masks else 'T'}, ob::strided>{name}")
             else:
-                found.append(f"{ATTRIBUTES[str(argument.type)]} {name}")
+                found.append(f"{ATTRIBUTES[str(argument.type)]}{name}")
         outputs = zip(self.loops.outputs, self.results, strict=True)
         return [*found, *(f"ob::Out<{self.type_of(output)}> {name}" for output, name in outputs)]
 
