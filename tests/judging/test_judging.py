@@ -44,7 +44,7 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bug", "check"),
     [
-        (("i < n", "i <= n"), "out-of-bounds"),
+        (("y[i] =", "y[i + 1] ="), "out-of-bounds"),
         (("fmaxf(x[i], 0.0f)", "fabsf(x[i])"), "values"),
         (("float s, int n", "float s, int n, int m"), "build"),
     ],
