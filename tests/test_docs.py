@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers.confinement import needs_confinement
 
 import opbridge.errors
 from opbridge.cli import COMMANDS
@@ -36,6 +37,8 @@ def blocks(page: Path) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_runs(page: Path, tmp_path: Path) -> None:
+    if page.name == "judge.md":
+        needs_confinement()
     program = ""
     for language, title, body in blocks(page):
         if title:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import attacks
 import pytest
+from tests.helpers.confinement import needs_confinement
 
 import opbridge as ob
 from opbridge.errors import InputError
@@ -20,6 +21,7 @@ ALL = {**attacks.FEW, **(attacks.MANY if "OPBRIDGE_ALL_ATTACKS" in os.environ el
 @pytest.fixture(scope="session")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With the extension of most answers in the cache, where no answer could leave it for the next."""
+    needs_confinement()
     folder = tmp_path_factory.mktemp("task")
     (folder / "reference.py").write_text(attacks.TASK)
     (folder / "extension.py").write_text("import opbridge.cuda_twin\n" + attacks.EXTENSION)

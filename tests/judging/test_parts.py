@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.confinement import needs_confinement
 
 from opbridge.errors import InputError
 from opbridge.judging.comparing import difference
@@ -113,6 +114,7 @@ assert refused(lambda: socket.create_connection(("192.0.2.1", 80), 1))
 
 
 def test_an_answer_is_confined(tmp_path: Path) -> None:
+    needs_confinement()
     own, cache, others = (tmp_path / name for name in ("own", "cache", "others"))
     for folder in (own, cache, others):
         folder.mkdir()

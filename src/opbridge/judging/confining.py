@@ -17,11 +17,14 @@ from pathlib import Path
 from opbridge.errors import UnsupportedError
 
 _NEW_MOUNTS, _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x00020000, 0x10000000, 0x40000000, 0x08000000
+_OWN = _NEW_MOUNTS | _NEW_NETWORK | _NEW_IPC
 _BIND, _PRIVATE, _ALL_BELOW = 0x1000, 0x40000, 0x4000
 _NO_NEW_PRIVILEGES = 38
 _DIE_WITH_PARENT = 1
 _CREATE_RULESET, _ADD_RULE, _RESTRICT = 444, 445, 446
 _VERSION_OF_LANDLOCK = 1
+_SET_CAPABILITIES = {"x86_64": 126, "aarch64": 91}.get(os.uname().machine, -1)
+_CAPABILITIES_OF_64_BITS = 0x20080522
 _BENEATH = 1
 _WRITING = 1 << 1 | sum(1 << bit for bit in range(4, 13))
 """Writing and removing files, making whatever there is; not running, reading and listing."""
@@ -48,10 +51,12 @@ class Cell:
 def enter(cell: Cell) -> None:
     """The calling process, before it has a second thread, and all that it will start."""
     user, group = os.getuid(), os.getgid()
-    _check(_libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_NETWORK | _NEW_IPC), "a namespace of its own")
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    if _libc.unshare(_NEW_USER | _OWN) == 0:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    else:  # whoever may without a user of its own, as root below another root folder may, gives that up below
+        _check(_libc.unshare(_OWN), "a namespace of its own")
     _mount(None, "/", None, _ALL_BELOW | _PRIVATE)
     upper, work = cell.folder / "cache", cell.folder / "cache-work"
     upper.mkdir(mode=0o700)
@@ -63,6 +68,7 @@ def enter(cell: Cell) -> None:
         else:
             _mount("/dev/null", path, None, _BIND)
     _end_rights_to_write((cell.folder, cell.cache, Path("/dev")))
+    _give_up_capabilities()
     _libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)  # which new rights have ended
 
 
@@ -87,6 +93,11 @@ def _end_rights_to_write(allowed: Iterable[Path]) -> None:
     _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
     _check(_libc.syscall(_RESTRICT, ruleset, 0), "Landlock")
     os.close(ruleset)
+
+
+def _give_up_capabilities() -> None:
+    header, none = struct.pack("<Ii", _CAPABILITIES_OF_64_BITS, 0), bytes(24)
+    _check(_libc.syscall(_SET_CAPABILITIES, header, none), "to give up its capabilities")
 
 
 def _check(result: int, what: str) -> None:
