@@ -116,6 +116,8 @@ _SEVERAL = st.sampled_from(
         {"func": "take(Tensor x) -> Tensor", "kernels": {"cpu": "lib.so", "npu": "other.so.1:take"}},
         {"func": "relu(Tensor x) -> Tensor", "kernels": {"cpu": "aten::relu", "cuda": "aten::relu"}},
         {"func": "add(Tensor x, Tensor y) -> Tensor", "kernels": {"cpu": "aten::add.Tensor"}, "flops": "x.numel"},
+        {"func": "theirs(Tensor x) -> Tensor", "kernels": {"cpu": "ext::f"}, "out": "x", "derivatives": {"x": "grad"}},
+        {"func": "theirs(Tensor x) -> Tensor", "kernels": {"cpu": "ext::f.one"}, "batch": "elementwise"},
     ]
 ).map(lambda entry: {"kernels": {"cpu": "several.cpp"}, **entry})
 """Operators whose `out` says what one output's does not: of several outputs, of none, of a library and of PyTorch."""
@@ -131,9 +133,12 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
     return {field: draw(st.one_of(list(FORMS[field].values()))) for field in fields}
 
 
+_LINE = st.just("line(Tensor x, *, float a=1.0) -> Tensor")
 _FORMULAS = st.fixed_dictionaries(
-    {"func": st.just("line(Tensor x, *, float a=1.0) -> Tensor"), "formula": FORMS["formula"]["value"]},
-    optional={"flops": st.just("x.numel"), "derivatives": st.just({"x": "grad"}), "batch": st.just("loop")},
+    {"func": _LINE, "formula": FORMS["formula"]["value"]},
+    optional={"flops": st.just("x.numel"), "batch": st.just("loop")},
+) | st.fixed_dictionaries(  # what is said of it is held against it
+    {"func": _LINE, "formula": st.just("x * a"), "derivatives": st.just({"x": "a * grad"})}
 )
 
 
