@@ -107,10 +107,12 @@ def test_the_demo_works_with_numpy_alone(stranger: Run) -> None:
 def test_the_workflows_run_what_is_there() -> None:
     """A step that names a file names one of the repository's; the rest is the hosts' to try."""
     workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-    assert [file.name for file in workflows] == ["ci.yml", "release.yml"]
+    assert [file.name for file in workflows] == ["ci.yml", "nightly.yml", "release.yml"]
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     for file in workflows:
         jobs = yaml.safe_load(file.read_text())["jobs"]
         commands = " ".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
-        named = re.findall(r"(?:tools|\.ci)/\w+(?:\.py)?", commands)
-        assert named
+        named, made = re.findall(r"(?:tools|\.ci)/\w+(?:\.py)?", commands), re.findall(r"make ([\w-]+)", commands)
+        assert named or made
         assert [name for name in named if not (ROOT / name).is_file()] == []
+        assert set(made) <= set(targets)

@@ -266,9 +266,18 @@ def test_every_form_of_every_field_prints_and_reads_back(document: dict[str, Any
     manifest = Manifest.parse(to_yaml(document))
     assert Manifest.parse(str(manifest)) == manifest
     assert str(Manifest.parse(str(manifest))) == str(manifest)
-    flow_style = json.dumps(document).replace("Infinity", ".inf").replace("NaN", ".nan")
-    assert Manifest.parse(flow_style) == manifest, "but for these, JSON is YAML"
+    assert Manifest.parse(in_flow_style(document)) == manifest
     EDITOR.validate(yaml.safe_load(str(manifest)))
+
+
+def in_flow_style(value: object) -> str:
+    """JSON, which is YAML but for the numbers that are none or endless."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)}: {in_flow_style(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(in_flow_style, value)) + "]"
+    text = json.dumps(value)
+    return text.replace("Infinity", ".inf").replace("NaN", ".nan") if isinstance(value, float) else text
 
 
 def test_every_form_of_every_field_is_drawn() -> None:

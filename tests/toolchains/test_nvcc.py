@@ -80,6 +80,7 @@ class TestFind:
     def test_in_a_wheel(self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for toolkit in ("cu12", "cu13"):
             newest = install(tmp_path / "nvidia" / toolkit / "bin", "nvcc")
+        (tmp_path / "nvidia" / "__init__.py").touch()  # as some of these packages have, which come before others
         monkeypatch.setattr(nvcc, "_DEFAULT_HOME", str(path))
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "nvidia", raising=False)

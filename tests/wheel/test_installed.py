@@ -156,7 +156,7 @@ import torch
 import warnings
 warnings.simplefilter("always")
 import mylib
-assert mylib.scaled_add(torch.ones(2), torch.ones(2)).tolist() == [3, 3]
+assert mylib.scaled_add(torch.ones(2), torch.ones(2)).tolist() == [2, 2]
 """
     said = stranger(program).stderr
     assert "no C++ compiler" in said
