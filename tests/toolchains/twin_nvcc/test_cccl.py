@@ -95,6 +95,14 @@ def test_what_the_kernel_itself_does_is_checked(program: Compiled) -> None:
     assert done.returncode == 86
 
 
+def test_memory_of_one_that_another_takes_without_a_barrier_is_a_race(program: Compiled) -> None:
+    """Of 256 threads: with 128 the parts of the two that are written and read do not lie over each other."""
+    done = program(BLOCK.replace("128", "256").replace("  __syncthreads();\n", ""))
+    assert "run: two threads race on shared memory" in done.stderr
+    assert "block_reduce_warp_reductions.cuh" in done.stderr
+    assert done.returncode == 86
+
+
 def test_blocks_that_wait_for_their_predecessors(program: Compiled) -> None:
     done = program(DEVICE)
     assert done.stdout == "2 6000\n"
