@@ -56,7 +56,7 @@ def generation(quick: bool) -> list[Row]:
             for times in (first, again):
                 started = time.perf_counter()
                 inputs = Inputs.read([path], Wish(namespace="bench"))
-                write(Path(name) / "out", generate(inputs, Cache(Path(name) / "cache")))
+                write(Path(name) / "out", generate(inputs, Cache(Path(name) / "cache")).files)
                 times.append(time.perf_counter() - started)
     return [
         Row.absolute(f"sources for {_ENTRIES:,} declarations, 400 of them with gen_opapi", Spread.of(first), "3"),
@@ -69,7 +69,7 @@ def _build() -> None:
 
     folder = peers.folder("generated")
     declared = [KERNELS / "generated.yaml", KERNELS / "generated_derivatives.yaml"]
-    write(folder, generate(Inputs.read(declared, Wish(key="CPU")), Cache()))
+    write(folder, generate(Inputs.read(declared, Wish(key="CPU")), Cache()).files)
     (folder / "lock").unlink(missing_ok=True)
     cpp_extension.load(
         "bench_generated",
