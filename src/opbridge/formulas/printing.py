@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable
 
@@ -50,7 +51,7 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     return name
 
 
-class Printer:
+class Printer(ABC):
     """The loops of one formula; `includes` are the headers beside kernel.h."""
 
     includes: tuple[str, ...]
@@ -172,27 +173,27 @@ class Printer:
             self.line(2, f"const F {found} = {self.total('sum', node.arg)} / F(n);")
         return found
 
-    def pointers(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def pointers(self) -> None: ...
 
+    @abstractmethod
     def total(self, kind: str, node: Node, around: str = "{}") -> str:
         """What a value of each element comes down to; `around` is what is made of that value first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def place(self, node: Reduce) -> str:
         """Of an argmax or argmin."""
-        raise NotImplementedError
 
-    def logsumexp(self, node: Reduce, name: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def logsumexp(self, node: Reduce, name: str) -> None: ...
 
+    @abstractmethod
     def stores(self, elements: list[tuple[Output, str, int]]) -> None:
         """Of outputs with a value for each element: the output, its name, and its place in the grid."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put(self, output: Output, place: int) -> None:
         """Of an output with one value for a row."""
-        raise NotImplementedError
 
     def count(self, node: Count) -> str:
         if node.axes == self.loops.axes:
@@ -223,7 +224,7 @@ class Printer:
         self.taken -= {name for node, name in named.items() if not isinstance(node, Tensor)}
         return named
 
-    def load(self, node: Tensor, depth: int) -> None:
+    def load(self, node: Tensor, depth: int) -> None:  # noqa: B027 - not every device has to
         """An element of a tensor, by the tensor's name."""
 
     def computed(self, node: Node, depth: int, around: str) -> tuple[list[str], str]:

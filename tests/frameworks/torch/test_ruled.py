@@ -118,6 +118,7 @@ def test_what_is_not_said_stays_as_it_is(registered: Callable[..., str]) -> None
     assert gradcheck(op, x)
     torch.testing.assert_close(torch.vmap(op)(x), x**3)
     assert op(x.detach().to("meta")).shape == (3,)
+    ob.load(name, batch="elementwise")
     with pytest.raises(ManifestError, match=f"{name} brings its own 'derivatives'"):
         ob.load(name, derivatives={"x": "3 * grad * x * x"})
     with pytest.raises(ManifestError, match=f"{name} brings its own 'out'"):

@@ -139,3 +139,14 @@ with warnings.catch_warnings(record=True) as said:
 assert "again::f was defined again with another schema" in str(said[0].message)
 assert f(a=torch.ones(2), b=torch.ones(2) * 2).tolist() == [2, 2]
 """)
+
+
+def test_rules_said_again_are_those_that_count(without_compiler: Callable[[str], str]) -> None:
+    without_compiler("""
+x = torch.ones(2, requires_grad=True)
+for factor in (2, 3):
+    f = ob.load("kernels.so:product", schema="ruled::f(Tensor x, Tensor y) -> Tensor", out="x",
+                derivatives={"x": f"{factor} * grad"}, batch="elementwise")
+    (grad,) = torch.autograd.grad(f(x, torch.ones(2)).sum(), x)
+    assert grad.tolist() == [factor] * 2
+""")

@@ -13,6 +13,7 @@ import torch
 from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
 from opbridge.frameworks.importing import when_imported
 from opbridge.frameworks.torch import flops, ruled
+from opbridge.frameworks.torch.fakes import bound, fake_outputs
 from opbridge.frameworks.torch.native import native_or_reason
 from opbridge.frameworks.torch.uncompiled import operators as uncompiled
 
@@ -65,14 +66,8 @@ def _fake_without_tensors(library: Library, index: int) -> None:
     """PyTorch takes whatever makes tensors from none for one of its own, and would call it with device=."""
 
     def fake(*args: Any, **kwargs: Any) -> Any:
-        from opbridge.rules import evaluate_out
-
         spec = library.spec(index)
-        arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
-        arguments |= dict(zip((item.name for item in spec.schema.arguments), args, strict=False)) | kwargs
-        outputs = evaluate_out(spec.rules.out, spec.schema, arguments, lambda dtype: str(dtype).removeprefix("torch."))
-        made = [torch.empty(shape, dtype=getattr(torch, dtype)) for shape, dtype in outputs]
-        return made[0] if len(made) == 1 else tuple(made)
+        return fake_outputs(spec, bound(spec, args, kwargs))
 
     torch.library.register_fake(library.catalog.names[index], fake)
 

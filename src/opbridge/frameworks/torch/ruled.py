@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from opbridge.errors import SchemaError
@@ -21,8 +19,8 @@ _KEYS = {
 """Where a kernel for one of these keys answers for a rule; one for the last answers for all of them."""
 _ALL = "CompositeImplicitAutograd"
 
-_ruled: set[str] = set()
-"""Operators that were given rules under their own names; what is registered for them may be ours."""
+_ruled: dict[str, frozenset[str]] = {}
+"""Of operators that were given rules under their own names, what they brought before; by now some of it is ours."""
 
 
 def forward(library: Library, index: int) -> tuple[str, tuple[int, ...]] | None:
@@ -32,20 +30,24 @@ def forward(library: Library, index: int) -> tuple[str, tuple[int, ...]] | None:
         return None
     name, order = forward_to(entry.operator, entry.schema)
     if not entry.kernels[0].is_pytorchs_own:
-        _check(library.spec(index).rules.fields(), entry.name, name)
+        own = _ruled.get(name, _brought_by(name))
+        for rule in library.spec(index).rules.fields():
+            if rule in own:
+                raise brought(entry.name, name, rule)
         if name == entry.name:
             _check_schema(entry.schema, name)
-            _ruled.add(name)
+            _ruled[name] = own
     return name, order
 
 
-def _check(rules: dict[str, Any], operator: str, name: str) -> None:
-    if name in _ruled:
-        return
-    for rule in RULES.values():
-        keys = (*_KEYS.get(rule.name, ()), _ALL) if rule.is_brought else ()
-        if rule.name in rules and any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in keys):
-            raise brought(operator, name, rule.name)
+def _brought_by(name: str) -> frozenset[str]:
+    """The rules that an operator answers for itself."""
+
+    def has(rule: str) -> bool:
+        keys = (*_KEYS.get(rule, ()), _ALL)
+        return any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in keys)
+
+    return frozenset(rule.name for rule in RULES.values() if rule.is_brought and has(rule.name))
 
 
 def _check_schema(schema: str, name: str) -> None:

@@ -14,6 +14,7 @@ from torch.autograd.function import _SingleLevelFunction
 from torch.utils import _pytree
 
 from opbridge.errors import UnsupportedError
+from opbridge.frameworks.torch.fakes import bound
 from opbridge.frameworks.torch.uncompiled.formula_functions import FUNCTIONS, TORCH_DTYPES
 from opbridge.manifest import OpSpec
 from opbridge.rules import evaluate, formula_environment
@@ -23,11 +24,11 @@ class FormulaGradient:
     """Saves the tensors that the formulas read, and no others."""
 
     def __init__(self, spec: OpSpec, operator: Any) -> None:
+        self.spec = spec
         self.schema = spec.schema
         self.operator = operator
         self.derivatives = spec.rules.gradients
         self.names = [item.name for item in self.schema.arguments]
-        self.defaults = {item.name: item.default.value for item in self.schema.arguments if item.default is not None}
         self.read = {name for one in self.derivatives for name in one.formula.arguments}
         words = self.schema.name.split("_")
         # Its name is that of the node, to which PyTorch adds "Backward".
@@ -78,7 +79,7 @@ class FormulaGradient:
             return self.operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        return {**self.defaults, **dict(zip(self.names, args, strict=False)), **kwargs}
+        return bound(self.spec, args, kwargs)
 
     def gradients(self, wanted: set[str], environment: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}

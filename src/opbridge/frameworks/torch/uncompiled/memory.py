@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from opbridge.errors import CallError, UnsupportedError
+from opbridge.frameworks.torch.fakes import dtype_name
 
 
 class TensorMemory:
@@ -66,10 +67,6 @@ class TensorMemory:
                 "package ml_dtypes; install a C++ compiler or `pip install ml_dtypes`"
             ) from None
         return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-
-
-def dtype_name(dtype: Any) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 def check_all_meta(operator: str, arguments: Mapping[str, Any]) -> None:

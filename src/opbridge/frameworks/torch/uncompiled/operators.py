@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -13,10 +14,10 @@ from torch.utils import _pytree
 
 from opbridge.errors import CallError, OpbridgeError, RuleError
 from opbridge.frameworks.interface import Library
+from opbridge.frameworks.torch.fakes import bound, fake_outputs
 from opbridge.frameworks.torch.uncompiled.batches import BatchRule
 from opbridge.frameworks.torch.uncompiled.gradients import FormulaGradient
-from opbridge.frameworks.torch.uncompiled.memory import TensorMemory, check_all_meta, dtype_name
-from opbridge.rules import evaluate_out
+from opbridge.frameworks.torch.uncompiled.memory import TensorMemory, check_all_meta
 
 
 class UncompiledWarning(UserWarning):
@@ -24,7 +25,6 @@ class UncompiledWarning(UserWarning):
 
 
 _defined: dict[str, _Operator] = {}
-_said: set[str] = set()
 
 
 def define(library: Library, index: int, reason: OpbridgeError) -> str:
@@ -36,7 +36,7 @@ def define(library: Library, index: int, reason: OpbridgeError) -> str:
     old = _defined.get(entry.name)
     operator = _Operator(library, index)
     if old is not None and old.schema_text == operator.schema_text:
-        old.library, old.index = library, index
+        old.become(library, index)
         return ""
     if old is not None:
         old.forget()
@@ -45,22 +45,42 @@ def define(library: Library, index: int, reason: OpbridgeError) -> str:
     return "" if old is None else old.schema_text
 
 
+@functools.cache
 def _say_once(reason: str) -> None:
-    if not _said:
-        _said.add(reason)
-        warnings.warn(
-            "operators run in PyTorch by torch.library, slower than compiled, because the native adapter cannot be "
-            f"had:\n  {reason}",
-            UncompiledWarning,
-            stacklevel=8,
-        )
+    warnings.warn(
+        "operators run in PyTorch by torch.library, slower than compiled, because the native adapter cannot be had:\n"
+        f"  {reason}",
+        UncompiledWarning,
+        stacklevel=8,
+    )
 
 
 class _Operator:
+    """What PyTorch calls stays registered; what that does is the definition of the moment."""
+
     def __init__(self, library: Library, index: int) -> None:
+        self.schema_text = library.catalog.entries[index].schema
+        self.become(library, index)
+
+    def become(self, library: Library, index: int) -> None:
         self.library = library
         self.index = index
-        self.schema_text = library.catalog.entries[index].schema
+        self.__dict__.pop("gradient", None)
+        self.__dict__.pop("batches", None)
+
+    @cached_property
+    def overload(self) -> Any:
+        schema = self.library.spec(self.index).schema
+        packet = getattr(getattr(torch.ops, schema.namespace or ""), schema.name)
+        return getattr(packet, schema.overload or "default")
+
+    @cached_property
+    def gradient(self) -> FormulaGradient:
+        return FormulaGradient(self.library.spec(self.index), self.overload)
+
+    @cached_property
+    def batches(self) -> BatchRule:
+        return BatchRule(self.library.spec(self.index), self.overload)
 
     def register(self) -> None:
         spec = self.library.spec(self.index)
@@ -73,13 +93,10 @@ class _Operator:
         torch.library.register_fake(name, self.fake, lib=self._registered)
         if not schema.tensor_arguments:
             return
-        packet = getattr(getattr(torch.ops, schema.namespace or ""), schema.name)
-        overload = getattr(packet, schema.overload or "default")
-        self.overload = overload
-        self._registered.impl(short, FormulaGradient(spec, overload), "Autograd", with_keyset=True)
+        self._registered.impl(short, self.differentiated, "Autograd", with_keyset=True)
         self._registered.impl(short, self.promoted, "AutocastCPU")
         if not any(item.alias for item in schema.arguments):  # of others PyTorch takes no batches from Python
-            torch.library.register_vmap(name, BatchRule(spec, overload), lib=self._registered)
+            torch.library.register_vmap(name, self.mapped, lib=self._registered)
 
     def forget(self) -> None:
         self._registered._destroy()
@@ -90,6 +107,12 @@ class _Operator:
         given = [memory.array(value) for value in args]
         results = function(*given, **{name: memory.array(value) for name, value in kwargs.items()})
         return tuple(map(memory.tensor, results)) if isinstance(results, tuple) else memory.tensor(results)
+
+    def differentiated(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.gradient(keys, *args, **kwargs)
+
+    def mapped(self, info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.batches(info, in_dims, *args, **kwargs)
 
     def promoted(self, *args: Any, **kwargs: Any) -> Any:
         """Under autocast, floats of mixed types go to the widest among them, as PyTorch's promoting operators do."""
@@ -104,20 +127,12 @@ class _Operator:
 
     def fake(self, *args: Any, **kwargs: Any) -> Any:
         spec = self.library.spec(self.index)
-        arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
-        arguments |= dict(zip((item.name for item in spec.schema.arguments), args, strict=False)) | kwargs
+        arguments = bound(spec, args, kwargs)
         check_all_meta(spec.schema.full_name, arguments)
         try:
-            described = evaluate_out(spec.rules.out, spec.schema, arguments, dtype_name)
+            return fake_outputs(spec, arguments)
         except RuleError as error:
             raise CallError(f"{spec.schema.full_name}: {error.message}") from None
-        device = next((value.device for value in _leaves(arguments.values()) if isinstance(value, Tensor)), None)
-        new = iter([torch.empty(shape, dtype=getattr(torch, dtype), device=device) for shape, dtype in described])
-        outputs = []
-        for output in spec.schema.returns:
-            aliased = spec.schema.aliased_argument(output)
-            outputs.append(next(new) if aliased is None else arguments[aliased.name])
-        return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
 
 
 def call(operator: Callable[..., Any], translate: Callable[[BaseException], BaseException]) -> Callable[..., Any]:
@@ -130,10 +145,6 @@ def call(operator: Callable[..., Any], translate: Callable[[BaseException], Base
             raise translate(error) from error.__cause__
 
     return run
-
-
-def _leaves(values: Any) -> list[Any]:
-    return [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]
 
 
 def _is_narrow(value: Any) -> bool:

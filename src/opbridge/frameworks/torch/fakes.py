@@ -1,0 +1,35 @@
+"""What an operator returns for fake tensors, by its `out` rule in Python: tensors without values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from opbridge.manifest import OpSpec
+from opbridge.rules import evaluate_out
+
+
+def bound(spec: OpSpec, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name; PyTorch leaves out those that have the value of their default."""
+    arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
+    return {**arguments, **dict(zip((item.name for item in spec.schema.arguments), args, strict=False)), **kwargs}
+
+
+def fake_outputs(spec: OpSpec, arguments: Mapping[str, Any]) -> Any:
+    described = evaluate_out(spec.rules.out, spec.schema, arguments, dtype_name)
+    device = next((value.device for value in _leaves(arguments) if isinstance(value, Tensor)), None)
+    new = iter([torch.empty(shape, dtype=getattr(torch, dtype), device=device) for shape, dtype in described])
+    aliased = (spec.schema.aliased_argument(output) for output in spec.schema.returns)
+    outputs = [next(new) if argument is None else arguments[argument.name] for argument in aliased]
+    return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
+
+
+def dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _leaves(arguments: Mapping[str, Any]) -> list[Any]:
+    return [item for value in arguments.values() for item in (value if isinstance(value, (list, tuple)) else (value,))]
