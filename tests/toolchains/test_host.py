@@ -3,6 +3,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +119,19 @@ class TestFlags:
           for (long i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] : x[i] * slope;
         }"""
         assert "vectorized" in build(request_for(text, flags=(report,)), cache).log
+
+    @pytest.mark.skipif(os.uname().machine != "x86_64", reason="registers of AVX-512")
+    def test_loops_take_the_widest_registers(
+        self, cache: Cache, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPBRIDGE_MARCH", "sapphirerapids")
+        text = """extern "C" void add(const float* __restrict x, float* __restrict out, long n) {
+          for (long i = 0; i < n; ++i) out[i] = x[i] + x[i];
+        }"""
+        commands = host.commands(request_for(text), Path("/build")).compiles[0].argv
+        source = commands[commands.index("-c") + 1]
+        flags = commands[: commands.index("-c")]
+        assert "%zmm" in subprocess.run([*flags, "-S", source, "-o", "-"], capture_output=True, text=True).stdout
 
     def test_values_stay_what_the_standard_says(self, cache: Cache, request_for: MakeRequest) -> None:
         text = """extern "C" double kept(double zero, double tiny, double big) {

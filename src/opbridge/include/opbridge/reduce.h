@@ -86,7 +86,10 @@ OB_ALWAYS_INLINE detail::Term<Map> maximum(int64_t n, const Map& map) {
   using R = detail::Term<Map>;
   using Limits = std::numeric_limits<R>;
   constexpr R least = Limits::has_infinity ? R(-Limits::infinity()) : Limits::lowest();
-  return reduce(n, least, map, [](R a, R b) { return a < b || b != b ? b : a; });
+  return reduce(n, least, map, [](R a, R b) {
+    const R larger = a < b ? b : a;
+    return b != b ? b : larger;
+  });
 }
 
 // The smallest, likewise.
@@ -95,7 +98,10 @@ OB_ALWAYS_INLINE detail::Term<Map> minimum(int64_t n, const Map& map) {
   using R = detail::Term<Map>;
   using Limits = std::numeric_limits<R>;
   constexpr R largest = Limits::has_infinity ? Limits::infinity() : Limits::max();
-  return reduce(n, largest, map, [](R a, R b) { return b < a || b != b ? b : a; });
+  return reduce(n, largest, map, [](R a, R b) {
+    const R smaller = b < a ? b : a;
+    return b != b ? b : smaller;
+  });
 }
 
 }  // namespace ob

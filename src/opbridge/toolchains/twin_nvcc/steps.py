@@ -189,6 +189,7 @@ class _Build:
         flags = [
             level,
             *host.processor_flag(),
+            *host.vector_width(),
             *cuda.flags(checks, profile=checks and self._counts),
             f"-isystem{OPBRIDGE_INCLUDE}",
             *cccl.flags(),
