@@ -4,50 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from enum import IntEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
-class Kind(IntEnum):
-    """As the library numbers them."""
-
-    BLOCK = 0
-    """A stretch of code without a branch."""
-    LOAD = 1
-    STORE = 2
-    ATOMIC = 3
-    BARRIER = 4
-    MEETING = 5
-    BRANCH = 6
-    """Lanes part."""
-
-
-class Space(IntEnum):
-    NONE = 0
-    GLOBAL = 1
-    SHARED = 2
+from opbridge.costs.tally import KINDS, SPACES, Tally
 
 
 @dataclass(frozen=True)
-class Count:
-    """Sums over the requests of warps; parts are sectors of global memory and passes of shared memory."""
-
+class Count(Tally):
     address: int
-    kind: Kind
-    space: Space
-    requests: int
-    lanes: int
-    bytes: int
-    parts: int
-    least: int
-    fresh: int
-    queued: int
-    worst: int
-    worst_lanes: int
-    worst_stride: int
     array: int
+    """In the list of them, from 1 on."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +76,12 @@ def read(folder: Path) -> Iterator[Counted]:
 
 
 def _kernel(document: dict[str, Any], images: tuple[Image, ...]) -> Counted:
-    places = (dict(zip((field.name for field in fields(Count)), row, strict=True)) for row in document.pop("places"))
-    counts = tuple(Count(**{**place, "kind": Kind(place["kind"]), "space": Space(place["space"])}) for place in places)
+    counts = tuple(map(_count, document.pop("places")))
     arrays = tuple(Array(**array) for array in document.pop("arrays"))
     grid, block = tuple(document.pop("grid")), tuple(document.pop("block"))
     return Counted(**document, grid=grid, block=block, arrays=arrays, counts=counts, images=images)
+
+
+def _count(row: list[int]) -> Count:
+    kind, space, *others = row
+    return Count(KINDS[kind], SPACES[space], *others)

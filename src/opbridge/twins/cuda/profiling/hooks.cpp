@@ -1,4 +1,6 @@
 // What the execution layer and instrumented code tell, taken down.
+#include <stdlib.h>
+
 #include <algorithm>
 #include <map>
 
@@ -13,8 +15,8 @@ namespace opbridge_twin::profile {
 
 namespace {
 
-// How many blocks of a launch are profiled, spread over the grid.
-constexpr uint64_t kBlocks = 16;
+// How many blocks of a launch are profiled, spread over the grid: as many as have so many threads together.
+constexpr uint64_t kThreads = 2048, kFewestBlocks = 4, kMostBlocks = 16;
 
 // Events that one turn of an atomic's loop takes at most, those of the loop itself included.
 constexpr size_t kAttempt = 8;
@@ -26,8 +28,12 @@ __thread bool has_waited __attribute__((tls_model("initial-exec"))) = false;
 
 thread_local std::map<const Block*, Recorder> recorders;
 
-bool is_chosen(uint64_t block, uint64_t blocks) {
-  return blocks <= kBlocks || block == 0 || block * kBlocks / blocks != (block - 1) * kBlocks / blocks;
+uint64_t threads_of(ob_twin_dim size) { return uint64_t{size.x} * size.y * size.z; }
+
+uint64_t wanted_blocks(uint64_t threads) { return std::clamp(kThreads / threads, kFewestBlocks, kMostBlocks); }
+
+bool is_chosen(uint64_t block, uint64_t blocks, uint64_t wanted) {
+  return blocks <= wanted || block == 0 || block * wanted / blocks != (block - 1) * wanted / blocks;
 }
 
 __attribute__((always_inline)) inline void note(Kind kind, uint64_t address, unsigned size, const void* at,
@@ -52,15 +58,25 @@ void listen_to(const Block& block) {
 
 }  // namespace
 
+std::vector<uint64_t> blocks_alone(ob_twin_dim grid, ob_twin_dim block) {
+  static const char* const asked = getenv("OPBRIDGE_TWIN_PROFILE_ALONE");
+  std::vector<uint64_t> chosen;
+  if (asked == nullptr || *asked == '\0') return chosen;
+  const uint64_t blocks = threads_of(grid), wanted = std::min(blocks, wanted_blocks(threads_of(block)));
+  // The first of each part of the grid, as above.
+  for (uint64_t i = 0; i < wanted; ++i) chosen.push_back((i * blocks + wanted - 1) / wanted);
+  return chosen;
+}
+
 void block_begins(const Block& block, const Launch& launch) {
   recorder = nullptr;
   lane = nullptr;
-  const bool chosen = launch.sample != nullptr || is_chosen(block.linear, launch.blocks());
+  const uint64_t threads = threads_of(launch.block);
+  const bool chosen = launch.sample != nullptr || is_chosen(block.linear, launch.blocks(), wanted_blocks(threads));
   if (block.checked == nullptr || !chosen || !launch_is_profiled()) return;
   recorder = &recorders[&block];
   recorder->is_cut = false;
-  const ob_twin_dim size = block.view.block;
-  recorder->begin(size.x * size.y * size.z, reinterpret_cast<uintptr_t>(block.shared.arena()),
+  recorder->begin(static_cast<unsigned>(threads), reinterpret_cast<uintptr_t>(block.shared.arena()),
                   SharedMemory::kArenaBytes);
   has_waited = false;
 }

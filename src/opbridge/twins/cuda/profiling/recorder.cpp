@@ -10,6 +10,7 @@ void Recorder::begin(unsigned threads, uintptr_t shared_begin, uint64_t shared_b
   surroundings_.shared_begin = shared_begin;
   surroundings_.shared_bytes = shared_bytes;
   surroundings_.used.clear();
+  ways_ = Ways();
   merged_ = 0;
   waiting_ = 0;
 }
@@ -26,7 +27,7 @@ void Recorder::merge_all() {
 
 void Recorder::merge_warp(unsigned warp) {
   const unsigned first = warp * kLanes, rest = static_cast<unsigned>(lanes_.size()) - first;
-  merge(&lanes_[first], std::min(rest, kLanes), surroundings_, counters);
+  merge(&lanes_[first], std::min(rest, kLanes), surroundings_, ways_, counters);
 }
 
 }  // namespace opbridge_twin::profile

@@ -31,6 +31,7 @@ class Recorder {
 
   std::vector<Lane> lanes_;
   Surroundings surroundings_;
+  Ways ways_;
   unsigned merged_ = 0;  // warps that are done
   uint64_t waiting_ = 0;
 };

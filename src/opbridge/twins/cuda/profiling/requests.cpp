@@ -15,6 +15,11 @@ int64_t stride_of(const Request& request) {
   return static_cast<int64_t>(first);
 }
 
+void sort_addresses(const Request& request, uint64_t (&sorted)[kLanes]) {
+  uint64_t* const end = std::copy(request.addresses, request.addresses + request.lanes, sorted);
+  if (!std::is_sorted(sorted, end)) std::sort(sorted, end);
+}
+
 // Of `count` sorted values, how many are different; and how many are alike at most.
 unsigned distinct(const uint64_t* values, unsigned count, uint64_t& most_alike) {
   unsigned found = 0, alike = 0;
@@ -26,22 +31,40 @@ unsigned distinct(const uint64_t* values, unsigned count, uint64_t& most_alike) 
   return found;
 }
 
-// Passes for the lanes from `begin` up to `end`, which are served together: as many as the busiest bank has words to
-// give.
+// Words that lanes together ask of each bank, every one of them once.
+class Banks {
+ public:
+  void ask(uint64_t word) {
+    unsigned& count = counts_[word % kBanks];
+    uint64_t* const words = words_[word % kBanks];
+    if (std::find(words, words + count, word) == words + count) words[count++] = word;
+    most_ = std::max(most_, count);
+  }
+  // The busiest bank gives its words one after the other.
+  unsigned passes() const { return most_; }
+
+ private:
+  unsigned counts_[kBanks] = {};
+  uint64_t words_[kBanks][kLanes];  // a lane asks a bank for one word at most
+  unsigned most_ = 0;
+};
+
+// Passes for the lanes from `begin` up to `end`, which are served together.
 unsigned passes(const Request& request, unsigned begin, unsigned end) {
-  uint64_t words[kLanes * 4];
-  unsigned count = 0;
+  Banks banks;
   for (unsigned i = 0; i < request.lanes; ++i) {
     if (request.numbers[i] < begin || request.numbers[i] >= end) continue;
     const uint64_t first = request.addresses[i] / kBankBytes;
     const uint64_t last = (request.addresses[i] + request.bytes - 1) / kBankBytes;
-    for (uint64_t word = first; word <= last && count < kLanes * 4; ++word) words[count++] = word;
+    for (uint64_t word = first; word <= last; ++word) banks.ask(word);
   }
-  std::sort(words, words + count);
-  count = static_cast<unsigned>(std::unique(words, words + count) - words);
-  unsigned busy[kBanks] = {}, most = 0;
-  for (unsigned i = 0; i < count; ++i) most = std::max(most, ++busy[words[i] % kBanks]);
-  return most;
+  return banks.passes();
+}
+
+// A GPU's usual request: neighbours at neighbouring words, or all of them at one.
+bool is_one_pass(const Request& request, int64_t stride) {
+  if (request.bytes != kBankBytes || request.addresses[0] % kBankBytes != 0) return false;
+  return stride == static_cast<int64_t>(kBankBytes) || (stride == 0 && request.lanes == 1);
 }
 
 }  // namespace
@@ -50,8 +73,7 @@ Cost global_cost(const Request& request, uint64_t (&sectors)[kMostSectors]) {
   Cost cost;
   cost.stride = stride_of(request);
   uint64_t sorted[kLanes];
-  std::copy(request.addresses, request.addresses + request.lanes, sorted);
-  if (!std::is_sorted(sorted, sorted + request.lanes)) std::sort(sorted, sorted + request.lanes);
+  sort_addresses(request, sorted);
   const uint64_t bytes = uint64_t{distinct(sorted, request.lanes, cost.same_word)} * request.bytes;
   cost.least = (bytes + kSectorBytes - 1) / kSectorBytes;
   for (unsigned i = 0; i < request.lanes; ++i) {
@@ -66,9 +88,12 @@ Cost global_cost(const Request& request, uint64_t (&sectors)[kMostSectors]) {
 Cost shared_cost(const Request& request) {
   Cost cost;
   cost.stride = stride_of(request);
+  if (is_one_pass(request, cost.stride)) {
+    cost.parts = cost.least = cost.same_word = 1;
+    return cost;
+  }
   uint64_t sorted[kLanes];
-  std::copy(request.addresses, request.addresses + request.lanes, sorted);
-  std::sort(sorted, sorted + request.lanes);
+  sort_addresses(request, sorted);
   distinct(sorted, request.lanes, cost.same_word);
   const unsigned together = request.bytes <= 4 ? kLanes : request.bytes <= 8 ? kLanes / 2 : kLanes / 4;
   for (unsigned begin = 0; begin < kLanes; begin += together) {

@@ -1,10 +1,9 @@
 #include "warp.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
-
-#include "ways.h"
 
 namespace opbridge_twin::profile {
 
@@ -15,11 +14,13 @@ constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
 
 class Warp {
  public:
-  Warp(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters)
-      : surroundings_(surroundings), counters_(counters), count_(count) {
+  Warp(Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters)
+      : surroundings_(surroundings), ways_(ways), counters_(counters), count_(count) {
+    std::fill(std::begin(orders_), std::end(orders_), kNoMore);
     for (unsigned lane = 0; lane < count; ++lane) {
       begin_[lane] = at_[lane] = lanes[lane].events.data();
       end_[lane] = at_[lane] + lanes[lane].events.size();
+      look_ahead(lane);
     }
   }
 
@@ -31,24 +32,30 @@ class Warp {
   }
 
  private:
-  uint64_t order_of(unsigned lane) const { return at_[lane] == end_[lane] ? kNoMore : at_[lane]->order; }
+  void look_ahead(unsigned lane) { orders_[lane] = at_[lane] == end_[lane] ? kNoMore : at_[lane]->order; }
 
-  uint64_t lowest() const { return lowest_of(~0u); }
+  uint64_t lowest() const { return *std::min_element(std::begin(orders_), std::end(orders_)); }
+
+  unsigned lanes_at(uint64_t order) const {
+    unsigned found = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) found |= static_cast<unsigned>(orders_[lane] == order) << lane;
+    return found;
+  }
 
   // All lanes that are at a place go on together.  Where they all come to the same next one it is told, else kNoMore.
   uint64_t step(uint64_t order) {
-    unsigned together = 0, number = 0;
+    const unsigned together = lanes_at(order);
+    const auto number = static_cast<unsigned>(__builtin_popcount(together));
     uint64_t least = kNoMore, most = 0;
-    const Event* events[kLanes];
     const uint64_t place = place_of(order);
-    for (unsigned lane = 0; lane < count_; ++lane) {
-      if (order_of(lane) != order) continue;
-      together |= 1u << lane;
-      ++number;
+    const Event* events[kLanes];
+    for (unsigned rest = together; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
       events[lane] = at_[lane]++;
+      look_ahead(lane);
       if (kind_of(*events[lane]) == Kind::block) last_block_[lane] = place;
-      least = std::min(least, order_of(lane));
-      most = std::max(most, order_of(lane));
+      least = std::min(least, orders_[lane]);
+      most = std::max(most, orders_[lane]);
     }
     count(together, events, place);
     if (least == most) return number == count_ ? least : kNoMore;
@@ -59,21 +66,14 @@ class Warp {
     return kNoMore;
   }
 
-  uint64_t lowest_of(unsigned lanes) const {
-    uint64_t least = kNoMore;
-    for (unsigned lane = 0; lane < count_; ++lane) {
-      if (lanes >> lane & 1) least = std::min(least, order_of(lane));
-    }
-    return least;
-  }
-
   // Ways are looked at from where all lanes were together: that place leads into the loops.  From here on their orders
   // are | calls left | rank of the place | its number |.
   void use_ranks() {
     have_parted_ = true;
     const auto depth = [](const Event& event) { return event.order >> kPlaceBits; };
+    std::vector<std::pair<uint64_t, Ways::Number>> calls;  // the depth of each that is under way, and where it is
     for (unsigned lane = 0; lane < count_; ++lane) {
-      std::vector<std::pair<uint64_t, Ways::Number>> calls;  // the depth of each that is under way, and where it is
+      calls.clear();
       for (Event* event = begin_[lane]; event != end_[lane]; ++event) {
         while (!calls.empty() && calls.back().first < depth(*event)) calls.pop_back();
         const bool goes_on = !calls.empty() && calls.back().first == depth(*event);
@@ -89,6 +89,7 @@ class Warp {
         const auto here = static_cast<Ways::Number>(event->order & kNumberMask);
         event->order |= uint64_t{ways_.rank(here) & kNumberMask} << kNumberBits;
       }
+      look_ahead(lane);
     }
   }
 
@@ -150,13 +151,14 @@ class Warp {
   }
 
   Surroundings& surroundings_;
+  Ways& ways_;
   Counters& counters_;
-  Ways ways_;
   bool have_parted_ = false;  // and orders have become ranks
   const unsigned count_;
   Event* begin_[kLanes];
   Event* at_[kLanes];
   Event* end_[kLanes];
+  uint64_t orders_[kLanes];           // of the next events; kNoMore behind the last
   uint64_t last_block_[kLanes] = {};  // where the stretch of code that a lane is in begins
 };
 
@@ -172,8 +174,8 @@ const checks::Allocation* Surroundings::holding(uint64_t address) {
   return &used.back();
 }
 
-void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters) {
-  Warp(lanes, count, surroundings, counters).run();
+void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters) {
+  Warp(lanes, count, surroundings, ways, counters).run();
   for (unsigned lane = 0; lane < count; ++lane) lanes[lane].events.clear();
 }
 

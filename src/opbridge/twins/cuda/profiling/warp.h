@@ -8,6 +8,7 @@
 
 #include "checks_memory.h"
 #include "counters.h"
+#include "ways.h"
 
 namespace opbridge_twin::profile {
 
@@ -47,8 +48,8 @@ struct Surroundings {
   const checks::Allocation* holding(uint64_t address);
 };
 
-// Counts what `lanes` have done and forgets it.
-void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Counters& counters);
+// Counts what `lanes` have done and forgets it; `ways` are those of warps before, of the same kernel.
+void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters);
 
 }  // namespace opbridge_twin::profile
 #endif

@@ -95,7 +95,16 @@ void run_blocks(void* state, int64_t begin, int64_t end) {
   }
 }
 
-void run(Launch& launch) {
+void run_sample(void* state, int64_t begin, int64_t end) {
+  const std::vector<uint64_t>& sample = *static_cast<Launch*>(state)->sample;
+  for (int64_t i = begin; i < end; ++i) {
+    const auto block = static_cast<int64_t>(sample[static_cast<size_t>(i)]);
+    run_blocks(state, block, block + 1);
+  }
+}
+
+void run(Launch& launch, bool sample_alone) {
+  if (sample_alone) return ob::pool.run(static_cast<int64_t>(launch.sample->size()), 1, run_sample, &launch);
   if (!launch.cooperative) return ob::pool.run(static_cast<int64_t>(launch.blocks()), 1, run_blocks, &launch);
   try {
     Worker::mine().run_cooperative(launch);
@@ -166,7 +175,11 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     return launch_failed(error, name, given.made_at);
   }
   if (muted) return;
-  const Sample sample = kernel->checked ? Sample{kernel->body, true, {}} : sample_of(kernel, info, given.cooperative);
+  Sample sample = kernel->checked ? Sample{kernel->body, true, {}} : sample_of(kernel, info, given.cooperative);
+  std::vector<uint64_t> alone =
+      given.cooperative ? std::vector<uint64_t>() : profile::blocks_alone(given.grid, given.block);
+  const bool sample_alone = sample.body != nullptr && !alone.empty();
+  if (sample_alone) sample = {sample.body, false, std::move(alone)};
   if (!sample.all && sample.body != nullptr) info.checked_blocks = sample.blocks.size();
   checks::Launch* const checked = sample.body != nullptr ? checks::launch_begin(info) : nullptr;
   Launch launch{kernel,
@@ -182,7 +195,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
                 {0}};
   if (checked != nullptr) profile::launch_begins(launch);
   open_pages();
-  run(launch);
+  run(launch, sample_alone);
   close_to_host();
   error = static_cast<cudaError_t>(launch.error.load());
   if (checked != nullptr) {

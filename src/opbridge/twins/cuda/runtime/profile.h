@@ -3,8 +3,11 @@
 #ifndef OPBRIDGE_TWIN_RUNTIME_PROFILE_H
 #define OPBRIDGE_TWIN_RUNTIME_PROFILE_H
 
+#include <opbridge_twin/runtime.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <vector>
 
 namespace opbridge_twin {
 
@@ -48,6 +51,13 @@ OB_TWIN_TOLD(void attempted(const volatile void*, size_t, const void* /* at */, 
 OB_TWIN_TOLD(void waited(Kind, const void* /* at */, const void* /* frame */))
 
 #undef OB_TWIN_TOLD
+
+// The blocks of a launch that run, where those that are not counted do not; empty where all of them do.
+#ifdef OPBRIDGE_TWIN_PROFILE
+std::vector<uint64_t> blocks_alone(ob_twin_dim grid, ob_twin_dim block);
+#else
+inline std::vector<uint64_t> blocks_alone(ob_twin_dim, ob_twin_dim) { return {}; }
+#endif
 
 }  // namespace profile
 }  // namespace opbridge_twin
