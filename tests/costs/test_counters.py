@@ -68,7 +68,8 @@ def by_twin(kernel: KernelCost) -> tuple[set[Line], int]:
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
     folder = tmp_path_factory.mktemp("counts")
     counted_run(SOURCE, "run_all", folder)
-    return analysed(read(folder), chip_named("a100"))
+    chip = chip_named("a100")
+    return Profile(chip, analysed(read(folder), chip))
 
 
 @pytest.mark.parametrize("name", kernels())

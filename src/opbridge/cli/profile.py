@@ -1,4 +1,4 @@
-"""opbridge profile: what CUDA kernels cost, by the accesses that the twin sees."""
+"""opbridge profile: what kernels cost, by what a twin sees of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opbridge.cli.profile_timeline import of_timeline
 from opbridge.cli.terminal import bold
 from opbridge.errors import BuildError
 
 if TYPE_CHECKING:
     from opbridge.costs import KernelCost, LineCost, Profile
+    from opbridge.op import OpLibrary
 
 _MANIFESTS = (".yaml", ".yml")
 _LINES = 12
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="for the program")
     parser.add_argument(
-        "--chip", default="a100", metavar="NAME", help="whose rates costs are held against (default: a100)"
+        "--chip", metavar="NAME", help="whose rates costs are held against (default: a100, 910b for Ascend C)"
     )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a trace for Perfetto")
     parser.add_argument("--json", action="store_true", help="print all counts as JSON instead")
@@ -37,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     from opbridge.costs import chip_named
     from opbridge.costs.trace import trace
 
-    chip_named(options.chip)  # before anything is built
+    if options.chip is not None:
+        chip_named(options.chip)  # before anything is built
     found = _profiled(options)
     if options.trace:
         options.trace.write_text(json.dumps(trace(found)))
@@ -71,19 +74,34 @@ def _compile(source: str, program: str) -> None:
         raise BuildError(f"{source} does not compile: what the compiler said stands above")
 
 
-def _of_manifest(manifest: Path, name: str, chip: str) -> Profile:
-    from opbridge.cli.manifests import chosen, load_library
-    from opbridge.costs import Profile, chip_named
+def _of_manifest(manifest: Path, name: str, chip: str | None) -> Profile:
+    from opbridge.cli.manifests import chosen
+    from opbridge.costs import Profile
     from opbridge.costs.operators import profile_operator
 
-    found = [profile_operator(op, chip) for op in chosen(load_library(manifest, "cuda-twin"), [name] if name else None)]
-    return Profile(chip_named(chip), tuple(kernel for one in found for kernel in one.kernels))
+    found = [profile_operator(op, chip) for op in chosen(_library(manifest, chip), [name] if name else None)]
+    kernels = tuple(kernel for one in found for kernel in one.kernels)
+    return Profile(found[0].chip, kernels, tuple(kernel for one in found for kernel in one.timelines))
+
+
+def _library(manifest: Path, chip: str | None) -> OpLibrary:
+    """For the twin of the chip; where none is named, for CUDA's if there are such kernels."""
+    from opbridge.cli.manifests import load_library
+    from opbridge.costs import chip_named
+
+    if chip is not None:
+        return load_library(manifest, "cuda-twin" if chip_named(chip).multiprocessor else "ascend-twin")
+    library = load_library(manifest, "cuda-twin")
+    devices = {kernel.device for op in library for kernel in op.spec.kernels}
+    return load_library(manifest, "ascend-twin") if "npu" in devices and "cuda" not in devices else library
 
 
 def _screen(found: Profile) -> str:
     lines = [f"{found.chip.title}: predicted by counts and published rates, never measured"]
     for kernel in found.kernels:
         lines += ["", *_of_kernel(kernel)]
+    for timeline in found.timelines:
+        lines += ["", *of_timeline(timeline, _time(timeline.seconds))]
     return "\n".join(lines)
 
 

@@ -10,24 +10,23 @@ from pathlib import Path
 from opbridge.costs.advice import advice
 from opbridge.costs.bounds import bounds_of
 from opbridge.costs.chips import Chip
-from opbridge.costs.counted import Array, Count, Counted, Image, Kind, Space
+from opbridge.costs.counted import Array, Count, Counted, Image
 from opbridge.costs.lines import lines_of
-from opbridge.costs.model import SECTOR, KernelCost, LineCost, Profile
+from opbridge.costs.model import SECTOR, KernelCost, LineCost
 from opbridge.costs.occupancy import occupancy
 from opbridge.costs.operations import Stretch, stretches
+from opbridge.costs.tally import Kind, Space, total
 
-_SPACES = {Space.NONE: "", Space.GLOBAL: "global", Space.SHARED: "shared"}
 _UNKNOWN = "an unknown place"
 
 
-def analysed(runs: Iterable[Counted], chip: Chip) -> Profile:
+def analysed(runs: Iterable[Counted], chip: Chip) -> tuple[KernelCost, ...]:
     kernels = [_kernel(run, chip) for run in runs]
-    return Profile(chip, tuple(sorted(kernels, key=lambda kernel: -kernel.seconds * kernel.launches)))
+    return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds * kernel.launches))
 
 
 def _kernel(run: Counted, chip: Chip) -> KernelCost:
     places = lines_of(_addresses(run), run.images)
-    lines = _merged(_line(run, count, places) for count in run.counts if count.kind != Kind.BLOCK)
     scale = run.blocks / run.profiled_blocks if run.profiled_blocks else 0.0
     read, written = _moved(run, scale)
     core = chip.multiprocessor
@@ -45,7 +44,7 @@ def _kernel(run: Counted, chip: Chip) -> KernelCost:
         read,
         written,
         _operations(run, scale),
-        tuple(sorted(lines, key=_weight, reverse=True)),
+        tuple(sorted(_lines(run, places), key=_weight, reverse=True)),
         occupancy=occupancy(core, run.threads, shared) if core else None,
     )
     return replace(kernel, bounds=bounds_of(kernel, chip))
@@ -56,13 +55,13 @@ def _weight(line: LineCost) -> tuple[int, int, int, str]:
 
 
 def _addresses(run: Counted) -> set[int]:
-    found = {_place_of(run, count) for count in run.counts if count.kind != Kind.BLOCK}
+    found = {_place_of(run, count) for count in run.counts if count.kind != "block"}
     return found | {array.made_at for array in run.arrays if array.made_at}
 
 
 def _place_of(run: Counted, count: Count) -> int:
     """Lanes part at the end of a stretch of code."""
-    if count.kind == Kind.BRANCH and (image := run.image_of(count.address)):
+    if count.kind == "branch" and (image := run.image_of(count.address)):
         branch = _stretch(image, count.address).branch
         return count.address if branch is None else image.base + branch + 1
     return count.address
@@ -73,23 +72,20 @@ def _stretch(image: Image, address: int) -> Stretch:
     return known.get(address - image.base, Stretch())
 
 
-def _line(run: Counted, count: Count, places: Mapping[int, str]) -> LineCost:
-    return LineCost(
-        places.get(_place_of(run, count), _UNKNOWN),
-        count.kind.name.lower(),
-        _SPACES[count.space],
-        count.requests,
-        count.lanes,
-        count.bytes,
-        count.parts,
-        count.least,
-        count.fresh,
-        count.queued,
-        count.worst,
-        count.worst_lanes,
-        count.worst_stride,
-        _name(run.arrays[count.array - 1], places) if count.array else "",
-    )
+def _lines(run: Counted, places: Mapping[int, str]) -> list[LineCost]:
+    """A line may be several places in the compiled code."""
+    same: dict[tuple[str, Kind, Space], list[Count]] = defaultdict(list)
+    for count in run.counts:
+        if count.kind != "block":
+            same[places.get(_place_of(run, count), _UNKNOWN), count.kind, count.space].append(count)
+    return [_line(run, place, counts, places) for (place, _, _), counts in same.items()]
+
+
+def _line(run: Counted, place: str, counts: list[Count], places: Mapping[int, str]) -> LineCost:
+    array = max(counts, key=lambda count: count.worst).array
+    name = _name(run.arrays[array - 1], places) if array else ""
+    line = LineCost(**vars(total(counts)), place=place, array=name)
+    return replace(line, advice=advice(line))
 
 
 def _name(array: Array, places: Mapping[int, str]) -> str:
@@ -97,29 +93,11 @@ def _name(array: Array, places: Mapping[int, str]) -> str:
     return f"{array.name} at {place}" if place else array.name
 
 
-def _merged(lines: Iterable[LineCost]) -> list[LineCost]:
-    """A line may be several places in the compiled code."""
-    same: dict[tuple[str, str, str], list[LineCost]] = defaultdict(list)
-    for line in lines:
-        same[line.place, line.kind, line.space].append(line)
-    return [_with_advice(_sum(parts)) for parts in same.values()]
-
-
-def _sum(lines: list[LineCost]) -> LineCost:
-    worst = max(lines, key=lambda line: line.worst)
-    sums = ("requests", "lanes", "bytes", "parts", "least", "fresh", "queued")
-    return replace(worst, **{name: sum(getattr(line, name) for line in lines) for name in sums})
-
-
-def _with_advice(line: LineCost) -> LineCost:
-    return replace(line, advice=advice(line))
-
-
 def _operations(run: Counted, scale: float) -> dict[str, float]:
     """Of all threads."""
     done: Counter[str] = Counter()
     for count in run.counts:
-        image = run.image_of(count.address) if count.kind == Kind.BLOCK else None
+        image = run.image_of(count.address) if count.kind == "block" else None
         if image is not None:
             for kind, number in _stretch(image, count.address).operations.items():
                 done[kind] += count.lanes * number
@@ -135,6 +113,6 @@ def _moved(run: Counted, scale: float) -> tuple[int, int]:
         if array.is_read:
             read += min(fresh, array.bytes)
         if array.is_written:
-            stored = scale * SECTOR * sum(count.parts for count in own if count.kind != Kind.LOAD)
+            stored = scale * SECTOR * sum(count.parts for count in own if count.kind != "load")
             written += min(stored, array.bytes)
     return round(read), round(written)

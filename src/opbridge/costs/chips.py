@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opbridge.errors import InputError, did_you_mean
 
@@ -64,6 +64,8 @@ class Chip:
     vector_cores: int = 0
     derived: tuple[str, ...] = ()
     """Fields that are published nowhere and follow from others."""
+    soc: str = ""
+    """How the Ascend twin calls it."""
 
 
 _CAPABILITIES = Source(
@@ -116,24 +118,35 @@ def _ascend(
         sources=(source,),
         vector_cores=vector_cores,
         derived=("hertz", "float_rate"),
+        soc=f"Ascend{name.upper()}",
     )
 
+
+_A100_80GB = Chip(
+    name="a100",
+    title="NVIDIA A100 SXM4 80 GB",
+    cores=108,
+    hertz=1.41e9,
+    memory_bytes=80 * _GB,
+    memory_rate=2.039e12,
+    cache_bytes=40 * _MIB,
+    float_rate=19.5e12,
+    matrix_rate=312e12,
+    sources=(_AMPERE, _A100, _CAPABILITIES),
+    multiprocessor=_SM80,
+)
 
 CHIPS = {
     chip.name: chip
     for chip in (
-        Chip(
-            name="a100",
-            title="NVIDIA A100 SXM4 80 GB",
-            cores=108,
-            hertz=1.41e9,
-            memory_bytes=80 * _GB,
-            memory_rate=2.039e12,
-            cache_bytes=40 * _MIB,
-            float_rate=19.5e12,
-            matrix_rate=312e12,
-            sources=(_AMPERE, _A100, _CAPABILITIES),
-            multiprocessor=_SM80,
+        _A100_80GB,
+        replace(
+            _A100_80GB,
+            name="a100-40gb",
+            title="NVIDIA A100 SXM4 40 GB",
+            memory_bytes=40 * _GB,
+            memory_rate=1.555e12,
+            sources=(_AMPERE, _CAPABILITIES),
         ),
         Chip(
             name="h100",

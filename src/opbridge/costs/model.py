@@ -5,39 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from opbridge.costs.ascend.model import KernelTimeline
 from opbridge.costs.chips import Chip
 from opbridge.costs.occupancy import Occupancy
+from opbridge.costs.tally import Tally
 
 SECTOR = 32
 """Bytes of global memory that are moved at once."""
 
 
 @dataclass(frozen=True)
-class LineCost:
+class LineCost(Tally):
     """What one line does to one memory, or to the order of threads: sums over the blocks that were profiled."""
 
     place: str
     """The line, as in "sum.cu:12"."""
-    kind: str
-    """load, store, atomic, barrier, meeting (of lanes) or branch (where lanes part)."""
-    space: str
-    """global, shared, or empty."""
-    requests: int
-    """By warps, or how often warps came by."""
-    lanes: int
-    bytes: int
-    parts: int
-    """Sectors of global memory, or passes of shared memory."""
-    least: int
-    """As many as the same bytes need where they lie best."""
-    fresh: int
-    """Sectors that the block has not touched before."""
-    queued: int
-    """Lanes behind the first of those at the address that most have: what an atomic waits for."""
-    worst: int
-    """Parts of the worst request; it had so many lanes, and so many bytes from each to the next (0: not the same)."""
-    worst_lanes: int
-    worst_stride: int
     array: str
     """What was read or written first, where that is known."""
     advice: str = ""
@@ -186,16 +168,23 @@ class Profile:
     """The kernels that ran, the dearest first."""
 
     chip: Chip
-    kernels: tuple[KernelCost, ...]
+    kernels: tuple[KernelCost, ...] = ()
+    """Of CUDA."""
+    timelines: tuple[KernelTimeline, ...] = ()
+    """Of Ascend C."""
+
+    @property
+    def all(self) -> tuple[KernelCost | KernelTimeline, ...]:
+        return (*self.kernels, *self.timelines)
 
     @property
     def seconds(self) -> float:
         """Of all launches, predicted."""
-        return sum(kernel.seconds * kernel.launches for kernel in self.kernels)
+        return sum(kernel.seconds * kernel.launches for kernel in self.all)
 
     def fields(self) -> dict[str, Any]:
         return {
             "chip": self.chip.name,
             "predicted_seconds": self.seconds,
-            "kernels": [kernel.fields() for kernel in self.kernels],
+            "kernels": [kernel.fields() for kernel in self.all],
         }

@@ -18,7 +18,7 @@ _WARP = 32
 _SEED = 0
 
 
-def profile_operator(op: Op, chip: str = "a100") -> Profile:
+def profile_operator(op: Op, chip: str | None = None) -> Profile:
     """By its first sample; where it has none, by tensors of 65536 floats in the first form that it takes."""
     refusal = ""
     for case in _cases(op.spec):

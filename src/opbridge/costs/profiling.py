@@ -11,27 +11,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from opbridge.costs import counted
 from opbridge.costs.analysing import analysed
+from opbridge.costs.ascend import recorded
+from opbridge.costs.ascend.analysing import timelines
 from opbridge.costs.chips import Chip, chip_named
-from opbridge.costs.counted import read
 from opbridge.costs.model import Profile
 from opbridge.errors import InputError, KernelError
 from opbridge.op import Op
+from opbridge.toolchains.bisheng import SOC
 from opbridge.toolchains.cuda_twin import PROFILE
 
 BLOCKS = "OPBRIDGE_TWIN_CHECK_BLOCKS"
 _BLOCKS = "16"
 """Of each launch, in a program, which runs the others without looking."""
 _WORKER = "opbridge.costs.worker"
+_CUDA, _ASCEND = "a100", "910b"
+"""The chips that are meant where none is named."""
 
 
-def profile(op: Op, *args: Any, chip: str = "a100", **kwargs: Any) -> Profile:
-    """What one call of an operator costs, by the CUDA kernels that it runs in the twin.
+def profile(op: Op, *args: Any, chip: str | None = None, **kwargs: Any) -> Profile:
+    """What one call of an operator costs, by the kernels that it runs in a twin.
 
     `args` are NumPy's arrays or any framework's tensors.  The call is made in another process, where the operator is
-    loaded again; it has to be one for the CUDA twin, as by `ob.load("ops.yaml", device="cuda-twin")`.
+    loaded again; it has to be one for a twin, as by `ob.load("ops.yaml", device="cuda-twin")`.  Without a chip it is
+    an A100 for CUDA, and a 910B for Ascend C.
     """
-    found = chip_named(chip)
+    found = _chip(chip)
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
         job = Path(folder, "job")
         with job.open("wb") as file:
@@ -40,13 +46,19 @@ def profile(op: Op, *args: Any, chip: str = "a100", **kwargs: Any) -> Profile:
         return _run([sys.executable, "-m", _WORKER, str(job)], found, str(op.name), {})
 
 
-def profile_command(command: Sequence[str], chip: str = "a100") -> Profile:
+def profile_command(command: Sequence[str], chip: str | None = None) -> Profile:
     """What a program by `opbridge twin nvcc --counters` costs, all of its launches together."""
-    found = chip_named(chip)
+    found = _chip(chip)
     return _run([str(word) for word in command], found, str(command[0]), {BLOCKS: os.environ.get(BLOCKS, _BLOCKS)})
 
 
-def _run(command: list[str], chip: Chip, name: str, variables: dict[str, str]) -> Profile:
+def _chip(name: str | None) -> Chip | None:
+    return None if name is None else chip_named(name)
+
+
+def _run(command: list[str], chip: Chip | None, name: str, variables: dict[str, str]) -> Profile:
+    if chip is not None and chip.soc:
+        variables = variables | {SOC: chip.soc}
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
         try:
             done = subprocess.run(
@@ -60,12 +72,30 @@ def _run(command: list[str], chip: Chip, name: str, variables: dict[str, str]) -
             )
         except OSError as error:
             raise InputError(f"{name} cannot be run: {error.strerror}") from None
-        runs = list(read(Path(folder)))
-    if runs:
-        return analysed(runs, chip)
+        found = _read(Path(folder), chip, name)
+    if found is not None:
+        return found
     if done.returncode:
         raise KernelError(f"{name} ended with exit code {done.returncode} before a kernel was counted:\n{done.stdout}")
     raise InputError(
-        f"{name} launched no CUDA kernel that counts",
-        hint='load an operator with device="cuda-twin"; compile a program by opbridge twin nvcc --counters',
+        f"{name} launched no kernel that counts",
+        hint='load an operator with device="cuda-twin" or "ascend-twin"; compile a program by opbridge twin nvcc '
+        "--counters",
     )
+
+
+def _read(folder: Path, chip: Chip | None, name: str) -> Profile | None:
+    of_cuda, of_ascend = list(counted.read(folder)), list(recorded.read(folder))
+    if not of_cuda and not of_ascend:
+        return None
+    chip = chip or chip_named(_CUDA if of_cuda else _ASCEND)
+    runs = of_cuda if chip.multiprocessor else of_ascend
+    if not runs:
+        kind, other = ("CUDA", _CUDA) if of_cuda else ("Ascend C", _ASCEND)
+        raise InputError(
+            f"{name} runs kernels of {kind}, and a chip called {chip.name} runs none of them",
+            hint=f"as in chip={other!r}",
+        )
+    if chip.multiprocessor:
+        return Profile(chip, analysed(of_cuda, chip))
+    return Profile(chip, timelines=timelines(of_ascend, chip))

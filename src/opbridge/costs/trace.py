@@ -1,9 +1,15 @@
-"""A profile as a trace for Perfetto and chrome://tracing: one bar a kernel, as long as it is predicted to take."""
+"""A profile as a trace for Perfetto and chrome://tracing: one bar a kernel, as long as it is predicted to take.
+
+Of Ascend C, a block of each kernel is a process whose threads are the pipes, with one bar an instruction.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from opbridge.costs.ascend.model import KernelTimeline
+from opbridge.costs.ascend.recorded import PIPES
 from opbridge.costs.model import KernelCost, Profile
 
 _MICRO = 1e6
@@ -25,7 +31,21 @@ def trace(profile: Profile) -> dict[str, Any]:
             events.append(_bar(bound.name, row, now, bound.seconds, {}))
         now += kernel.seconds
     events += [_named("thread_name", row, f"bound by {name}") for name, row in rows.items()]
+    for process, timeline in enumerate(profile.timelines, 1):
+        events += _of_block(timeline, process)
     return {"traceEvents": events, "displayTimeUnit": "ns"}
+
+
+def _of_block(kernel: KernelTimeline, process: int) -> Iterator[dict[str, Any]]:
+    rows = {pipe: row for row, pipe in enumerate(PIPES)}
+    yield _named("process_name", 0, f"{kernel.name}, a block", process)
+    for pipe in kernel.core.pipes:
+        yield _named("thread_name", rows[pipe], pipe, process)
+    for bar in kernel.core.bars:
+        facts = {"place": bar.site.place, "bytes": bar.bytes, "cycles": bar.end - bar.begin}
+        waits = {"waited_cycles": bar.waited, "for": bar.awaited} if bar.awaited else {}
+        begin, length = bar.begin / kernel.hertz, (bar.end - bar.begin) / kernel.hertz
+        yield _bar(bar.site.name, rows[bar.site.pipe], begin, length, facts | waits, process)
 
 
 def _facts(kernel: KernelCost) -> dict[str, Any]:
@@ -33,10 +53,10 @@ def _facts(kernel: KernelCost) -> dict[str, Any]:
     return {name: found[name] for name in found if name not in ("lines", "name")}
 
 
-def _bar(name: str, row: int, begin: float, seconds: float, facts: dict[str, Any]) -> dict[str, Any]:
+def _bar(name: str, row: int, begin: float, seconds: float, facts: dict[str, Any], process: int = 0) -> dict[str, Any]:
     times = {"ts": begin * _MICRO, "dur": seconds * _MICRO}
-    return {"name": name, "ph": "X", "pid": 0, "tid": row, **times, "args": facts}
+    return {"name": name, "ph": "X", "pid": process, "tid": row, **times, "args": facts}
 
 
-def _named(what: str, row: int, name: str) -> dict[str, Any]:
-    return {"name": what, "ph": "M", "pid": 0, "tid": row, "args": {"name": name}}
+def _named(what: str, row: int, name: str, process: int = 0) -> dict[str, Any]:
+    return {"name": what, "ph": "M", "pid": process, "tid": row, "args": {"name": name}}

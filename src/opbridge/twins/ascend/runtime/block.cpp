@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "names.h"
+#include "recording.h"
 
 namespace opbridge_ascend {
 namespace {
@@ -106,15 +107,22 @@ void Block::begin(Launch& of, uint32_t index) {
     for (auto& to : from) std::fill(std::begin(to), std::end(to), Flag{});
   }
   memset(events_, 0, sizeof events_);
+  recording_ = of.recordings() == nullptr ? nullptr : of.recordings()->of_block(index);
 }
 
 void Block::begin_as_cube(Launch& of, uint32_t index) {
   begin(of, index);
   registers.is_cube = true;
+  recording_ = nullptr;
 }
 
 void Block::end() {
   if (!registers.checked || registers.is_cube) return;
+  if (recording_ != nullptr) {
+    uint32_t most[kSpaces];
+    std::transform(std::begin(used_), std::end(used_), most, [](const Used& used) { return used.most; });
+    recording_->ends(sites_, most);
+  }
   for (int from = 0; from < kPipes; ++from) {
     for (int to = 0; to < kPipes; ++to) {
       for (int id = 0; id < kEvents; ++id) {
@@ -180,6 +188,7 @@ void Block::instruction(const char* name, pipe_t pipe, Place at) {
     own[PIPE_S] = of_scalar;
     drained_[pipe] = std::max(drained_[pipe], clocks_[PIPE_S][pipe]);
   }
+  if (recording_ != nullptr) recording_->begins(site_, own);
   ++own[pipe];
 }
 
@@ -221,6 +230,7 @@ bool Block::is_ordered_by_compiler(pipe_t before, uint32_t time, uint16_t site) 
   const Site& own = sites_[site_];
   if (!own.automatic || !sites_[site].automatic || !is_covered_by_compiler(before, own.pipe)) return false;
   if (before != own.pipe) learn(own.pipe, known_at(before, time));
+  if (recording_ != nullptr) recording_->waits_for(clocks_[own.pipe]);
   return true;
 }
 
@@ -273,6 +283,7 @@ uint16_t Block::allocate(uint32_t count, uint32_t bytes, AscendC::TPosition posi
   }
   used.now = static_cast<uint32_t>(after);
   used.most = std::max(used.most, used.now);
+  if (recording_ != nullptr) recording_->takes({position, count, each, at});
   return static_cast<uint16_t>(first);
 }
 
@@ -339,6 +350,9 @@ size_t Block::touch(const Local& local, const void* at, size_t bytes, bool write
   }
   const auto begin = static_cast<size_t>(local.data - memory_.get() + offset);
   order(local, begin, bytes, writes);
+  if (recording_ != nullptr) {
+    recording_->touches(local.data, space_of(buffers_[local.buffer].position), bytes, writes);
+  }
   return begin;
 }
 

@@ -43,6 +43,8 @@ struct Flag {
   Place place{};
 };
 
+class Recording;
+
 // One core: its local memory, its pipes' clocks and its findings. It belongs to one thread, which runs cores one after
 // the other.
 class Block {
@@ -165,6 +167,7 @@ class Block {
   Recent recent_[kPipes];
   Touches touches_;
   Order order_;
+  Recording* recording_ = nullptr;  // null where nobody profiles
   std::set<std::tuple<Kind, uint16_t, uint16_t>> told_;
 };
 

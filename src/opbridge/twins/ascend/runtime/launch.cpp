@@ -9,6 +9,7 @@
 
 #include "block.h"
 #include "memory.h"
+#include "recording.h"
 #include "rerun.h"
 #include "soc.h"
 
@@ -211,8 +212,10 @@ uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks) {
   const auto kind = static_cast<Cores>(kernel->cores);
   const Work work{kernel->body, kernel->state,          kind == Cores::mixed ? chosen_soc()->vector_cores : 1,
                   kind,         has_auto_sync(*kernel), knows_all(*kernel)};
-  std::vector<Report> reports =
-      checks_are("blocks") ? run_on_several(work, blocks) : Launch(work, blocks, !checks_are("0")).run();
+  Recordings* const recordings = Recordings::of(kernel->name, blocks, work.cores_per_block, kind);
+  std::vector<Report> reports = checks_are("blocks")
+                                    ? run_on_several(work, blocks)
+                                    : Launch(work, blocks, !checks_are("0"), nullptr, recordings).run();
   if (reports.empty()) return 0;
   deliver(kernel->name, std::move(reports));
   return 1;

@@ -18,6 +18,7 @@ namespace opbridge_ascend {
 struct BlockEnded {};
 
 class Block;
+class Recordings;
 class Writes;
 
 // What a launch runs, whatever the number of blocks.
@@ -34,9 +35,9 @@ struct Work {
 // One kernel on all its cores; alive until the last of them has ended.
 class Launch {
  public:
-  // `log` is null where nobody wants to know what was written.
-  Launch(const Work& work, uint32_t blocks, bool checked, Writes* log = nullptr)
-      : cores_(blocks * work.cores_per_block), checked_(checked), work_(work), log_(log) {}
+  // `log` is null where nobody wants to know what was written, `recordings` where nobody profiles.
+  Launch(const Work& work, uint32_t blocks, bool checked, Writes* log = nullptr, Recordings* recordings = nullptr)
+      : cores_(blocks * work.cores_per_block), checked_(checked), work_(work), log_(log), recordings_(recordings) {}
 
   std::vector<Report> run();
   void sync_all(uint32_t block, const Place& at);
@@ -52,6 +53,7 @@ class Launch {
   bool auto_sync() const { return work_.auto_sync; }
   bool is_enclosed() const { return work_.is_enclosed; }
   Writes* log() const { return log_; }
+  Recordings* recordings() const { return recordings_; }
   // Whether the kernel has asked how many blocks there are.
   bool asked_for_count() const { return asked_for_count_; }
 
@@ -71,6 +73,7 @@ class Launch {
   const bool checked_;
   const Work work_;
   Writes* const log_;
+  Recordings* const recordings_;
   std::atomic<uint32_t> next_{0};
 
   std::mutex mutex_;

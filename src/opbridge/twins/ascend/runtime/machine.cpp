@@ -4,6 +4,7 @@
 #include "block.h"
 #include "memory.h"
 #include "names.h"
+#include "recording.h"
 #include "rerun.h"
 
 namespace opbridge_ascend {
@@ -64,6 +65,10 @@ void Block::access(const Global& global, const void* at, size_t bytes, bool writ
   check_bounds(global, at, bytes, writes);
   const Use use = !writes ? Use::read : registers.atomic == Atomic::none ? Use::write : Use::atomic;
   const auto* const first = static_cast<const uint8_t*>(at);
+  if (recording_ != nullptr) {
+    const Allocation memory = allocation_of(first);
+    recording_->touches_global(memory.bytes > 0 ? static_cast<size_t>(first - memory.begin) : 0, bytes, writes);
+  }
   order({first, first + bytes, clocks_[sites_[site_].pipe][sites_[site_].pipe], site_, writes});
   if (launch->cores() > 1) touches_.add(first, bytes, order_, site_, use);
   if (Writes* const log = launch->log()) log->add(first, bytes, use, sites_[site_], registers.index);
