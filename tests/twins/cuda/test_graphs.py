@@ -23,6 +23,15 @@ def test_a_graph_does_what_was_captured_each_time(kernels: Any, function: str, e
     assert list(host) == expected
 
 
+def test_a_graph_that_is_built_by_hand_runs_in_the_order_of_its_edges(kernels: Any) -> None:
+    host = np.zeros(4, np.int32)
+    kernels.run("by_hand", host)
+    filled = 0x01010101
+    assert list(host) == [filled + 7, filled + 1, filled + 7, 3]
+    invalid_value = 1
+    assert kernels.call("in_a_circle") == invalid_value
+
+
 def test_misuse_is_an_error_as_on_a_gpu(kernels: Any) -> None:
     kernels.run("misused")
 

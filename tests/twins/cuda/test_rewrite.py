@@ -300,6 +300,25 @@ class TestWhatIsNotSupported:
         assert rewritten(f"#include {header}", Unit(has_cccl=True)) == f"#include {header}"
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("A<T>::call<2>(x);", "A<T>::template call<2>(x);"),
+        ("A<T>::template call<2>(x);", "A<T>::template call<2>(x);"),
+        ("if (A<T>::count < 2) g(x > (y));", "if (A<T>::count < 2) g(x > (y));"),
+        ("B::call<2>(x);", "B::call<2>(x);"),
+    ],
+)
+def test_template_is_said_where_nvcc_does_without(source: str, expected: str) -> None:
+    assert rewritten(f"template <class T> void f() {{ {source} }}") == f"template <class T> void f() {{ {expected} }}"
+
+
+@pytest.mark.parametrize("cast", ["(void*)", "(const void *)", "reinterpret_cast<void*>", ""])
+def test_a_kernel_keeps_its_type_in_a_graph(cast: str) -> None:
+    source = f"void f() {{ cudaKernelNodeParams p; p.func = {cast}(k); q.function = (void*)k; }}"
+    assert rewritten(source) == source.replace(cast + "(k)", "(k)")
+
+
 class TestAssembly:
     def test_operands_are_handed_over_by_their_constraints(self) -> None:
         source = 'asm volatile("add.s32 %0, %1, 2;" : "=r"(x) : "r"(a[f(i, j)]) : "memory");'

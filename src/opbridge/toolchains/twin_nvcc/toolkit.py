@@ -29,7 +29,7 @@ LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
 """What programs link that is in the twin's library, or that a processor needs nothing of."""
 
 
-NAMES_OF_LIBRARIES = {"cublas": ("cublas", "cublas_static")}
+NAMES_OF_LIBRARIES = {"cublas": ("cublas", "cublas_static"), "curand": ("curand", "curand_static")}
 """Of NVIDIA's libraries that the twin has, how their sources begin, and the names that programs link them by."""
 
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 HEADERS = {
     "CUTLASS": r"(?:cutlass|cute)/.*",
-    "matrix fragments of tensor cores (WMMA)": r"mma\.h|crt/mma\.h",
     "FP6 and FP4": r"cuda_fp[64]\.h",
-    "pipelines and arrive-wait barriers": r"cuda_(?:pipeline|awbarrier).*",
-    "textures and surfaces but for linear memory": r"(?:texture|surface)_.*|cuda_(?:texture|surface)_types\.h",
-    "cuRAND": r"curand.*",
+    "arrive-wait barriers of nvcuda": r"cuda_awbarrier.*",
+    "texture references, which CUDA 12 has no more": r"texture_fetch_functions\.h|cuda_texture_types\.h",
+    "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",
     "cuBLASLt": r"cublasLt.*",
     "the cuBLAS of before CUDA 4": r"cublas\.h",
     "cuFFT": r"cufft.*",

@@ -36,6 +36,7 @@ _VARIABLE_WORDS = frozenset({"__device__", "__constant__", "__managed__"})
 _TAKE_KERNELS = frozenset(
     {
         "cudaLaunchKernel",
+        "cudaLaunchKernelExC",
         "cudaLaunchCooperativeKernel",
         "cudaFuncSetAttribute",
         "cudaFuncSetCacheConfig",
@@ -295,6 +296,24 @@ class _Rewriter(Reader):
             self.texts[index] = _NOINLINE
         elif text in _TAKE_KERNELS:
             self._strip_casts(index)
+        elif text == "func":
+            self._strip_cast_to_member(index)
+        elif self._in_function():
+            self._template_of_class(index)
+
+    def _template_of_class(self, index: int) -> None:
+        """nvcc knows what `A<T>::call<2>(x)` means where `template` is left out before the name."""
+        colons, angle = self.previous(index - 1), self.next(index + 1)
+        if colons is None or angle is None or self.tokens[colons].text != "::" or self.tokens[angle].text != "<":
+            return
+        before, closed = self.previous(colons - 1), self.match_angle(angle)
+        called = self.next(closed + 1) if closed is not None else None
+        if before is None or called is None or self.tokens[before].text != ">" or self.tokens[called].text != "(":
+            return
+        inside = (token.text for token in self.tokens[angle + 1 : closed])
+        # Otherwise these were comparisons.
+        if not {*CLOSERS, "&&", "||"} & set(_unpaired(inside)):
+            self.before[index] = "template "
 
     def _assembly(self, index: int) -> None:
         """`asm volatile("..." : "=r"(x) : "r"(y))` becomes `ptx("...", ptx_output("=r", (x)), ptx_input("r", (y)))`."""
@@ -446,20 +465,32 @@ class _Rewriter(Reader):
         close = self.match(opened)
         i: int | None = opened
         while i is not None and i < close:
-            following = self.next(i + 1)
-            if self.tokens[i].text in ("(", ",") and following is not None and self.tokens[following].text == "(":
-                end = self.match(following)
-                inside = [token.text for token in self.tokens[following + 1 : end] if not token.blank]
-                if sorted(inside) in (["*", "void"], ["*", "const", "void"]):
-                    for k in range(following, end + 1):
-                        self.texts[k] = ""
-            elif following is not None and self.tokens[following].text == "reinterpret_cast":
-                angle = self.next(following + 1)
-                parenthesis = self.match_angle(angle) if angle is not None else None
-                if parenthesis is not None:
-                    for k in range(following, parenthesis + 1):
-                        self.texts[k] = ""
-            i = following
+            if self.tokens[i].text in ("(", ","):
+                self._strip_cast_behind(i)
+            i = self.next(i + 1)
+
+    def _strip_cast_to_member(self, index: int) -> None:
+        """The same of a kernel that becomes part of a graph, in `params.func = (void*)kernel`."""
+        before, behind = self.previous(index - 1), self.next(index + 1)
+        if before is None or behind is None:
+            return
+        is_assigned = self.tokens[before].text in (".", "->") and self.tokens[behind].text == "="
+        if is_assigned and any(token.text == "cudaKernelNodeParams" for token in self.tokens):
+            self._strip_cast_behind(behind)
+
+    def _strip_cast_behind(self, index: int) -> None:
+        cast = self.next(index + 1)
+        if cast is None:
+            return
+        if self.tokens[cast].text == "(":
+            end = self.match(cast)
+            inside = [token.text for token in self.tokens[cast + 1 : end] if not token.blank]
+            if sorted(inside) in (["*", "void"], ["*", "const", "void"]):
+                self._erase(cast, end)
+        elif self.tokens[cast].text == "reinterpret_cast":
+            angle = self.next(cast + 1)
+            if angle is not None and (closed := self.match_angle(angle)) is not None:
+                self._erase(cast, closed)
 
     def _shared(self, end: int) -> None:
         first = self.head[0]
@@ -613,6 +644,18 @@ def _outside_of_brackets(words: list[str]) -> list[str]:
             outside.append(word)
         depth += word in PAIRS or angle
     return outside
+
+
+def _unpaired(words: Iterable[str]) -> Iterable[str]:
+    """The words that are no bracket of a pair among them."""
+    opened: list[str] = []
+    for word in words:
+        if word in PAIRS:
+            opened.append(word)
+        elif word in CLOSERS and opened:
+            opened.pop()
+        else:
+            yield word
 
 
 def _error(feature: str) -> str:

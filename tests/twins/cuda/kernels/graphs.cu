@@ -159,3 +159,68 @@ extern "C" int attribute_by_address(char* host) {
   cudaFree(first);
   return cudaGetLastError();
 }
+
+static void count_call(void* calls) { ++*static_cast<int*>(calls); }
+
+// A graph whose nodes are added in another order than they have to run in: fill, add, copy, and a call of the host's.
+extern "C" int by_hand(int* host) {
+  int* device;
+  int calls = 0;
+  cudaMalloc(&device, 4 * sizeof(int));
+  cudaGraph_t graph;
+  cudaGraphCreate(&graph, 0);
+  int n = 7;
+  void* arguments[] = {&device, &n};
+  cudaKernelNodeParams adding = {};
+  adding.func = (void*)add;
+  adding.gridDim = 1;
+  adding.blockDim = 4;
+  adding.kernelParams = arguments;
+  cudaGraphNode_t sum, copied, filled, called;
+  cudaGraphAddKernelNode(&sum, graph, nullptr, 0, &adding);
+  cudaGraphAddMemcpyNode1D(&copied, graph, &sum, 1, host, device, 4 * sizeof(int), cudaMemcpyDeviceToHost);
+  cudaMemsetParams filling = {device, 0, 0x01010101u, 4, 4, 1};
+  cudaGraphAddMemsetNode(&filled, graph, nullptr, 0, &filling);
+  cudaGraphAddDependencies(graph, &filled, &sum, 1);
+  cudaHostNodeParams calling = {count_call, &calls};
+  cudaGraphAddHostNode(&called, graph, &copied, 1, &calling);
+  n = 100;  // which the node no longer looks at
+  cudaGraphExec_t exec;
+  cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0);
+  cudaGraphLaunch(exec, nullptr);
+  const int first = host[0];
+  n = 1;
+  cudaGraphExecKernelNodeSetParams(exec, sum, &adding);
+  cudaGraphLaunch(exec, nullptr);
+  cudaGraph_t outer;
+  cudaGraphCreate(&outer, 0);
+  cudaGraphNode_t child;
+  cudaGraphAddChildGraphNode(&child, outer, nullptr, 0, graph);
+  cudaGraphExec_t outer_exec;
+  cudaGraphInstantiate(&outer_exec, outer, 0);
+  const int second = host[0];
+  cudaGraphLaunch(outer_exec, nullptr);
+  const int third = host[0];
+  host[0] = first;
+  host[1] = second;
+  host[2] = third;
+  host[3] = calls;
+  cudaGraphExecDestroy(exec);
+  cudaGraphExecDestroy(outer_exec);
+  cudaGraphDestroy(graph);
+  cudaGraphDestroy(outer);
+  cudaFree(device);
+  return cudaGetLastError();
+}
+
+// Nodes that wait for each other make no program.
+extern "C" int in_a_circle(void) {
+  cudaGraph_t graph;
+  cudaGraphCreate(&graph, 0);
+  cudaGraphNode_t a, b;
+  cudaGraphAddEmptyNode(&a, graph, nullptr, 0);
+  cudaGraphAddEmptyNode(&b, graph, &a, 1);
+  cudaGraphAddDependencies(graph, &b, &a, 1);
+  cudaGraphExec_t exec;
+  return cudaGraphInstantiate(&exec, graph, 0);
+}

@@ -19,4 +19,7 @@ typedef enum cudaDataType_t {
   CUDA_R_64U = 26
 } cudaDataType;
 
+// What a library is asked about its version.
+typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
+
 #endif

@@ -52,6 +52,10 @@ inline long long clock64() {
 #endif
 }
 
+// Launches wait for each other here.
+OB_TWIN_INLINE void cudaGridDependencySynchronize() {}
+OB_TWIN_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
+
 // Who sleeps waits for somebody, and that may be a thread of its own block.
 OB_TWIN_INLINE void __nanosleep(unsigned) {
   const opbridge_twin::Pause pause;

@@ -41,6 +41,14 @@ template <class T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
   return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
 }
+template <class T>
+cudaError_t cudaMallocFromPoolAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(reinterpret_cast<void**>(memory), bytes, pool, stream);
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(memory, bytes, pool, stream);
+}
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
   return cudaEventCreateWithFlags(event, flags);
 }
@@ -151,6 +159,90 @@ template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments,
                                         size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   return opbridge_twin::launch_by_pointer(function, grid, block, arguments, shared_bytes, stream, true);
+}
+
+inline cudaError_t ob_twin_configure_with(const cudaLaunchConfig_t& how) {
+  bool cooperative = false;
+  for (unsigned i = 0; i < how.numAttrs; ++i) {
+    const cudaLaunchAttributeValue& value = how.attrs[i].val;
+    if (how.attrs[i].id == cudaLaunchAttributeCooperative) cooperative = value.cooperative != 0;
+    const bool in_clusters = how.attrs[i].id == cudaLaunchAttributeClusterDimension &&
+                             value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1;
+    if (in_clusters) return cudaErrorNotSupported;
+  }
+  ob_twin_configure(opbridge_twin::plain(how.gridDim), opbridge_twin::plain(how.blockDim), how.dynamicSmemBytes,
+                    how.stream, cooperative);
+  return cudaSuccess;
+}
+template <class... P, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*function)(P...), Arguments&&... arguments) {
+  if (how == nullptr || function == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = ob_twin_configure_with(*how)) return error;
+  function(static_cast<Arguments&&>(arguments)...);
+  return cudaPeekAtLastError();
+}
+template <class... P>
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, void (*function)(P...), void** arguments) {
+  if (how == nullptr || function == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = ob_twin_configure_with(*how)) return error;
+  opbridge_twin::call(function, arguments, std::index_sequence_for<P...>());
+  return cudaPeekAtLastError();
+}
+
+// Kernels in graphs ---------------------------------------------------------------------------------------------------
+
+namespace opbridge_twin {
+
+// A kernel of any type, and who calls it with its arguments.  The rewriting takes the cast to void* from before it.
+class KernelOfGraph {
+ public:
+  KernelOfGraph() = default;
+  KernelOfGraph(std::nullptr_t) {}
+  template <class... P>
+  KernelOfGraph(void (*function)(P...)) : address_(reinterpret_cast<void*>(function)), call_(call_it<P...>) {}
+  explicit operator bool() const { return call_ != nullptr; }
+  operator void*() const { return address_; }
+  void operator()(void** arguments) const { call_(address_, arguments); }
+
+ private:
+  template <class... P>
+  static void call_it(void* function, void** arguments) {
+    call(reinterpret_cast<void (*)(P...)>(function), arguments, std::index_sequence_for<P...>());
+  }
+  void* address_ = nullptr;
+  void (*call_)(void*, void**) = nullptr;
+};
+
+}  // namespace opbridge_twin
+
+struct cudaKernelNodeParams {
+  opbridge_twin::KernelOfGraph func;
+  dim3 gridDim;
+  dim3 blockDim;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+
+inline cudaError_t ob_twin_kernel_of_node(const cudaKernelNodeParams* how) {
+  if (how == nullptr || !how->func || how->kernelParams == nullptr) return cudaErrorInvalidValue;
+  ob_twin_configure(opbridge_twin::plain(how->gridDim), opbridge_twin::plain(how->blockDim), how->sharedMemBytes,
+                    ob_twin_node_begins(), false);
+  how->func(how->kernelParams);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
+                                          size_t count, const cudaKernelNodeParams* how) {
+  const cudaError_t error = ob_twin_kernel_of_node(how);
+  return error != cudaSuccess ? error : ob_twin_node_added(node, graph, before, count);
+}
+inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                    const cudaKernelNodeParams* how) {
+  const cudaError_t error = ob_twin_kernel_of_node(how);
+  return error != cudaSuccess ? error : ob_twin_node_replaced(exec, node);
+}
+inline cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* how) {
+  return cudaGraphExecKernelNodeSetParams(nullptr, node, how);
 }
 
 template <class... P>
