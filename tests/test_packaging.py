@@ -82,6 +82,19 @@ def test_a_new_library_builds_and_runs(stranger: Run) -> None:
     assert ran.stdout.endswith(": [3. 3.]\n"), ran.stderr
 
 
+def test_the_twins_come_compiled(stranger: Run) -> None:
+    program = """
+import os, tempfile
+os.environ["OPBRIDGE_CACHE_DIR"] = cache = tempfile.mkdtemp()
+from opbridge.toolchains import ascend_twin, cuda_twin
+for library in (cuda_twin.runtime(), cuda_twin.profile_runtime(), cuda_twin.library("cublas"), ascend_twin.runtime()):
+    print(library.parent.name, library.is_file())
+print(os.listdir(cache))
+"""
+    ran = stranger("python", "-W", "error", "-c", program)
+    assert ran.stdout == "built True\n" * 4 + "[]\n", ran.stderr
+
+
 def test_frameworks_that_are_not_there_are_named_with_the_command_that_brings_them(stranger: Run) -> None:
     program = """
 import numpy, opbridge

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.toolchains import host, rewriting
+from opbridge.toolchains import host, rewriting, shipped
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import ascend
 
@@ -46,7 +46,9 @@ def _flags() -> tuple[str, ...]:
 
 
 def runtime() -> Path:
-    """The library, built where the cache of this process's environment has not got it."""
-    from opbridge.toolchains.builder import build
+    """The library that every kernel is linked with."""
+    return shipped.library(runtime_request())
 
-    return build(rewriting.runtime_request(ascend.RUNTIME, ascend.LIBRARY, (ascend.INCLUDE, INCLUDE))).path
+
+def runtime_request() -> BuildRequest:
+    return rewriting.runtime_request(ascend.RUNTIME, ascend.LIBRARY, (ascend.INCLUDE, INCLUDE))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.toolchains import cccl, host, rewriting
+from opbridge.toolchains import cccl, host, rewriting, shipped
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
@@ -82,44 +82,42 @@ def _is_clang() -> bool:
 
 
 def runtime() -> Path:
-    """The library, built where the cache of this process's environment has not got it."""
-    return _built(_runtime_request())
+    """The library that every kernel is linked with."""
+    return shipped.library(runtime_request())
 
 
 def profile_runtime() -> Path:
     """The same for kernels that are profiled."""
-    plain = _runtime_request()
-    return _built(
-        replace(
-            plain,
-            sources=(*plain.sources, *sorted(cuda.PROFILING.glob("*.cpp"))),
-            output=cuda.PROFILE_LIBRARY,
-            include_dirs=(*plain.include_dirs, cuda.PROFILING),
-            defines=((PROFILE, "1"),),
-            link_flags=tuple(word.replace(cuda.LIBRARY, cuda.PROFILE_LIBRARY) for word in plain.link_flags),
-        )
-    )
-
-
-def _runtime_request() -> BuildRequest:
-    return rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",))
-
-
-def _built(request: BuildRequest) -> Path:
-    from opbridge.toolchains.builder import build
-
-    return build(request).path
+    return shipped.library(profile_runtime_request())
 
 
 def library(name: str) -> Path:
     """One of NVIDIA's libraries as the twin has it, linked with the twin's own."""
+    return shipped.library(library_request(name))
+
+
+def runtime_request() -> BuildRequest:
+    return rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",))
+
+
+def profile_runtime_request() -> BuildRequest:
+    plain = runtime_request()
+    return replace(
+        plain,
+        sources=(*plain.sources, *sorted(cuda.PROFILING.glob("*.cpp"))),
+        output=cuda.PROFILE_LIBRARY,
+        include_dirs=(*plain.include_dirs, cuda.PROFILING),
+        defines=((PROFILE, "1"),),
+        link_flags=tuple(word.replace(cuda.LIBRARY, cuda.PROFILE_LIBRARY) for word in plain.link_flags),
+    )
+
+
+def library_request(name: str) -> BuildRequest:
     file = f"libopbridge_{name}_twin.so"
-    return _built(
-        BuildRequest(
-            sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),
-            output=file,
-            include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),
-            link_flags=(*cuda.link_flags(False, runtime()), f"-Wl,-soname,{file}"),
-            portable=True,
-        )
+    return BuildRequest(
+        sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),
+        output=file,
+        include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),
+        link_flags=(*cuda.link_flags(False, runtime()), f"-Wl,-soname,{file}"),
+        portable=True,
     )

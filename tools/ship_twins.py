@@ -1,0 +1,36 @@
+"""Writes the twins' libraries into a folder of opbridge's wheel, as its build asks.
+
+python tools/ship_twins.py FOLDER
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
+from opbridge.toolchains import ascend_twin, cuda_twin, shipped
+from opbridge.toolchains.builder import build_many
+from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
+
+
+def ship(folder: Path) -> None:
+    runtime, *others = build_many(
+        [cuda_twin.runtime_request(), cuda_twin.profile_runtime_request(), ascend_twin.runtime_request()]
+    )
+    of_nvidia = [
+        shipped.found_beside(cuda_twin.library_request(name), runtime.path) for name in sorted(NAMES_OF_LIBRARIES)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    for library in (runtime, *others, *build_many(of_nvidia)):
+        shutil.copy(library.path, folder)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["OPBRIDGE_CACHE_DIR"] = cache
+        ship(Path(sys.argv[1]))
