@@ -47,6 +47,17 @@ NVCC = ("compiles with nvcc for sm_80, 90, 100", "可用 nvcc 编译(sm_80、90�
 
 ROWS = (
     Row(
+        "one line of mathematics: kernel and gradient written",
+        "一行数学公式:核函数与梯度自动写出",
+        (
+            held("formulas/test_formulas.py"),
+            held("formulas/test_formulas.py"),
+            held("formulas/test_formulas.py"),
+            held("formulas/test_formulas.py"),
+            Cell("as any kernel", "同其他核函数"),
+        ),
+    ),
+    Row(
         "C++ kernels on the CPU",
         "CPU 上的 C++ 核函数",
         (
@@ -142,6 +153,22 @@ ROWS = (
         "a simulated `npu`, and programs written for torch_npu",
         "模拟的 `npu` 设备,以及为 torch_npu 编写的程序",
         (NONE, held("npu/test_npu.py"), NONE, NONE, NONE),
+    ),
+    Row(
+        "a PyTorch network converted whole",
+        "整个转换 PyTorch 网络",
+        (
+            NONE,
+            NONE,
+            held("conversion/test_conversion.py", "CPU", "CPU"),
+            held("conversion/test_conversion.py", "CPU", "CPU"),
+            NONE,
+        ),
+    ),
+    Row(
+        "CUDA kernels judged against a reference",
+        "对照参考实现评判 CUDA 核函数",
+        (NONE, held("judging/test_judging.py", "by the twin", "由孪生运行"), NONE, NONE, NONE),
     ),
     Row(
         "libraries of tvm-ffi",
