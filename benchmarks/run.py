@@ -66,8 +66,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "fleet": fleet.starting,
 }
 _CAPABILITIES = {"x86-64-v3": "avx2", "x86-64-v4": "avx512"}
-"""What PyTorch calls the processors that g++ has names for."""
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+"""What PyTorch calls the processors that g++ has names for; MKL, which PyTorch asks for some functions, writes them large."""
 
 
 def main(arguments: list[str]) -> int:
@@ -76,7 +75,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", action="append", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here too")
     parser.add_argument(
-        "--write", type=Path, metavar="FILE", help=f"write the report between the marks {BEGIN} and {END}"
+        "--write", type=Path, metavar="FILE", help="write the report between the file's marks for the target"
     )
     parser.add_argument(
         "--target", choices=_CAPABILITIES, help="the processor that our kernels are built for, and PyTorch's chosen for"
@@ -86,6 +85,7 @@ def main(arguments: list[str]) -> int:
         # Before PyTorch is loaded, which asks once.
         os.environ["OPBRIDGE_MARCH"] = options.target
         os.environ["ATEN_CPU_CAPABILITY"] = _CAPABILITIES[options.target]
+        os.environ["MKL_ENABLE_INSTRUCTIONS"] = _CAPABILITIES[options.target].upper()
 
     # The peers start ninja by name, and an environment's own is on the path only where the environment is activated.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
@@ -106,17 +106,18 @@ def main(arguments: list[str]) -> int:
         options.json.write_text(json.dumps(measured, default=_plain, indent=1, ensure_ascii=False) + "\n")
     if options.write:
         dated = f"Measured on {datetime.date.today().isoformat()}.\n\n{report}"
-        options.write.write_text(between_marks(options.write.read_text(), dated))
+        options.write.write_text(between_marks(options.write.read_text(), dated, options.target or "native"))
     return 0
 
 
-def between_marks(text: str, report: str) -> str:
-    """The text with what stands between its marks replaced."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"expected the lines {BEGIN} and {END} in the file; the report goes between them")
-    return f"{before}{BEGIN}\n{report}\n{END}{after}"
+def between_marks(text: str, report: str, target: str) -> str:
+    """The text with what stands between the target's marks replaced."""
+    begin, end = f"<!-- results {target}: begin -->", f"<!-- results {target}: end -->"
+    before, found, rest = text.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not found or not ended:
+        raise SystemExit(f"expected the lines {begin} and {end} in the file; the report goes between them")
+    return f"{before}{begin}\n{report}\n{end}{after}"
 
 
 def _plain(value: object) -> object:

@@ -124,18 +124,19 @@ def cells(table: str, line: int) -> list[str]:
 
 
 class TestReport:
-    def test_it_replaces_what_stands_between_the_marks_and_nothing_else(self) -> None:
-        text = f"before\n{run.BEGIN}\nold\n{run.END}\nafter\n"
-        once = run.between_marks(text, "new")
-        assert once == f"before\n{run.BEGIN}\nnew\n{run.END}\nafter\n"
-        assert run.between_marks(once, "new") == once
+    def test_it_replaces_what_stands_between_the_targets_marks_and_nothing_else(self) -> None:
+        text = "".join(f"<!-- results {of}: begin -->\nold\n<!-- results {of}: end -->\n" for of in ("native", "v3"))
+        once = run.between_marks(text, "new", "v3")
+        assert once == "new".join(text.rsplit("old", 1))
+        assert run.between_marks(once, "new", "v3") == once
 
     def test_a_file_without_marks_stays_as_it_is(self) -> None:
         with pytest.raises(SystemExit, match="expected the lines"):
-            run.between_marks("before", "new")
+            run.between_marks("before", "new", "native")
 
-    def test_the_documentation_has_the_marks(self) -> None:
-        run.between_marks((BENCHMARKS.parent / "docs" / "benchmarks.md").read_text(), "new")
+    @pytest.mark.parametrize("target", ["native", "x86-64-v3"])
+    def test_the_documentation_has_the_marks(self, target: str) -> None:
+        run.between_marks((BENCHMARKS.parent / "docs" / "benchmarks.md").read_text(), "new", target)
 
 
 def test_the_kernels_of_rows_compute_what_pytorchs_do() -> None:
@@ -181,7 +182,7 @@ def test_the_library_has_a_thousand_operators_and_is_rewritten_only_where_it_dif
 
 def test_a_quick_run_prints_its_table_and_writes_its_numbers_and_the_report(tmp_path: Path) -> None:
     numbers, report = tmp_path / "numbers.json", tmp_path / "report.md"
-    report.write_text(f"# Title\n{run.BEGIN}\n{run.END}\n")
+    report.write_text("# Title\n<!-- results native: begin -->\n<!-- results native: end -->\n")
     command = [
         sys.executable,
         BENCHMARKS / "run.py",
