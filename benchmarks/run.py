@@ -66,7 +66,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "fleet": fleet.starting,
 }
 _CAPABILITIES = {"x86-64-v3": "avx2", "x86-64-v4": "avx512"}
-"""What PyTorch calls the processors that g++ has names for; MKL, which PyTorch asks for some functions, writes them large."""
+"""What PyTorch calls the processors that g++ has names for; MKL, which it asks for functions, writes them large."""
 
 
 def main(arguments: list[str]) -> int:
