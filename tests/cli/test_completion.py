@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,13 +12,15 @@ import pytest
 
 from opbridge.cli import COMMANDS
 
-Opbridge = Callable[..., subprocess.CompletedProcess[str]]
+
+def printed(shell: str) -> str:
+    command = [sys.executable, "-m", "opbridge", "completion", shell]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")
 def offered() -> Callable[[str], list[str]]:
-    printed = subprocess.run([sys.executable, "-m", "opbridge", "completion", "bash"], capture_output=True, text=True)
-    script = printed.stdout
+    script = printed("bash")
 
     def complete(line: str) -> list[str]:
         words = shlex.split(line) + ([""] if line.endswith(" ") else [])
@@ -49,7 +52,40 @@ def test_what_else_is_offered(offered: Callable[[str], list[str]], line: str, ex
     assert offered(line) == expected
 
 
-def test_zsh_takes_the_same_function(opbridge: Opbridge) -> None:
-    bash, zsh = opbridge("completion", "bash").stdout, opbridge("completion", "zsh").stdout
+def test_zsh_takes_the_same_function() -> None:
+    bash, zsh = printed("bash"), printed("zsh")
     assert zsh.endswith(bash)
     assert "bashcompinit" in zsh
+
+
+@pytest.fixture(scope="module")
+def offered_by_fish(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
+    if shutil.which("fish") is None:
+        pytest.skip("needs fish")
+    script = tmp_path_factory.mktemp("fish") / "opbridge.fish"
+    script.write_text(printed("fish"))
+
+    def complete(line: str) -> list[str]:
+        program = f"source {script}; complete -C {shlex.quote(line)}"
+        done = subprocess.run(["fish", "-c", program], cwd=script.parent, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return [offer.partition("\t")[0] for offer in done.stdout.splitlines()]
+
+    return complete
+
+
+def test_fish_offers_every_command(offered_by_fish: Callable[[str], list[str]]) -> None:
+    assert set(COMMANDS) <= set(offered_by_fish("opbridge "))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("opbridge bui", ["build"]),
+        ("opbridge build ops.yaml --wat", ["--watch"]),
+        ("opbridge check --framework nu", ["numpy"]),
+        ("opbridge cache k", ["key"]),
+    ],
+)
+def test_what_else_fish_offers(offered_by_fish: Callable[[str], list[str]], line: str, expected: list[str]) -> None:
+    assert offered_by_fish(line) == expected

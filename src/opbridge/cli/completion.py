@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from opbridge.cli import COMMANDS, parser_of
+
+Actions = dict[str, list[argparse.Action]]
 
 _FUNCTION = """\
 _opbridge() {
@@ -26,11 +28,7 @@ _opbridge() {
 }
 complete -o default -F _opbridge opbridge
 """
-_SHELLS = {
-    "bash": _FUNCTION,
-    # Zsh runs completions written for bash.
-    "zsh": "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && bashcompinit\n" + _FUNCTION,
-}
+_FOR_ZSH = "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && bashcompinit\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,11 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     # What a parser takes is told by no public name.
     actions = {name: parser_of(name)._actions for name in COMMANDS}
+    print(_SHELLS[options.shell](actions), end="")
+    return 0
+
+
+def _bash(actions: Actions) -> str:
     after = [line for name, found in actions.items() for line in _after_an_option(name, found)]
     words = [f'    " "*) choices="{" ".join(COMMANDS)}" ;;']
     words += [line for name, found in actions.items() for line in _words(name, found)]
-    print(_SHELLS[options.shell] % ("\n".join(after), "\n".join(words)), end="")
-    return 0
+    return _FUNCTION % ("\n".join(after), "\n".join(words))
 
 
 def _after_an_option(command: str, actions: list[argparse.Action]) -> Iterator[str]:
@@ -63,3 +65,36 @@ def _words(command: str, actions: list[argparse.Action]) -> Iterator[str]:
 
 def _choices(action: argparse.Action) -> str:
     return " ".join(map(str, action.choices or ()))
+
+
+def _fish(actions: Actions) -> str:
+    lines = [
+        f"complete -c opbridge -n __fish_use_subcommand -a {name} -d {_quoted(command.purpose)}"
+        for name, command in COMMANDS.items()
+    ]
+    lines += [_fish_line(name, action) for name, found in actions.items() for action in found]
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _fish_line(command: str, action: argparse.Action) -> str:
+    words = [f"complete -c opbridge -n '__fish_seen_subcommand_from {command}'"]
+    if action.option_strings:
+        words += [f"-{'l' if name.startswith('--') else 's'} {name.lstrip('-')}" for name in action.option_strings]
+        words += [f"-d {_quoted(action.help)}"] if action.help else []
+        words += ["-r"] if action.nargs != 0 else []
+    if action.choices:
+        words.append(f"{'-x' if action.option_strings else ''} -a '{_choices(action)}'".strip())
+    return " ".join(words) if len(words) > 1 else ""
+
+
+def _quoted(text: str) -> str:
+    """A help text, whose percent signs argparse wants doubled, as one word of fish's."""
+    return "'" + text.replace("%%", "%").replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_SHELLS: dict[str, Callable[[Actions], str]] = {
+    "bash": _bash,
+    # Zsh runs completions written for bash.
+    "zsh": lambda actions: _FOR_ZSH + _bash(actions),
+    "fish": _fish,
+}
