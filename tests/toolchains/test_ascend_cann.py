@@ -60,6 +60,28 @@ def test_a_project_of_the_language_asc_builds_and_runs(cann: Path, tmp_path: Pat
     assert (done.returncode, done.stdout, done.stderr) == (0, "32 of 32 are right\n", "")
 
 
+def test_the_compiler_of_the_folder_is_called_as_the_vendors(cann: Path, tmp_path: Path) -> None:
+    kernel = (PROJECT.with_name("ascend_language") / "fill.asc").read_text().partition("int main")[0]
+    launch = "void go(void* x, int value) { fill<<<4, nullptr, nullptr>>>((GM_ADDR)x, value); }\n"
+    (tmp_path / "fill.cpp").write_text(kernel + launch)
+    (tmp_path / "host.cpp").write_text(
+        "#include <stdio.h>\nvoid go(void*, int);\n"
+        'int main() { int x[32] = {}; go(x, 7); printf("%d %d\\n", x[0], x[31]); }\n'
+    )
+    bisheng = '"$ASCEND_HOME_PATH/bin/bisheng" --npu-arch=dav-2201 -std=c++17'
+    done = subprocess.run(
+        [
+            *("bash", "-ec"),
+            f"source '{cann}/set_env.sh'; {bisheng} -xasc -fPIC -c fill.cpp -o fill.o;"
+            f"{bisheng} host.cpp fill.o -o fill -lascendcl -L '{cann}/lib64'; ./fill",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7 7\n", "")
+
+
 @needs_cmake
 @pytest.mark.parametrize(
     ("mistake", "told"),

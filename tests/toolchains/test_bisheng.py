@@ -9,7 +9,7 @@ import pytest
 
 from opbridge import floating_point
 from opbridge.errors import ToolchainError
-from opbridge.toolchains import BuildRequest, Toolchain, bisheng, toolchain_for
+from opbridge.toolchains import BuildRequest, Toolchain, bisheng, stamped_folder, toolchain_for
 
 MakeRequest = Callable[..., BuildRequest]
 
@@ -46,6 +46,13 @@ def test_where_there_is_none_the_twin_is_offered(monkeypatch: pytest.MonkeyPatch
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolchainError, match=r'(?s)bisheng of CANN below ASCEND_HOME_PATH.*device="ascend-twin"'):
+        bisheng.find()
+
+
+def test_the_folder_that_stands_for_canns_is_none(cann: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (cann / stamped_folder.MARK).touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolchainError, match="no compiler for Ascend C"):
         bisheng.find()
 
 

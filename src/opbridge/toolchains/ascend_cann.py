@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from opbridge.toolchains import ascend_twin, stamped_folder
+from opbridge.toolchains import ascend_twin, host, stamped_folder
 from opbridge.toolchains.model import INCLUDE
 from opbridge.twins import ascend
 
 _DRIVER = "bin/opbridge-ascendc.py"
+_COMPILER = "bin/bisheng"
 
 _CMAKE = Path(ascend.__file__).with_name("cann")
 _HEADERS = {"include": ascend.INCLUDE, "include/opbridge": INCLUDE / "opbridge"}
 _KERNEL_CMAKE = ("compiler/tikcpp/ascendc_kernel_cmake", "tools/tikcpp/ascendc_kernel_cmake")
 _ASC_CMAKE = "cmake/ASC"
 _CPU_CMAKE = "tools/tikicpulib/lib/cmake/tikicpulib"
-_LIBRARIES = ("ascendcl", "nnopbase", "runtime", "platform", "register", "tiling_api", "c_sec")
+_LIBRARIES = (
+    *("ascendcl", "nnopbase", "runtime", "ascendc_runtime", "profapi", "platform", "register", "tiling_api", "c_sec"),
+)
 """The names that hosts link; the twin's library has what it has of all of them."""
 
 
@@ -48,6 +52,7 @@ def _fill(new: Path, texts: Mapping[str, str], library: Path) -> None:
     for path, text in texts.items():
         (new / path).parent.mkdir(parents=True, exist_ok=True)
         (new / path).write_text(text, encoding="utf-8")
+    (new / _COMPILER).chmod(0o755)
     # Copies, which stay what the library beside them was built with when opbridge changes.
     for name, folder in _HEADERS.items():
         shutil.copytree(folder, new / name, dirs_exist_ok=True)
@@ -62,6 +67,7 @@ def _texts(home: Path) -> dict[str, str]:
     settings = _settings(home)
     texts = {
         _DRIVER: _driver(),
+        _COMPILER: _compiler(home),
         "set_env.sh": _environment(home),
         "bin/setenv.bash": _environment(home),
     }
@@ -73,14 +79,12 @@ def _texts(home: Path) -> dict[str, str]:
 
 
 def _settings(home: Path) -> str:
-    # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
-    python = (sys.executable, "-I", str(home / _DRIVER))
     settings = {
         "HOME": (str(home),),
         "LIBRARY": (str(home / "lib64" / ascend.LIBRARY),),
         "FLAGS": ascend.LANGUAGE,
-        "DECLARE": (*python, "declare"),
-        "COMPILE": (*python, "launch"),
+        "DECLARE": (*_command(home), "cmake_commands", "declare"),
+        "COMPILE": (*_command(home), "cmake_commands", "launch"),
     }
     return "".join(f"set(OPBRIDGE_ASCEND_{name} {_quoted(words)})\n" for name, words in settings.items())
 
@@ -89,13 +93,22 @@ def _quoted(words: Iterable[str]) -> str:
     return " ".join(f"[==[{word}]==]" for word in words)
 
 
+def _command(home: Path) -> tuple[str, ...]:
+    # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
+    return sys.executable, "-I", str(home / _DRIVER)
+
+
 def _driver() -> str:
     return (
-        "import sys\n\n"
+        "import importlib\nimport sys\n\n"
         f"sys.path.append({str(Path(ascend.__file__).parents[3])!r})\n"
-        "from opbridge.twins.ascend import cmake_commands\n\n"
-        "sys.exit(getattr(cmake_commands, sys.argv[1])(sys.argv[2:]))\n"
+        'sys.exit(importlib.import_module(f"opbridge.twins.ascend.{sys.argv[1]}").main(sys.argv[2:]))\n'
     )
+
+
+def _compiler(home: Path) -> str:
+    words = (*_command(home), "bisheng_command", str(home / "lib64" / ascend.LIBRARY), *host.find(), "--")
+    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
 
 
 def _environment(home: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from opbridge import floating_point
 from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
-from opbridge.toolchains import host
+from opbridge.toolchains import host, stamped_folder
 from opbridge.toolchains.identity import compiler, environment
 from opbridge.toolchains.model import BuildRequest, Command, Commands
 
@@ -35,7 +35,9 @@ _PLACES = ("bin", "compiler/ccec_compiler/bin", "tools/bisheng_compiler/bin")
 
 
 def find() -> tuple[str, ...]:
-    homes = [os.environ[variable] for variable in _HOMES if os.environ.get(variable)]
+    named = [os.environ[variable] for variable in _HOMES if os.environ.get(variable)]
+    # The folder that stands for CANN's has a command of this name, which compiles for the CPU.
+    homes = [home for home in named if not Path(home, stamped_folder.MARK).is_file()]
     for candidate in (*(f"{home}/{place}/bisheng" for home in homes for place in _PLACES), "bisheng"):
         if executable := shutil.which(candidate):
             return (executable,)

@@ -227,28 +227,97 @@ extern "C" __global__ __aicore__ void by_whole_blocks(GM_ADDR x, GM_ADDR y) {
   DataCopyPad(to, tensor, DataCopyExtParams{1, kCount * sizeof(float), 0, 0, 0});
 }
 
-// The same through what picks and packs: of each two the first, where it is less than ten.
+// The same through what picks and packs: of each two the first, where it is less than ten.  Of the last element of
+// bits, one byte is of what was loaded.
 extern "C" __global__ __aicore__ void picked_by_whole_blocks(GM_ADDR x, GM_ADDR y) {
-  constexpr uint32_t kCount = kTile - 3, kPicked = kCount / 2 + 1;
+  constexpr uint32_t kCount = kTile - 3, kLoaded = kTile - 8, kPicked = kLoaded / 2;
   TPipe pipe;
   TBuf<TPosition::VECCALC> buffer, for_bits;
   GlobalTensor<float> from, to;
   from.SetGlobalBuffer((__gm__ float*)x, kCount);
   to.SetGlobalBuffer((__gm__ float*)y, kPicked);
   pipe.InitBuffer(buffer, 2 * kTile * sizeof(float));
-  pipe.InitBuffer(for_bits, 32);
+  pipe.InitBuffer(for_bits, 64);
   auto tensor = buffer.Get<float>(), packed = tensor[kTile];
   auto bits = for_bits.Get<uint8_t>();
-  DataCopy(tensor, from, kTile);
+  DataCopy(tensor, from, kLoaded);
   SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
   WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  auto also = bits[32].ReinterpretCast<uint16_t>();
   CompareScalar(bits, tensor, 10.0f, CMPMODE::LT, kTile);
+  CompareScalar(bits[32], tensor, -1.0f, CMPMODE::GT, kTile);
+  And(bits.ReinterpretCast<uint16_t>(), bits.ReinterpretCast<uint16_t>(), also, kTile / 16);
   Select(tensor, bits, tensor, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kTile);
   uint64_t kept = 0;
   GatherMask(packed, tensor, 1, false, 0, {1, 1, 8, 0}, kept);
   SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
   WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
   DataCopyPad(to, packed, DataCopyExtParams{1, kPicked * sizeof(float), 0, 0, 0});
+}
+
+// The same through what moves elements about: of 16 rows 11 are loaded, and all are copied and transposed to and fro.
+extern "C" __global__ __aicore__ void moved_by_whole_blocks(GM_ADDR x, GM_ADDR y) {
+  constexpr uint32_t kRow = 16, kLoaded = 11 * kRow, kAll = kRow * kRow;
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  GlobalTensor<half> from, to;
+  from.SetGlobalBuffer((__gm__ half*)x, kLoaded);
+  to.SetGlobalBuffer((__gm__ half*)y, kLoaded);
+  pipe.InitBuffer(buffer, 3 * kAll * sizeof(half));
+  auto tensor = buffer.Get<half>(), copied = tensor[kAll], back = tensor[2 * kAll];
+  DataCopy(tensor, from, kLoaded);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  Copy(copied, tensor, 128, 2, {1, 1, 8, 8});
+  Transpose(tensor, copied);
+  LocalTensor<half> lines[kRow], columns[kRow];
+  for (uint32_t i = 0; i < kRow; ++i) {
+    columns[i] = tensor[i * kRow];
+    lines[i] = back[i * kRow];
+  }
+  TransDataTo5HD(lines, columns, {false, false, 1, 0, 0});
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(to, back, kLoaded);
+}
+
+// Rows shorter than a block, one for each block: what a load brings of the next one's row, nobody uses.
+extern "C" __global__ __aicore__ void short_rows(GM_ADDR x) {
+  constexpr uint32_t kRow = 3;
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  GlobalTensor<float> rows;
+  rows.SetGlobalBuffer((__gm__ float*)x, kRow * GetBlockNum());
+  pipe.InitBuffer(buffer, 32);
+  auto row = buffer.Get<float>();
+  DataCopy(row, rows[GetBlockIdx() * kRow], 8);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  Muls(row, row, 2.0f, 8);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopyPad(rows[GetBlockIdx() * kRow], row, DataCopyExtParams{1, kRow * sizeof(float), 0, 0, 0});
+}
+
+// One line, two pipes: a tile is stored while the next one is loaded.
+extern "C" __global__ __aicore__ void in_one_line(GM_ADDR x, GM_ADDR y) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  GlobalTensor<float> from, to;
+  from.SetGlobalBuffer((__gm__ float*)x, 2 * kTile);
+  to.SetGlobalBuffer((__gm__ float*)y, 2 * kTile);
+  pipe.InitBuffer(buffer, 2 * kTile * sizeof(float));
+  auto first = buffer.Get<float>(), second = first[kTile];
+  DataCopy(first, from, kTile);
+  SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  DataCopy(to, first, kTile), DataCopy(second, from[kTile], kTile);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  Muls(second, second, 1.0f, kTile);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(to[kTile], second, kTile);
 }
 
 // As much local memory as a chip has.
@@ -277,6 +346,8 @@ extern "C" int silent() {
     ICPU_RUN_KF(kernel, 1, (GM_ADDR)x, (GM_ADDR)y);
     for (uint32_t i = 0; i < kTile; ++i) wrong += y[i] != 4 * x[i] + (i < 2 ? 0 : 2);
   }
+  ICPU_RUN_KF(in_one_line, 1, (GM_ADDR)x, (GM_ADDR)y);
+  for (uint32_t i = 0; i < 2 * kTile; ++i) wrong += y[i] != x[i];
   ICPU_RUN_KF(freed_before_used, 1, (GM_ADDR)x, (GM_ADDR)y);
   for (uint32_t i = 0; i < 2 * kTile; ++i) wrong += y[i] != 2 * x[i];
   constexpr uint32_t kPart = kTile - 3;
@@ -285,8 +356,21 @@ extern "C" int silent() {
   ICPU_RUN_KF(by_whole_blocks, 1, (GM_ADDR)part, (GM_ADDR)y);
   for (uint32_t i = 0; i < kPart; ++i) wrong += y[i] != 4 * part[i];
   ICPU_RUN_KF(picked_by_whole_blocks, 1, (GM_ADDR)part, (GM_ADDR)y);
-  for (uint32_t i = 0; i < kPart / 2 + 1; ++i) wrong += y[i] != (2 * i < 10 ? float(2 * i) : 0);
+  for (uint32_t i = 0; i < (kTile - 8) / 2; ++i) wrong += y[i] != (2 * i < 10 ? float(2 * i) : 0);
   GmFree(part);
+  constexpr uint32_t kRows = 11 * 16;
+  auto* const rows = reinterpret_cast<half*>(GmAlloc(kRows * sizeof(half)));
+  auto* const moved = reinterpret_cast<half*>(GmAlloc(kRows * sizeof(half)));
+  for (uint32_t i = 0; i < kRows; ++i) rows[i] = half(float(i));
+  ICPU_RUN_KF(moved_by_whole_blocks, 1, (GM_ADDR)rows, (GM_ADDR)moved);
+  for (uint32_t i = 0; i < kRows; ++i) wrong += float(moved[i]) != float(i);
+  GmFree(rows);
+  GmFree(moved);
+  auto* const short_ones = static_cast<float*>(GmAlloc(3 * kBlocks * sizeof(float)));
+  for (uint32_t i = 0; i < 3 * kBlocks; ++i) short_ones[i] = float(i);
+  ICPU_RUN_KF(short_rows, kBlocks, (GM_ADDR)short_ones);
+  for (uint32_t i = 0; i < 3 * kBlocks; ++i) wrong += short_ones[i] != 2 * float(i);
+  GmFree(short_ones);
   GmFree(x);
   GmFree(y);
   return wrong;

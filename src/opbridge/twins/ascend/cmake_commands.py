@@ -14,7 +14,12 @@ from opbridge.twins.ascend.compiling import compile_source, complain, translate
 _DEFAULTS = ("-O2", "-g")
 
 
-def declare(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
+    """COMMAND ARGUMENT..."""
+    return {"declare": _declare, "launch": _launch}[arguments[0]](arguments[1:])
+
+
+def _declare(arguments: Sequence[str]) -> int:
     """FOLDER SOURCE...: writes an aclrtlaunch_k.h for each kernel."""
     folder, *sources = map(Path, arguments)
     folder.mkdir(parents=True, exist_ok=True)
@@ -27,7 +32,7 @@ def declare(arguments: Sequence[str]) -> int:
     return 0
 
 
-def launch(arguments: Sequence[str]) -> int:
+def _launch(arguments: Sequence[str]) -> int:
     """COMPILER... -c SOURCE ...: a command of CMake's, whose source is Ascend C."""
     command = list(arguments)
     at = command.index("-c")

@@ -164,7 +164,7 @@ uint16_t Block::number_of(const Site& site) {
   for (size_t i = sites_.size(); i-- > 0;) {
     const Site& other = sites_[i];
     if (other.place.line == site.place.line && other.place.file == site.place.file && other.name == site.name &&
-        other.automatic == site.automatic) {
+        other.pipe == site.pipe && other.automatic == site.automatic) {
       return static_cast<uint16_t>(i);
     }
   }

@@ -69,6 +69,7 @@ class Block {
   void access(const Local& local, const void* at, size_t bytes, bool writes);
   void access(const Global& global, const void* at, size_t bytes, bool writes);
   size_t load(const Global& global, const void* at, size_t bytes);
+  void forget_doubtful(const Local& to_memory, const void* to, const void* from, size_t bytes);
   // An access that leaves open whether the bytes are known, and what says so of each of them.
   size_t touch(const Local& local, const void* at, size_t bytes, bool writes);
   uint8_t* known(const Local& local, const void* at);

@@ -67,7 +67,8 @@ std::vector<Report> Launch::run() {
     helper.join();
   }
   if (checked_ && reports_.empty()) report_flags_left();
-  for (Report& race : find_races(touched_)) reports_.push_back(std::move(race));
+  doubts_ = find_races(touched_);
+  for (Report& race : doubts_.reports) reports_.push_back(std::move(race));
   return std::move(reports_);
 }
 
@@ -213,9 +214,9 @@ uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks) {
   const Work work{kernel->body, kernel->state,          kind == Cores::mixed ? chosen_soc()->vector_cores : 1,
                   kind,         has_auto_sync(*kernel), knows_all(*kernel)};
   Recordings* const recordings = Recordings::of(kernel->name, blocks, work.cores_per_block, kind);
-  std::vector<Report> reports = checks_are("blocks")
-                                    ? run_on_several(work, blocks)
-                                    : Launch(work, blocks, !checks_are("0"), nullptr, recordings).run();
+  std::vector<Report> reports = checks_are("0")        ? Launch(work, blocks, false, nullptr, recordings).run()
+                                : checks_are("blocks") ? run_on_several(work, blocks)
+                                                       : run_once(work, blocks, recordings);
   if (reports.empty()) return 0;
   deliver(kernel->name, std::move(reports));
   return 1;

@@ -35,9 +35,16 @@ struct Work {
 // One kernel on all its cores; alive until the last of them has ended.
 class Launch {
  public:
-  // `log` is null where nobody wants to know what was written, `recordings` where nobody profiles.
-  Launch(const Work& work, uint32_t blocks, bool checked, Writes* log = nullptr, Recordings* recordings = nullptr)
-      : cores_(blocks * work.cores_per_block), checked_(checked), work_(work), log_(log), recordings_(recordings) {}
+  // `log` is null where nobody wants to know what was written, `recordings` where nobody profiles.  Of what loads bring
+  // of `doubtful`, nothing is known.
+  Launch(const Work& work, uint32_t blocks, bool checked, Writes* log = nullptr, Recordings* recordings = nullptr,
+         const Doubtful* doubtful = nullptr)
+      : cores_(blocks * work.cores_per_block),
+        checked_(checked),
+        work_(work),
+        log_(log),
+        recordings_(recordings),
+        doubtful_(doubtful) {}
 
   std::vector<Report> run();
   void sync_all(uint32_t block, const Place& at);
@@ -54,6 +61,9 @@ class Launch {
   bool is_enclosed() const { return work_.is_enclosed; }
   Writes* log() const { return log_; }
   Recordings* recordings() const { return recordings_; }
+  const Doubtful* doubtful() const { return doubtful_; }
+  // Races that may be none.
+  const Races& doubts() const { return doubts_; }
   // Whether the kernel has asked how many blocks there are.
   bool asked_for_count() const { return asked_for_count_; }
 
@@ -74,6 +84,7 @@ class Launch {
   const Work work_;
   Writes* const log_;
   Recordings* const recordings_;
+  const Doubtful* const doubtful_;
   std::atomic<uint32_t> next_{0};
 
   std::mutex mutex_;
@@ -92,6 +103,7 @@ class Launch {
   std::vector<std::thread> helpers_;
   std::vector<Report> reports_;
   std::vector<TouchedBy> touched_;
+  Races doubts_;
   bool asked_for_count_ = false;
 };
 

@@ -42,6 +42,10 @@ void Instruction::check_position(const Local& local, const char* operand, Ascend
              {{"expected", "a tensor of " + name_of(expected)}});
 }
 
+void Instruction::forget_doubtful(const Local& to_memory, const void* to, const void* from, size_t bytes) {
+  Block::current().forget_doubtful(to_memory, to, from, bytes);
+}
+
 uint8_t* Instruction::known(const Local& local, const void* at) { return Block::current().known(local, at); }
 
 void Instruction::touch(const Local& local, const void* at, size_t bytes, bool writes) {
@@ -80,7 +84,18 @@ size_t Block::load(const Global& global, const void* at, size_t bytes) {
   if (bytes == 0) return 0;
   const size_t there = check_bounds(global, at, bytes, false, kBlockBytes - 1);
   access(global, at, there, false);
+  sites_[site_].loads_blocks = true;
   return there;
+}
+
+void Block::forget_doubtful(const Local& to_memory, const void* to, const void* from, size_t bytes) {
+  if (launch->doubtful() == nullptr) return;
+  const auto mine = launch->doubtful()->find(registers.index);
+  if (mine == launch->doubtful()->end()) return;
+  const auto* const first = static_cast<const uint8_t*>(from);
+  mine->second.present(first, first + bytes, [&](const uint8_t* begin, const uint8_t* end) {
+    memset(known(to_memory, static_cast<const uint8_t*>(to) + (begin - first)), 0, static_cast<size_t>(end - begin));
+  });
 }
 
 size_t Block::check_bounds(const Global& global, const void* at, size_t bytes, bool writes, size_t slack) {

@@ -63,9 +63,9 @@ class Sweep {
     for (const Mine& old : readers_) check(old, next);
     writers_.push_back(next);
   }
-  bool has_enough() const { return reports.size() >= kMostRaces; }
+  bool has_enough() const { return races.reports.size() + races.of_loads.size() >= kMostRaces; }
 
-  std::vector<Report> reports;
+  Races races;
 
  private:
   static bool is_over(const Mine& old, const Mine& next) { return old.touch->end <= next.touch->begin; }
@@ -85,7 +85,12 @@ class Sweep {
     const Mine& one = is_a ? a : b;
     const Mine& other = is_a ? b : a;
     const auto key = std::make_tuple(text_of(one.site().place), text_of(other.site().place), one.touch->use);
-    if (told_.insert(key).second) reports.push_back(report_of(one, other));
+    const bool of_load = one.touch->use == Use::read && one.site().loads_blocks;
+    if (of_load) {
+      races.loaded[one.by->block].add(std::max(one.touch->begin, other.touch->begin),
+                                      std::min(one.touch->end, other.touch->end));
+    }
+    if (told_.insert(key).second) (of_load ? races.of_loads : races.reports).push_back(report_of(one, other));
   }
 
   static constexpr size_t kFewOpen = 64;
@@ -150,7 +155,7 @@ std::vector<Touch> Touches::take() {
   return std::exchange(all_, {});
 }
 
-std::vector<Report> find_races(const std::vector<TouchedBy>& blocks) {
+Races find_races(const std::vector<TouchedBy>& blocks) {
   std::vector<Mine> all;
   for (const TouchedBy& by : blocks) {
     for (const Touch& touch : by.touches) all.push_back({&by, &touch});
@@ -162,7 +167,7 @@ std::vector<Report> find_races(const std::vector<TouchedBy>& blocks) {
     sweep.meet(next);
     if (sweep.has_enough()) break;
   }
-  return std::move(sweep.reports);
+  return std::move(sweep.races);
 }
 
 }  // namespace opbridge_ascend

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "report.h"
+#include "stretches.h"
 
 namespace opbridge_ascend {
 
@@ -22,6 +23,7 @@ struct Site {
   pipe_t pipe;
   bool
       automatic;  // whether the compiler of the NPU puts flags around it: --cce-auto-sync, which knows inline functions
+  bool loads_blocks = false;  // whole ones, and with them bytes that nobody may have asked for
 };
 
 // Two uses of one place are a race unless both read or both are atomic.
@@ -71,8 +73,17 @@ struct TouchedBy {
 // "4 bytes at 0x…, byte 12 of the 64 bytes of …"
 std::string described_memory(const uint8_t* at, size_t bytes);
 
+// By core, what it has loaded and others write.
+using Doubtful = std::map<uint32_t, Stretches>;
+
 // One report for each pair of instructions.
-std::vector<Report> find_races(const std::vector<TouchedBy>& blocks);
+struct Races {
+  std::vector<Report> reports;
+  // Of loads of whole blocks: of which bytes each core's are, and whether it makes anything of them is to be found out.
+  std::vector<Report> of_loads;
+  Doubtful loaded;
+};
+Races find_races(const std::vector<TouchedBy>& blocks);
 
 }  // namespace opbridge_ascend
 #endif

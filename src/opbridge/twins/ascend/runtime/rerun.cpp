@@ -29,22 +29,6 @@ Report other_result(uint32_t blocks, uint32_t again, const Writes::Difference& d
 
 }  // namespace
 
-void Stretches::add(const uint8_t* begin, const uint8_t* end) {
-  auto next = by_begin_.upper_bound(begin);
-  if (next != by_begin_.begin() && std::prev(next)->second >= begin) --next;
-  while (next != by_begin_.end() && next->first <= end) {
-    begin = std::min(begin, next->first);
-    end = std::max(end, next->second);
-    next = by_begin_.erase(next);
-  }
-  by_begin_.emplace(begin, end);
-}
-
-bool Stretches::overlaps(const uint8_t* begin, const uint8_t* end) const {
-  const auto next = by_begin_.lower_bound(end);
-  return next != by_begin_.begin() && std::prev(next)->second > begin;
-}
-
 void Writes::add(const uint8_t* at, size_t bytes, Use use, const Site& site, uint32_t block) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const uint8_t* const end = at + bytes;
@@ -86,10 +70,35 @@ Writes::Difference Writes::first_difference(const Writes& other) const {
   return first;
 }
 
+namespace {
+
+// Of a launch that has ended, and whose results stand in memory.
+std::vector<Report> with_doubts(const Launch& launch, const Work& work, uint32_t blocks, std::vector<Report> reports) {
+  const Races& doubts = launch.doubts();
+  if (doubts.of_loads.empty()) return reports;
+  if (reports.empty()) {
+    Writes writes;
+    const bool is_used = !Launch(work, blocks, true, &writes, nullptr, &doubts.loaded).run().empty();
+    writes.undo();
+    if (!is_used) return reports;
+  }
+  reports.insert(reports.end(), doubts.of_loads.begin(), doubts.of_loads.end());
+  return reports;
+}
+
+}  // namespace
+
+std::vector<Report> run_once(const Work& work, uint32_t blocks, Recordings* recordings) {
+  Launch launch(work, blocks, true, nullptr, recordings);
+  std::vector<Report> reports = launch.run();
+  return with_doubts(launch, work, blocks, std::move(reports));
+}
+
 std::vector<Report> run_on_several(const Work& work, uint32_t blocks) {
   Writes first;
   Launch launch(work, blocks, true, &first);
   std::vector<Report> reports = launch.run();
+  reports = with_doubts(launch, work, blocks, std::move(reports));
   // A kernel that has not asked was told by its host how the work is divided, and is right on that number alone.
   if (!reports.empty() || !launch.asked_for_count()) return reports;
   first.undo();

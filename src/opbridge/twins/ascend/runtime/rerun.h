@@ -2,35 +2,12 @@
 #ifndef OPBRIDGE_ASCEND_RERUN_H
 #define OPBRIDGE_ASCEND_RERUN_H
 
-#include <map>
 #include <mutex>
 #include <vector>
 
 #include "launch.h"
 
 namespace opbridge_ascend {
-
-// Stretches of memory, none of which overlap.
-class Stretches {
- public:
-  void add(const uint8_t* begin, const uint8_t* end);
-  bool overlaps(const uint8_t* begin, const uint8_t* end) const;
-  bool has(const uint8_t* byte) const { return overlaps(byte, byte + 1); }
-  // Calls take(begin, end) for what of a stretch is not here.
-  template <class Take>
-  void missing(const uint8_t* begin, const uint8_t* end, Take take) const {
-    auto next = by_begin_.upper_bound(begin);
-    if (next != by_begin_.begin()) begin = std::max(begin, std::prev(next)->second);
-    for (; begin < end; begin = std::max(begin, next->second), ++next) {
-      const uint8_t* const until = next == by_begin_.end() ? end : std::min(end, next->first);
-      if (begin < until) take(begin, until);
-      if (next == by_begin_.end()) return;
-    }
-  }
-
- private:
-  std::map<const uint8_t*, const uint8_t*> by_begin_;
-};
 
 // What one run writes to global memory, and what was there before.
 //
@@ -67,6 +44,9 @@ class Writes {
   Stretches written_, no_result_;
 };
 
+// Runs the kernel, and once more where it races only by loads of whole blocks, to know whether anything is made of what
+// they brought along; what the first run wrote stays.
+std::vector<Report> run_once(const Work& work, uint32_t blocks, Recordings* recordings);
 // Runs the kernel on `blocks` blocks, whose results stay, and then on 1 and on 2.
 std::vector<Report> run_on_several(const Work& work, uint32_t blocks);
 

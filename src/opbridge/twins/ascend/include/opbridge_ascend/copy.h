@@ -134,6 +134,7 @@ void load_rows(Instruction& instruction, const LocalTensor<T>& dst, const Global
     const size_t there = instruction.loads(src.memory(), from, rows.bytes);
     instruction.writes(dst.memory(), to, there);
     opbridge_ascend::copy_in(to, from, there);
+    instruction.loaded(dst.memory(), to, from, there);
     if (there < rows.bytes) instruction.uses_up(dst.memory(), moved(to, there), rows.bytes - there);
   }
 }
@@ -329,9 +330,11 @@ void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mas
   Instruction instruction("Copy", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> to{dst, p.dstStride, p.dstRepeatSize}, from{src, p.srcStride, p.srcRepeatSize};
-  detail::reads(instruction, lanes, from, "src");
+  detail::Unknown unknown;
+  unknown.look(instruction, lanes, from, "src");
   detail::writes(instruction, lanes, to, "dst");
   detail::compute(lanes, [](T x) { return x; }, to, from);
+  unknown.spread(instruction, lanes, to);
 }
 
 }  // namespace AscendC

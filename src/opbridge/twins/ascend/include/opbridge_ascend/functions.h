@@ -50,7 +50,11 @@ Constant<T> operand(const Number& number) {
   return {T(number)};
 }
 template <class T>
-void reads(Instruction&, const Lanes&, const Constant<T>&, const char*) {}
+void look(Unknown& unknown, Instruction& instruction, const Lanes& lanes, const Strided<T>& tensor, const char* name) {
+  unknown.look(instruction, lanes, tensor, name);
+}
+template <class T>
+void look(Unknown&, Instruction&, const Lanes&, const Constant<T>&, const char*) {}
 template <class T>
 T element(const Constant<T>& constant, uint32_t) {
   return constant.value;
@@ -71,10 +75,12 @@ inline void temporary(const char* function, const LocalTensor<uint8_t>& buffer, 
 template <class F, class T, class A, class B>
 void of_two(Instruction& instruction, uint32_t count, F f, const LocalTensor<T>& dst, const A& a, const B& b) {
   const auto lanes = Lanes::first(instruction, count);
-  reads(instruction, lanes, a, "src0");
-  reads(instruction, lanes, b, "src1");
+  Unknown unknown;
+  look(unknown, instruction, lanes, a, "src0");
+  look(unknown, instruction, lanes, b, "src1");
   writes(instruction, lanes, Strided<T>{dst}, "dst");
   for (uint32_t i = 0; i < count; ++i) dst.data()[i] = f(element(a, i), element(b, i));
+  unknown.spread(instruction, lanes, Strided<T>{dst});
 }
 
 }  // namespace detail

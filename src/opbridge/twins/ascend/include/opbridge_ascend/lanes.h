@@ -258,6 +258,9 @@ void counted_in_8_bits(Instruction& instruction, const Strided<T>& operand, cons
 // with the rest and are nobody's business until something is made of them.
 class Unknown {
  public:
+  // Of bits each by itself, bytes of an element are known or not each by itself.
+  explicit Unknown(bool by_byte = false) : by_byte_(by_byte) {}
+
   template <class T>
   void look(Instruction& instruction, const Lanes& lanes, const Strided<T>& operand, const char* name) {
     if (!instruction.checked()) return;
@@ -268,8 +271,8 @@ class Unknown {
     });
     if (all_known) return;
     size_t place = 0;
-    each(lanes, operand, [&](const T* at) {
-      if (!instruction.knows(operand.tensor.memory(), at, sizeof(T))) mark(place);
+    each_part(lanes, operand, [&](const uint8_t* at, size_t size) {
+      if (!instruction.knows(operand.tensor.memory(), at, size)) mark(place);
       ++place;
     });
   }
@@ -284,12 +287,20 @@ class Unknown {
   void spread(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst) const {
     if (elements_.empty()) return;
     size_t place = 0;
-    each(lanes, dst, [&](const T* at) {
-      if (has(place++)) instruction.forget(dst.tensor.memory(), at, sizeof(T));
+    each_part(lanes, dst, [&](const uint8_t* at, size_t size) {
+      if (has(place++)) instruction.forget(dst.tensor.memory(), at, size);
     });
   }
 
  private:
+  // Elements, or their bytes.
+  template <class T, class Visit>
+  void each_part(const Lanes& lanes, const Strided<T>& operand, Visit visit) const {
+    const size_t size = by_byte_ ? 1 : sizeof(T);
+    each(lanes, operand, [&](const T* at) {
+      for (size_t i = 0; i < sizeof(T); i += size) visit(reinterpret_cast<const uint8_t*>(at) + i, size);
+    });
+  }
   template <class T, class Visit>
   static void each(const Lanes& lanes, const Strided<T>& operand, Visit visit) {
     if (lanes.contiguous) {
@@ -303,14 +314,38 @@ class Unknown {
     }
   }
 
-  std::vector<bool> elements_;  // by lane; empty where all are known
+  bool by_byte_;
+  std::vector<bool> elements_;  // by lane, or by byte of it; empty where all are known
 };
+
+// Elements in another order: dst[i] = src[from(i)].
+template <class T, class From>
+void rearranged(Instruction& instruction, uint32_t count, const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                From from) {
+  const auto lanes = Lanes::first(instruction, count);
+  Unknown unknown;
+  unknown.look(instruction, lanes, Strided<T>{src}, "src");
+  writes(instruction, lanes, Strided<T>{dst}, "dst");
+  const std::vector<T> all(src.data(), src.data() + count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t place = from(i);
+    dst.data()[i] = all[place];
+    if (unknown.has(place)) instruction.forget(dst.memory(), dst.data() + i, sizeof(T));
+  }
+}
+
+struct AndOperation;
+struct OrOperation;
+struct NotOperation;
+template <class F>
+constexpr bool kBitwise =
+    std::is_same_v<F, AndOperation> || std::is_same_v<F, OrOperation> || std::is_same_v<F, NotOperation>;
 
 template <class F, class D, class S>
 void unary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>& src) {
   counted_in_8_bits(instruction, dst, "dstRepStride");
   counted_in_8_bits(instruction, src, "srcRepStride");
-  Unknown unknown;
+  Unknown unknown(kBitwise<F>);
   unknown.look(instruction, lanes, src, "src");
   writes(instruction, lanes, dst, "dst");
   compute(lanes, f, dst, src);
@@ -323,7 +358,7 @@ void binary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>&
   counted_in_8_bits(instruction, dst, "dstRepStride");
   counted_in_8_bits(instruction, src0, "src0RepStride");
   counted_in_8_bits(instruction, src1, "src1RepStride");
-  Unknown unknown;
+  Unknown unknown(kBitwise<F>);
   unknown.look(instruction, lanes, src0, "src0");
   unknown.look(instruction, lanes, src1, "src1");
   writes(instruction, lanes, dst, "dst");

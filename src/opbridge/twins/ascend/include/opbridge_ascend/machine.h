@@ -111,6 +111,10 @@ class Instruction {
   size_t loads(const Global& global, const void* at, size_t bytes) {
     return checked_ ? load(global, at, bytes) : bytes;
   }
+  // Behind such a load: what it brought from where other blocks write meanwhile is unknown.
+  void loaded(const Local& to_memory, const void* to, const void* from, size_t bytes) {
+    if (checked_) forget_doubtful(to_memory, to, from, bytes);
+  }
   // Bytes that may be unknown: whether all of them are known.
   bool looks_at(const Local& local, const void* at, size_t bytes) {
     if (!checked_ || bytes == 0) return true;
@@ -160,6 +164,8 @@ class Instruction {
       OPBRIDGE_ASCEND_LIBRARY(check_position);
   void touch(const Local& local, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(touch_local);
   uint8_t* known(const Local& local, const void* at) OPBRIDGE_ASCEND_LIBRARY(known_local);
+  void forget_doubtful(const Local& to_memory, const void* to, const void* from, size_t bytes)
+      OPBRIDGE_ASCEND_LIBRARY(forget_doubtful);
   [[noreturn]] void bad_parameter(const char* parameter, long long value, const char* expected)
       OPBRIDGE_ASCEND_LIBRARY(bad_parameter);
 

@@ -2,10 +2,10 @@
 #ifndef OPBRIDGE_ASCEND_REDUCE_H
 #define OPBRIDGE_ASCEND_REDUCE_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include <limits>
-#include <string>
 #include <type_traits>
 
 #include "lanes.h"
@@ -116,11 +116,38 @@ void work(Instruction& instruction, const LocalTensor<T>& tensor, uint32_t eleme
   if (!instruction.checked()) return;
   const Local memory = tensor.memory();
   const auto room = memory.bytes - static_cast<size_t>(reinterpret_cast<uint8_t*>(tensor.data()) - memory.data);
-  const std::string needed = "at least " + std::to_string(elements) + ", for what each repeat comes to";
+  char needed[64];
+  snprintf(needed, sizeof needed, "at least %u, for what each repeat comes to", elements);
   instruction.requires_that(memory.data == nullptr || room / sizeof(T) >= elements, "elements of sharedTmpBuffer",
-                            static_cast<int64_t>(room / sizeof(T)), needed.c_str());
+                            static_cast<int64_t>(room / sizeof(T)), needed);
   scratch(instruction, tensor, elements * sizeof(T));
 }
+
+// The lanes of a source in their order.  A result is unknown where a lane was since the one before began.
+template <class T>
+class Reduction {
+ public:
+  Reduction(Instruction& instruction, const Lanes& lanes, const Strided<T>& src)
+      : instruction_(instruction), src_(src) {
+    unknown_.look(instruction, lanes, src, "src");
+  }
+  void begin() { all_known_ = true; }
+  T next(uint32_t repeat, uint32_t lane) {
+    all_known_ = all_known_ && !unknown_.has(place_++);
+    return *src_.at(repeat, lane);
+  }
+  void write(const LocalTensor<T>& dst, uint32_t i, T value) {
+    detail::write(instruction_, dst, i, value);
+    if (!all_known_) instruction_.forget(dst.memory(), dst.data() + i, sizeof(T));
+  }
+
+ private:
+  Instruction& instruction_;
+  const Strided<T> src_;
+  Unknown unknown_;
+  size_t place_ = 0;
+  bool all_known_ = true;
+};
 
 inline uint32_t repeats_of(const Lanes& lanes, uint32_t per_repeat) {
   return lanes.contiguous ? (lanes.total + per_repeat - 1) / per_repeat : lanes.repeats;
@@ -148,31 +175,33 @@ void whole_extreme(Instruction& instruction, const Lanes& lanes, bool is_max, co
 template <class T>
 void repeat_extremes(Instruction& instruction, const Lanes& lanes, bool is_max, const LocalTensor<T>& dst,
                      uint32_t step, const Strided<T>& src, ReduceOrder order) {
-  reads(instruction, lanes, src, "src");
+  Reduction<T> reduction(instruction, lanes, src);
   const bool both = order == ReduceOrder::ORDER_VALUE_INDEX || order == ReduceOrder::ORDER_INDEX_VALUE;
   for (uint32_t r = 0; r < lanes.repeats; ++r) {
     Extreme<T> found;
+    reduction.begin();
     for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
-      if (lanes.has(r, i)) found.add(*src.at(r, i), i, is_max);
+      if (lanes.has(r, i)) found.add(reduction.next(r, i), i, is_max);
     }
     const T index = index_bits<T>(found.index);
     const uint32_t to = r * step * (both ? 2 : 1);
     const bool index_first = order == ReduceOrder::ORDER_INDEX_VALUE || order == ReduceOrder::ORDER_ONLY_INDEX;
-    write(instruction, dst, to, index_first ? index : found.value);
-    if (both) write(instruction, dst, to + 1, index_first ? found.value : index);
+    reduction.write(dst, to, index_first ? index : found.value);
+    if (both) reduction.write(dst, to + 1, index_first ? found.value : index);
   }
 }
 
 template <class T>
 void repeat_sums(Instruction& instruction, const Lanes& lanes, const LocalTensor<T>& dst, uint32_t step,
                  const Strided<T>& src) {
-  reads(instruction, lanes, src, "src");
+  Reduction<T> reduction(instruction, lanes, src);
   for (uint32_t r = 0; r < lanes.repeats; ++r) {
     Sum<T> sum;
+    reduction.begin();
     for (uint32_t i = 0; i < lanes.per_repeat; ++i) {
-      if (lanes.has(r, i)) sum.lane(i, *src.at(r, i));
+      if (lanes.has(r, i)) sum.lane(i, reduction.next(r, i));
     }
-    write(instruction, dst, r * step, sum.result());
+    reduction.write(dst, r * step, sum.result());
   }
 }
 
@@ -192,13 +221,14 @@ void for_each_block(const Lanes& lanes, F f) {
 template <class T>
 void block_extremes(Instruction& instruction, const Lanes& lanes, bool is_max, const LocalTensor<T>& dst, uint32_t step,
                     const Strided<T>& src) {
-  reads(instruction, lanes, src, "src");
+  Reduction<T> reduction(instruction, lanes, src);
   for_each_block<T>(lanes, [&](uint32_t r, uint32_t b, uint32_t n) {
     Extreme<T> found;
+    reduction.begin();
     for (uint32_t i = b * n; i < (b + 1) * n; ++i) {
-      if (lanes.has(r, i)) found.add(*src.at(r, i), i, is_max);
+      if (lanes.has(r, i)) found.add(reduction.next(r, i), i, is_max);
     }
-    write(instruction, dst, r * step * 8 + b, found.value);
+    reduction.write(dst, r * step * 8 + b, found.value);
   });
 }
 
@@ -320,13 +350,14 @@ void BlockReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const 
   Instruction instruction("BlockReduceSum", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> from{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)};
-  detail::reads(instruction, lanes, from, "src");
+  detail::Reduction<T> reduction(instruction, lanes, from);
   detail::for_each_block<T>(lanes, [&](uint32_t r, uint32_t b, uint32_t n) {
     detail::Sum<T> sum;
+    reduction.begin();
     for (uint32_t i = 0; i < n; ++i) {
-      if (lanes.has(r, b * n + i)) sum.lane(i, *from.at(r, b * n + i));
+      if (lanes.has(r, b * n + i)) sum.lane(i, reduction.next(r, b * n + i));
     }
-    detail::write(instruction, dst, r * static_cast<uint32_t>(dstRepStride) * 8 + b, sum.result());
+    reduction.write(dst, r * static_cast<uint32_t>(dstRepStride) * 8 + b, sum.result());
   });
 }
 
@@ -339,14 +370,15 @@ void PairReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const i
   Instruction instruction("PairReduceSum", PIPE_V, at);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> from{src, static_cast<uint32_t>(srcBlkStride), static_cast<uint32_t>(srcRepStride)};
-  detail::reads(instruction, lanes, from, "src");
+  detail::Reduction<T> reduction(instruction, lanes, from);
   for (uint32_t r = 0; r < lanes.repeats; ++r) {
     for (uint32_t i = 0; i < lanes.per_repeat; i += 2) {
       if (!lanes.has(r, i) && !lanes.has(r, i + 1)) continue;
-      const T a = lanes.has(r, i) ? *from.at(r, i) : T(0);
-      const T b = lanes.has(r, i + 1) ? *from.at(r, i + 1) : T(0);
+      reduction.begin();
+      const T a = lanes.has(r, i) ? reduction.next(r, i) : T(0);
+      const T b = lanes.has(r, i + 1) ? reduction.next(r, i + 1) : T(0);
       const uint32_t row = r * static_cast<uint32_t>(dstRepStride) * lanes.per_repeat / 2;
-      detail::write(instruction, dst, row + i / 2, detail::saturating_sum(a, b));
+      reduction.write(dst, row + i / 2, detail::saturating_sum(a, b));
     }
   }
 }

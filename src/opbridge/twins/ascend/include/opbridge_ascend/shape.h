@@ -65,11 +65,16 @@ void to_5hd(Instruction& instruction, const LocalTensor<T> (&dst)[kTile], const 
     const uint32_t from = p.repeatTimes == 1 ? 0 : r * p.srcRepStride * kPerBlock;
     const uint32_t to = p.repeatTimes == 1 ? 0 : r * p.dstRepStride * kPerBlock;
     T lines[kTile][kPerBlock];
+    bool is_known[kTile][kPerBlock];
     for (uint32_t i = 0; i < kTile; ++i) {
       instruction.aligned(src[i].start(), "a line of src");
       instruction.aligned(dst[i].start(), "a line of dst");
-      instruction.reads(src[i].memory(), src[i].data() + from, kBlockBytes);
-      memcpy(static_cast<void*>(lines[i]), src[i].data() + from, kBlockBytes);
+      const T* const line = src[i].data() + from;
+      const bool all = instruction.looks_at(src[i].memory(), line, kBlockBytes);
+      for (uint32_t k = 0; k < kPerBlock; ++k) {
+        lines[i][k] = line[k];
+        is_known[i][k] = all || instruction.knows(src[i].memory(), line + k, sizeof(T));
+      }
     }
     for (uint32_t column = 0; column < kPerBlock; ++column) {
       for (uint32_t i = 0; i < kTile; ++i) {
@@ -77,6 +82,7 @@ void to_5hd(Instruction& instruction, const LocalTensor<T> (&dst)[kTile], const 
         T* const at = line.data() + to + (column * kTile + i) % kPerBlock;
         instruction.writes(line.memory(), at, sizeof(T));
         *at = lines[i][column];
+        if (!is_known[i][column]) instruction.forget(line.memory(), at, sizeof(T));
       }
     }
   }
@@ -157,13 +163,8 @@ template <class T>
 void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place at = Place::here()) {
   OPBRIDGE_ASCEND_TYPES("Transpose", T, int16_t, uint16_t, half);
   Instruction instruction("Transpose", PIPE_V, at);
-  constexpr uint32_t kElements = detail::kTile * detail::kTile;
-  const auto lanes = detail::Lanes::first(instruction, kElements);
-  detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
-  detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
-  T all[kElements];
-  memcpy(static_cast<void*>(all), src.data(), sizeof all);
-  for (uint32_t i = 0; i < kElements; ++i) dst.data()[i] = all[i % detail::kTile * detail::kTile + i / detail::kTile];
+  constexpr uint32_t kSide = detail::kTile;
+  detail::rearranged(instruction, kSide * kSide, dst, src, [](uint32_t i) { return i % kSide * kSide + i / kSide; });
 }
 
 // The same, or channels behind the places of an image, or before them again.
@@ -181,14 +182,11 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
                             static_cast<int>(type),
                             "TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW, or TRANSPOSE_ND2ND_B16 of 2 bytes");
   const uint32_t places = uint32_t{h} * w, image = places * c;
-  const auto lanes = detail::Lanes::first(instruction, n * image);
-  detail::reads(instruction, lanes, detail::Strided<T>{src}, "src");
-  detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
   const uint32_t rows = to_last ? c : places, columns = to_last ? places : c;
-  for (uint32_t i = 0; i < n * image; ++i) {
+  detail::rearranged(instruction, n * image, dst, src, [=](uint32_t i) {
     const uint32_t within = i % image;
-    dst.data()[i - within + within % columns * rows + within / columns] = src.data()[i];
-  }
+    return i - within + within % rows * columns + within / rows;
+  });
 }
 
 template <class T>

@@ -6,7 +6,6 @@
 #include <kernel_tiling/kernel_tiling.h>
 #include <string.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "functions.h"
@@ -53,6 +52,22 @@ constexpr uint32_t kSorted = 8 / sizeof(T);
 constexpr uint32_t kSortedAtOnce = 32;
 constexpr uint32_t kMostInList = 4095;
 
+// Equal elements keep their order.  To read <algorithm> would take longer than to read all that is here.
+template <class T, class Ahead>
+void sort_stably(T* elements, uint32_t count, Ahead is_ahead) {
+  std::vector<T> merged(count);
+  const auto up_to = [count](uint32_t end) { return end < count ? end : count; };
+  for (uint32_t width = 1; width < count; width *= 2) {
+    for (uint32_t begin = 0; begin < count; begin += 2 * width) {
+      const uint32_t middle = up_to(begin + width), end = up_to(begin + 2 * width);
+      for (uint32_t i = begin, a = begin, b = middle; i < end; ++i) {
+        merged[i] = b < end && (a == middle || is_ahead(elements[b], elements[a])) ? elements[b++] : elements[a++];
+      }
+    }
+    for (uint32_t i = 0; i < count; ++i) elements[i] = merged[i];
+  }
+}
+
 // A value with its index, as sorting keeps them; where it lies in memory depends on the type.
 template <class T>
 struct Scored {
@@ -86,15 +101,21 @@ void sort_groups(Instruction& instruction, const LocalTensor<T>& dst, const Loca
                  const LocalTensor<uint32_t>& indices, uint32_t groups, uint32_t each) {
   OPBRIDGE_ASCEND_TYPES("Sort", T, half, float);
   const auto lanes = Lanes::first(instruction, groups * each);
-  reads(instruction, lanes, Strided<T>{values}, "src0");
-  reads(instruction, lanes, Strided<uint32_t>{indices}, "src1");
+  Unknown unknown;
+  unknown.look(instruction, lanes, Strided<T>{values}, "src0");
+  unknown.look(instruction, lanes, Strided<uint32_t>{indices}, "src1");
   instruction.aligned(dst.start(), "dst");
   instruction.writes(dst.memory(), dst.data(), size_t{groups} * each * 8);
   std::vector<Scored<T>> group(each);
   for (uint32_t g = 0; g < groups; ++g) {
+    bool all_known = true;
+    for (uint32_t i = 0; i < each; ++i) all_known = all_known && !unknown.has(size_t{g} * each + i);
     for (uint32_t i = 0; i < each; ++i) group[i] = {values.data()[g * each + i], indices.data()[g * each + i]};
-    std::stable_sort(group.begin(), group.end(), is_larger<T>);
-    for (uint32_t i = 0; i < each; ++i) group[i].into(dst.data() + (g * each + i) * kSorted<T>);
+    sort_stably(group.data(), each, is_larger<T>);
+    T* const sorted = dst.data() + g * each * kSorted<T>;
+    for (uint32_t i = 0; i < each; ++i) group[i].into(sorted + i * kSorted<T>);
+    // Where one stands depends on all.
+    if (!all_known) instruction.forget(dst.memory(), sorted, size_t{each} * 8);
   }
 }
 
@@ -143,7 +164,7 @@ void merge(Instruction& instruction, const LocalTensor<T>& dst, const MrgSortSrc
       instruction.reads(lists[i]->memory(), lists[i]->data() + begin, size_t{lengths[i]} * List::kElements * sizeof(T));
     }
     const auto head = [&](uint32_t i) { return lists[i]->data() + begin + taken[i] * List::kElements; };
-    std::fill_n(taken, 4, uint16_t{0});
+    for (uint16_t& count : taken) count = 0;
     uint32_t written = 0;
     for (bool exhausted = false; written < total && !(suspends && exhausted); ++written) {
       uint32_t best = count;
@@ -184,7 +205,7 @@ void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& sortList, const
   Instruction instruction("MrgSort", PIPE_V, at);
   detail::merge<detail::SortedList<T>>(instruction, dst, sortList, elementCountList, isExhaustedSuspension, validBit,
                                        repeatTimes);
-  if (isExhaustedSuspension) std::copy_n(detail::merged_counts(), 4, sortedNum);
+  if (isExhaustedSuspension) memcpy(sortedNum, detail::merged_counts(), 4 * sizeof *sortedNum);
 }
 inline void GetMrgSortResult(uint16_t& list1, uint16_t& list2, uint16_t& list3, uint16_t& list4) {
   const auto& counts = detail::merged_counts();
@@ -230,7 +251,7 @@ void RpSort16(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_
   auto* const to = detail::proposals(dst);
   memmove(static_cast<void*>(to), src.data(), count * sizeof *to);
   for (uint32_t i = 0; i < count; i += detail::kProposalsAtOnce) {
-    std::stable_sort(to + i, to + i + detail::kProposalsAtOnce, detail::is_ahead<T>);
+    detail::sort_stably(to + i, detail::kProposalsAtOnce, detail::is_ahead<T>);
   }
 }
 // One field of 16 proposals a repeat, from a tensor without gaps, or into one.
@@ -336,7 +357,7 @@ void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, 
     for (uint32_t i = 0; i < n; ++i) {
       row[i] = {from[i], isInitIndex ? static_cast<uint32_t>(srcIndex.data()[i]) : i};
     }
-    std::stable_sort(row.begin(), row.end(), [isLargest](const auto& a, const auto& b) {
+    detail::sort_stably(row.data(), n, [isLargest](const auto& a, const auto& b) {
       return isLargest ? is_larger(a, b) : is_larger(b, a);
     });
     for (uint32_t i = 0; i < static_cast<uint32_t>(k); ++i) {
