@@ -14,6 +14,7 @@ from opbridge.errors import BuildError
 
 if TYPE_CHECKING:
     from opbridge.costs import KernelCost, LineCost, Profile
+    from opbridge.costs.registers import Registers
     from opbridge.op import OpLibrary
 
 _MANIFESTS = (".yaml", ".yml")
@@ -63,7 +64,7 @@ def _profiled(options: argparse.Namespace) -> Profile:
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
         program = str(Path(folder, Path(path).stem))
         _compile(path, program)
-        return profile_command([program, *options.arguments], options.chip)
+        return profile_command([program, *options.arguments], options.chip, Path(path))
 
 
 def _compile(source: str, program: str) -> None:
@@ -122,7 +123,7 @@ def _of_kernel(kernel: KernelCost) -> list[str]:
         limit = "" if kernel.occupancy.limit == "nothing" else f", by {kernel.occupancy.limit}"
         said.append(
             f"  occupancy {kernel.occupancy.share:.0%}: {kernel.occupancy.blocks} blocks a multiprocessor{limit}; "
-            "registers not counted"
+            + (_registers(kernel.registers) if kernel.registers else "registers not counted")
         )
     width = max((len(line.place) for line in kernel.lines), default=0)
     for line in kernel.lines[:_LINES]:
@@ -132,6 +133,11 @@ def _of_kernel(kernel: KernelCost) -> list[str]:
     if len(kernel.lines) > _LINES:
         said.append(f"  and {len(kernel.lines) - _LINES} lighter lines")
     return said
+
+
+def _registers(registers: Registers) -> str:
+    spilled = f", {registers.spilled} bytes spilled" if registers.spilled else ""
+    return f"{registers.used} registers a thread{spilled}"
 
 
 def _of_line(line: LineCost) -> str:

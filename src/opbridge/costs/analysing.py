@@ -15,17 +15,21 @@ from opbridge.costs.lines import lines_of
 from opbridge.costs.model import SECTOR, KernelCost, LineCost
 from opbridge.costs.occupancy import occupancy
 from opbridge.costs.operations import Stretch, stretches
+from opbridge.costs.registers import Registers, base_name
 from opbridge.costs.tally import Kind, Space, total
 
 _UNKNOWN = "an unknown place"
 
 
-def analysed(runs: Iterable[Counted], chip: Chip) -> tuple[KernelCost, ...]:
-    kernels = [_kernel(run, chip) for run in runs]
+def analysed(
+    runs: Iterable[Counted], chip: Chip, registers: Mapping[str, Registers] | None = None
+) -> tuple[KernelCost, ...]:
+    """`registers` are those of kernels that somebody has compiled for the chip, by their base names."""
+    kernels = [_kernel(run, chip, (registers or {}).get(base_name(run.name))) for run in runs]
     return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds * kernel.launches))
 
 
-def _kernel(run: Counted, chip: Chip) -> KernelCost:
+def _kernel(run: Counted, chip: Chip, registers: Registers | None) -> KernelCost:
     places = lines_of(_addresses(run), run.images)
     scale = run.blocks / run.profiled_blocks if run.profiled_blocks else 0.0
     read, written = _moved(run, scale)
@@ -45,7 +49,8 @@ def _kernel(run: Counted, chip: Chip) -> KernelCost:
         written,
         _operations(run, scale),
         tuple(sorted(_lines(run, places), key=_weight, reverse=True)),
-        occupancy=occupancy(core, run.threads, shared) if core else None,
+        occupancy=occupancy(core, run.threads, shared, registers.used if registers else None) if core else None,
+        registers=registers,
     )
     return replace(kernel, bounds=bounds_of(kernel, chip))
 

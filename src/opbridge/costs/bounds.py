@@ -11,8 +11,10 @@ _CACHE_RATE = 32
 """Bytes that each multiprocessor gets from the last cache in a cycle, about."""
 _SPECIAL = 8
 """Floats that could be computed in the time of a function such as expf."""
-_AROUND = 4
+_AROUND = 2
 """Instructions of a warp for one access: those for its index, its address and its loop included, by a rule of thumb."""
+_FUSED = 2
+"""Operations of an instruction: a product and a sum."""
 _WARP = 32
 
 
@@ -35,7 +37,10 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     banks = kernel.scale * sum(line.cycles for line in lines if line.space == "shared")
     floats = kernel.operations.get("float", 0) + kernel.operations.get("half", 0)
     weighed = floats + _DOUBLES * kernel.operations.get("double", 0) + _SPECIAL * kernel.operations.get("special", 0)
-    issued = _AROUND * kernel.scale * sum(line.requests for line in lines if line.kind != "branch") + weighed / _WARP
+    issued = (
+        _AROUND * kernel.scale * sum(line.requests for line in lines if line.kind != "branch")
+        + weighed / _FUSED / _WARP
+    )
     found = (
         LAUNCH,
         Bound("memory", moved / chip.memory_rate),

@@ -8,6 +8,7 @@ from typing import Any
 from opbridge.costs.ascend.model import KernelTimeline
 from opbridge.costs.chips import Chip
 from opbridge.costs.occupancy import Occupancy
+from opbridge.costs.registers import Registers
 from opbridge.costs.tally import Tally
 
 SECTOR = 32
@@ -96,6 +97,8 @@ class KernelCost:
     bounds: tuple[Bound, ...] = ()
     """The slowest first."""
     occupancy: Occupancy | None = None
+    registers: Registers | None = None
+    """None where nobody has compiled it for the chip."""
 
     def _sum(self, kind: str, space: str) -> int:
         return round(self.scale * sum(line.parts for line in self.lines if (line.kind, line.space) == (kind, space)))
@@ -156,6 +159,7 @@ class KernelCost:
             "arithmetic_intensity": round(self.intensity, 4),
             "occupancy": round(self.occupancy.share, 4) if self.occupancy else None,
             "occupancy_limit": self.occupancy.limit if self.occupancy else None,
+            **({"registers": self.registers.used, "spilled_bytes": self.registers.spilled} if self.registers else {}),
             "bound": self.bounds[0].name if self.bounds else None,
             "bounds": {bound.name: bound.seconds for bound in self.bounds},
             "predicted_seconds": self.seconds,

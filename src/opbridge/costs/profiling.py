@@ -17,6 +17,7 @@ from opbridge.costs.ascend import recorded
 from opbridge.costs.ascend.analysing import timelines
 from opbridge.costs.chips import Chip, chip_named
 from opbridge.costs.model import Profile
+from opbridge.costs.registers import registers_of
 from opbridge.errors import InputError, KernelError
 from opbridge.op import Op
 from opbridge.toolchains.bisheng import SOC
@@ -25,6 +26,8 @@ from opbridge.toolchains.cuda_twin import PROFILE
 BLOCKS = "OPBRIDGE_TWIN_CHECK_BLOCKS"
 _BLOCKS = "16"
 """Of each launch, in a program, which runs the others without looking."""
+ALONE = "OPBRIDGE_TWIN_PROFILE_ALONE"
+"""The variable with which blocks that are not counted do not run: what comes out is nothing, and takes no time."""
 _WORKER = "opbridge.costs.worker"
 _CUDA, _ASCEND = "a100", "910b"
 """The chips that are meant where none is named."""
@@ -46,17 +49,21 @@ def profile(op: Op, *args: Any, chip: str | None = None, **kwargs: Any) -> Profi
         return _run([sys.executable, "-m", _WORKER, str(job)], found, str(op.name), {})
 
 
-def profile_command(command: Sequence[str], chip: str | None = None) -> Profile:
-    """What a program by `opbridge twin nvcc --counters` costs, all of its launches together."""
+def profile_command(command: Sequence[str], chip: str | None = None, source: Path | None = None) -> Profile:
+    """What a program by `opbridge twin nvcc --counters` costs, all of its launches together; where its source is told,
+    and nvcc is there, with the registers that its kernels have on the chip."""
     found = _chip(chip)
-    return _run([str(word) for word in command], found, str(command[0]), {BLOCKS: os.environ.get(BLOCKS, _BLOCKS)})
+    variables = {BLOCKS: os.environ.get(BLOCKS, _BLOCKS)}
+    return _run([str(word) for word in command], found, str(command[0]), variables, source)
 
 
 def _chip(name: str | None) -> Chip | None:
     return None if name is None else chip_named(name)
 
 
-def _run(command: list[str], chip: Chip | None, name: str, variables: dict[str, str]) -> Profile:
+def _run(
+    command: list[str], chip: Chip | None, name: str, variables: dict[str, str], source: Path | None = None
+) -> Profile:
     if chip is not None and chip.soc:
         variables = variables | {SOC: chip.soc}
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
@@ -72,7 +79,7 @@ def _run(command: list[str], chip: Chip | None, name: str, variables: dict[str, 
             )
         except OSError as error:
             raise InputError(f"{name} cannot be run: {error.strerror}") from None
-        found = _read(Path(folder), chip, name)
+        found = _read(Path(folder), chip, name, source)
     if found is not None:
         return found
     if done.returncode:
@@ -84,7 +91,7 @@ def _run(command: list[str], chip: Chip | None, name: str, variables: dict[str, 
     )
 
 
-def _read(folder: Path, chip: Chip | None, name: str) -> Profile | None:
+def _read(folder: Path, chip: Chip | None, name: str, source: Path | None) -> Profile | None:
     of_cuda, of_ascend = list(counted.read(folder)), list(recorded.read(folder))
     if not of_cuda and not of_ascend:
         return None
@@ -97,5 +104,6 @@ def _read(folder: Path, chip: Chip | None, name: str) -> Profile | None:
             hint=f"as in chip={other!r}",
         )
     if chip.multiprocessor:
-        return Profile(chip, analysed(of_cuda, chip))
+        registers = registers_of(source, chip.multiprocessor) if source else None
+        return Profile(chip, analysed(of_cuda, chip, registers))
     return Profile(chip, timelines=timelines(of_ascend, chip))

@@ -1,0 +1,64 @@
+"""How many registers a thread of each kernel has on a GPU, and what it spills: what ptxas says of a source, by nvcc."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.costs.chips import Multiprocessor
+from opbridge.errors import ToolchainError
+from opbridge.toolchains import nvcc
+
+_ENTRY = re.compile(
+    r"Compiling entry function '(?P<name>\w+)'.*?"
+    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers",
+    re.DOTALL,
+)
+_ARGUMENTS = re.compile(r"[<(].*")
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Of a thread."""
+
+    used: int
+    spilled: int
+    """Bytes that are stored and loaded for want of registers."""
+
+
+def registers_of(source: Path, core: Multiprocessor) -> Mapping[str, Registers]:
+    """By the kernels' names, without namespaces; of a template's instances the one that needs most.  Empty where there
+    is no nvcc, or the source does not compile by it."""
+    try:
+        compiler = nvcc.find()
+    except ToolchainError:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="opbridge-ptxas-") as folder:
+        output = ["-cubin", "-Xptxas", "-v", "-o", f"{folder}/kernels.cubin"]
+        architecture = f"-arch=sm_{core.capability.replace('.', '')}"
+        done = subprocess.run([*compiler, architecture, *output, str(source)], capture_output=True, text=True)
+    return said(done.stderr) if done.returncode == 0 else {}
+
+
+def said(text: str) -> Mapping[str, Registers]:
+    """What stands in the output of ptxas -v."""
+    entries = list(_ENTRY.finditer(text))
+    found: dict[str, Registers] = {}
+    for entry, name in zip(entries, _names([entry["name"] for entry in entries]), strict=True):
+        registers = Registers(int(entry["registers"]), int(entry["stores"]) + int(entry["loads"]))
+        found[name] = max(registers, found.get(name, registers), key=lambda one: one.used)
+    return found
+
+
+def base_name(kernel: str) -> str:
+    return _ARGUMENTS.sub("", kernel.removeprefix("void ")).rpartition("::")[2]
+
+
+def _names(mangled: list[str]) -> list[str]:
+    done = subprocess.run(["c++filt"], input="\n".join(mangled), capture_output=True, text=True, check=True)
+    return [base_name(name) for name in done.stdout.splitlines()]
