@@ -7,6 +7,7 @@ import datetime
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from opbridge._version import __version__
 from opbridge.bench import Run, bench
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what `opbridge check --json FILE` wrote; may be repeated, for several devices",
     )
     parser.add_argument("--bench", type=Path, metavar="FILE", help="what `opbridge bench --json FILE` wrote")
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="what `opbridge profile --json` printed")
     add_selection(parser, "shown")
 
 
@@ -54,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     require_writable(options.output)
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)
+    profile = _profile(options.profile) if options.profile else None
     rows = _rows(options, operators)
     measured = _run(options, operators)
     dispatch = walks(operators) if "torch" in (options.framework or FRAMEWORKS) else {}
@@ -65,12 +68,23 @@ def run(options: argparse.Namespace) -> int:
         shown,
         measured,
         {name: run for name, run in history(folder_of(options.manifest)).items() if run.machine == measured.machine},
+        profile,
     )
     written = page(contents)
     options.output.write_text(written, encoding="utf-8")
     failed = sum(row.failed for row in rows)
     print(f"{options.output}: {len(shown)} operators, {len(rows)} checks, {failed} failed, {size(len(written))}")
     return 1 if failed or (measured and measured.problems) else 0
+
+
+def _profile(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if {"chip", "kernels"} <= found.keys():
+            return dict(found)
+    except (OSError, ValueError, AttributeError):
+        pass
+    raise InputError(f"{file} is no profile", hint="opbridge profile --json ops.yaml > profile.json writes one")
 
 
 def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:

@@ -66,6 +66,8 @@ class Contents:
     run: Run | None = None
     history: Mapping[str, Run] = field(default_factory=dict)
     """Runs that were saved, the oldest first."""
+    profile: Mapping[str, Any] | None = None
+    """What kernels are predicted to cost, as `opbridge profile --json` says it."""
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from opbridge.bench.model import LARGE
 from opbridge.bench.tables import machine_line
 from opbridge.check.model import Status
-from opbridge.report import charts, operators
+from opbridge.report import charts, costs, operators
 from opbridge.report.markup import Child, Markup, element
 from opbridge.report.model import Contents, ReportedOperator, place_of
 from opbridge.report.tables import mark, table
@@ -58,6 +58,7 @@ def _page(contents: Contents, with_sources: bool, with_parts: bool) -> str:
             _summary(contents, with_parts, left_out),
             _conformance(contents),
             _speed(contents, with_parts),
+            costs.section(contents.profile) if contents.profile else None,
             element("section", element("h2", "Operators"), parts, id="operators") if with_parts else None,
             id="main",
             tabindex="-1",
