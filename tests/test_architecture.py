@@ -48,6 +48,8 @@ MAY_IMPORT_A_FRAMEWORK = (
     "port/*",
     # The processes of a reference and of an answer.
     "judging/*",
+    # The process of a model whose costs are counted.
+    "costs/pytorch/*",
     # What runs models: PyTorch's to watch them, and MindSpore beside it to try their operators.
     "scan/*",
     # PyTorch's graphs, and what the source of another framework calls.

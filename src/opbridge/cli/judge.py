@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from opbridge.errors import InputError
 
 if TYPE_CHECKING:
     from opbridge.judging import Judgement
+    from opbridge.judging.costing import Costs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,18 +25,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="answers of a folder at a time (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON instead")
+    parser.add_argument(
+        "--cost", metavar="CHIP", help="say too what a right answer takes on a chip beside the reference, as in a100"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
+    from opbridge.costs import chip_named
     from opbridge.judging import judge
 
+    if options.cost:
+        chip_named(options.cost)  # before anything is built
     if options.reference.is_dir():
         return _run_folder(options)
     if options.answer is None:
         raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
     found = judge(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
-    print(found.to_json() if options.json else _coloured(found))
+    cost = _cost(options) if options.cost and not found.verdict.exit_code else None
+    if options.json:
+        print(json.dumps(json.loads(found.to_json()) | ({"cost": cost.fields()} if cost else {}), indent=2))
+    else:
+        print(_coloured(found), *([cost] if cost else []), sep="\n")
     return found.verdict.exit_code
+
+
+def _cost(options: argparse.Namespace) -> Costs:
+    from opbridge.judging.costing import costs
+
+    return costs(options.reference, options.answer, options.cost)
 
 
 def _coloured(found: Judgement) -> str:

@@ -6,6 +6,7 @@ host toolchain; every kernel is linked with it, so that in one process they shar
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,8 +83,9 @@ def _is_clang() -> bool:
 
 
 def runtime() -> Path:
-    """The library that every kernel is linked with."""
-    return shipped.library(runtime_request())
+    """The library that every kernel is linked with; in a process that is profiled the one that counts, so that there
+    are no two devices."""
+    return profile_runtime() if os.environ.get(PROFILE) else shipped.library(runtime_request())
 
 
 def profile_runtime() -> Path:

@@ -179,7 +179,10 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   std::vector<uint64_t> alone =
       given.cooperative ? std::vector<uint64_t>() : profile::blocks_alone(given.grid, given.block);
   const bool sample_alone = sample.body != nullptr && !alone.empty();
-  if (sample_alone) sample = {sample.body, false, std::move(alone)};
+  if (sample_alone) {
+    sample = {sample.body, false, std::move(alone)};
+    checks::unseen_launch();  // as are those that would have written what this one reads
+  }
   if (!sample.all && sample.body != nullptr) info.checked_blocks = sample.blocks.size();
   checks::Launch* const checked = sample.body != nullptr ? checks::launch_begin(info) : nullptr;
   Launch launch{kernel,

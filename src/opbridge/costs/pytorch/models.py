@@ -1,0 +1,43 @@
+"""A model as tasks write it, called once at its own sizes."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from opbridge.costs.pytorch.hollow import Hollow
+from opbridge.costs.pytorch.timing import Call
+
+
+def calls_of(task: Path, answer: Path, names: tuple[str, str, str], device: str) -> list[Call]:
+    """PyTorch's operators that the model calls; `names` are those of its class, and of what makes inputs and arguments.
+
+    On the device cuda the kernels that it brings are counted besides, where the process is one that counts.
+    """
+    if device == "cuda":
+        import opbridge.cuda_twin  # noqa: F401 - brings the device
+    model_name, inputs_name, initial_name = names
+    with torch.no_grad(), Hollow() as watched:
+        made = _module("task", task)
+        inputs = [
+            value.to(device) if isinstance(value, torch.Tensor) else value for value in getattr(made, inputs_name)()
+        ]
+        initial = getattr(made, initial_name)()
+        model = getattr(_module("answer", answer), model_name)(*initial).to(device)
+        watched.calls.clear()
+        model(*inputs)
+        return list(watched.calls)
+
+
+def _module(name: str, path: Path) -> Any:
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,42 @@
+"""What one of PyTorch's operators does: its operations, and the bytes of what goes in and comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+from opbridge.costs.pytorch.timing import Call
+
+_FREE = {
+    *("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "detach", "lift_fresh", "alias"),
+    *("_unsafe_view", "_reshape_alias", "set_", "resize_", "is_pinned", "record_stream", "_local_scalar_dense"),
+}
+
+
+_TRANSPOSED = 6
+"""The place of that argument of a convolution."""
+
+
+def call_of(func: Any, args: Any, kwargs: Any, result: Any) -> Call:
+    name = func._schema.name.partition("::")[2]
+    # What is changed in place is both.
+    moved = [*_tensors((args, kwargs)), *_tensors(result)]
+    main = max(moved, key=lambda value: value.numel(), default=None)
+    count = flop_registry.get(func._overloadpacket)
+    operations = float(count(*args, **kwargs, out_val=result)) if count is not None else 0.0
+    size = 0 if name in _FREE else sum(_bytes(value) for value in moved)
+    dtype = str(main.dtype).removeprefix("torch.") if main is not None else ""
+    return Call(name, dtype, operations, size, name == "convolution" and bool(args[_TRANSPOSED]))
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
+
+
+def _bytes(value: torch.Tensor) -> int:
+    """Of memory: what is broadcast lies there once."""
+    held = int(value.untyped_storage().nbytes())
+    return min(int(value.numel() * value.element_size()), held)

@@ -1,0 +1,89 @@
+"""How long PyTorch's own operators take on a chip: bound by memory, or by the matrices of NVIDIA's libraries.
+
+Rates are published; what share of them an operator reaches was fitted to KernelBench's published times of PyTorch on an
+H100 PCIe, as docs/profile.md says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from opbridge.costs.chips import Chip
+from opbridge.costs.model import KernelCost
+
+HOST = 5e-6
+"""From one of PyTorch's operators to the next, where the chip waits for Python and the launch."""
+_MEMORY = 0.92
+_FLOATS = 0.6
+"""Of products of floats, which PyTorch does not hand to tensor cores."""
+_HALVES = 0.7
+_TENSOR_FLOATS = 0.5
+"""Published is that matrices of rounded floats run at half the rate of halves."""
+_CONVOLUTIONS = 0.25
+_TRANSPOSED = 0.3
+_PASSES = {
+    "convolution": 3.0,
+    "native_batch_norm": 2.2,
+    "native_group_norm": 1.6,
+    "native_layer_norm": 1.3,
+    "_softmax": 1.9,
+    "_log_softmax": 1.9,
+    "cumsum": 1.5,
+    "cumprod": 1.5,
+    "max_pool2d_with_indices": 1.9,
+    "max_pool3d_with_indices": 1.6,
+}
+"""How often they move what goes in and comes out, beside other operators."""
+_HALF_TYPES = ("float16", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One of PyTorch's operators, as it ran."""
+
+    name: str
+    dtype: str
+    operations: float
+    """Of matrices and convolutions; others are bound by memory."""
+    bytes: int
+    is_transposed: bool = False
+    """A convolution that is."""
+
+
+def seconds(call: Call, chip: Chip) -> float:
+    if call.bytes == 0:
+        return 0.0
+    moving = _PASSES.get(call.name, 1.0) * call.bytes / (_MEMORY * chip.memory_rate)
+    return HOST + max(moving, call.operations / _rate(call, chip))
+
+
+def _rate(call: Call, chip: Chip) -> float:
+    if call.dtype in _HALF_TYPES:
+        return _HALVES * chip.matrix_rate
+    if "convolution" in call.name:
+        share = _TRANSPOSED if call.is_transposed else _CONVOLUTIONS
+        return share * _TENSOR_FLOATS * chip.matrix_rate
+    return _FLOATS * chip.float_rate
+
+
+@dataclass(frozen=True)
+class ModelCost:
+    """One call of a model: what it brings itself, and what PyTorch does around it."""
+
+    chip: Chip
+    kernels: tuple[KernelCost, ...]
+    calls: tuple[Call, ...]
+
+    @property
+    def seconds(self) -> float:
+        own = sum(kernel.seconds * kernel.launches for kernel in self.kernels)
+        return own + sum(seconds(call, self.chip) for call in self.calls)
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "chip": self.chip.name,
+            "predicted_seconds": self.seconds,
+            "kernels": [kernel.fields() for kernel in self.kernels],
+            "pytorch": [{**vars(call), "predicted_seconds": seconds(call, self.chip)} for call in self.calls],
+        }

@@ -1,0 +1,48 @@
+"""The process in which a model is counted and not computed; it may harm nobody, as that of an answer."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import traceback
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.check.child import Say, serve
+from opbridge.errors import UnsupportedError
+from opbridge.judging.confining import Cell, enter
+
+
+@dataclass(frozen=True)
+class CostJob:
+    task: Path
+    answer: Path
+    names: tuple[str, str, str]
+    device: str
+    cell: Cell
+
+
+def _work(jobs: list[CostJob], say: Say) -> None:
+    (job,) = jobs
+    # First, while this is the only thread.
+    try:
+        enter(job.cell)
+    except UnsupportedError as error:
+        say(refused=str(error))
+        return
+    os.chdir(job.cell.folder)
+    tempfile.tempdir = os.environ["TMPDIR"] = str(job.cell.folder)
+    warnings.simplefilter("ignore")
+    try:
+        from opbridge.costs.pytorch.models import calls_of
+
+        calls = calls_of(job.task, job.answer, job.names, job.device)
+    except Exception as error:
+        say(failed="".join(traceback.format_exception_only(type(error), error)).strip())
+        return
+    say(calls=[vars(call) for call in calls])
+
+
+if __name__ == "__main__":
+    serve(_work)
