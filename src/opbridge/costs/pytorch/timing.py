@@ -15,7 +15,7 @@ from opbridge.costs.model import KernelCost
 HOST = 5e-6
 """From one of PyTorch's operators to the next, where the chip waits for Python and the launch."""
 _MEMORY = 0.92
-_FLOATS = 0.6
+_FLOATS = 0.8
 """Of products of floats, which PyTorch does not hand to tensor cores."""
 _HALVES = 0.7
 _TENSOR_FLOATS = 0.5
