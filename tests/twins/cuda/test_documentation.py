@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
+from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
+from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
 from opbridge.twins.cuda import INCLUDE
 from opbridge.twins.cuda.assembly import INSTRUCTIONS
 from opbridge.twins.cuda.refused import HEADERS
@@ -36,6 +39,30 @@ def test_every_header_is_named() -> None:
     named = set(re.findall(r"`([\w/]+\.h)`", section("What the twin has")))
     there = {path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h")}
     assert named - {"math.h"} == {name for name in there if not name.startswith("opbridge_twin/")}
+
+
+def functions_of(header: str) -> int:
+    """Those that a header of a library declares, of which macros make one for each type."""
+    code = subprocess.run(
+        ["g++", "-std=c++17", "-E", "-P", "-x", "c++", f"-isystem{INCLUDE}", f"-isystem{OPBRIDGE_INCLUDE}", header],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=INCLUDE,
+    ).stdout
+    prefix = header.removesuffix("_v2.h").removesuffix(".h")
+    longer = "(?!Lt)" if prefix == "cublas" else ""
+    return len(set(re.findall(rf"\b({prefix}{longer}[A-Z]\w+) ?\([^;{{}}]*\);", code)))
+
+
+def test_the_table_of_libraries_is_what_their_headers_have() -> None:
+    rows = re.findall(
+        r"^\| `-l(\w+)`(?:, `-l\w+`)* \| `(\w+\.h)` \| (\d+) \|", section("What the twin has"), re.MULTILINE
+    )
+    assert {(header, int(count)) for _, header, count in rows} == {
+        (header, functions_of(header)) for _, header, _ in rows
+    }
+    assert {library for library, _, _ in rows} == NAMES_OF_LIBRARIES.keys()
 
 
 def test_every_refusal_is_named() -> None:

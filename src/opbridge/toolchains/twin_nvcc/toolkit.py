@@ -29,7 +29,12 @@ LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
 """What programs link that is in the twin's library, or that a processor needs nothing of."""
 
 
-NAMES_OF_LIBRARIES = {"cublas": ("cublas", "cublas_static"), "curand": ("curand", "curand_static")}
+NAMES_OF_LIBRARIES = {
+    "cublas": ("cublas", "cublas_static", "cublasLt", "cublasLt_static"),
+    "cufft": ("cufft", "cufft_static", "cufft_static_nocallback"),
+    "curand": ("curand", "curand_static"),
+    "cusparse": ("cusparse", "cusparse_static"),
+}
 """Of NVIDIA's libraries that the twin has, how their sources begin, and the names that programs link them by."""
 
 

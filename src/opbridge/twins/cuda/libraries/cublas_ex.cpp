@@ -1,10 +1,9 @@
 // Those functions of cuBLAS whose elements' types are arguments, and those on halves.
 #include <cublas_v2.h>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include "cublas_algebra.h"
 #include "cublas_context.h"
+#include "cublas_elements.h"
 #include "library_call.h"
 
 namespace {
@@ -14,64 +13,6 @@ using opbridge_twin::LibraryCall;
 
 constexpr cublasStatus_t kDone = CUBLAS_STATUS_SUCCESS, kInvalid = CUBLAS_STATUS_INVALID_VALUE,
                          kFailed = CUBLAS_STATUS_EXECUTION_FAILED, kNot = CUBLAS_STATUS_NOT_SUPPORTED;
-
-// 0 for a type that is not there.
-size_t bytes_of(cudaDataType type) {
-  switch (type) {
-    case CUDA_R_8I:
-      return 1;
-    case CUDA_R_16F:
-    case CUDA_R_16BF:
-      return 2;
-    case CUDA_R_32F:
-    case CUDA_R_32I:
-      return 4;
-    case CUDA_R_64F:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-double load(const void* from, cudaDataType type, ptrdiff_t at) {
-  switch (type) {
-    case CUDA_R_8I:
-      return static_cast<const int8_t*>(from)[at];
-    case CUDA_R_16F:
-      return static_cast<float>(static_cast<const __half*>(from)[at]);
-    case CUDA_R_16BF:
-      return static_cast<float>(static_cast<const __nv_bfloat16*>(from)[at]);
-    case CUDA_R_32I:
-      return static_cast<const int32_t*>(from)[at];
-    case CUDA_R_32F:
-      return static_cast<const float*>(from)[at];
-    default:
-      return static_cast<const double*>(from)[at];
-  }
-}
-
-void store(void* to, cudaDataType type, ptrdiff_t at, double value) {
-  switch (type) {
-    case CUDA_R_8I:
-      static_cast<int8_t*>(to)[at] = static_cast<int8_t>(std::fmax(-128, std::fmin(127, value)));
-      break;
-    case CUDA_R_16F:
-      static_cast<__half*>(to)[at] = __half(static_cast<float>(value));
-      break;
-    case CUDA_R_16BF:
-      static_cast<__nv_bfloat16*>(to)[at] = __nv_bfloat16(static_cast<float>(value));
-      break;
-    // Sums of whole numbers wrap around.
-    case CUDA_R_32I:
-      static_cast<uint32_t*>(to)[at] = static_cast<uint32_t>(static_cast<int64_t>(value));
-      break;
-    case CUDA_R_32F:
-      static_cast<float*>(to)[at] = static_cast<float>(value);
-      break;
-    default:
-      static_cast<double*>(to)[at] = value;
-  }
-}
 
 size_t span(int rows, int columns, int lead) {
   return rows <= 0 || columns <= 0 ? 0 : static_cast<size_t>(columns - 1) * lead + rows;
@@ -131,22 +72,6 @@ struct Product {
     return kDone;
   }
 };
-
-cudaDataType type_of_scalars(cublasComputeType_t compute) {
-  switch (compute) {
-    case CUBLAS_COMPUTE_16F:
-    case CUBLAS_COMPUTE_16F_PEDANTIC:
-      return CUDA_R_16F;
-    case CUBLAS_COMPUTE_32I:
-    case CUBLAS_COMPUTE_32I_PEDANTIC:
-      return CUDA_R_32I;
-    case CUBLAS_COMPUTE_64F:
-    case CUBLAS_COMPUTE_64F_PEDANTIC:
-      return CUDA_R_64F;
-    default:
-      return CUDA_R_32F;
-  }
-}
 
 // Says why not, or `kDone` with the product.
 cublasStatus_t begin(cublasHandle_t handle, const LibraryCall& call, const void* alpha, const void* beta,

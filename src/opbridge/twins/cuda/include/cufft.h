@@ -1,0 +1,79 @@
+// cuFFT as far as the twin has it: transforms of one to three dimensions, of float and double, of any size and layout.
+#ifndef OPBRIDGE_TWIN_CUFFT_H
+#define OPBRIDGE_TWIN_CUFFT_H
+
+#include <cuComplex.h>
+#include <cuda_runtime_api.h>
+#include <library_types.h>
+
+#define CUFFT_VER_MAJOR 11
+#define CUFFT_VER_MINOR 3
+#define CUFFT_VER_PATCH 3
+#define CUFFT_VERSION 11303
+#define CUFFT_FORWARD (-1)
+#define CUFFT_INVERSE 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cufftResult_t {
+  CUFFT_SUCCESS = 0,
+  CUFFT_INVALID_PLAN = 1,
+  CUFFT_ALLOC_FAILED = 2,
+  CUFFT_INVALID_TYPE = 3,
+  CUFFT_INVALID_VALUE = 4,
+  CUFFT_INTERNAL_ERROR = 5,
+  CUFFT_EXEC_FAILED = 6,
+  CUFFT_SETUP_FAILED = 7,
+  CUFFT_INVALID_SIZE = 8,
+  CUFFT_UNALIGNED_DATA = 9,
+  CUFFT_INVALID_DEVICE = 11,
+  CUFFT_NO_WORKSPACE = 13,
+  CUFFT_NOT_IMPLEMENTED = 14,
+  CUFFT_NOT_SUPPORTED = 16
+} cufftResult;
+typedef enum cufftType_t {
+  CUFFT_C2C = 0x29,
+  CUFFT_R2C = 0x2a,
+  CUFFT_C2R = 0x2c,
+  CUFFT_Z2Z = 0x69,
+  CUFFT_D2Z = 0x6a,
+  CUFFT_Z2D = 0x6c
+} cufftType;
+typedef float cufftReal;
+typedef double cufftDoubleReal;
+typedef cuComplex cufftComplex;
+typedef cuDoubleComplex cufftDoubleComplex;
+typedef int cufftHandle;
+
+cufftResult cufftCreate(cufftHandle* plan);
+cufftResult cufftDestroy(cufftHandle plan);
+cufftResult cufftPlan1d(cufftHandle* plan, int nx, cufftType type, int batch);
+cufftResult cufftPlan2d(cufftHandle* plan, int nx, int ny, cufftType type);
+cufftResult cufftPlan3d(cufftHandle* plan, int nx, int ny, int nz, cufftType type);
+// Where an embedding is null, elements lie side by side, and strides and distances are not looked at.
+cufftResult cufftPlanMany(cufftHandle* plan, int rank, int* n, int* inembed, int istride, int idist, int* onembed,
+                          int ostride, int odist, cufftType type, int batch);
+cufftResult cufftMakePlan1d(cufftHandle plan, int nx, cufftType type, int batch, size_t* work);
+cufftResult cufftMakePlan2d(cufftHandle plan, int nx, int ny, cufftType type, size_t* work);
+cufftResult cufftMakePlan3d(cufftHandle plan, int nx, int ny, int nz, cufftType type, size_t* work);
+cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int* n, int* inembed, int istride, int idist, int* onembed,
+                              int ostride, int odist, cufftType type, int batch, size_t* work);
+cufftResult cufftGetSize(cufftHandle plan, size_t* work);
+cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream);
+cufftResult cufftSetAutoAllocation(cufftHandle plan, int is_automatic);
+cufftResult cufftSetWorkArea(cufftHandle plan, void* memory);
+cufftResult cufftGetVersion(int* version);
+
+cufftResult cufftExecC2C(cufftHandle plan, cufftComplex* from, cufftComplex* to, int direction);
+cufftResult cufftExecR2C(cufftHandle plan, cufftReal* from, cufftComplex* to);
+cufftResult cufftExecC2R(cufftHandle plan, cufftComplex* from, cufftReal* to);
+cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex* from, cufftDoubleComplex* to, int direction);
+cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal* from, cufftDoubleComplex* to);
+cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex* from, cufftDoubleReal* to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
