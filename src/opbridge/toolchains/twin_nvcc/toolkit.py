@@ -33,6 +33,7 @@ NAMES_OF_LIBRARIES = {
     "cublas": ("cublas", "cublas_static", "cublasLt", "cublasLt_static"),
     "cufft": ("cufft", "cufft_static", "cufft_static_nocallback"),
     "curand": ("curand", "curand_static"),
+    "cusolver": ("cusolver", "cusolver_static"),
     "cusparse": ("cusparse", "cusparse_static"),
 }
 """Of NVIDIA's libraries that the twin has, how their sources begin, and the names that programs link them by."""

@@ -13,7 +13,7 @@ HEADERS = {
     "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",
     "the cuBLAS of before CUDA 4": r"cublas\.h",
     "cuFFT's callbacks and several devices": r"cufft(?:Xt|w)\.h",
-    "cuSOLVER": r"cusolver.*",
+    "cuSOLVER's sparse systems and its refactorization": r"cusolver(?!Dn\.h).*",
     "cuDNN": r"cudnn.*",
     "NCCL": r"nccl.*",
     "NVRTC": r"nvrtc.*",
