@@ -51,8 +51,11 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     return name
 
 
-class Printer(ABC):
-    """The loops of one formula; `includes` are the headers beside kernel.h."""
+class FormulaText:
+    """What every printer has of a formula: names, the host's function, and C++ for what is the same for a whole call.
+
+    `includes` are the headers beside kernel.h.
+    """
 
     includes: tuple[str, ...]
     numel: str
@@ -91,6 +94,9 @@ class Printer(ABC):
         self.taken.add(name)
         return name
 
+    def name_of(self, node: Node, otherwise: str) -> str:
+        return self.fresh(self.preferred.get(node, otherwise))
+
     def signature(self) -> list[str]:
         masks = {tensor.name for tensor in self.loops.tensors if tensor.is_mask}
         nodes = ordered(tuple(output.value for output in self.loops.outputs))
@@ -112,27 +118,6 @@ class Printer(ABC):
     def use(self, verb: str, name: str, extent: Extent) -> str:
         return f"ob::{verb}({name}{', true' if extent is Extent.DROPPED else ''})"
 
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("  " * depth + text)
-
-    def pointer(self, name: str) -> str:
-        return f"{name}_row"
-
-    def body(self) -> None:
-        """The lines of a row."""
-        self.line(2, "const int64_t n = row.size();")
-        self.pointers()
-        for reduction in self.loops.reductions:
-            self.reduction(reduction)
-        self.row_values(tuple(output.value for output in self.loops.outputs))
-        outputs = list(zip(self.loops.outputs, self.results, range(len(self.places), 99), strict=False))
-        elements = [item for item in outputs if item[0].form.extent is Extent.GRID]
-        if elements:
-            self.stores(elements)
-        for output, _, place in outputs:
-            if output.form.extent is not Extent.GRID:
-                self.put(output, place)
-
     def grid(self) -> str:
         """The arguments of a grid."""
         uses = [self.use("reads", self.parameters[tensor.name], tensor.form.extent) for tensor in self.loops.tensors]
@@ -144,119 +129,13 @@ class Printer(ABC):
         spelled = "ob::Axes::all()" if axes is None else f"{{{', '.join(map(str, axes))}}}"
         return f"{spelled}, {{{', '.join(uses)}}}"
 
-    def kind_of(self, output: Output) -> str:
-        """The type that a body gives an output in."""
-        return "F" if output.is_sum else self.type_of(output)
-
-    def reduction(self, node: Reduce) -> None:
-        self.row_values((node.arg,))
-        name = self.name_of(node, node.kind)
-        if node.kind in ("sum", "mean", "max", "min"):
-            total = self.total(node.kind.replace("mean", "sum"), node.arg)
-            self.line(2, f"const F {name} = {total}{' / F(n)' if node.kind == 'mean' else ''};")
-        elif node.kind in ("argmax", "argmin"):
-            self.line(2, f"const int64_t {name} = {self.place(node)};")
-        elif node.kind == "var":
-            mean = self.mean(node, name)
-            square = self.total("sum", node.arg, f"({{}} - {mean}) * ({{}} - {mean})")
-            degrees = f"(F(n) - F({node.correction!r}))" if node.correction else "F(n)"
-            self.line(2, f"const F {name} = {square} / {degrees};")
-        else:
-            self.logsumexp(node, name)
-        self.rows[node] = name
-
-    def mean(self, node: Reduce, name: str) -> str:
-        known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
-        found = next((self.rows[mean] for mean in known if mean in self.rows), None)
-        if found is None:
-            found = self.fresh(f"{name}_mean")
-            self.line(2, f"const F {found} = {self.total('sum', node.arg)} / F(n);")
-        return found
-
-    @abstractmethod
-    def pointers(self) -> None: ...
-
-    @abstractmethod
-    def total(self, kind: str, node: Node, around: str = "{}") -> str:
-        """What a value of each element comes down to; `around` is what is made of that value first."""
-
-    @abstractmethod
-    def place(self, node: Reduce) -> str:
-        """Of an argmax or argmin."""
-
-    @abstractmethod
-    def logsumexp(self, node: Reduce, name: str) -> None: ...
-
-    @abstractmethod
-    def stores(self, elements: list[tuple[Output, str, int]]) -> None:
-        """Of outputs with a value for each element: the output, its name, and its place in the grid."""
-
-    @abstractmethod
-    def put(self, output: Output, place: int) -> None:
-        """Of an output with one value for a row."""
-
     def count(self, node: Count) -> str:
         if node.axes == self.loops.axes:
             return "F(n)"
         return self.numel if node.of.extent is Extent.GRID else self.n_rows
 
-    def converted(self, output: Output, kind: str, named: dict[Node, str]) -> str:
-        text = self.text(output.value, named)[0]
-        if kind == "F" and not output.value.is_truth:
-            return text
-        return text if kind in ("bool", "int64_t") else f"{kind}({text})"
-
-    def locals(self, roots: tuple[Node, ...], depth: int) -> dict[Node, str]:
-        """Names what is used of one element, each thing once."""
-        nodes = [node for node in self.reached(roots) if node not in self.rows]
-        uses = Counter(child for node in nodes for child in node.inputs) + Counter(roots)
-        named: dict[Node, str] = {}
-        for node in nodes:
-            if isinstance(node, Tensor):
-                named[node] = self.parameters[node.name]
-                self.load(node, depth)
-            elif (
-                isinstance(node, Apply) and not self.loops.is_call(node) and (uses[node] > 1 or node in self.preferred)
-            ):
-                text = self.text(node, named)[0]
-                named[node] = self.fresh(self.preferred.get(node, node.function))
-                self.line(depth, f"const {'bool' if node.is_truth else 'F'} {named[node]} = {text};")
-        self.taken -= {name for node, name in named.items() if not isinstance(node, Tensor)}
-        return named
-
-    def load(self, node: Tensor, depth: int) -> None:  # noqa: B027 - not every device has to
-        """An element of a tensor, by the tensor's name."""
-
-    def computed(self, node: Node, depth: int, around: str) -> tuple[list[str], str]:
-        """A value of one element: lines that come first, and its text."""
-        before, self.lines = self.lines, []
-        text, level = self.text(node, self.locals((node,), depth))
-        lines, self.lines = self.lines, before
-        if around.count("{}") > 1 and level < CALL:
-            name = self.fresh("value")
-            lines.append("  " * depth + f"const F {name} = {text};")
-            self.taken.discard(name)
-            text = name
-        return lines, around.replace("{}", text)
-
-    def name_of(self, node: Node, otherwise: str) -> str:
-        return self.fresh(self.preferred.get(node, otherwise))
-
-    def row_values(self, roots: tuple[Node, ...]) -> None:
-        """Gives names to what is the same for a whole row."""
-        for node in ordered(roots):
-            if node in self.rows or self.loops.is_call(node) or not self.loops.is_row(node):
-                continue
-            if isinstance(node, (Reduce, Tensor)) or any(_pending(part, self.rows) for part in node.inputs):
-                continue
-            if isinstance(node, (Expand, Squeeze)):
-                self.rows[node] = self.rows.get(node.arg) or self.text(node.arg, {})[0]
-            elif isinstance(node, Count):
-                self.rows[node] = self.count(node)
-            else:
-                name = self.name_of(node, node.function if isinstance(node, Apply) else "value")
-                self.line(2, f"const {'bool' if node.is_truth else 'F'} {name} = {self.text(node, {})[0]};")
-                self.rows[node] = name
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("  " * depth + text)
 
     def reached(self, roots: tuple[Node, ...]) -> Iterable[Node]:
         """What is computed anew for an element: nothing below what is known of its row."""
@@ -315,6 +194,134 @@ class Printer(ABC):
                 for arg, (text, level) in zip(node.args[1:], args[1:], strict=True)
             ]
         return function.cpp.format(*_wrapped(args, node.function)), function.level
+
+
+class Printer(FormulaText, ABC):
+    """The loops of one formula, where a value of an element is an expression of C++."""
+
+    def pointer(self, name: str) -> str:
+        return f"{name}_row"
+
+    def body(self) -> None:
+        """The lines of a row."""
+        self.line(2, "const int64_t n = row.size();")
+        self.pointers()
+        for reduction in self.loops.reductions:
+            self.reduction(reduction)
+        self.row_values(tuple(output.value for output in self.loops.outputs))
+        outputs = list(zip(self.loops.outputs, self.results, range(len(self.places), 99), strict=False))
+        elements = [item for item in outputs if item[0].form.extent is Extent.GRID]
+        if elements:
+            self.stores(elements)
+        for output, _, place in outputs:
+            if output.form.extent is not Extent.GRID:
+                self.put(output, place)
+
+    def kind_of(self, output: Output) -> str:
+        """The type that a body gives an output in."""
+        return "F" if output.is_sum else self.type_of(output)
+
+    def reduction(self, node: Reduce) -> None:
+        self.row_values((node.arg,))
+        name = self.name_of(node, node.kind)
+        if node.kind in ("sum", "mean", "max", "min"):
+            total = self.total(node.kind.replace("mean", "sum"), node.arg)
+            self.line(2, f"const F {name} = {total}{' / F(n)' if node.kind == 'mean' else ''};")
+        elif node.kind in ("argmax", "argmin"):
+            self.line(2, f"const int64_t {name} = {self.place(node)};")
+        elif node.kind == "var":
+            mean = self.mean(node, name)
+            square = self.total("sum", node.arg, f"({{}} - {mean}) * ({{}} - {mean})")
+            degrees = f"(F(n) - F({node.correction!r}))" if node.correction else "F(n)"
+            self.line(2, f"const F {name} = {square} / {degrees};")
+        else:
+            self.logsumexp(node, name)
+        self.rows[node] = name
+
+    def mean(self, node: Reduce, name: str) -> str:
+        known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
+        found = next((self.rows[mean] for mean in known if mean in self.rows), None)
+        if found is None:
+            found = self.fresh(f"{name}_mean")
+            self.line(2, f"const F {found} = {self.total('sum', node.arg)} / F(n);")
+        return found
+
+    @abstractmethod
+    def pointers(self) -> None: ...
+
+    @abstractmethod
+    def total(self, kind: str, node: Node, around: str = "{}") -> str:
+        """What a value of each element comes down to; `around` is what is made of that value first."""
+
+    @abstractmethod
+    def place(self, node: Reduce) -> str:
+        """Of an argmax or argmin."""
+
+    @abstractmethod
+    def logsumexp(self, node: Reduce, name: str) -> None: ...
+
+    @abstractmethod
+    def stores(self, elements: list[tuple[Output, str, int]]) -> None:
+        """Of outputs with a value for each element: the output, its name, and its place in the grid."""
+
+    @abstractmethod
+    def put(self, output: Output, place: int) -> None:
+        """Of an output with one value for a row."""
+
+    def converted(self, output: Output, kind: str, named: dict[Node, str]) -> str:
+        text = self.text(output.value, named)[0]
+        if kind == "F" and not output.value.is_truth:
+            return text
+        return text if kind in ("bool", "int64_t") else f"{kind}({text})"
+
+    def locals(self, roots: tuple[Node, ...], depth: int) -> dict[Node, str]:
+        """Names what is used of one element, each thing once."""
+        nodes = [node for node in self.reached(roots) if node not in self.rows]
+        uses = Counter(child for node in nodes for child in node.inputs) + Counter(roots)
+        named: dict[Node, str] = {}
+        for node in nodes:
+            if isinstance(node, Tensor):
+                named[node] = self.parameters[node.name]
+                self.load(node, depth)
+            elif (
+                isinstance(node, Apply) and not self.loops.is_call(node) and (uses[node] > 1 or node in self.preferred)
+            ):
+                text = self.text(node, named)[0]
+                named[node] = self.fresh(self.preferred.get(node, node.function))
+                self.line(depth, f"const {'bool' if node.is_truth else 'F'} {named[node]} = {text};")
+        self.taken -= {name for node, name in named.items() if not isinstance(node, Tensor)}
+        return named
+
+    def load(self, node: Tensor, depth: int) -> None:
+        """An element of a tensor, by the tensor's name."""
+
+    def computed(self, node: Node, depth: int, around: str) -> tuple[list[str], str]:
+        """A value of one element: lines that come first, and its text."""
+        before, self.lines = self.lines, []
+        text, level = self.text(node, self.locals((node,), depth))
+        lines, self.lines = self.lines, before
+        if around.count("{}") > 1 and level < CALL:
+            name = self.fresh("value")
+            lines.append("  " * depth + f"const F {name} = {text};")
+            self.taken.discard(name)
+            text = name
+        return lines, around.replace("{}", text)
+
+    def row_values(self, roots: tuple[Node, ...]) -> None:
+        """Gives names to what is the same for a whole row."""
+        for node in ordered(roots):
+            if node in self.rows or self.loops.is_call(node) or not self.loops.is_row(node):
+                continue
+            if isinstance(node, (Reduce, Tensor)) or any(_pending(part, self.rows) for part in node.inputs):
+                continue
+            if isinstance(node, (Expand, Squeeze)):
+                self.rows[node] = self.rows.get(node.arg) or self.text(node.arg, {})[0]
+            elif isinstance(node, Count):
+                self.rows[node] = self.count(node)
+            else:
+                name = self.name_of(node, node.function if isinstance(node, Apply) else "value")
+                self.line(2, f"const {'bool' if node.is_truth else 'F'} {name} = {self.text(node, {})[0]};")
+                self.rows[node] = name
 
 
 def _wrapped(args: list[tuple[str, int]], name: str) -> list[str]:
