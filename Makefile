@@ -19,7 +19,7 @@ help:
 	@echo "make test            the whole test suite"
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
-	@echo "make formulas        every function of formulas as CUDA, and random formulas on the CPU; minutes of compiling"
+	@echo "make formulas        every function of formulas as CUDA and Ascend C, random formulas on the CPU; minutes of compiling"
 	@echo "make attacks         every way to deceive opbridge judge that is known; ten minutes"
 	@echo "make uncompiled      the tests of PyTorch's transforms, compilation and gradients without the native adapter"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"

@@ -36,6 +36,12 @@ def test_kernels_are_printed_where_they_are_asked_for(manifest: str, capsys: pyt
     assert "OB_KERNEL(f_backward, float, double, ob::half, ob::bfloat16)" in capsys.readouterr().out
 
 
+def test_a_device_that_has_no_such_kernel_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ops.yaml").write_text("namespace: m\nops: [{func: f(Tensor x) -> Tensor, formula: argmax(x)}]\n")
+    assert main(["explain", str(tmp_path / "ops.yaml")]) == 0
+    assert "  no kernel for npu: m::f becomes no kernel for an NPU: " in capsys.readouterr().out
+
+
 def test_an_operator_without_a_formula_is_refused(manifest: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", manifest, "g"]) == 2
     assert "has no operator 'g' with a formula" in capsys.readouterr().err

@@ -11,8 +11,10 @@ import pytest
 from tests.cross.conftest import COMPILER
 
 PACKAGE = Path(__file__).parents[2] / "src" / "opbridge"
-OF_CUDA = {"cuda.h", "cuda_grid.h", "cuda_half.h", "launch.h"}
-HEADERS = sorted(path.name for path in (PACKAGE / "include" / "opbridge").glob("*.h") if path.name not in OF_CUDA)
+OF_CUDA = {"cuda.h", "cuda_grid.h", "cuda_half.h"}
+OF_ASCEND = {"launch.h", "npu_grid.h", "npu_rows.h", "npu_vectors.h", "npu_view.h"}
+ALL = (path.name for path in (PACKAGE / "include" / "opbridge").glob("*.h"))
+HEADERS = sorted(name for name in ALL if name not in OF_CUDA | OF_ASCEND)
 CORE = sorted((PACKAGE / "native" / "core").glob("*.cpp"))
 FOREIGN = [sysconfig.get_path("include"), np.get_include()]
 

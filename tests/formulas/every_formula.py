@@ -25,6 +25,17 @@ SCHEMAS = {
 } | {f"every_formula::{name}(Tensor x, Tensor y) -> Tensor": text for name, text in PICKED.items()}
 
 
+ON_NPU = {
+    schema.replace("every_formula", "every_on_npu"): text.replace("atan2(x, y) * y", "x * y")
+    for schema, text in SCHEMAS.items()
+}
+
+
+@pytest.fixture(scope="module")
+def ascend_twin() -> OpLibrary:
+    return formula_library(ON_NPU, "float", "ascend-twin")
+
+
 @pytest.fixture(scope="module")
 def twin() -> OpLibrary:
     return formula_library(SCHEMAS, "float", "cuda-twin")
@@ -37,7 +48,21 @@ def test_every_function_of_elements_and_its_derivative_as_cuda(twin: OpLibrary, 
 
 @pytest.mark.parametrize("name", PICKED)
 def test_formulas_of_models_as_cuda(twin: OpLibrary, name: str) -> None:
-    held(twin, name, PICKED[name], *inputs((2, 3, 5), (3, 1)))
+    held(twin, name, PICKED[name], *inputs((2, 3, 5), _second(name)))
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_every_function_of_elements_and_its_derivative_as_ascend_c(ascend_twin: OpLibrary, name: str) -> None:
+    held(ascend_twin, name, MANY[name].replace("atan2(x, y) * y", "x * y"), *inputs((2, 3, 5), (5,)))
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_formulas_of_models_as_ascend_c(ascend_twin: OpLibrary, name: str) -> None:
+    held(ascend_twin, name, PICKED[name], *inputs((2, 3, 5), _second(name)))
+
+
+def _second(name: str) -> tuple[int, ...]:
+    return (3, 1) if name == "batch_norm" else (5,)
 
 
 @needs_nvcc

@@ -19,14 +19,14 @@ from opbridge.native.catalog import Catalog
 from opbridge.op import OpLibrary
 from opbridge.sources import KernelStore
 
-_TYPES = "float, double, ob::half, ob::bfloat16"
+_TYPES = re.compile(r"^(OB_KERNEL\(\w+), .*\)$", re.MULTILINE)
 _INCLUDES = re.compile(r"^#include .*\n", re.MULTILINE)
 
 
 def formula_source(formulas: Mapping[str, str], types: str = "double", device: str = "cpu") -> str:
     """The kernels of many formulas in one source."""
     sources = [
-        str(kernel.source).replace(_TYPES, types)
+        _TYPES.sub(rf"\1, {types})", str(kernel.source))
         for schema, text in formulas.items()
         for spec in OpSpec.of_formula(schema, text, device=device)
         for kernel in spec.kernels
@@ -39,7 +39,7 @@ def formula_source(formulas: Mapping[str, str], types: str = "double", device: s
 def formula_library(formulas: Mapping[str, str], types: str = "double", device: str = "cpu") -> OpLibrary:
     """`formulas` are texts by schema, all of one namespace; kernels are made for `types` alone, to save time."""
     of = TWINS[device].of if device in TWINS else device
-    path = Cache().keep(f"formulas{PRINTERS[of][0]}", formula_source(formulas, types, of))
+    path = Cache().keep(f"formulas{PRINTERS[of].suffix}", formula_source(formulas, types, of))
     specs = (spec for schema, text in formulas.items() for spec in OpSpec.of_formula(schema, text, device=of))
     joined = tuple(
         replace(spec, kernels=(KernelRef(of, path.name, str(spec.kernels[0].symbol)),), root=path.parent)

@@ -38,5 +38,7 @@ def _explained(op: OpSpec, with_source: bool) -> Iterator[str]:
         yield f"  {rule}: {value}" + ("" if rule in op.said else "  (follows)")
     for name, text in follows.gradients if "derivatives" not in op.said and "backward" not in op.said else ():
         yield f"  gradient of {name}: {text}"
+    for device, error in follows.refusals:
+        yield f"  no kernel for {device}: {error.message}"
     if with_source:
         yield from (f"\n{item.source(device)}" for item in follows.all for device in follows.devices)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from opbridge.errors import RuleError
+from opbridge.formulas.ascend import ascend_refusal, ascend_source
 from opbridge.formulas.cpp import cpp_source
 from opbridge.formulas.cuda import cuda_source
 from opbridge.formulas.loops import Loops
@@ -12,11 +14,23 @@ from opbridge.formulas.nodes import GRID, Extent, Form, Node
 from opbridge.formulas.printing import function_name
 from opbridge.schema import Schema
 
-PRINTERS: Mapping[str, tuple[str, Callable[[Loops], str]]] = {
-    "cpu": (".cpp", cpp_source),
-    "cuda": (".cu", cuda_source),
+
+@dataclass(frozen=True)
+class Target:
+    """What kernels for one device are written in."""
+
+    suffix: str
+    print: Callable[[Loops], str]
+    refusal: Callable[[Loops], RuleError | None] = lambda _: None
+    """Why it has no kernel, if so."""
+
+
+PRINTERS: Mapping[str, Target] = {
+    "cpu": Target(".cpp", cpp_source),
+    "cuda": Target(".cu", cuda_source),
+    "npu": Target(".asc", ascend_source, ascend_refusal),
 }
-"""By device: the suffix of a source, and what prints it."""
+"""By device."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +42,7 @@ class Generated:
     loops: Loops
 
     def source(self, device: str) -> str:
-        return PRINTERS[device][1](self.loops)
+        return PRINTERS[device].print(self.loops)
 
     @property
     def symbol(self) -> str:
@@ -36,7 +50,7 @@ class Generated:
 
     def file(self, device: str) -> str:
         overload = f"_{self.schema.overload}" if self.schema.overload else ""
-        return f"{self.schema.name}{overload}{PRINTERS[device][0]}"
+        return f"{self.schema.name}{overload}{PRINTERS[device].suffix}"
 
 
 def output_names(schema: Schema) -> list[str]:

@@ -23,7 +23,9 @@ class FormulaOperators:
     gradients: tuple[tuple[str, str], ...]
     """The gradient of each tensor, as text."""
     devices: tuple[str, ...]
-    """Those that kernels were asked for."""
+    """Those that kernels were asked for, and can be had."""
+    refusals: tuple[tuple[str, RuleError], ...]
+    """Why others have none."""
 
     @property
     def all(self) -> tuple[Generated, ...]:
@@ -42,8 +44,18 @@ def formula_operators(
         forward = _forward(program, _derivatives(program, found) if has_gradient else {})
     except RuleError as error:
         raise error if error.where else RuleError(error.message, where, error.hint) from None
-    devices = (device,) if device else tuple(PRINTERS)
-    return FormulaOperators(forward, found.generated if found else None, found.gradients if found else (), devices)
+    backward = found.generated if found else None
+    refusals = _refusals((forward, backward) if backward else (forward,))
+    if device in refusals:
+        raise RuleError(refusals[device].message, where, refusals[device].hint)
+    devices = (device,) if device else tuple(name for name in PRINTERS if name not in refusals)
+    return FormulaOperators(forward, backward, found.gradients if found else (), devices, tuple(refusals.items()))
+
+
+def _refusals(operators: tuple[Generated, ...]) -> dict[str, RuleError]:
+    """A device without the gradient has not got the operator."""
+    found = {name: [target.refusal(item.loops) for item in operators] for name, target in PRINTERS.items()}
+    return {name: error for name, errors in found.items() for error in errors if error is not None}
 
 
 def _derivatives(program: Program, found: Backward | None) -> dict[str, str]:

@@ -60,10 +60,12 @@ class FormulaText:
     includes: tuple[str, ...]
     numel: str
     n_rows: str
+    taken_too: frozenset[str] = frozenset()
+    """Names that the kernels of one device have besides."""
 
     def __init__(self, loops: Loops) -> None:
         self.loops = loops
-        self.taken = set(_TAKEN)
+        self.taken = {*_TAKEN, *self.taken_too}
         self.parameters = {argument.name: self.fresh(argument.name) for argument in loops.schema.arguments}
         self.results = [self.fresh(output.name) for output in loops.outputs]
         self.places = {tensor: place for place, tensor in enumerate(loops.tensors)}

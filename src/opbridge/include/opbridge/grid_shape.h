@@ -73,6 +73,7 @@ class GridShape {
   }
 
   bool is_reduced_;
+  bool ends_in_row_ = false;  // the last dimension that has more than one element is walked within a row
   int32_t rank_ = 0, n_outer_ = 0, n_operands_ = 0;
   int64_t sizes_[max_rank];
   bool is_inner_[max_rank] = {};
@@ -148,6 +149,9 @@ class GridShape {
   }
 
   OB_COLD void rows_first() {
+    for (int32_t d = 0; d < rank_; ++d) {
+      if (sizes_[d] != 1) ends_in_row_ = is_inner_[d];
+    }
     int32_t order[max_rank], n = 0;
     for (int32_t d = 0; d < rank_; ++d) {
       if (!is_inner_[d]) order[n++] = d;

@@ -1,0 +1,89 @@
+"""Lines of Ascend C over vectors of local memory that have no names yet, and the buffers that these share.
+
+A vector or mask is written as `@v3@` or `@m3@` until all lines are there; then those that are never needed at the same
+time get one buffer.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_PLACE = re.compile(r"@([vm]\d+)@")
+
+
+@dataclass
+class VectorCode:
+    lines: list[str] = field(default_factory=list)
+    depth: int = 2
+    loops: list[tuple[int, int]] = field(default_factory=list)
+    """Of each, the numbers of its first line and of the one behind its last."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """What stays from row to row, with names of its own."""
+    count: int = 0
+
+    def line(self, text: str) -> None:
+        self.lines += ["  " * self.depth + part for part in text.split("\n")]
+
+    def new(self, kind: str) -> str:
+        """A vector (`v`) or a mask (`m`)."""
+        self.count += 1
+        return f"@{kind}{self.count}@"
+
+    def keep(self, kind: str, name: str) -> str:
+        place = self.new(kind)
+        self.kept[place.strip("@")] = name
+        return place
+
+    def begin_steps(self) -> int:
+        self.line("for (rows.first(); rows.has_step(); rows.step()) {")
+        self.depth += 1
+        self.line("const uint32_t n = rows.count();")
+        return len(self.lines)
+
+    def end_steps(self, begin: int) -> None:
+        self.depth -= 1
+        self.line("}")
+        self.loops.append((begin, len(self.lines)))
+
+    def settled(self, taken: set[str]) -> tuple[str, dict[str, list[str]]]:
+        """The text, and the names of vectors and masks in the order of their buffers."""
+        names = dict(self.kept)
+        buffers = {kind: [name for place, name in self.kept.items() if place[0] == kind] for kind in "vm"}
+        free: dict[str, list[str]] = {"v": [], "m": []}
+        lasts = self._lasts()
+        found = []
+        for number, line in enumerate(self.lines):
+            places = [place for place in dict.fromkeys(_PLACE.findall(line)) if place not in self.kept]
+            for place in places:
+                if place not in names:
+                    names[place] = free[place[0]].pop() if free[place[0]] else _fresh(place[0], buffers, taken)
+            found.append(_PLACE.sub(lambda match: names[match[1]], line))
+            ended = [place for place, last in lasts.items() if last == number]
+            for place in sorted(ended, key=lambda place: names[place], reverse=True):
+                free[place[0]].append(names[place])
+        return "\n".join(found), buffers
+
+    def _lasts(self) -> dict[str, int]:
+        """The last line that needs each, which for what comes from before a loop is the loop's last."""
+        first: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for number, line in enumerate(self.lines):
+            for place in _PLACE.findall(line):
+                if place not in self.kept:
+                    first.setdefault(place, number)
+                    last[place] = number
+        for begin, end in self.loops:
+            for place, number in last.items():
+                if first[place] < begin <= number < end:
+                    last[place] = end - 1
+        return last
+
+
+def _fresh(kind: str, buffers: dict[str, list[str]], taken: set[str]) -> str:
+    letter = "t" if kind == "v" else "p"
+    number = 0
+    while f"{letter}{number}" in taken or f"{letter}{number}" in buffers[kind]:
+        number += 1
+    buffers[kind].append(f"{letter}{number}")
+    return buffers[kind][-1]
