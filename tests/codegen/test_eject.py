@@ -179,3 +179,12 @@ def test_the_command_ejects_an_ops_yaml(tmp_path: Path, capsys: pytest.CaptureFi
     assert "wrote  Kernels.cpp" in capsys.readouterr().out
     assert (tmp_path / "kernels" / "rms_norm.cpp").exists()
     assert main(["codegen", str(path), "-o", str(tmp_path), "--check"]) == 0
+
+
+def test_a_formula_is_written_for_every_device(tmp_path: Path) -> None:
+    (tmp_path / "ops.yaml").write_text("namespace: m\nops: [{func: f(Tensor x) -> Tensor, formula: sin(x)}]\n")
+    written = eject(tmp_path / "ops.yaml")
+    for suffix, word in ((".cpp", "ob::Grid grid"), (".cu", "ob::CudaGrid grid"), (".asc", "ob::NpuGrid<2> grid")):
+        assert word in written[f"kernels/f{suffix}"]
+        assert "OB_KERNEL(f_backward" in written[f"kernels/f_backward{suffix}"]
+    assert "include/opbridge/npu_rows.h" in written

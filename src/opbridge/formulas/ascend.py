@@ -320,7 +320,8 @@ class _AscendPrinter(FormulaText):
         self.has_functions = self.has_functions or form.is_library
         to = self.code.new("m" if node.is_truth else "v")
         words = {name: self.code.new("v" if name in "ab" else "m") for name in form.temporaries}
-        self.code.line(form.text.format(*(text for _, text in args), to=to, n=n, **words))
+        comment = f"  // {self.preferred[node]}" if node in self.preferred else ""
+        self.code.line(form.text.format(*(text for _, text in args), to=to, n=n, **words) + comment)
         return to
 
     def form(self, function: str, args: list[Operand], n: str) -> tuple[Instructions, list[Operand]]:

@@ -50,9 +50,11 @@ def _opbridge_headers() -> Iterator[tuple[str, str]]:
 def _kernel_sources(manifest: Manifest, operators: tuple[Ejected, ...]) -> dict[str, str]:
     """The kernels' sources, and what they include from beside them."""
     files: dict[str, str] = {}
-    for each in operators:
-        path = each.spec.file(next(kernel for kernel in each.spec.kernels if kernel.device == "cpu"))
-        root = path.parents[len(Path(each.source).parts) - 1]
+    for each, kernel in ((one, kernel) for one in operators for kernel in one.spec.kernels):
+        if kernel.path is None or kernel.is_library:
+            continue
+        path = each.spec.file(kernel)
+        root = path.parents[len(Path(kernel.path).parts) - 1]
         waiting = [path]
         while waiting:
             file = waiting.pop()
@@ -166,7 +168,7 @@ _README = """\
 
 | file | holds |
 |---|---|
-| `kernels/` | the kernels, as they were |
+| `kernels/` | the kernels, as they were; those for a GPU or an NPU are yours to build, with `-Iinclude` |
 | `Kernels.cpp` | for each operator: its outputs by the `out` rule, and the call of its kernel |
 | `VariableType.cpp` | its gradients |
 | `Register*.cpp`, `ADInplaceOrView.cpp`, `Functionalization.cpp` | what tells PyTorch of all that |
