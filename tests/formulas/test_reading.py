@@ -53,6 +53,19 @@ def test_mistakes(text: str, message: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
+def test_two_passes_are_offered_as_two_operators() -> None:
+    text = "m = max(x * y, 0, keepdim=True)\nz = exp(a * x - m)\nz / sum(z, -1, keepdim=True)"
+    with pytest.raises(RuleError) as caught:
+        formula_operators(text, Schema.parse(BINARY).with_namespace("m"))
+    assert caught.value.hint == (
+        "make it two operators:\n"
+        "    - func: f_part(Tensor x, Tensor y) -> Tensor\n"
+        "      formula: max(x * y, 0, keepdim=True)\n"
+        "    - func: f(Tensor x, Tensor part, *, float a=1.0) -> Tensor\n"
+        "      formula: m = part; z = exp(a * x - m); z / sum(z, -1, keepdim=True)"
+    )
+
+
 @pytest.mark.parametrize(
     ("schema", "message"),
     [

@@ -128,6 +128,7 @@ REFUSED = MappingProxyType(
         "argmax": "the vector unit gives places of 32 bits, and of one vector",
         "argmin": "the vector unit gives places of 32 bits, and of one vector",
         "float64": "the vector unit computes in float32",
+        "slices": "vectors go along whole axes there",
     }
 )
 """What has no instruction, and why."""

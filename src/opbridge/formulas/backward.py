@@ -6,19 +6,22 @@ it.  Its own gradients are formulas of array functions, whose gradients framewor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from opbridge.errors import RuleError
 from opbridge.formulas.array_text import ArrayText
 from opbridge.formulas.building import apply
 from opbridge.formulas.gradients import gradients
 from opbridge.formulas.kernels import Generated, output_names, stored_form
 from opbridge.formulas.loops import Output, loops
-from opbridge.formulas.nodes import GRID, Apply, Node, Scalar, Tensor, Text, made, ordered, rebuilt
+from opbridge.formulas.nodes import GRID, Apply, Extent, Join, Node, Scalar, Tensor, Text, made, ordered, rebuilt
 from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program
 from opbridge.formulas.rules import flops_rule, grid_tensors, in_order, mapping_rules
+from opbridge.formulas.size_text import names_of
+from opbridge.formulas.slicing import CutError, scattered, sliced
 from opbridge.rules.parser import MAX_DEPTH
 from opbridge.rules.syntax import Expr, Index, Int, Name
 from opbridge.schema import Schema
@@ -57,8 +60,13 @@ class _Deriving:
         for place, (node, name) in enumerate(zip(self.program.outputs, self.names, strict=True)):
             if not node.is_truth and not is_index(node):
                 grad = made(Tensor, self.fresh(f"grad_{name}", "grads", place), stored_form(node))
-                seeds[node] = apply("add", seeds[node], grad) if node in seeds else grad
-        found = gradients(seeds)
+                for part, of_part in _seeds(node, grad):
+                    seeds[part] = apply("add", seeds[part], of_part) if part in seeds else of_part
+        try:
+            found = _of_whole(gradients(seeds))
+        except CutError as error:
+            message = f"{self.schema.full_name}: one pass over memory does not give {error}, in its gradient"
+            raise RuleError(message, hint="make it two operators, or say its gradient: derivatives") from None
         if not found:
             return None
         texts = self.texts(found)
@@ -74,12 +82,15 @@ class _Deriving:
 
     def texts(self, found: Gradients) -> tuple[tuple[str, str], ...]:
         """For people."""
+        if any(getattr(node, "cuts", ()) for node in ordered(tuple(found.values()))):
+            return ()
         printer = ArrayText(self.spelled, in_order(grid_tensors(self.program.outputs), self.schema))
         return tuple((node.name, str(printer.gradient(value, node.name, node.form))) for node, value in found.items())
 
     def is_alone(self, node: Tensor) -> bool:
         """Whether no other tensor shapes the grid, so that a gradient has its shape as it is."""
-        return node.form == GRID and grid_tensors(self.program.outputs) == (node.name,)
+        is_only = node.form == GRID and grid_tensors(self.program.outputs) == (node.name,)
+        return is_only and all(map(_is_even, self.program.outputs))
 
     def with_results(self, found: Gradients) -> tuple[Node, ...]:
         """With outputs in the place of what computes them, where that reads no more tensors."""
@@ -104,10 +115,15 @@ class _Deriving:
         used = {node.name: node for node in _tensors(values.values())}
         alone = {node for node in values if self.is_alone(node)}
         has_grid = any(node.form == GRID for node in used.values())
+        sizes = names_of(cut for node in ordered(tuple(values.values())) for cut in getattr(node, "cuts", ()))
         shapes = {node.name for node in values if node not in alone or not has_grid}
+        if sizes:
+            shapes |= {node.name for node in values} | sizes & {item.name for item in self.schema.tensor_arguments}
         tensors = [name for name in self.spelled if name in used]
         tensors += in_order({*used, *shapes} - {*tensors}, self.schema)
-        attributes = [argument for argument in self.schema.attributes if argument.name in _attributes(values.values())]
+        attributes = [
+            argument for argument in self.schema.attributes if argument.name in _attributes(values.values()) | sizes
+        ]
         outputs = tuple(
             Output(f"grad_{node.name}", value, node.form, node not in alone) for node, value in values.items()
         )
@@ -131,6 +147,8 @@ class _Deriving:
 
     def second(self, schema: Schema, values: Gradients, outputs: tuple[Output, ...]) -> dict[str, str]:
         """The gradients of the gradients; none where they are too long to be run as formulas."""
+        if any(getattr(node, "cuts", ()) for node in ordered(tuple(values.values()))):
+            return {}
         spelled: dict[str, Expr] = {}
         seeds: dict[Node, Node] = {}
         for place, (node, output) in enumerate(zip(values, outputs, strict=True)):
@@ -152,6 +170,35 @@ class _Deriving:
                 return {}
             formulas[argument.name] = str(expr)
         return formulas
+
+
+def _seeds(node: Node, grad: Node) -> Iterator[tuple[Node, Node]]:
+    """An output and its gradient, part by part."""
+    if not isinstance(node, Join):
+        yield node, grad
+        return
+    for part, cut in zip(node.parts, node.cuts, strict=True):
+        if part.form.extent is not Extent.CALL:
+            yield from _seeds(part, sliced(grad, cut))
+
+
+def _of_whole(found: Gradients) -> dict[Tensor, Node]:
+    """Those of the tensors that parts are of."""
+    whole: dict[Tensor, Node] = {}
+    for part, value in found.items():
+        node = made(Tensor, part.name, part.form, part.is_mask)
+        for cut in reversed(part.cuts):
+            value = scattered(value, cut)
+        whole[node] = apply("add", whole[node], value) if node in whole else value
+    return whole
+
+
+def _is_even(node: Node) -> bool:
+    """Whether everything that is computed together has one shape, so that no part broadcasts along another."""
+    if isinstance(node, Join):
+        return all(map(_is_even, node.parts))
+    shapes = {frozenset((cut.axis, cut.count) for cut in tensor.cuts) for tensor in _tensors((node,))}
+    return len(shapes) <= 1
 
 
 def _replaced(node: Node, saved: Node, part: Node) -> Node | None:

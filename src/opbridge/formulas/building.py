@@ -14,6 +14,7 @@ from opbridge.formulas.nodes import (
     Expand,
     Extent,
     Form,
+    Join,
     Node,
     Number,
     Reduce,
@@ -21,6 +22,7 @@ from opbridge.formulas.nodes import (
     Tensor,
     made,
 )
+from opbridge.formulas.slicing import CutError, through_joins
 
 
 class FormError(Exception):
@@ -58,6 +60,8 @@ def joined(forms: list[Form]) -> Form:
 
 
 def apply(name: str, *args: Node, dtype: str = "") -> Node:
+    if any(isinstance(arg, Join) for arg in args):
+        return through_joins(name, args, lambda parts: apply(name, *parts, dtype=dtype))
     simpler = _simplified(name, args)
     if simpler is not None:
         return simpler
@@ -68,6 +72,8 @@ def apply(name: str, *args: Node, dtype: str = "") -> Node:
 
 
 def reduce(kind: str, arg: Node, axes: Axes, keeps: bool, correction: int | float = 0) -> Node:
+    if isinstance(arg, Join):
+        raise CutError("a reduction over parts that are put together")
     return made(Reduce, kind, arg, axes, keeps, correction)
 
 
@@ -98,7 +104,7 @@ def _aligned(args: tuple[Node, ...]) -> tuple[Node, ...]:
 def _without(node: Node, form: Form) -> Node:
     if node.form.extent is Extent.CALL:
         return node
-    if isinstance(node, Tensor) and node.form.extent is Extent.GRID:
+    if isinstance(node, Tensor) and node.form.extent is Extent.GRID and not node.cuts:
         return made(Tensor, node.name, form, node.is_mask)
     if isinstance(node, Apply) and node.form.extent is Extent.GRID:
         args = tuple(_without(arg, form) for arg in node.args)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 from opbridge.formulas.loops import Loops, Output
 from opbridge.formulas.nodes import Extent, Node, Reduce, Tensor
 from opbridge.formulas.printing import Printer, function_name
@@ -18,6 +20,21 @@ class _CppPrinter(Printer):
     n_rows = "F(grid.rows())"
 
     def source(self) -> str:
+        head = (
+            self.heading
+            + f"template <class T>\nvoid {function_name(self.loops.schema)}({', '.join(self.signature())}) {{\n"
+            + "  using F = ob::opmath<T>;\n"
+            + "".join(f"  {line}\n" for line in self.checks())
+        )
+        parts = self.loops.all
+        texts = [self.one(part) for part in parts]
+        if len(parts) > 1:
+            texts = ["  {\n" + indent(text, "  ") + "  }\n" for text in texts]
+        return head + "".join(texts) + "}\n" + self.kernel
+
+    def one(self, loops: Loops) -> str:
+        self.start(loops)
+        self.lines = []
         self.line(1, f"const ob::Grid grid({self.grid()});")
         self.line(1, "grid.each_row([=](ob::Row& row) {")
         self.body()
@@ -25,19 +42,12 @@ class _CppPrinter(Printer):
         text = "\n".join(self.lines) + "\n"
         if text.count("grid.") > 1:
             text = text.replace("[=](ob::Row& row)", "[=, &grid](ob::Row& row)", 1)
-        return (
-            self.heading
-            + f"template <class T>\nvoid {function_name(self.loops.schema)}({', '.join(self.signature())}) {{\n"
-            + "  using F = ob::opmath<T>;\n"
-            + text
-            + "}\n"
-            + self.kernel
-        )
+        return text
 
     def pointers(self) -> None:
         for tensor, place in self.places.items():
             kind = "bool" if tensor.is_mask else "T"
-            name = self.parameters[tensor.name]
+            name = self.locals_of[tensor]
             if tensor.form.extent is Extent.GRID:
                 self.line(2, f"const {kind}* {self.pointer(name)} = row.read<{kind}>({place});")
             else:
@@ -47,7 +57,7 @@ class _CppPrinter(Printer):
                 self.line(2, f"const bool {local} = {value};" if tensor.is_mask else f"const F {local} = F({value});")
 
     def load(self, node: Tensor, depth: int) -> None:
-        name = self.parameters[node.name]
+        name = self.locals_of[node]
         value = f"{self.pointer(name)}[i]"
         self.line(depth, f"const bool {name} = {value};" if node.is_mask else f"const F {name} = F({value});")
 

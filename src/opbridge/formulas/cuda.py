@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 from opbridge.formulas.functions import CALL
 from opbridge.formulas.loops import Loops, Output
 from opbridge.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Tensor, Text, ordered
@@ -19,26 +21,42 @@ class _CudaPrinter(Printer):
     n_rows = "F(grid.rows)"
 
     def source(self) -> str:
+        parts = self.loops.all
         name = function_name(self.loops.schema)
-        rows = self.fresh(f"{name}_rows")
+        heading, signature = self.heading, ", ".join(self.signature())
+        checks = "".join(f"  {line}\n" for line in self.checks())
+        found = [self.one(part, f"{name}_rows{place or ''}") for place, part in enumerate(parts)]
+        launches = [launch for _, launch in found]
+        if len(parts) > 1:
+            launches = ["  {\n" + indent(launch, "  ") + "  }\n" for launch in launches]
+        return (
+            heading
+            + "".join(kernel for kernel, _ in found)
+            + f"template <class T>\nvoid {name}({signature}) {{\n"
+            + checks
+            + "".join(launches)
+            + "}\n"
+            + self.kernel
+        )
+
+    def one(self, loops: Loops, name: str) -> tuple[str, str]:
+        """A function of the GPU, and what launches it."""
+        self.start(loops)
+        self.lines = []
+        rows = self.fresh(name)
         given, passed = self.attributes()
         self.body()
-        kernel = "\n".join(self.lines)
         parameters = ", ".join(["const __grid_constant__ ob::GridView grid", *given])
-        arguments = ", ".join([f"{rows}<T>", *passed])
-        return (
-            self.heading
-            + f"template <class T>\n__global__ void {rows}({parameters}) {{\n"
+        kernel = (
+            f"template <class T>\n__global__ void {rows}({parameters}) {{\n"
             + "  using F = ob::opmath<T>;\n"
             + "  __shared__ ob::Exchange exchange;\n"
             + "  for (ob::GridRow<T> row(grid, exchange); row.is_left(); row.next()) {\n"
-            + kernel
+            + "\n".join(self.lines)
             + "\n  }\n}\n\n"
-            + f"template <class T>\nvoid {name}({', '.join(self.signature())}) {{\n"
-            + f"  ob::CudaGrid grid({self.grid()});\n"
-            + f"  grid.launch<T>({arguments});\n}}\n"
-            + self.kernel
         )
+        arguments = ", ".join([f"{rows}<T>", *passed])
+        return kernel, f"  ob::CudaGrid grid({self.grid()});\n  grid.launch<T>({arguments});\n"
 
     def attributes(self) -> tuple[list[str], list[str]]:
         """What the rows need to know beside tensors: parameters, and the host's arguments for them."""
@@ -58,7 +76,7 @@ class _CudaPrinter(Printer):
     def pointers(self) -> None:
         for tensor, place in self.places.items():
             kind = "bool" if tensor.is_mask else "T"
-            name = self.parameters[tensor.name]
+            name = self.locals_of[tensor]
             if tensor.form.extent is Extent.GRID:
                 self.line(2, f"const auto {self.pointer(name)} = row.template read<{kind}>({place});")
             else:
@@ -117,8 +135,8 @@ class _CudaPrinter(Printer):
     def read(self, roots: tuple[Node, ...]) -> tuple[list[str], list[str]]:
         """The tensors of which an element is needed: as parameters of a body, and as the row has them."""
         tensors = [node for node in self.reached(roots) if isinstance(node, Tensor) and node not in self.rows]
-        parameters = [f"{'bool' if node.is_mask else 'F'} {self.parameters[node.name]}" for node in tensors]
-        return parameters, [self.pointer(self.parameters[node.name]) for node in tensors]
+        parameters = [f"{'bool' if node.is_mask else 'F'} {self.locals_of[node]}" for node in tensors]
+        return parameters, [self.pointer(self.locals_of[node]) for node in tensors]
 
     def function(self, node: Node, around: str) -> str:
         """A value of each element as a function of what tensors have there, and these tensors."""

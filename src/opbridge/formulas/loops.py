@@ -13,8 +13,10 @@ from opbridge.formulas.building import apply, count
 from opbridge.formulas.nodes import (
     Apply,
     Axes,
+    Cut,
     Extent,
     Form,
+    Join,
     Node,
     Number,
     Reduce,
@@ -34,6 +36,8 @@ class Output:
     value: Node
     form: Form
     is_sum: bool = False
+    cuts: tuple[Cut, ...] = ()
+    """The part of it that is computed."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,19 @@ class Loops:
     reductions: tuple[Reduce, ...]
     """In the order in which they can be computed."""
     names: tuple[tuple[str, Node], ...]
+    others: tuple[Loops, ...] = ()
+    """What the same kernel computes behind this, of parts that have another shape."""
+
+    @property
+    def all(self) -> tuple[Loops, ...]:
+        return (self, *self.others)
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """Those of all tensors, in all loops."""
+        of_outputs = (output.cuts for part in self.all for output in part.outputs)
+        of_tensors = (tensor.cuts for part in self.all for tensor in part.tensors)
+        return tuple(dict.fromkeys(cut for cuts in (*of_tensors, *of_outputs) for cut in cuts))
 
     def is_row(self, node: Node) -> bool:
         """Whether there is one value of it for a row."""
@@ -59,6 +76,30 @@ class Loops:
 
 def loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...] = ()) -> Loops:
     """Raises a RuleError where one pass over memory is not enough."""
+    groups: dict[object, list[Output]] = {}
+    for output in outputs:
+        for part in _parts(output):
+            groups.setdefault(_shape_key(part), []).append(part)
+    first, *others = (_loops(schema, comment, tuple(group), names) for group in groups.values())
+    return replace(first, others=tuple(others))
+
+
+def _parts(output: Output) -> Iterator[Output]:
+    """An output that is put together, part by part."""
+    if not isinstance(output.value, Join):
+        yield output
+        return
+    for part, cut in zip(output.value.parts, output.value.cuts, strict=True):
+        yield from _parts(replace(output, value=part, cuts=(*output.cuts, cut)))
+
+
+def _shape_key(output: Output) -> object:
+    """The same for what may be computed side by side, as far as shapes are known."""
+    cuts = [cut for node in _nodes((output,)) if isinstance(node, Tensor) for cut in node.cuts]
+    return frozenset((cut.axis, cut.count) for cut in (*cuts, *output.cuts))
+
+
+def _loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...]) -> Loops:
     found = list(dict.fromkeys(_axes(outputs)))
     if len(found) > 1 and None in found:
         outputs = tuple(_totals_added_up(output) for output in outputs)
@@ -66,22 +107,28 @@ def loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tupl
         if any(isinstance(node, Reduce) and node.axes is None for node in _nodes(outputs)):
             found.append(None)
     if len(found) > 1:
-        raise two_passes(schema, found[0], found[1])
+        first = next((node for node in _nodes(outputs) if isinstance(node, Reduce) and node.axes == found[0]), None)
+        raise TwoPasses(schema, found[0], found[1], first)
     nodes = _nodes(outputs)
     order = {argument.name: place for place, argument in enumerate(schema.arguments)}
-    tensors = sorted({node for node in nodes if isinstance(node, Tensor)}, key=lambda node: order[node.name])
+    found_tensors = dict.fromkeys(node for node in nodes if isinstance(node, Tensor))
+    tensors = sorted(found_tensors, key=lambda node: order[node.name])
     reductions = tuple(node for node in nodes if isinstance(node, Reduce))
     return Loops(schema, comment, found[0] if found else (), tuple(tensors), outputs, reductions, names)
 
 
-def two_passes(schema: Schema, first: Axes, second: Axes) -> RuleError:
-    spelled = " and ".join(
-        "all axes" if axes is None else f"axis {', '.join(map(str, axes))}" for axes in (first, second)
-    )
-    return RuleError(
-        f"{schema.full_name} reduces over {spelled}, which is two passes over memory",
-        hint="make it two operators: one that returns what the first reduction gives, and one that takes it",
-    )
+class TwoPasses(RuleError):
+    """`first` is the reduction that a pass of its own would give."""
+
+    def __init__(self, schema: Schema, axes: Axes, others: Axes, first: Reduce | None) -> None:
+        spelled = " and ".join(
+            "all axes" if found is None else f"axis {', '.join(map(str, found))}" for found in (axes, others)
+        )
+        super().__init__(
+            f"{schema.full_name} reduces over {spelled}, which is two passes over memory",
+            hint="make it two operators: one that returns what the first reduction gives, and one that takes it",
+        )
+        self.first = first
 
 
 def _nodes(outputs: tuple[Output, ...]) -> list[Node]:

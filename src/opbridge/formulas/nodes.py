@@ -12,6 +12,8 @@ from enum import Enum
 from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
+from opbridge.rules.syntax import Expr
+
 Axes = tuple[int, ...] | None
 """Sorted, and all from the front or all from the back; None: all axes."""
 
@@ -38,6 +40,17 @@ class Form:
 
 
 CALL, GRID = Form(Extent.CALL), Form(Extent.GRID)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Some places of an axis, which is counted from the end: `count` of them from `start` on; the axis has `whole`."""
+
+    axis: int
+    start: Expr
+    count: Expr
+    step: int
+    whole: Expr
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +108,8 @@ class Tensor(Node):
     name: str
     placed: Form = GRID
     is_mask: bool = False
+    cuts: tuple[Cut, ...] = ()
+    """The part of it that is meant, by axes; of a size of 1, which broadcasts, all."""
 
     @property
     def form(self) -> Form:
@@ -127,6 +142,26 @@ class Apply(Node):
     @property
     def inputs(self) -> tuple[Node, ...]:
         return self.args
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Node):
+    """Parts put together along an axis, which they fill; what an output is, and nothing is computed from."""
+
+    parts: tuple[Node, ...]
+    cuts: tuple[Cut, ...]
+
+    @property
+    def form(self) -> Form:
+        return GRID
+
+    @property
+    def is_truth(self) -> bool:
+        return all(part.is_truth for part in self.parts)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.parts
 
 
 @dataclass(frozen=True, eq=False)

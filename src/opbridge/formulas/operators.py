@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from opbridge.errors import Location, RuleError
 from opbridge.formulas.backward import Backward, backward_of
 from opbridge.formulas.kernels import PRINTERS, Generated, output_names, stored_form
-from opbridge.formulas.loops import Output, loops
+from opbridge.formulas.loops import Output, TwoPasses, loops
 from opbridge.formulas.nodes import Tensor, ordered
+from opbridge.formulas.offer import two_operators_of
 from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program, read_formula
 from opbridge.formulas.rules import flops_rule, in_order, mapping_rules, out_rule
@@ -42,6 +43,8 @@ def formula_operators(
     try:
         found = backward_of(program) if has_gradient else None
         forward = _forward(program, _derivatives(program, found) if has_gradient else {})
+    except TwoPasses as error:
+        raise RuleError(error.message, where, two_operators_of(program, error.first) or error.hint) from None
     except RuleError as error:
         raise error if error.where else RuleError(error.message, where, error.hint) from None
     backward = found.generated if found else None

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from opbridge.formulas.functions import CALL, CHOICE, COMPARISON, FUNCTIONS, SUM
 from opbridge.formulas.loops import Loops, Output
 from opbridge.formulas.nodes import (
     Apply,
     Count,
+    Cut,
     Expand,
     Extent,
+    Join,
     Node,
     Number,
     Reduce,
@@ -23,7 +25,9 @@ from opbridge.formulas.nodes import (
     made,
     ordered,
 )
+from opbridge.formulas.size_text import divisions, names_of, size_text
 from opbridge.names import is_cpp_name
+from opbridge.rules.syntax import Int
 from opbridge.schema import Schema
 
 TYPES = {"bool": "bool", "float16": "ob::half", "bfloat16": "ob::bfloat16", "float32": "float", "float64": "double"}
@@ -67,12 +71,32 @@ class FormulaText:
         self.loops = loops
         self.taken = {*_TAKEN, *self.taken_too}
         self.parameters = {argument.name: self.fresh(argument.name) for argument in loops.schema.arguments}
-        self.results = [self.fresh(output.name) for output in loops.outputs]
-        self.places = {tensor: place for place, tensor in enumerate(loops.tensors)}
+        names = dict.fromkeys(output.name for part in loops.all for output in part.outputs)
+        self.outputs = {name: self.fresh(name) for name in names}
         self.preferred = {node: name for name, node in loops.names}
+        self.lines: list[str] = []
         self.rows: dict[Node, str] = {}
         """What is computed once a row, by its name."""
-        self.lines: list[str] = []
+        self.own_names: set[str] = set()
+        self.start(loops)
+
+    def start(self, loops: Loops) -> None:
+        """The next of the kernel's loops."""
+        self.loops = loops
+        self.rows.clear()
+        self.taken -= self.own_names
+        self.places = {tensor: place for place, tensor in enumerate(loops.tensors)}
+        shared = {name for name, times in Counter(tensor.name for tensor in loops.tensors).items() if times > 1}
+        self.locals_of = {
+            tensor: self.fresh(f"{tensor.name}_{place}") if tensor.name in shared else self.parameters[tensor.name]
+            for place, tensor in enumerate(loops.tensors)
+        }
+        of_outputs = Counter(output.name for output in loops.outputs)
+        self.results = [
+            self.fresh(f"{output.name}_{place}") if of_outputs[output.name] > 1 else self.outputs[output.name]
+            for place, output in enumerate(loops.outputs)
+        ]
+        self.own_names = {*self.locals_of.values(), *self.results} - {*self.parameters.values(), *self.outputs.values()}
 
     @property
     def heading(self) -> str:
@@ -85,7 +109,8 @@ class FormulaText:
     @property
     def looks_for_extremes(self) -> bool:
         """Whether a value is computed twice: to find the largest, and to find where that is."""
-        return any(node.kind in ("max", "min", "argmax", "argmin") for node in self.loops.reductions)
+        reductions = (node for part in self.loops.all for node in part.reductions)
+        return any(node.kind in ("max", "min", "argmax", "argmin") for node in reductions)
 
     @property
     def kernel(self) -> str:
@@ -100,9 +125,10 @@ class FormulaText:
         return self.fresh(self.preferred.get(node, otherwise))
 
     def signature(self) -> list[str]:
-        masks = {tensor.name for tensor in self.loops.tensors if tensor.is_mask}
-        nodes = ordered(tuple(output.value for output in self.loops.outputs))
-        used = {node.name for node in nodes if isinstance(node, (Tensor, Scalar, Text))}
+        masks = {tensor.name for part in self.loops.all for tensor in part.tensors if tensor.is_mask}
+        values = {output.name: output for part in self.loops.all for output in part.outputs}
+        nodes = ordered(tuple(output.value for part in self.loops.all for output in part.outputs))
+        used = {node.name for node in nodes if isinstance(node, (Tensor, Scalar, Text))} | names_of(self.loops.cuts)
         found = []
         for argument in self.loops.schema.arguments:
             # Of some tensors a gradient needs the shape alone.
@@ -111,8 +137,21 @@ class FormulaText:
                 found.append(f"ob::In<{'bool' if argument.name in masks else 'T'}, ob::strided>{name}")
             else:
                 found.append(f"{ATTRIBUTES[str(argument.type)]}{name}")
-        outputs = zip(self.loops.outputs, self.results, strict=True)
-        return [*found, *(f"ob::Out<{self.type_of(output)}> {name}" for output, name in outputs)]
+        return [*found, *(f"ob::Out<{self.type_of(values[name])}> {own}" for name, own in self.outputs.items())]
+
+    def checks(self) -> list[str]:
+        """Of sizes that the loops take for granted, and outputs that several of them add to."""
+        found = [
+            f"ob::check_divides({size_text(whole, self.parameters)}, {divisor});"
+            for whole, divisor in divisions(self.loops.cuts)
+        ]
+        summed = {
+            output.name: output for part in self.loops.all for output in part.outputs if output.is_sum and output.cuts
+        }
+        for name, output in summed.items():
+            axes = ", ".join(str(cut.axis) for cut in output.cuts)
+            found.append(f"ob::clear_shared({self.outputs[name]}, {{{axes}}});")
+        return found
 
     def type_of(self, output: Output) -> str:
         return TYPES.get(dtype_of(output.value) or "", "int64_t" if is_index(output.value) else "T")
@@ -122,14 +161,22 @@ class FormulaText:
 
     def grid(self) -> str:
         """The arguments of a grid."""
-        uses = [self.use("reads", self.parameters[tensor.name], tensor.form.extent) for tensor in self.loops.tensors]
+        uses = [
+            _cut(self.use("reads", self.parameters[tensor.name], tensor.form.extent), tensor.cuts, self.parameters)
+            for tensor in self.loops.tensors
+        ]
         uses += [
-            self.use("sums" if output.is_sum else "writes", name, output.form.extent)
-            for output, name in zip(self.loops.outputs, self.results, strict=True)
+            _cut(
+                self.use("sums" if output.is_sum else "writes", self.outputs[output.name], output.form.extent),
+                output.cuts,
+                self.parameters,
+            )
+            for output in self.loops.outputs
         ]
         axes = self.loops.axes
         spelled = "ob::Axes::all()" if axes is None else f"{{{', '.join(map(str, axes))}}}"
-        return f"{spelled}, {{{', '.join(uses)}}}"
+        separator = ",\n      " if sum(map(len, uses)) > 90 else ", "
+        return f"{spelled}, {{{separator.join(uses)}}}"
 
     def count(self, node: Count) -> str:
         if node.axes == self.loops.axes:
@@ -283,7 +330,7 @@ class Printer(FormulaText, ABC):
         named: dict[Node, str] = {}
         for node in nodes:
             if isinstance(node, Tensor):
-                named[node] = self.parameters[node.name]
+                named[node] = self.locals_of[node]
                 self.load(node, depth)
             elif (
                 isinstance(node, Apply) and not self.loops.is_call(node) and (uses[node] > 1 or node in self.preferred)
@@ -343,12 +390,21 @@ def _wrapped(args: list[tuple[str, int]], name: str) -> list[str]:
     return [text if level >= wanted else f"({text})" for (text, level), wanted in zip(args, needed, strict=True)]
 
 
+def _cut(use: str, cuts: tuple[Cut, ...], parameters: Mapping[str, str]) -> str:
+    for cut in cuts:
+        places = (cut.start, cut.count, Int(cut.step), cut.whole)
+        use = f"ob::cut({use}, {{{cut.axis}, {', '.join(size_text(place, parameters) for place in places)}}})"
+    return use
+
+
 def _pending(node: Node, rows: dict[Node, str]) -> bool:
     return isinstance(node, Reduce) and node not in rows
 
 
 def dtype_of(node: Node) -> str | None:
     """The element type of an output, where it is not that of the tensors."""
+    if isinstance(node, Join):
+        return dtype_of(node.parts[0])
     if node.is_truth:
         return "bool"
     return node.dtype if isinstance(node, Apply) and node.function == "astype" else None

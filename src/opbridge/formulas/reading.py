@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from opbridge.errors import Location, RuleError, did_you_mean
 from opbridge.formulas.building import FormError, apply, expand, number, reduce
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
-from opbridge.formulas.nodes import Axes, Extent, Node, Scalar, Tensor, Text, made, ordered
+from opbridge.formulas.nodes import Axes, Extent, Join, Node, Scalar, Tensor, Text, made, ordered
+from opbridge.formulas.placing import Placer
+from opbridge.formulas.slicing import CutError
 from opbridge.rules.arrays import ARRAY_FUNCTIONS
 from opbridge.rules.dtypes import DTYPE_CODES
 from opbridge.rules.parser import Source, parse_expression
@@ -20,9 +22,11 @@ from opbridge.rules.syntax import (
     BoolOp,
     Call,
     Compare,
+    Dots,
     Expr,
     Float,
     IfElse,
+    Index,
     Int,
     ListOf,
     Name,
@@ -54,7 +58,8 @@ _GRADIENTS = ("grad", "grads", "result", "results")
 _SCALARS = ("float", "int", "bool", "Scalar", "SymInt", "SymBool")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _COMPOSED = ("clip", "expand_dims", "std", "relu", "silu", "softplus", "softmax", "log_softmax", "any", "all")
-FORMULA_FUNCTIONS = (*FUNCTIONS, *REDUCTIONS, *_COMPOSED)
+_PLACED = ("concat", "cat", "interleave", "roll", "flip")
+FORMULA_FUNCTIONS = (*FUNCTIONS, *REDUCTIONS, *_COMPOSED, *_PLACED)
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,10 @@ class Program:
     names: tuple[tuple[str, Node], ...]
     """What the author called parts."""
     outputs: tuple[Node, ...]
+    statements: tuple[tuple[str, Expr], ...] = ()
+    """What stands there, the parts first; outputs have no name."""
+    reductions: tuple[tuple[Node, Expr], ...] = ()
+    """What reductions were written as."""
 
 
 def read_formula(text: str, schema: Schema, where: Location | None = None) -> Program:
@@ -91,6 +100,9 @@ class _Reader:
         self.source = source
         self.schema = schema
         self.names: dict[str, Node] = {}
+        self.placer = Placer(self)
+        self.reductions: dict[Node, Expr] = {}
+        self.said: list[tuple[str, Expr]] = []
 
     def program(self) -> Program:
         self.check_schema()
@@ -100,16 +112,22 @@ class _Reader:
         for statement in lets:
             if not statement.name:
                 raise self.error("expected a name for this part: name = ...", statement.offset)
-            if statement.name in self.names:
+            if statement.name in self.names or statement.name in self.placer.sizes:
                 raise self.error(f"'{statement.name}' is taken already", statement.offset)
-            self.names[statement.name] = self.value(self.parsed(statement))
+            expr = self.parsed(statement)
+            self.said.append((statement.name, expr))
+            if self.placer.is_size(expr):
+                self.placer.sizes[statement.name] = self.placer.size(expr)
+            else:
+                self.names[statement.name] = self.value(expr)
         outputs = tuple(self.output(statement) for statement in self.outputs(last))
         wanted = len(self.schema.returns)
         if len(outputs) != wanted:
             raise self.error(f"expected {_values(wanted)}, got {len(outputs)}", last.offset, f"it is {self.schema}")
         self.check_tensors(outputs)
         parts = tuple((name, node) for name, node in self.names.items() if name not in given)
-        return Program(self.schema, self.source.text.strip(), parts, outputs)
+        said, reductions = tuple(self.said), tuple(self.reductions.items())
+        return Program(self.schema, self.source.text.strip(), parts, outputs, said, reductions)
 
     def error(self, message: str, at: int | Expr, hint: str = "") -> RuleError:
         offset = at.offset if isinstance(at, Expr) else at
@@ -119,7 +137,10 @@ class _Reader:
         """Each is one thing in the whole formula."""
         found: dict[str, Tensor] = {}
         for node in ordered(outputs):
-            if not isinstance(node, Tensor) or found.setdefault(node.name, node) is node:
+            if not isinstance(node, Tensor):
+                continue
+            first = found.setdefault(node.name, node)
+            if (first.form, first.is_mask) == (node.form, node.is_mask):
                 continue
             place = self.source.text.find(node.name)
             if node.is_mask != found[node.name].is_mask:
@@ -188,6 +209,7 @@ class _Reader:
 
     def output(self, statement: _Statement) -> Node:
         expr = self.parsed(statement)
+        self.said.append(("", expr))
         node = self.value(expr)
         if not any(isinstance(part, Tensor) for part in ordered((node,))):
             raise self.error(f"{expr} depends on no tensor, which an output takes its shape from", expr)
@@ -215,6 +237,8 @@ class _Reader:
                 return self.applied("where", [condition, body, orelse], expr)
             case Call():
                 return self.call(expr)
+            case Index(Name(), (Dots(), *_)) | Index(Index() | Call() | Binary(), (Dots(), *_)):
+                return self.placer.index(expr)
             case Binary("@"):
                 raise self.error(f"a product of matrices is more than one pass over memory: {expr}", expr, _KERNEL)
             case Attribute():
@@ -251,15 +275,16 @@ class _Reader:
             hint = "say keepdim=True where the axes are reduced, or expand_dims(...)"
             message = f"shapes do not go together: one part has lost axes that the other has, in {at}"
             raise self.error(message, at, hint) from None
+        except CutError as error:
+            raise self.error(f"one pass over memory does not give {error}, in {at}", at, two_operators(at)) from None
 
     def truth(self, node: Node, at: Expr) -> Node:
         """A condition; a tensor that stands as one is a mask."""
         if node.is_truth:
             return node
         if isinstance(node, Tensor):
-            mask = made(Tensor, node.name, node.placed, True)
-            self.names[node.name] = mask
-            return mask
+            self.names[node.name] = made(Tensor, node.name, node.placed, True)
+            return made(Tensor, node.name, node.placed, True, node.cuts)
         return apply("not_equal", node, number(0))
 
     def call(self, expr: Call) -> Node:
@@ -277,6 +302,8 @@ class _Reader:
             return self.expanded(expr)
         if name in _COMPOSED:
             return self.composed(expr)
+        if name in _PLACED:
+            return self.placer.call(expr)
         known = FORMULA_FUNCTIONS
         hint = did_you_mean(name, known) or "docs/formula.md lists the functions"
         if name in ARRAY_FUNCTIONS:
@@ -334,8 +361,13 @@ class _Reader:
             raise self.error(f"a second pass over what is reduced already: {expr}", expr, hint)
         if x.form.extent is Extent.CALL:
             raise self.error(f"{expr} reduces no tensor", expr)
+        if isinstance(x, Join):
+            message = f"one pass over memory does not reduce what is put together from parts: {expr}"
+            raise self.error(message, expr, two_operators(expr.args[0]))
         if expr.name in ("softmax", "log_softmax"):
-            logs = apply("subtract", x, reduce("logsumexp", x, axes, True))
+            total = reduce("logsumexp", x, axes, True)
+            self.reductions[total] = Call("logsumexp", expr.args, (*expr.kwargs, ("keepdim", Bool(True))))
+            logs = apply("subtract", x, total)
             return logs if expr.name == "log_softmax" else apply("exp", logs)
         if expr.name in ("any", "all"):
             ones = apply("where", self.truth(x, expr), number(1.0), number(0.0))
@@ -344,6 +376,7 @@ class _Reader:
             x = apply("where", x, number(1.0), number(0.0))
         kind = "var" if expr.name == "std" else expr.name
         result = reduce(kind, x, axes, keeps, correction)
+        self.reductions[result] = expr
         return apply("sqrt", result) if expr.name == "std" else result
 
     def axes(self, expr: Expr | None) -> Axes:
@@ -385,6 +418,11 @@ class _Reader:
 
 
 _KERNEL = "write a kernel for it: opbridge new NAME --template cpp"
+
+
+def two_operators(part: Expr) -> str:
+    """The way out of a formula that needs a second pass."""
+    return f"make it two operators: one with `formula: {part}`, and one that takes what it returns"
 
 
 def _values(count: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opbridge.errors import RuleError
 from opbridge.formulas.loops import Loops
-from opbridge.formulas.nodes import GRID, Count, Extent, Form, Node, Tensor, ordered
+from opbridge.formulas.nodes import GRID, Count, Extent, Form, Join, Node, Tensor, ordered
 from opbridge.formulas.printing import dtype_of, is_index
 from opbridge.schema import Schema
 
@@ -33,7 +33,7 @@ def out_rule(node: Node, schema: Schema) -> object:
     tensors = in_order(grid_tensors([node]), schema)
     numbers = _numbers([node], schema)
     dtype = "int64" if is_index(node) else dtype_of(node)
-    if dtype is None and node.form == GRID and numbers == tensors:
+    if dtype is None and node.form == GRID and numbers == tensors and not _is_cut((node,)):
         return tensors[0] if len(tensors) == 1 else f"broadcast({', '.join(tensors)})"
     if dtype is None:
         dtype = f"{numbers[0]}.dtype" if len(numbers) == 1 else f"promote({', '.join(numbers)})"
@@ -41,7 +41,12 @@ def out_rule(node: Node, schema: Schema) -> object:
 
 
 def _shape(node: Node, tensors: tuple[str, ...], schema: Schema) -> str:
-    grid = f"{tensors[0]}.shape" if len(tensors) == 1 else f"broadcast({', '.join(tensors)})"
+    if isinstance(node, Join):
+        part = node.parts[0]
+        return _resized(
+            _shape(part, in_order(grid_tensors([part]), schema), schema), node.cuts[0].axis, str(node.cuts[0].whole)
+        )
+    grid = _grid_shape(node, tensors)
     form = node.form
     if form.extent is Extent.GRID:
         return grid
@@ -55,6 +60,30 @@ def _shape(node: Node, tensors: tuple[str, ...], schema: Schema) -> str:
     shape = _reduced_shape(grid, form.axes, form.extent is Extent.KEPT)
     others = [part.name for part in ordered((node,)) if isinstance(part, Tensor) and part.form == form]
     return f"broadcast({', '.join([shape, *in_order(others, schema)])})" if others else shape
+
+
+def _is_cut(nodes: tuple[Node, ...]) -> bool:
+    return any(isinstance(node, Join) or (isinstance(node, Tensor) and node.cuts) for node in ordered(nodes))
+
+
+def _grid_shape(node: Node, tensors: tuple[str, ...]) -> str:
+    if not _is_cut((node,)):
+        return f"{tensors[0]}.shape" if len(tensors) == 1 else f"broadcast({', '.join(tensors)})"
+    found = [part for part in ordered((node,)) if isinstance(part, Tensor) and part.form == GRID]
+    shapes = list(dict.fromkeys(_cut_shape(part) for part in sorted(found, key=lambda part: tensors.index(part.name))))
+    return shapes[0] if len(shapes) == 1 else f"broadcast({', '.join(shapes)})"
+
+
+def _cut_shape(tensor: Tensor) -> str:
+    shape = f"{tensor.name}.shape"
+    for cut in tensor.cuts:
+        shape = _resized(shape, cut.axis, str(cut.count))
+    return shape
+
+
+def _resized(shape: str, axis: int, size: str) -> str:
+    whole = f"({shape})" if " + " in shape else shape
+    return f"{whole}[:{axis}] + [{size}]" + (f" + {whole}[{axis + 1}:]" if axis < -1 else "")
 
 
 def _reduced_shape(grid: str, axes: tuple[int, ...], keeps: bool) -> str:
@@ -77,6 +106,8 @@ def flops_rule(outputs: tuple[Node, ...]) -> str:
     each += sum(
         1 for node in ordered(outputs) if not isinstance(node, (Tensor, Count)) and node.inputs and node.form != GRID
     )
+    if tensors and _is_cut(outputs):
+        return f"{max(each, 1)} * {tensors[0]}.numel"
     grid = f"{tensors[0]}.numel" if len(tensors) == 1 else f"prod(broadcast({', '.join(tensors)}))"
     return f"{max(each, 1)} * {grid}" if tensors else "0"
 
@@ -87,7 +118,7 @@ def mapping_rules(loops: Loops) -> dict[str, object]:
     outputs = loops.outputs
     if axes is None or any(axis >= 0 for axis in axes) or any(output.is_sum for output in outputs):
         return {"batch": "loop"}
-    if any(tensor.form != GRID for tensor in loops.tensors):
+    if loops.cuts or loops.others or any(tensor.form != GRID for tensor in loops.tensors):
         return {"batch": "loop"}
     if not axes:
         return {"batch": "elementwise", "shard": "elementwise"}

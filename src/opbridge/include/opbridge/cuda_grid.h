@@ -30,7 +30,7 @@ namespace ob {
 
 struct Operand : GridOperand {
   // Of sums: adds up what the teams have for each element.
-  void (*finish)(void* to, const void* parts, int64_t n_parts, int64_t stride, int64_t n, Stream stream);
+  void (*finish)(void* to, const void* parts, int64_t n_parts, int64_t stride, int64_t n, bool adds, Stream stream);
 };
 
 // How the threads of a launch share rows; what a kernel knows of its grid.
@@ -135,22 +135,24 @@ struct Least {
 };
 
 template <class F, class U>
-__global__ void add_parts(const F* parts, int64_t n_parts, int64_t stride, int64_t n, U* to, int width) OB_GLOBAL_BODY({
-  const int64_t i = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) / width;
-  const int64_t first = threadIdx.x % static_cast<unsigned>(width);
-  F sum = F(0);
-  for (int64_t part = first; i < n && part < n_parts; part += width) sum += parts[part * stride + i];
-  for (int distance = width / 2; distance > 0; distance /= 2) sum += across(sum, distance);
-  if (i < n && first == 0) to[i] = static_cast<U>(sum);
-})
+__global__ void add_parts(const F* parts, int64_t n_parts, int64_t stride, int64_t n, U* to, int width, bool adds)
+    OB_GLOBAL_BODY({
+      const int64_t i = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) / width;
+      const int64_t first = threadIdx.x % static_cast<unsigned>(width);
+      F sum = F(0);
+      for (int64_t part = first; i < n && part < n_parts; part += width) sum += parts[part * stride + i];
+      for (int distance = width / 2; distance > 0; distance /= 2) sum += across(sum, distance);
+      if (i < n && first == 0) to[i] = static_cast<U>(adds ? static_cast<F>(to[i]) + sum : sum);
+    })
 
-    template <class U>
-    void finish_sums(void* to, const void* parts, int64_t n_parts, int64_t stride, int64_t n, Stream stream) {
+        template <class U>
+        void finish_sums(void* to, const void* parts, int64_t n_parts, int64_t stride, int64_t n, bool adds,
+                         Stream stream) {
   using F = opmath<U>;
   const F* from = static_cast<const F*>(parts);
   U* out = static_cast<U*>(to);
   int width = n < 4096 && n_parts > 8 ? 32 : 1;  // few sums of many parts: a warp for each
-  void* arguments[] = {&from, &n_parts, &stride, &n, &out, &width};
+  void* arguments[] = {&from, &n_parts, &stride, &n, &out, &width, &adds};
   const int64_t blocks = (n * width - 1) / GridView::block + 1;
   check_cuda(cudaLaunchKernel(add_parts<F, U>, dim3(static_cast<unsigned>(blocks)), dim3(GridView::block), arguments, 0,
                               stream),
@@ -173,6 +175,14 @@ Operand writes(const Out<T>& tensor, bool is_dropped = false) {
 template <class T>
 Operand sums(const Out<T>& tensor, bool is_dropped = false) {
   return {{&tensor, tensor.data(), Operand::sum, is_dropped, sizeof(T)}, detail::finish_sums<T>};
+}
+
+// Zeros for what parts of a formula add to.
+template <class T>
+void clear_shared(const Out<T>& tensor, std::initializer_list<int64_t>) {
+  detail::check_cuda(cudaMemsetAsync(tensor.data(), 0, static_cast<size_t>(tensor.numel()) * sizeof(T),
+                                     detail::Frame::of("a formula").stream()),
+                     "a formula");
 }
 
 // A thread's part in the rows of its team.
@@ -571,7 +581,11 @@ class CudaGrid : public GridShape<Operand> {
       const GridView::Placed& placed = view_.operands[k];
       const int64_t n = operands_[k].of.view->numel();
       if (placed.parts == nullptr || n == 0) continue;
-      operands_[k].of.finish(placed.data, placed.parts, teams, placed.part_stride, n, stream);
+      // What other parts of the formula have written stays: it was cleared before.
+      const bool adds = operands_[k].of.n_cuts > 0;
+      const size_t bytes = static_cast<size_t>(operands_[k].origin) * sizeof(opmath<T>);
+      operands_[k].of.finish(operands_[k].of.data, static_cast<char*>(placed.parts) - bytes, teams, placed.part_stride,
+                             n, adds, stream);
     }
   }
 
@@ -587,7 +601,7 @@ class CudaGrid : public GridShape<Operand> {
   }
 
   OB_COLD void settle(Placed& operand, GridView::Placed& placed) {
-    placed.data = operand.of.data;
+    placed.data = static_cast<char*>(operand.of.data) + operand.origin * operand.of.bytes;
     placed.parts = nullptr;
     bool any = false, all = true;
     operand.is_shared = total_ == 0;  // nobody else writes its zeros
@@ -615,7 +629,7 @@ class CudaGrid : public GridShape<Operand> {
       if (operand.row_stride != 1) return false;
       if (operand.of.use == Operand::sum && operand.is_shared) continue;
       const uint64_t bytes = static_cast<uint64_t>(detail::less(16, pack * operand.of.bytes));
-      if (reinterpret_cast<uintptr_t>(operand.of.data) % bytes != 0) return false;
+      if (reinterpret_cast<uintptr_t>(view_.operands[k].data) % bytes != 0) return false;
       for (int32_t d = 0; d < n_outer_; ++d) {
         if (static_cast<uint64_t>(operand.strides[d] * operand.of.bytes) % bytes != 0) return false;
       }
@@ -682,9 +696,9 @@ class CudaGrid : public GridShape<Operand> {
     if (operand.of.use != Operand::sum || !operand.is_shared) return;
     placed.part_stride = operand.of.view->numel();
     const int64_t n = detail::more(teams * placed.part_stride, 1);
-    placed.parts = scratch<opmath<T>>(n);
-    detail::check_cuda(cudaMemsetAsync(placed.parts, 0, static_cast<size_t>(n) * sizeof(opmath<T>), stream),
-                       "a formula");
+    opmath<T>* parts = scratch<opmath<T>>(n);
+    detail::check_cuda(cudaMemsetAsync(parts, 0, static_cast<size_t>(n) * sizeof(opmath<T>), stream), "a formula");
+    placed.parts = parts + operand.origin;
   }
 };
 

@@ -19,9 +19,10 @@
 namespace ob {
 
 struct Operand : GridOperand {
-  // Of outputs, by type: an element from a row's array, and from what was summed.
+  int32_t sum_bytes;  // of an element of what is added up
+  // Of outputs, by type: elements from a row's array, and from what was summed.
   void (*scatter)(void* to, int64_t stride, const void* from, int64_t n);
-  void (*finish)(void* to, const void* sums, int64_t n);
+  void (*finish)(void* to, const void* sums, int64_t n, bool adds);
   void (*add)(void* sums, int64_t stride, const void* from, int64_t n);
 };
 
@@ -33,8 +34,21 @@ void scatter_row(void* to, int64_t stride, const void* from, int64_t n) {
 }
 
 template <class T>
-void finish_sums(void* to, const void* sums, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i] = static_cast<T>(static_cast<const opmath<T>*>(sums)[i]);
+void store_row(void* to, int64_t stride, const void* from, int64_t n) {
+  const opmath<T>* values = static_cast<const opmath<T>*>(from);
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i * stride] = static_cast<T>(values[i]);
+}
+
+template <class T>
+void finish_sums(void* to, const void* sums, int64_t n, bool adds) {
+  using F = opmath<T>;
+  T* out = static_cast<T*>(to);
+  const F* from = static_cast<const F*>(sums);
+  if (adds) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<F>(out[i]) + from[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(from[i]);
+  }
 }
 
 template <class F>
@@ -69,21 +83,32 @@ void add_row(void* sums, int64_t stride, const void* from, int64_t n) {
 
 template <class T, class Layout>
 Operand reads(const In<T, Layout>& tensor, bool is_dropped = false) {
-  return {{&tensor, const_cast<T*>(tensor.data()), Operand::read, is_dropped, sizeof(T)}, nullptr, nullptr, nullptr};
+  return {{&tensor, const_cast<T*>(tensor.data()), Operand::read, is_dropped, sizeof(T)}, 0, nullptr, nullptr, nullptr};
 }
 
 template <class T>
 Operand writes(const Out<T>& tensor, bool is_dropped = false) {
-  return {{&tensor, tensor.data(), Operand::write, is_dropped, sizeof(T)}, detail::scatter_row<T>, nullptr, nullptr};
+  return {{&tensor, tensor.data(), Operand::write, is_dropped, sizeof(T)}, 0, detail::scatter_row<T>, nullptr, nullptr};
 }
 
 // An output smaller than the grid: it gets the sum over what it lacks, of values in `opmath<T>`.
 template <class T>
 Operand sums(const Out<T>& tensor, bool is_dropped = false) {
-  return {{&tensor, tensor.data(), Operand::sum, is_dropped, sizeof(opmath<T>)},
-          detail::scatter_row<opmath<T>>,
+  return {{&tensor, tensor.data(), Operand::sum, is_dropped, sizeof(T)},
+          sizeof(opmath<T>),
+          detail::store_row<T>,
           detail::finish_sums<T>,
           detail::add_row<T>};
+}
+
+// Zeros for what parts of a formula add to one by one: an output that broadcasts along one of these axes.
+template <class T>
+void clear_shared(const Out<T>& tensor, std::initializer_list<int64_t> axes) {
+  for (const int64_t axis : axes) {
+    if (!has_axis(tensor, axis)) {
+      for (int64_t i = 0; i < tensor.numel(); ++i) tensor.data()[i] = T(0);
+    }
+  }
 }
 
 class Row;
@@ -129,21 +154,42 @@ class Grid : public GridShape<Operand> {
     rows_ = length_ > 0 ? total_ / length_ * pieces_ : 0;
   }
 
+  // What was added up, to where it belongs; the output may have other parts.
+  OB_COLD void finish_sums(const Placed& operand, const char* sums, int32_t d, int64_t at) const {
+    if (d == rank_) {
+      operand.of.finish(static_cast<char*>(operand.of.data) + at * operand.of.bytes, sums + at * operand.of.sum_bytes,
+                        1, operand.adds);
+    } else if (operand.strides[d] == 0) {
+      finish_sums(operand, sums, d + 1, at);
+    } else if (d + 1 == rank_ && operand.strides[d] == 1) {
+      operand.of.finish(static_cast<char*>(operand.of.data) + at * operand.of.bytes, sums + at * operand.of.sum_bytes,
+                        sizes_[d], operand.adds);
+    } else {
+      for (int64_t i = 0; i < sizes_[d]; ++i) finish_sums(operand, sums, d + 1, at + i * operand.strides[d]);
+    }
+  }
+
   OB_COLD void settle(Placed& operand) {
     const int32_t inner = rank_ - n_outer_;
     operand.row_stride = inner == 0 ? 0 : operand.strides[rank_ - 1];
     operand.is_array = inner == 0 || (inner == 1 && operand.strides[rank_ - 1] == 1);
     operand.is_shared = false;
+    bool is_whole = true;
     for (int32_t d = 0; d < rank_; ++d) {
+      is_whole = is_whole && operand.strides[d] != 0;
       operand.is_shared = operand.is_shared || (operand.strides[d] == 0 && (d < n_outer_ || is_cut_));
     }
+    // Nothing is added up where every element of the grid has a place of its own.
+    if (operand.of.use == Operand::sum && is_whole && total_ > 0) operand.of.use = Operand::store;
   }
 
   // Calls f(offset in memory, place in the row, elements) for each stretch along the last dimension.
   template <class F>
-  void each_stretch(const int64_t* strides, int64_t row, int64_t begin, int64_t size, const F& f) const {
+  void each_stretch(const Placed& operand, int64_t row, int64_t begin, int64_t size, const F& f) const {
+    const int64_t* strides = operand.strides;
     int64_t index[max_rank], offset = 0;
     locate(strides, row, begin, index, offset);
+    offset += operand.origin;
     if (rank_ == n_outer_) return f(offset, int64_t{0}, size);
     const int32_t last = rank_ - 1;
     for (int64_t done = 0; done < size;) {
@@ -194,7 +240,8 @@ class Row {
   template <class T>
   T* write(int32_t k) {
     const Grid::Placed& operand = grid_.operands_[k];
-    if (operand.of.use == Operand::write && operand.is_array) {
+    const bool is_stored = operand.of.use == Operand::store && operand.of.sum_bytes == operand.of.bytes;
+    if ((operand.of.use == Operand::write || is_stored) && operand.is_array) {
       return static_cast<T*>(operand.of.data) + offset(operand);
     }
     return static_cast<T*>(buffer(k, sizeof(T)));
@@ -205,7 +252,9 @@ class Row {
   void put(int32_t k, T value) {
     const Grid::Placed& operand = grid_.operands_[k];
     if (operand.of.use == Operand::sum) {
-      operand.of.add(sums_[k] + offset(operand) * operand.of.bytes, 0, &value, 1);
+      operand.of.add(sums_[k] + offset(operand) * operand.of.sum_bytes, 0, &value, 1);
+    } else if (operand.of.use == Operand::store) {
+      operand.of.scatter(static_cast<char*>(operand.of.data) + offset(operand) * operand.of.bytes, 0, &value, 1);
     } else {
       static_cast<T*>(operand.of.data)[offset(operand)] = value;
     }
@@ -229,7 +278,7 @@ class Row {
     const char* data = static_cast<const char*>(operand.of.data);
     if (operand.is_array) return data + offset(operand) * bytes;
     char* copy = static_cast<char*>(buffer(k, bytes));
-    grid_.each_stretch(operand.strides, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
+    grid_.each_stretch(operand, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
       const auto gather = bytes == 8 ? gathered<uint64_t> : bytes == 4 ? gathered<uint32_t> : gathered_short(bytes);
       gather(copy + done * bytes, data + at * bytes, operand.row_stride, n);
     });
@@ -255,7 +304,7 @@ class Row {
   [[gnu::noinline]] int64_t offset(const Grid::Placed& operand) const {
     int64_t index[Grid::max_rank], at = 0;
     grid_.locate(operand.strides, row_, begin_, index, at);
-    return at;
+    return at + operand.origin;
   }
 
   OB_COLD void start(int64_t r) {
@@ -272,8 +321,10 @@ class Row {
       const bool is_sum = operand.of.use == Operand::sum;
       char* to = is_sum ? sums_[k] : static_cast<char*>(operand.of.data);
       const auto flush = is_sum ? operand.of.add : operand.of.scatter;
-      grid_.each_stretch(operand.strides, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
-        flush(to + at * operand.of.bytes, operand.row_stride, values + done * operand.of.bytes, n);
+      const int32_t step = is_sum ? operand.of.sum_bytes : operand.of.bytes;
+      const int32_t from = operand.of.use == Operand::write ? operand.of.bytes : operand.of.sum_bytes;
+      grid_.each_stretch(operand, row_, begin_, size_, [&](int64_t at, int64_t done, int64_t n) {
+        flush(to + at * step, operand.row_stride, values + done * from, n);
       });
       used_[k] = false;
     }
@@ -307,7 +358,7 @@ OB_COLD inline void Grid::run(void (*body)(const void* f, Row& row), const void*
   for (int32_t k = 0; k < n_operands_; ++k) {
     const Placed& operand = operands_[k];
     if (operand.of.use != Operand::sum) continue;
-    bytes[k] = operand.of.view->numel() * operand.of.bytes;
+    bytes[k] = operand.of.view->numel() * operand.of.sum_bytes;
     const int64_t copies = operand.is_shared ? pieces : 1;
     sums[k] = scratch<char>(detail::more(bytes[k] * copies, 1));
     memset(sums[k], 0, static_cast<size_t>(bytes[k] * copies));
@@ -343,7 +394,7 @@ OB_COLD inline void Grid::run(void (*body)(const void* f, Row& row), const void*
     for (int64_t p = 1; operand.is_shared && p < pieces; ++p) {
       operand.of.add(sums[k], 1, sums[k] + p * bytes[k], operand.of.view->numel());
     }
-    operand.of.finish(operand.of.data, sums[k], operand.of.view->numel());
+    finish_sums(operand, sums[k], 0, operand.origin);
   }
 }
 

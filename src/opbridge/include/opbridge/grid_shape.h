@@ -34,16 +34,49 @@ inline int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
 }  // namespace detail
 
+// Some places of an axis, which is counted from the end: `count` of them from `start` on, every `step`-th; the axis has
+// `whole`.
+struct Cut {
+  int64_t axis, start, count, step, whole;
+};
+
 // What a grid does with a tensor, whatever device it is on.
 struct GridOperand {
-  enum Use { read, write, sum };
+  enum Use { read, write, sum, store };  // to store is to sum one value for each element
+  static constexpr int32_t max_cuts = 4;
 
   const TensorView* view;
   void* data;
   Use use;
   bool is_dropped;  // it lacks the reduced axes: one value a row
   int32_t bytes;    // of an element
+  Cut cuts[max_cuts] = {};
+  int32_t n_cuts = 0;
 };
+
+// The part of a tensor; all of an axis of size 1, which broadcasts.
+template <class Of>
+Of cut(Of operand, const Cut& part) {
+  if (operand.n_cuts == GridOperand::max_cuts) fail("a formula slices a tensor along at most 4 axes");
+  operand.cuts[operand.n_cuts++] = part;
+  return operand;
+}
+
+// Whether a tensor is more than one place along an axis, which is counted from the end.
+inline bool has_axis(const TensorView& view, int64_t axis) { return -axis <= view.ndim() && view.size(axis) != 1; }
+
+// The size along an axis, counted from the end, of what these tensors broadcast to.
+OB_COLD inline int64_t broadcast_size(int64_t axis, std::initializer_list<const TensorView*> views) {
+  int64_t size = 1;
+  for (const TensorView* view : views) {
+    if (has_axis(*view, axis)) size = view->size(axis);
+  }
+  return size;
+}
+
+OB_COLD inline void check_divides(int64_t size, int64_t parts) {
+  if (size % parts != 0) fail("a formula takes ", parts, " equal parts of an axis of size ", size);
+}
 
 // `Of` is a GridOperand that knows more of its device.
 template <class Of>
@@ -59,6 +92,8 @@ class GridShape {
   struct Placed {
     Of of;
     int64_t strides[max_rank];
+    int64_t origin;      // where its part begins
+    bool adds;           // a sum that other parts go to as well
     int64_t row_stride;  // along a row, where it has one
     bool is_array;       // a row of it lies in memory as it is
     bool is_shared;      // a sum whose elements two rows may go to
@@ -82,8 +117,10 @@ class GridShape {
 
  private:
   OB_COLD void broadcast_shapes(const Axes& axes) {
+    bool any_read = false;
     for (int32_t k = 0; k < n_operands_; ++k) {
       const Of& operand = operands_[k].of;
+      any_read = any_read || operand.use == GridOperand::read;
       if (!operand.is_dropped) rank_ = static_cast<int32_t>(detail::more(rank_, operand.view->ndim()));
     }
     if (rank_ > max_rank) fail("a formula takes tensors of at most ", int64_t{max_rank}, " dimensions");
@@ -96,7 +133,7 @@ class GridShape {
     }
     for (int32_t k = 0; k < n_operands_; ++k) {
       const Of& operand = operands_[k].of;
-      if (operand.use != GridOperand::read) continue;
+      if (operand.use != GridOperand::read && any_read) continue;
       each_dimension(operand, [&](int32_t at, int64_t size, int64_t) {
         if (size != 1 && sizes_[at] != 1 && sizes_[at] != size) {
           fail("a tensor of shape ", operand.view->shape(), " does not broadcast with the others: ", size, " is not ",
@@ -119,12 +156,48 @@ class GridShape {
         if (view.size(d) == 1) continue;
         fail("a tensor of shape ", view.shape(), " has more dimensions than what it is combined with");
       }
-      f(at, view.size(d), view.stride(d));
+      int64_t size = view.size(d), stride = view.stride(d);
+      if (const Cut* part = part_of(operand, d - view.ndim(), size)) {
+        size = part->count;
+        stride *= part->step;
+      }
+      f(at, size, stride);
     }
+  }
+
+  // The places of a dimension that are meant; null: all.
+  OB_COLD static const Cut* part_of(const Of& operand, int64_t axis, int64_t size) {
+    for (int32_t c = 0; c < operand.n_cuts; ++c) {
+      const Cut& part = operand.cuts[c];
+      if (part.axis != axis || (size == 1 && part.whole != 1)) continue;
+      const int64_t last = part.start + (part.count - 1) * part.step;
+      const bool is_inside = part.count == 0 || (part.start >= 0 && part.start < size && last >= 0 && last < size);
+      if (size != part.whole || part.count < 0 || !is_inside) {
+        fail("a tensor of shape ", operand.view->shape(), " has no ", part.count, " places from ", part.start,
+             " on along axis ", axis);
+      }
+      return &part;
+    }
+    return nullptr;
+  }
+
+  static int64_t origin_of(const Of& operand) {
+    int64_t origin = 0;
+    const TensorView& view = *operand.view;
+    for (int64_t d = 0; d < view.ndim(); ++d) {
+      if (const Cut* part = part_of(operand, d - view.ndim(), view.size(d))) origin += part->start * view.stride(d);
+    }
+    return origin;
   }
 
   OB_COLD void place(Placed& operand) const {
     for (int32_t d = 0; d < rank_; ++d) operand.strides[d] = 0;
+    operand.origin = origin_of(operand.of);
+    operand.adds = false;
+    for (int32_t c = 0; c < operand.of.n_cuts; ++c) {
+      const Cut& part = operand.of.cuts[c];
+      operand.adds = operand.adds || !has_axis(*operand.of.view, part.axis) || part.whole == 1;
+    }
     each_dimension(operand.of, [&](int32_t at, int64_t size, int64_t stride) {
       if (size == sizes_[at]) {
         operand.strides[at] = size == 1 ? 0 : stride;

@@ -1,0 +1,60 @@
+"""A formula that takes two passes over memory, as two operators that take one each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opbridge.formulas.nodes import Node
+from opbridge.formulas.reading import Program
+from opbridge.rules.syntax import Expr, Name
+from opbridge.schema import Schema
+
+Statements = Sequence[tuple[str, Expr]]
+"""Parts by their names, and outputs, which have none."""
+
+
+def two_operators_of(program: Program, first: Node | None) -> str:
+    """Both written out; empty where the reduction stands in no text."""
+    part = dict(program.reductions).get(first) if first is not None else None
+    if part is None:
+        return ""
+    schema, statements = program.schema, program.statements
+    name = _free("part", {argument.name for argument in schema.arguments} | {name for name, _ in statements})
+
+    def replaced(node: Expr) -> Expr:
+        return Name(name) if node == part else node
+
+    before = next(place for place, (_, expr) in enumerate(statements) if part in expr.walk())
+    rest = [(label, expr.rewritten(replaced)) for label, expr in statements]
+    returns = str(schema).rpartition(" -> ")[2]
+    lines = _declared(schema, f"{schema.name}_{name}", "Tensor", [*statements[:before], ("", part)])
+    lines += _declared(schema, schema.name, returns, rest, f"Tensor {name}")
+    return "\n".join(["make it two operators:", *lines])
+
+
+def _declared(schema: Schema, name: str, returns: str, statements: Statements, more: str = "") -> list[str]:
+    used = _needed(statements)
+    names = {node.id for _, expr in used for node in expr.walk() if isinstance(node, Name)}
+    tensors = [str(argument) for argument in schema.tensor_arguments if argument.name in names]
+    others = [str(argument) for argument in schema.attributes if argument.name in names]
+    signature = ", ".join([*tensors, *([more] if more else []), *(["*", *others] if others else [])])
+    outputs = ", ".join(str(expr) for label, expr in used if not label)
+    text = "; ".join([*(f"{label} = {expr}" for label, expr in used if label), outputs])
+    return [f"    - func: {name}({signature}) -> {returns}", f"      formula: {text}"]
+
+
+def _needed(statements: Statements) -> Statements:
+    """Without parts that nothing uses any more."""
+    found: list[tuple[str, Expr]] = []
+    names: set[str] = set()
+    for label, expr in reversed(statements):
+        if not label or label in names:
+            found.insert(0, (label, expr))
+            names |= {node.id for node in expr.walk() if isinstance(node, Name)}
+    return found
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,44 @@
+"""Sizes of a call as C++."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from opbridge.formulas.nodes import Cut
+from opbridge.formulas.sizes import divided
+from opbridge.rules.syntax import Attribute, Binary, Call, Expr, Index, Int, Name, Unary
+
+
+def size_text(size: Expr, parameters: Mapping[str, str]) -> str:
+    match size:
+        case Int(value):
+            return str(value)
+        case Name(id):
+            return parameters[id]
+        case Unary("-", operand):
+            return f"-{size_text(operand, parameters)}"
+        case Index(Attribute(Name(id), "shape"), (axis,)):
+            return f"{parameters[id]}.size({axis})"
+        case Index(Call("broadcast", args), (axis,)):
+            views = ", ".join(f"&{parameters[str(arg)]}" for arg in args)
+            return f"ob::broadcast_size({axis}, {{{views}}})"
+        case Binary(op, left, right):
+            texts = [size_text(left, parameters), size_text(right, parameters)]
+            if isinstance(right, Binary):
+                texts[1] = f"({texts[1]})"
+            if op in ("*", "//") and isinstance(left, Binary):
+                texts[0] = f"({texts[0]})"
+            return f" {op.replace('//', '/')} ".join(texts)
+    raise TypeError(f"{size} is no size")
+
+
+def divisions(cuts: Iterable[Cut]) -> Iterator[tuple[Expr, int]]:
+    """What has to be divided without a rest for these, each once."""
+    sizes = (size for cut in cuts for size in (cut.start, cut.count, cut.whole))
+    return iter(dict.fromkeys(division for size in sizes for division in divided(size)))
+
+
+def names_of(cuts: Iterable[Cut]) -> set[str]:
+    """Arguments that their sizes are made of."""
+    sizes = (size for cut in cuts for size in (cut.start, cut.count, cut.whole))
+    return {node.id for size in sizes for node in size.walk() if isinstance(node, Name)}

@@ -1,0 +1,180 @@
+"""Parts of axes: slices go down to the tensors, which are read in steps, and joints up to the outputs, which are
+written so.  What is computed between them is one pass over memory for each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key
+from itertools import pairwise
+from typing import Any
+
+from opbridge.formulas.nodes import Apply, Count, Cut, Expand, Extent, Join, Node, Number, Reduce, Tensor, made
+from opbridge.formulas.sizes import is_zero, minus, order, plus
+from opbridge.rules.syntax import Expr, Int
+
+
+class CutError(Exception):
+    """What no slice goes through, with the reason; the reader says where."""
+
+
+def sliced(node: Node, cut: Cut) -> Node:
+    """The part of a node, which may be smaller and broadcast along the axis."""
+    if node.form.extent is Extent.CALL and not isinstance(node, Count):
+        return node
+    match node:
+        case Tensor():
+            return _tensor_cut(node, cut)
+        case Apply(function, args, form, truth, dtype):
+            return made(Apply, function, tuple(sliced(arg, cut) for arg in args), form, truth, dtype)
+        case Reduce(kind, arg, axes, keeps, correction):
+            if axes is not None and axes[0] < 0 and cut.axis not in axes and keeps:
+                return made(Reduce, kind, sliced(arg, cut), axes, keeps, correction)
+        case Expand(arg) if arg.form.axes is None or cut.axis in arg.form.axes:
+            return node
+        case Join(parts, cuts):
+            return _join_cut(parts, cuts, cut)
+    raise CutError("a slice of what is reduced")
+
+
+def _tensor_cut(node: Tensor, cut: Cut) -> Tensor:
+    axes = node.form.axes
+    if node.form.extent is not Extent.GRID:
+        if node.form.extent is Extent.KEPT and (axes is None or cut.axis in axes):
+            return node
+        if node.form.extent is Extent.DROPPED or axes is None or axes[0] >= 0:
+            raise CutError("a slice of what has lost axes")
+    cuts = [*node.cuts]
+    for place, first in enumerate(cuts):
+        if first.axis == cut.axis:
+            start = plus(first.start, cut.start, first.step)
+            cuts[place] = Cut(cut.axis, start, cut.count, first.step * cut.step, first.whole)
+            break
+    else:
+        cuts.append(cut)
+    cuts.sort(key=lambda one: one.axis)
+    return made(Tensor, node.name, node.form, node.is_mask, tuple(one for one in cuts if not _is_whole(one)))
+
+
+def _is_whole(cut: Cut) -> bool:
+    return is_zero(cut.start) and cut.step == 1 and cut.count == cut.whole
+
+
+def _join_cut(parts: tuple[Node, ...], cuts: tuple[Cut, ...], cut: Cut) -> Node:
+    axis = cuts[0].axis
+    if cut.axis != axis:
+        return join([sliced(part, cut) for part in parts], cuts)
+    if cut in cuts:
+        return parts[cuts.index(cut)]
+    if cut.step == -1 and cut.count == cut.whole:
+        flipped = [_mirrored(part, one) for part, one in zip(parts, cuts, strict=True)]
+        return join([part for part, _ in reversed(flipped)], [one for _, one in reversed(flipped)])
+    if cut.step != 1 or any(one.step != 1 for one in cuts):
+        raise CutError("a slice of parts that are put together in other steps")
+    end = plus(cut.start, cut.count)
+    parts, cuts = _refined(parts, cuts, [cut.start, end])
+    inside = [
+        (part, Cut(axis, minus(one.start, cut.start), one.count, 1, cut.count))
+        for part, one in zip(parts, cuts, strict=True)
+        if _is_before(cut.start, one.start, one.whole) and _is_before(plus(one.start, one.count), end, one.whole)
+    ]
+    return join([part for part, _ in inside], [one for _, one in inside])
+
+
+def _mirrored(part: Node, cut: Cut) -> tuple[Node, Cut]:
+    """The part and its place, when the whole is read from its end."""
+    own = Cut(cut.axis, minus(cut.count, Int(1)), cut.count, -1, cut.count)
+    last = plus(cut.start, minus(cut.count, Int(1)), cut.step)
+    return sliced(part, own), Cut(cut.axis, minus(minus(cut.whole, Int(1)), last), cut.count, cut.step, cut.whole)
+
+
+def join(parts: Sequence[Node], cuts: Sequence[Cut]) -> Node:
+    if len(parts) == 1:
+        return parts[0]
+    return made(Join, tuple(parts), tuple(cuts))
+
+
+def scattered(node: Node, cut: Cut) -> Node:
+    """What `sliced` takes the part from, with zeros beside it."""
+    if cut.count == cut.whole:
+        return sliced(node, cut)  # from its end, which is the inverse too
+    zero = made(Number, 0)
+    if cut.step == 1:
+        end = plus(cut.start, cut.count)
+        pieces = [(zero, Int(0), cut.start), (node, cut.start, cut.count), (zero, end, minus(cut.whole, end))]
+        kept = [(part, start, count) for part, start, count in pieces if not is_zero(count)]
+        return join([part for part, _, _ in kept], [Cut(cut.axis, a, n, 1, cut.whole) for _, a, n in kept])
+    if cut.step > 1 and isinstance(cut.start, Int) and cut.start.value < cut.step:
+        places = [Cut(cut.axis, Int(k), cut.count, cut.step, cut.whole) for k in range(cut.step)]
+        return join([node if one == cut else zero for one in places], places)
+    raise CutError("a slice of a slice in other steps")
+
+
+def through_joins(name: str, args: tuple[Node, ...], make: Callable[[tuple[Node, ...]], Node]) -> Node:
+    """A function of elements where some are put together from parts: the same function of each part."""
+    cuts = next(arg.cuts for arg in args if isinstance(arg, Join))
+    same_axis = [arg for arg in args if isinstance(arg, Join) and arg.cuts[0].axis == cuts[0].axis]
+    if any(arg.cuts != cuts for arg in same_axis):
+        if any(one.step != 1 for arg in same_axis for one in arg.cuts):
+            raise CutError("parts that are put together in different steps")
+        places = [one.start for arg in same_axis for one in arg.cuts]
+        cuts = _refined(same_axis[0].parts, cuts, places)[1]
+    parts = []
+    for one in cuts:
+        of_part = tuple(sliced(arg, one) for arg in args)
+        parts.append(_zero_kept(name, of_part) or make(of_part))
+    return join(parts, cuts)
+
+
+def _zero_kept(name: str, args: tuple[Node, ...]) -> Node | None:
+    """Beside a slice a gradient is zero, whatever it is multiplied with."""
+
+    def is_zero_number(node: Node) -> bool:
+        return isinstance(node, Number) and node.value == 0 and not node.is_truth
+
+    is_product = name == "multiply" and any(map(is_zero_number, args))
+    if is_product or (name in ("divide", "negative") and is_zero_number(args[0])):
+        return made(Number, 0)
+    return None
+
+
+def _refined(
+    parts: Sequence[Node], cuts: Sequence[Cut], places: Sequence[Expr]
+) -> tuple[tuple[Node, ...], tuple[Cut, ...]]:
+    """The same with an end of a part wherever one of `places` is."""
+    axis, whole = cuts[0].axis, cuts[0].whole
+    found_parts: list[Node] = []
+    found_cuts: list[Cut] = []
+    for part, cut in zip(parts, cuts, strict=True):
+        end = plus(cut.start, cut.count)
+        inner = {place for place in places if _is_inside(cut.start, place, end, whole)}
+        starts = sorted([cut.start, *inner, end], key=_by_place(whole))
+        for first, last in pairwise(starts):
+            own = Cut(axis, minus(first, cut.start), minus(last, first), 1, cut.count)
+            found_parts.append(part if not inner else sliced(part, own))
+            found_cuts.append(Cut(axis, first, own.count, 1, whole))
+    return tuple(found_parts), tuple(found_cuts)
+
+
+def _by_place(whole: Expr) -> Callable[[Expr], Any]:
+    def compared(a: Expr, b: Expr) -> int:
+        return _compared(a, b, whole)
+
+    return cmp_to_key(compared)
+
+
+def _is_inside(start: Expr, place: Expr, end: Expr, whole: Expr) -> bool:
+    return start != place != end and _compared(start, place, whole) < 0 < _compared(end, place, whole)
+
+
+def _is_before(first: Expr, second: Expr, whole: Expr) -> bool:
+    return first == second or _compared(first, second, whole) < 0
+
+
+def _compared(a: Expr, b: Expr, whole: Expr) -> int:
+    if a == b:
+        return 0
+    one, two = order(a, whole), order(b, whole)
+    if one is None or two is None:
+        raise CutError(f"parts that begin at {a} and at {b}, of which no size says which comes first")
+    return -1 if one < two else 1
