@@ -30,6 +30,7 @@ from notes import NOTES
 from table import Row, floors_table, results_table
 
 import cuda_twin
+import formulas
 
 Benchmark = Callable[[bool], list[Row]]
 
@@ -48,6 +49,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "bandwidth": calls.bandwidth,
     "functions": calls.functions,
     "rows": rows.kernels,
+    "formulas": formulas.kernels,
+    "formula-compiling": formulas.compiling,
     "mindspore-build": processes.mindspore_build,
     "mindspore-call": mindspore_calls.small_calls,
     "jax-call": jax_calls.small_calls,

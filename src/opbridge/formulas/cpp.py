@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 
 from opbridge.formulas.loops import Loops, Output
-from opbridge.formulas.nodes import Extent, Node, Reduce, Tensor
+from opbridge.formulas.nodes import Apply, Expand, Extent, Node, Reduce, Tensor, ordered
 from opbridge.formulas.printing import Printer, function_name
 
 
@@ -35,6 +35,7 @@ class _CppPrinter(Printer):
     def one(self, loops: Loops) -> str:
         self.start(loops)
         self.lines = []
+        self.kept = 0
         self.line(1, f"const ob::Grid grid({self.grid()});")
         self.line(1, "grid.each_row([=](ob::Row& row) {")
         self.body()
@@ -71,8 +72,30 @@ class _CppPrinter(Printer):
         largest = self.fresh(f"{name}_max")
         self.line(2, f"F {largest} = {self.total('max', node.arg)};")
         self.line(2, f"if (std::isinf({largest})) {largest} = F(0);  // else infinity minus infinity")
-        total = self.total("sum", node.arg, f"ob::exp({{}} - {largest})")
-        self.line(2, f"const F {name} = {largest} + ob::log({total});")
+        shares = self.shares(node)
+        if not shares:
+            total = self.total("sum", node.arg, f"ob::exp({{}} - {largest})")
+            self.line(2, f"const F {name} = {largest} + ob::log({total});")
+            return
+        # The exponentials are computed once, and become parts of their sum where they are wanted.
+        kept, sum_name, part = (self.fresh(f"{name}_{what}") for what in ("kept", "sum", "part"))
+        self.line(2, f"F* {kept} = row.keep<F>({self.kept});")
+        self.kept += 1
+        total = self.total("sum", node.arg, f"{kept}[i] = ob::exp({{}} - {largest})")
+        self.line(2, f"const F {sum_name} = {total}, {part} = F(1) / {sum_name};")
+        self.line(2, f"[[maybe_unused]] const F {name} = {largest} + ob::log({sum_name});")
+        for share in shares:
+            self.rows[share] = f"({kept}[i] * {part})"
+
+    def shares(self, node: Reduce) -> list[Node]:
+        """What each exponential is of their sum, as far as that is asked for: exp(x - logsumexp(x))."""
+        found: list[Node] = []
+        for one in ordered(tuple(output.value for output in self.loops.outputs)):
+            match one:
+                case Apply("exp", (Apply("subtract", (x, logs)),)) if x is node.arg:
+                    below = logs.arg if isinstance(logs, Expand) else logs
+                    found += [one] if below is node else []
+        return found
 
     def stores(self, elements: list[tuple[Output, str, int]]) -> None:
         for output, name, place in elements:
@@ -94,7 +117,7 @@ class _CppPrinter(Printer):
         """A value of each element as a function of its place."""
         loads, value = self.computed(node, depth + 1, around)
         if not loads:
-            return f"[=](int64_t) {{ return F({value}); }}"
+            return f"[=](int64_t{' i' if '[i]' in value else ''}) {{ return F({value}); }}"
         if len(loads) == 1 and len(loads[0]) + len(value) < 90:
             return f"[=](int64_t i) {{ {loads[0].strip()} return F({value}); }}"
         lines = [*loads, "  " * (depth + 1) + f"return F({value});"]

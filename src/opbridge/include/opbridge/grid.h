@@ -247,6 +247,13 @@ class Row {
     return static_cast<T*>(buffer(k, sizeof(T)));
   }
 
+  // A value of each element that is computed once and used again: the k-th such array.
+  template <class T>
+  T* keep(int32_t k) {
+    if (kept_[k] == nullptr) kept_[k] = scratch<char>(static_cast<int64_t>(sizeof(T)) * detail::more(size_, 1));
+    return static_cast<T*>(kept_[k]);
+  }
+
   // An output's only element.
   template <class T>
   void put(int32_t k, T value) {
@@ -335,6 +342,7 @@ class Row {
   int64_t row_ = 0, begin_ = 0, size_ = 0;
   void* buffers_[Grid::max_operands] = {};
   bool used_[Grid::max_operands] = {};
+  void* kept_[8] = {};
 };
 
 OB_COLD inline void Grid::run(void (*body)(const void* f, Row& row), const void* f) const {
