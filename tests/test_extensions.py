@@ -11,6 +11,7 @@ from subprocesses import succeed
 
 import opbridge as ob
 from opbridge.errors import BuildError, CallError, InputError, UnsupportedError
+from opbridge.extensions.arguments import flags
 from opbridge.extensions.importing import warn_without_a_gpu
 from opbridge.extensions.requests import request_for
 
@@ -173,6 +174,10 @@ class TestDevices:
     def test_each_compiler_gets_its_own_flags(self) -> None:
         request = request_for("both", self.FILES, output="both.so", flags=["-Wextra"], cuda_flags=["-lineinfo"])
         assert [request.flags_for(source) for source in self.FILES] == [("-Wextra",), ("-lineinfo",)]
+
+    def test_an_empty_flag_is_none(self) -> None:
+        assert flags("extra_cflags", ["", "-O2"]) == ("-O2",)
+        assert flags("extra_ldflags", "") == ()
 
     def test_the_twins_compiler_is_spared_flags_for_gpus(self) -> None:
         flags = ["-O3", "-gencode=arch=compute_90,code=sm_90", "-DA"]

@@ -15,7 +15,7 @@ from typing import Any
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import CallError, UnsupportedError
-from opbridge.extensions.arguments import Paths, Texts, check_name, paths, words
+from opbridge.extensions.arguments import Paths, Texts, check_name, flags, paths
 from opbridge.extensions.importing import imported, loaded, warn_without_a_gpu
 from opbridge.extensions.requests import request_for
 from opbridge.extensions.texts import SourceTexts
@@ -74,9 +74,9 @@ def extension(
         output=f"{name}.so",
         device=device or ("cuda" if with_cuda else "cpu" if with_cuda is False else None),
         include_dirs=paths("extra_include_paths", extra_include_paths),
-        flags=words("extra_cflags", extra_cflags),
-        cuda_flags=words("extra_cuda_cflags", extra_cuda_cflags),
-        link_flags=words("extra_ldflags", extra_ldflags),
+        flags=flags("extra_cflags", extra_cflags),
+        cuda_flags=flags("extra_cuda_cflags", extra_cuda_cflags),
+        link_flags=flags("extra_ldflags", extra_ldflags),
     )
     built = build(request, cache, _say if verbose else None)
     if verbose:

@@ -29,6 +29,11 @@ def words(argument: str, value: object) -> tuple[str, ...]:
     raise CallError(f"{argument}: expected a string or a list of strings, got {value!r:.80}")
 
 
+def flags(argument: str, value: object) -> tuple[str, ...]:
+    """Without empty ones, which PyTorch's command line leaves nothing of: `extra_cflags=[""]` is often written."""
+    return tuple(word for word in words(argument, value) if word)
+
+
 def paths(argument: str, value: object) -> tuple[Path, ...]:
     if isinstance(value, os.PathLike):
         value = (value,)
