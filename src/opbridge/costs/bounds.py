@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbridge.costs.chips import Chip
-from opbridge.costs.model import LAUNCH, SECTOR, Bound, KernelCost
+from opbridge.costs.model import LAUNCH, SECTOR, Bound, KernelCost, LineCost
 
 _DOUBLES = 2
 """A double takes as long as so many floats on the chips for data centres."""
@@ -28,11 +28,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     cycles = chip.cores * chip.hertz * busy
     lines = kernel.lines
     moved = kernel.bytes_read + kernel.bytes_written
-    fresh = (
-        kernel.scale
-        * SECTOR
-        * sum(line.fresh if line.kind == "load" else line.parts for line in lines if line.space == "global")
-    )
+    fresh = kernel.scale * SECTOR * sum(_sectors(line) for line in lines if line.space == "global")
     unit = kernel.scale * sum(line.cycles for line in lines if line.space == "global")
     banks = kernel.scale * sum(line.cycles for line in lines if line.space == "shared")
     floats = kernel.operations.get("float", 0) + kernel.operations.get("half", 0)
@@ -51,6 +47,11 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
         Bound("instructions", issued / (core.schedulers * cycles)),
     )
     return tuple(sorted(found, key=lambda bound: -bound.seconds))
+
+
+def _sectors(line: LineCost) -> int:
+    """That the last cache moves: of what a block has read before none, and of what it updates both ways."""
+    return {"load": line.fresh, "atomic": 2 * line.parts}.get(line.kind, line.parts)
 
 
 def _busy(blocks: int, cores: int, held: int) -> float:

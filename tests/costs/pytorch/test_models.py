@@ -10,7 +10,7 @@ import torch
 from opbridge.costs.chips import chip_named
 from opbridge.costs.pytorch.hollow import Hollow
 from opbridge.costs.pytorch.models import calls_of
-from opbridge.costs.pytorch.timing import HOST, Call, ModelCost, seconds
+from opbridge.costs.pytorch.timing import GAP, HOST, Call, ModelCost, seconds
 
 NAMES = ("Model", "get_inputs", "get_init_inputs")
 # A terabyte goes through it: nobody computes that in a test.
@@ -57,12 +57,17 @@ def test_what_is_changed_in_place_stays_the_same_tensor() -> None:
 
 def test_operators_are_bound_by_memory_or_by_matrices() -> None:
     chip = chip_named("a100")
-    assert seconds(Call("relu", "float32", 0, 2_039_000_000), chip) == pytest.approx(HOST + 1e-3 / 0.92)
-    assert seconds(Call("mm", "float32", 19.5e9, 1), chip) == pytest.approx(HOST + 1e-3 / 0.8)
-    assert seconds(Call("mm", "float16", 312e9, 1), chip) == pytest.approx(HOST + 1e-3 / 0.7)
+    assert seconds(Call("relu", "float32", 0, 2_039_000_000), chip) == pytest.approx(GAP + 1e-3 / 0.92)
+    assert seconds(Call("mm", "float32", 19.5e9, 1), chip) == pytest.approx(GAP + 1e-3 / 0.8)
+    assert seconds(Call("mm", "float16", 312e9, 1), chip) == pytest.approx(GAP + 1e-3 / 0.7)
     assert seconds(Call("view", "float32", 0, 0), chip) == 0
     both = ModelCost(chip, (), (Call("relu", "float32", 0, 10**9),) * 2)
     assert both.seconds == pytest.approx(2 * seconds(both.calls[0], chip))
+
+
+def test_a_chip_with_little_to_do_waits_for_the_host() -> None:
+    little = ModelCost(chip_named("a100"), (), (Call("relu", "float32", 0, 8),) * 10)
+    assert little.seconds == pytest.approx(10 * HOST)
 
 
 def test_a_transposed_convolution_is_known_by_its_argument() -> None:

@@ -12,8 +12,10 @@ from typing import Any
 from opbridge.costs.chips import Chip
 from opbridge.costs.model import KernelCost
 
-HOST = 5e-6
-"""From one of PyTorch's operators to the next, where the chip waits for Python and the launch."""
+HOST = 12e-6
+"""That Python and PyTorch take for an operator or a launch, while the chip does what was asked for before."""
+GAP = 2e-6
+"""Between what an operator runs and the next, on the chip."""
 _MEMORY = 0.92
 _FLOATS = 0.8
 """Of products of floats, which PyTorch does not hand to tensor cores."""
@@ -55,7 +57,7 @@ def seconds(call: Call, chip: Chip) -> float:
     if call.bytes == 0:
         return 0.0
     moving = _PASSES.get(call.name, 1.0) * call.bytes / (_MEMORY * chip.memory_rate)
-    return HOST + max(moving, call.operations / _rate(call, chip))
+    return GAP + max(moving, call.operations / _rate(call, chip))
 
 
 def _rate(call: Call, chip: Chip) -> float:
@@ -77,8 +79,10 @@ class ModelCost:
 
     @property
     def seconds(self) -> float:
+        """The chip's, or the host's where it has so little to do that it waits."""
         own = sum(kernel.seconds * kernel.launches for kernel in self.kernels)
-        return own + sum(seconds(call, self.chip) for call in self.calls)
+        asked = sum(call.bytes > 0 for call in self.calls) + sum(kernel.launches for kernel in self.kernels)
+        return max(own + sum(seconds(call, self.chip) for call in self.calls), HOST * asked)
 
     def fields(self) -> dict[str, Any]:
         return {

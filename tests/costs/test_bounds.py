@@ -1,0 +1,32 @@
+"""What a launch takes at least, by rates that the A100's pages have."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbridge.costs.bounds import bounds_of
+from opbridge.costs.chips import chip_named
+from opbridge.costs.model import KernelCost, LineCost
+from opbridge.costs.tally import Kind
+
+CHIP = chip_named("a100")
+BLOCKS = 108 * 8
+SECTORS = 1 << 20
+
+
+def cache_seconds(kind: Kind) -> float:
+    """Of a launch that fills the chip, whose only line touches so many sectors for the first time."""
+    line = LineCost(
+        kind, "global", SECTORS // 4, SECTORS * 8, SECTORS * 32, SECTORS, SECTORS, SECTORS, 0, 4, 32, 4, "a.cu:1", "x"
+    )
+    kernel = KernelCost("k", (BLOCKS, 1, 1), (256, 1, 1), 1, BLOCKS, BLOCKS, 0, 1.0, 0, 0, 0, {}, (line,))
+    return next(bound.seconds for bound in bounds_of(kernel, CHIP) if bound.name == "cache")
+
+
+def test_every_multiprocessor_gets_a_sector_a_cycle() -> None:
+    assert cache_seconds("load") == pytest.approx(SECTORS / (108 * CHIP.hertz))
+
+
+def test_what_is_updated_is_read_and_written() -> None:
+    assert cache_seconds("store") == pytest.approx(cache_seconds("load"))
+    assert cache_seconds("atomic") == pytest.approx(2 * cache_seconds("store"))
