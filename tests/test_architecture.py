@@ -31,7 +31,7 @@ LAYERS = (
     ("check", "doctor", "codegen", "bench"),
     ("costs",),
     ("report", "port", "judging"),
-    ("cli", "__main__"),
+    ("cli", "notebook", "__main__"),
 )
 """From the bottom to the top; a module imports from its own layer and from those before it."""
 

@@ -56,6 +56,7 @@ _HOMES = {
     "module": "opbridge.frameworks.torch.module",
     "Op": "opbridge.op",
     "OpLibrary": "opbridge.op",
+    "load_ipython_extension": "opbridge.notebook",
 }
 
 
