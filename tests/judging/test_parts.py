@@ -16,7 +16,7 @@ from tests.helpers.confinement import needs_confinement
 from opbridge.errors import InputError
 from opbridge.judging.comparing import difference
 from opbridge.judging.model import Judgement, Reason, Verdict
-from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, plans, shrunk, smallest
+from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, plans, shrunk, sizes_at_the_top, smallest
 from opbridge.judging.values import Array, load, save
 
 TASK = "batch = 16\ndim = 64 * 256\nwindow = 3\nshape = (4000, 30)\nrate = 0.5\n"
@@ -35,7 +35,7 @@ def test_smaller_sizes_keep_what_divides_them(size: int) -> None:
 
 
 def test_sizes_that_the_answer_names_stay() -> None:
-    by_kind = {plan.kind: dict(plan.sizes) for plan in reversed(plans(TASK, "constexpr int kRows = 4000;"))}
+    by_kind = {plan.kind: dict(plan.sizes) for plan in reversed(plans(sizes_at_the_top(TASK), "constexpr int kRows = 4000;"))}
     assert by_kind[SHRUNK]["dim"] == 64
     assert "window" not in by_kind[SHRUNK]
     assert "shape" not in by_kind[SHRUNK]

@@ -16,9 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Protocol
 
 from opbridge.check.confining import (
     FILES_CLOSED,
@@ -66,10 +68,81 @@ def serve(work: Callable[[list[Any], Say], None]) -> None:
             work(jobs, say)
 
 
-class Child:
-    """A process of `python -m MODULE`, whose module serves the jobs it is given."""
+@dataclass(frozen=True)
+class Start:
+    """A process that is to run a module: where, told what, and which files it is given."""
 
-    def __init__(self, module: str, jobs: Sequence[Any], variables: Mapping[str, str], patience: float) -> None:
+    module: str
+    folder: str
+    jobs: str
+    """The file with them."""
+    variables: Mapping[str, str]
+    stdin: int
+    log: int
+    pipe: int
+
+
+class Process(Protocol):
+    """Leads a group of processes."""
+
+    pid: int
+
+    def has_ended(self) -> bool: ...
+
+    def stop(self) -> int:
+        """Ends it and all that it has started; its exit code, or minus the signal that it died of."""
+
+
+class _Spawned:
+    def __init__(self, what: Start) -> None:
+        self._folder = what.folder
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", what.module, what.jobs, str(what.pipe)],
+            cwd=what.folder,  # where MindSpore leaves folders of its own
+            env={**os.environ, **what.variables},
+            pass_fds=[what.pipe],
+            start_new_session=True,
+            stdin=what.stdin,
+            stdout=what.log,
+            stderr=what.log,
+        )
+        self.pid = self._process.pid
+
+    def has_ended(self) -> bool:
+        """Without asking for its exit code, behind which its number might be another's."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def stop(self) -> int:
+        end_all(self.pid, self._folder)
+        return self._process.wait()
+
+
+def told_more() -> Callable[[], Any]:
+    """In a child that is told more: waits for it.  From now on its standard input is empty."""
+    kept = os.dup(0)
+    with open(os.devnull) as empty:
+        os.dup2(empty.fileno(), 0)
+
+    def wait() -> Any:
+        with open(kept, "rb") as file:
+            return pickle.load(file)
+
+    return wait
+
+
+class Child:
+    """A process that runs a module, which serves the jobs it is given."""
+
+    def __init__(
+        self,
+        module: str,
+        jobs: Sequence[Any],
+        variables: Mapping[str, str],
+        patience: float,
+        start: Callable[[Start], Process] = _Spawned,
+        *,
+        is_told_more: bool = False,
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="opbridge-jobs-")
         folder = self._folder.name
         path = Path(folder, "jobs")
@@ -79,19 +152,15 @@ class Child:
             pickle.dump(list(jobs), file)
         self._log = Path(folder, "log")
         self._patience = patience
-        self._pipe, theirs = os.pipe()
+        self._code: int | None = None
+        self._silent_since = time.monotonic()
+        self._pipe, said = os.pipe()
+        heard, self._orders = os.pipe() if is_told_more else (os.open(os.devnull, os.O_RDONLY), -1)
         with open(self._log, "wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", module, str(path), str(theirs)],
-                cwd=folder,  # where MindSpore leaves folders of its own
-                env={**os.environ, "GLOG_v": "3", **variables, MARK: folder},
-                pass_fds=[theirs],
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        os.close(theirs)
+            variables = {"GLOG_v": "3", **variables, MARK: folder}
+            self._process = start(Start(module, folder, str(path), variables, heard, log.fileno(), said))
+        os.close(said)
+        os.close(heard)
         self._ended_for = ""
 
     def __enter__(self) -> Child:
@@ -100,23 +169,32 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.stop()
         os.close(self._pipe)
+        if self._orders >= 0:
+            os.close(self._orders)
         self._folder.cleanup()
 
-    def stop(self) -> None:
+    def stop(self) -> int:
         """Ends it and all that it has started."""
-        if self._process.returncode is None:
-            end_all(self._process.pid, self._folder.name)
-            self._process.wait()
+        if self._code is None:
+            self._code = self._process.stop()
+        return self._code
+
+    def tell(self, more: object) -> None:
+        """What `told_more` gives there."""
+        orders, self._orders = self._orders, -1
+        with suppress(BrokenPipeError), open(orders, "wb") as file:
+            pickle.dump(more, file)
+        self._silent_since = time.monotonic()
 
     def messages(self, stop: Event | None = None) -> Iterator[dict[str, Any]]:
         """What it says until it ends, has said nothing for too long, or has too many processes; or nobody asks more."""
-        unread, patience, silent_since = b"", _STARTING, time.monotonic()
+        unread, patience = b"", _STARTING
         while not self._ended_for and not (stop and stop.is_set()):
             if not select.select([self._pipe], [], [], min(_LOOK, patience))[0]:
                 # Its end is not always that of the pipe, which others may hold.
-                if self._has_ended():
+                if self._process.has_ended():
                     return
-                if time.monotonic() - silent_since > patience:
+                if time.monotonic() - self._silent_since > patience:
                     self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
                 elif len(processes_of(self._process.pid, self._folder.name)) > MOST_PROCESSES:
                     self._ended_for = _TOO_MANY
@@ -124,26 +202,21 @@ class Child:
             read = os.read(self._pipe, 1 << 16)
             if not read:
                 return
-            silent_since = time.monotonic()
+            self._silent_since = time.monotonic()
             *lines, unread = (unread + read).split(b"\n")
             for said in map(json.loads, lines):
                 if "begun" in said:
                     patience = self._patience
                 yield said
 
-    def _has_ended(self) -> bool:
-        """Without asking for its exit code, behind which its number might be another's."""
-        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
     def end(self) -> str:
         """How it ended; empty if it did all it should."""
         waiting_since = time.monotonic()
-        while not self._ended_for and not self._has_ended():
+        while not self._ended_for and not self._process.has_ended():
             if time.monotonic() - waiting_since > self._patience:
                 self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
             time.sleep(_GLANCE)
-        self.stop()
-        code = self._process.returncode
+        code = self.stop()
         if self._ended_for or code in _ENDS:
             return self._ended_for or _ENDS[code]
         if code == -signal.SIGXFSZ:

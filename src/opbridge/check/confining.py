@@ -78,10 +78,18 @@ def _is_of(pid: int, group: int, marked: bytes) -> bool:
     return False
 
 
+def children_of(parent: int) -> list[int]:
+    return [pid for pid in _processes() if _state_of(pid)[1:] == (str(parent).encode(),)]
+
+
 def _has_ended(pid: int) -> bool:
     """Whether it is gone, or waits for its parent to ask how it ended."""
+    return _state_of(pid)[:1] in ((b"Z",), (b"X",), ())
+
+
+def _state_of(pid: int) -> tuple[bytes, ...]:
+    """Its state and its parent; nothing where there is no such process any more."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
-        return True
-    return state in (b"Z", b"X")
+        return tuple(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:2])
+    except OSError:
+        return ()

@@ -8,11 +8,11 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
-from opbridge.check.child import Say, serve
+from opbridge.check.child import Say, serve, told_more
 from opbridge.errors import UnsupportedError
 from opbridge.judging.confining import enter
 from opbridge.judging.jobs import AnswerJob, Trial, telling
@@ -22,6 +22,7 @@ _DEVICE = "cuda"
 
 def _work(jobs: list[AnswerJob], say: Say) -> None:
     (job,) = jobs
+    trials = told_more()
     # First, while this is the only thread.
     try:
         enter(job.cell)
@@ -33,16 +34,16 @@ def _work(jobs: list[AnswerJob], say: Say) -> None:
     warnings.simplefilter("ignore")
     say(begun="building")
     try:
-        _judge(job, say)
+        _judge(job, trials, say)
     except BaseException as error:
         say(raised=_told(error, str(job.answer)))
 
 
-def _judge(job: AnswerJob, say: Say) -> None:
+def _judge(job: AnswerJob, wait: Callable[[], tuple[Trial, ...]], say: Say) -> None:
     import torch
-    import torch.utils.cpp_extension
 
     import opbridge.cuda_twin  # noqa: F401 - brings the device
+    from opbridge.judging.answers import model_maker
     from opbridge.judging.tampering import Watch
     from opbridge.toolchains.cuda_twin import runtime
 
@@ -50,38 +51,26 @@ def _judge(job: AnswerJob, say: Say) -> None:
     own = (job.cell.folder, job.cell.cache, sys.prefix, sys.base_prefix, "/dev")
     watch = Watch(str(job.answer), tuple(map(str, own)))
     torch.manual_seed(job.model_seed)
-    answer_of = getattr(_module(job), job.name, None)
-    if answer_of is None:
-        raise AttributeError(f"the answer has no {job.name}")
+    answer_of = model_maker(job.answer, job.name)
     say(built=True)
-    caller = _Caller(job, answer_of)
-    for trial in job.trials:
+    caller, trials = _Caller(job, answer_of), wait()
+    for trial in trials:
         say(begun=trial.number)
         try:
             say(ran=trial.number, **caller.call(trial))
         except Exception as error:
             say(failed=trial.number, **_told(error, str(job.answer)))
     say(tampering=[vars(reason) for reason in watch.findings()])
-    if not job.trials:
+    if not trials:
         say(done=True)
         return
     say(begun="muted")
     # What is right all the same did not come from its kernels.
     ctypes.CDLL(str(runtime())).ob_twin_mute(1)
     with suppress(Exception):
-        _Caller(job, answer_of).call(telling(job.trials), ".muted")
+        _Caller(job, answer_of).call(telling(trials), ".muted")
         say(muted=True)
     say(done=True)
-
-
-def _module(job: AnswerJob) -> Any:
-    spec = spec_from_file_location("answer", job.answer)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules["answer"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 class _Caller:
@@ -98,6 +87,7 @@ class _Caller:
         """Writes what came of it, and of the same again, and says what else happened."""
         import torch
 
+        from opbridge.judging.gradients import gradients
         from opbridge.judging.operators_run import Operators
         from opbridge.judging.tensors import tensors_in, to_tensors, to_values
         from opbridge.judging.values import load, save
@@ -121,6 +111,10 @@ class _Caller:
         self._model.load_state_dict(state)
         if not suffix:
             save(folder / trial.again_file, to_values(self._run(trial)))
+        if self._job.with_gradients and trial.plan.is_small and not suffix:
+            self._model.load_state_dict(state)
+            torch.manual_seed(trial.seed)
+            save(folder / trial.gradients_file, to_values(gradients(self._model, self._inputs)))
         return {"operators": operators.names, "changed": changed}
 
     def _run(self, trial: Trial) -> Any:

@@ -12,8 +12,9 @@ from pathlib import Path
 from opbridge._version import __version__
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import InputError, OpbridgeError
-from opbridge.judging.deciding import judge
+from opbridge.judging.deciding import judge_by
 from opbridge.judging.model import Judgement, Reason, Verdict
+from opbridge.judging.warming import prepared
 from opbridge.openings import read_file
 
 REFERENCE, _KEPT = "reference.py", "verdicts"
@@ -57,7 +58,7 @@ def judge_all(
             except InputError:
                 pass  # damage means that it is judged again
         try:
-            found = judge(task, answer, seed=seed, timeout=timeout)
+            found = judge_by(forks, task, answer, seed, timeout)
         except OpbridgeError as error:
             # No verdict on the answer: the next run tries again.
             return Judgement(Verdict.UNDECIDED, (Reason("task", str(error), "see to the task or the machine"),)), False
@@ -68,7 +69,7 @@ def judge_all(
         return found, False
 
     done: list[Judged] = []
-    with ThreadPoolExecutor(jobs) as threads:
+    with prepared() as forks, ThreadPoolExecutor(jobs) as threads:
         running = {threads.submit(work, key, *group[0]): group for key, group in groups.items()}
         for future in as_completed(running):
             for judged in _each(running[future], *future.result()):

@@ -36,11 +36,26 @@ def difference(answer: object, exact: object, rounded: object) -> Difference | N
         return Difference(f"it returns {len(given)} tensors instead of {len(wanted)}", "return what the reference does")
     for number, (one, right, coarse) in enumerate(zip(given, wanted, own, strict=True)):
         output = f"output {number}" if len(wanted) > 1 else "the output"
-        if one.shape != right.shape:
-            return Difference(f"{output} is {one} instead of {coarse}", "make the output of the reference's shape")
-        if found := _of_numbers(output, one, numbers(right), coarse):
+        if found := _of_one(output, one, right, coarse):
             return found
     return None
+
+
+def difference_of_gradients(answer: object, exact: object, rounded: object) -> Difference | None:
+    """By what they are the gradients of; an answer may call its parameters as it likes, and need not have them."""
+    if not (isinstance(answer, dict) and isinstance(exact, dict) and isinstance(rounded, dict)):
+        return None
+    for name, one in answer.items():
+        both = isinstance(exact.get(name), Array) and isinstance(one, Array)
+        if both and (found := _of_one(f"the gradient of {name}", one, exact[name], rounded[name])):
+            return found
+    return None
+
+
+def _of_one(output: str, given: Array, right: Array, coarse: Array) -> Difference | None:
+    if given.shape != right.shape:
+        return Difference(f"{output} is {given} instead of {coarse}", "make it of the reference's shape")
+    return _of_numbers(output, given, numbers(right), coarse)
 
 
 def bound(exact: np.ndarray[Any, Any], coarse: Array) -> np.ndarray[Any, Any]:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import shutil
 import tempfile
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from opbridge.check.child import NO_ANSWER, Child
+from opbridge.check.forking import Forks
 from opbridge.errors import InputError, ToolchainError, UnsupportedError
+from opbridge.judging.answer_texts import has_gradients, imports
 from opbridge.judging.confining import Cell
-from opbridge.judging.formats import TaskFormat, format_of
+from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Reason, Verdict
-from opbridge.judging.shapes import Plan, plans
+from opbridge.judging.shapes import Plan, plans, sizes_at_the_top, sizes_by_default
 from opbridge.judging.tampering import written
-from opbridge.judging.warming import warming
+from opbridge.judging.warming import NO_DEVICE, prepared
 from opbridge.judging.weighing import Run, decide
 from opbridge.openings import read_file
 
@@ -31,35 +33,60 @@ def judge(
     reference: str | os.PathLike[str], answer: str | os.PathLike[str], *, seed: int = 0, timeout: float = 60.0
 ) -> Judgement:
     """Whether the answer does what the reference does; `timeout` is of building it, and of each of its calls."""
+    with prepared() as forks:
+        return judge_by(forks, Path(reference), Path(answer), seed, timeout)
+
+
+def judge_by(forks: Forks, reference: Path, answer: Path, seed: int, timeout: float) -> Judgement:
+    """The same, where several answers share what is prepared."""
     started = time.perf_counter()
     task = Path(os.path.abspath(reference))
     form = format_of(task)
     with tempfile.TemporaryDirectory(prefix="opbridge-judge-") as folder:
-        found = _judged(task, form, Path(os.path.abspath(answer)), Path(folder), seed, timeout)
+        found = _judged(forks, task, form, Path(os.path.abspath(answer)), Path(folder), seed, timeout)
     return replace(found, seconds=round(time.perf_counter() - started, 1))
 
 
-def _judged(task: Path, form: TaskFormat, answer: Path, folder: Path, seed: int, timeout: float) -> Judgement:
+def _judged(
+    forks: Forks, task: Path, form: TaskFormat, answer: Path, folder: Path, seed: int, timeout: float
+) -> Judgement:
     source = _source(answer)
-    try:
-        looks = written(source, answer.name)
-    except (SyntaxError, ValueError) as error:
-        place = f"{answer.name}:{getattr(error, 'lineno', None) or 1}"
-        return Judgement(Verdict.BROKEN, (Reason("python", f"it is not Python: {error}", "correct it", place),))
-    if looks:
-        return Judgement(Verdict.CHEATING, tuple(looks))
-    if _imports(source, "triton"):
-        reason = Reason("triton", "its kernels are Triton's, which no twin runs", "write them in CUDA, or use a GPU")
-        return Judgement(Verdict.UNDECIDED, (reason,))
+    if not form.hands_functions and (seen := _of_the_text(source, answer.name)):
+        return seen
     of_reference, of_answer = folder / "reference", folder / "answer"
     of_reference.mkdir(mode=0o700)
     of_answer.mkdir(mode=0o700)
     text = task.read_text(encoding="utf-8")
-    job = ReferenceJob(task, form, of_reference, tuple(plans(text, source)), (seed + 1, seed + 2))
-    with warming():
-        trials, left_out = _expected(job, timeout)
-    run = _ran(answer, form, trials, of_reference, of_answer, task, timeout)
+    seeds = (seed + 1, seed + 2)
+    sizes = _sizes(form, task, text)
+    job = ReferenceJob(task, form, of_reference, tuple(plans(sizes, source)), seeds, has_gradients(source))
+    with ThreadPoolExecutor(1) as beside:
+        expecting = beside.submit(_expected, job, timeout, forks)
+        run, (trials, left_out) = _ran(job, answer, expecting, of_answer, timeout, forks)
     return decide(run, trials, of_reference, of_answer, answer.name, tuple(left_out))
+
+
+def _of_the_text(source: str, name: str) -> Judgement | None:
+    """What needs no run to be said of an answer in Python."""
+    try:
+        looks = written(source, name)
+    except (SyntaxError, ValueError) as error:
+        place = f"{name}:{getattr(error, 'lineno', None) or 1}"
+        return Judgement(Verdict.BROKEN, (Reason("python", f"it is not Python: {error}", "correct it", place),))
+    if looks:
+        return Judgement(Verdict.CHEATING, tuple(looks))
+    if imports(source, "triton"):
+        reason = Reason("triton", "its kernels are Triton's, which no twin runs", "write them in CUDA, or use a GPU")
+        return Judgement(Verdict.UNDECIDED, (reason,))
+    return None
+
+
+def _sizes(form: TaskFormat, task: Path, text: str) -> dict[str, object]:
+    """As they are published."""
+    if not form.hands_functions:
+        return sizes_at_the_top(text)
+    settings = {**sizes_by_default(text), **settings_of(task)}
+    return {name: size for name, size in settings.items() if type(size) is int and size > 0}
 
 
 def _source(answer: Path) -> str:
@@ -72,19 +99,13 @@ def _source(answer: Path) -> str:
     return content.decode("utf-8", errors="replace")
 
 
-def _imports(source: str, package: str) -> bool:
-    for node in ast.walk(ast.parse(source)):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        if any(name.partition(".")[0] == package for name in names):
-            return True
-    return False
+_Expected = tuple[tuple[Trial, ...], list[str]]
 
 
-def _expected(job: ReferenceJob, timeout: float) -> tuple[tuple[Trial, ...], list[str]]:
+def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
     trials: list[Trial] = []
     left_out: list[str] = []
-    with Child(_REFERENCE, [job], {}, timeout) as child:
+    with Child(_REFERENCE, [job], NO_DEVICE, timeout, forks.start) as child:
         done = False
         for said in child.messages():
             done |= "done" in said
@@ -109,32 +130,34 @@ def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
 
 
 def _ran(
-    answer: Path, form: TaskFormat, trials: tuple[Trial, ...], expected: Path, folder: Path, task: Path, timeout: float
-) -> Run:
+    job: ReferenceJob, answer: Path, expecting: Future[_Expected], folder: Path, timeout: float, forks: Forks
+) -> tuple[Run, _Expected]:
+    """The answer is built while the reference runs."""
     from opbridge.cache import Cache
 
-    for trial in trials:
-        for name in (trial.initial_file, trial.inputs_file):
-            shutil.copyfile(expected / name, folder / name)
     own = folder / answer.name
     shutil.copyfile(answer, own)
-    cell = Cell(folder, Cache().root, (task, answer, expected))
+    cell = Cell(folder, Cache().root, (job.reference, answer, job.folder))
     run = Run()
-    hidden_inputs = tuple(replace(trial, operators=()) for trial in trials)
-    with Child(_ANSWER, [AnswerJob(own, form.answer, hidden_inputs, cell)], _variables(), timeout) as child:
+    to_do = AnswerJob(own, job.format.answer, job.seeds[0], job.with_gradients, cell)
+    with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True) as child:
         for said in child.messages():
             if "refused" in said:
                 raise UnsupportedError(said["refused"])
+            if "built" in said:
+                child.tell(_given(job, expecting.result()[0], folder))
             run.hear(said)
         run.end = child.end()
         run.log = child.log()
         run.timed_out = run.end.startswith(NO_ANSWER)
     if run.at == "starting":
         raise ToolchainError(f"the process of the answer ends before it: {run.end}\n{run.log[-2000:]}")
-    return run
+    return run, expecting.result()
 
 
-def _variables() -> dict[str, str]:
-    """What an answer's process is told; nothing of who runs it."""
-    # NumPy would start threads as it is imported, and one who has threads can take no namespace of its own.
-    return {"OPBRIDGE_CUDA_TWIN": "", "CUDA_VISIBLE_DEVICES": "0", "OPENBLAS_NUM_THREADS": "1"}
+def _given(job: ReferenceJob, trials: tuple[Trial, ...], folder: Path) -> tuple[Trial, ...]:
+    """What the answer may know of the trials."""
+    for trial in trials:
+        for name in (trial.initial_file, trial.inputs_file):
+            shutil.copyfile(job.folder / name, folder / name)
+    return tuple(replace(trial, operators=()) for trial in trials)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +14,20 @@ from opbridge.openings import read_file
 @dataclass(frozen=True)
 class TaskFormat:
     name: str
-    model: str
-    inputs: str
-    initial: str
+    of_reference: tuple[str, ...]
     answer: str
-    """The class of the answer."""
-
-    @property
-    def of_reference(self) -> tuple[str, ...]:
-        return self.model, self.inputs, self.initial
+    """The class of the answer, or its function."""
+    hands_functions: bool = False
+    """Whether the task has the only model, which is given the answer's function."""
 
 
-FORMATS = (TaskFormat("kernelbench", "Model", "get_inputs", "get_init_inputs", "ModelNew"),)
+_FUNCTIONS = ("Model", "get_inputs", "forward_fn")
+
+FORMATS = (
+    TaskFormat("robust-kbench, backward", (*_FUNCTIONS, "AutogradFunction"), "backward", hands_functions=True),
+    TaskFormat("robust-kbench", _FUNCTIONS, "forward", hands_functions=True),
+    TaskFormat("kernelbench", ("Model", "get_inputs", "get_init_inputs"), "ModelNew"),
+)
 """The first whose names a reference has is meant."""
 
 
@@ -33,12 +36,28 @@ def format_of(reference: Path) -> TaskFormat:
     for row in FORMATS:
         if names.issuperset(row.of_reference):
             return row
-    row = FORMATS[0]
+    row = FORMATS[-1]
     missing = next(name for name in row.of_reference if name not in names)
     raise InputError(
         f"{reference} is no task: expected {', '.join(row.of_reference)} at its top, and {missing} is not there",
         hint=did_you_mean(missing, names),
     )
+
+
+def settings_of(reference: Path) -> dict[str, object]:
+    """Of a task that hands functions: what its functions are called with, from the file config_NAME.json beside it."""
+    config = reference.with_name(reference.stem.replace("func", "config") + ".json")
+    if not config.is_file():
+        return {}
+    try:
+        groups = json.loads(read_file(config))
+        return {
+            name: value
+            for group in ("shared", "init", "input")
+            for name, value in groups.get(f"single_{group}_configs", [{}])[0].items()
+        }
+    except (ValueError, AttributeError, IndexError, TypeError) as error:
+        raise InputError(f"{config} is no table of sizes: {error}") from None
 
 
 def _names(path: Path) -> set[str]:

@@ -17,6 +17,7 @@ class ReferenceJob:
     folder: Path
     plans: tuple[Plan, ...]
     seeds: tuple[int, ...]
+    with_gradients: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,19 +56,23 @@ class Trial:
     def again_file(self) -> str:
         return f"{self.number}.again"
 
+    @property
+    def gradients_file(self) -> str:
+        """Of the answer's; the reference's end in `.exact` and `.rounded`."""
+        return f"{self.number}.gradients"
+
 
 @dataclass(frozen=True)
 class AnswerJob:
+    """What can be built before it is known on which trials it will be called."""
+
     answer: Path
     name: str
     """Of the class in it."""
-    trials: tuple[Trial, ...]
+    model_seed: int
+    """With which both make their parameters."""
+    with_gradients: bool
     cell: Cell
-
-    @property
-    def model_seed(self) -> int:
-        """With which both make their parameters."""
-        return self.trials[0].seed if self.trials else 0
 
 
 def telling(trials: tuple[Trial, ...]) -> Trial:

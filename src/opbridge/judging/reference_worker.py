@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbridge.check.child import Say, serve
+from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, with_sizes
+
+if TYPE_CHECKING:
+    from opbridge.judging.problems import Problem
 
 _LIMITS = (1 << 22, 1 << 28)
 """Elements of inputs, and products and sums in matrices and windows, that checked kernels take in seconds."""
@@ -50,24 +54,21 @@ def _trials(
     import torch
 
     from opbridge.judging.comparing import difference
+    from opbridge.judging.problems import problem
     from opbridge.judging.values import load
 
-    module = _module(job, source, plan)
-    initial_of, inputs_of, model_of = (getattr(module, name) for name in _names(job))
+    settings = {**settings_of(job.reference), **dict(plan.sizes)} if job.format.hands_functions else {}
+    task = problem(job.format, _module(job, source, plan), settings, job.seeds[0])
     made: list[dict[str, Any]] = []
-    torch.manual_seed(job.seeds[0])
-    initial = initial_of()
-    torch.manual_seed(job.seeds[0])
-    model = model_of(*initial)
     first, second = job.seeds
     # Minus: numbers of both signs.
     for seed in (first,) if plan.kind == ODD else (first, second, -second) if plan.is_small else (first, -second):
         torch.manual_seed(abs(seed))
-        inputs = inputs_of() if seed > 0 else _of_both_signs(inputs_of())
+        inputs = task.inputs(list if seed > 0 else _of_both_signs)
         sizes = _elements(inputs)
         if sizes > limits[0]:
             return f"{sizes} elements of inputs are too many for checked kernels"
-        outcome = _run(job, number + len(made), model, initial, inputs, abs(seed))
+        outcome = _run(job, number + len(made), task, inputs, abs(seed))
         if outcome is None:
             if made:
                 continue
@@ -82,16 +83,15 @@ def _trials(
     return made
 
 
-def _names(job: ReferenceJob) -> tuple[str, str, str]:
-    return job.format.initial, job.format.inputs, job.format.model
-
-
 def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
     from types import ModuleType
 
     module = ModuleType("reference")
     module.__file__ = str(job.reference)
-    exec(compile(with_sizes(source, plan), str(job.reference), "exec"), module.__dict__)
+    exec(
+        compile(source if job.format.hands_functions else with_sizes(source, plan), str(job.reference), "exec"),
+        module.__dict__,
+    )
     return module
 
 
@@ -113,7 +113,7 @@ def _of_both_signs(inputs: Any) -> Any:
     return other(list(inputs))
 
 
-def _run(job: ReferenceJob, number: int, model: Any, initial: Any, inputs: Any, seed: int) -> dict[str, Any] | None:
+def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) -> dict[str, Any] | None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -122,7 +122,7 @@ def _run(job: ReferenceJob, number: int, model: Any, initial: Any, inputs: Any, 
     from opbridge.judging.tensors import tensors_in, to_values, widened
     from opbridge.judging.values import arrays_of, save
 
-    given = to_values(inputs)
+    model, given = task.model, to_values(inputs)
     wide, wide_inputs = copy.deepcopy(model).double(), widened(copy.deepcopy(inputs))
     torch.manual_seed(seed)
     with torch.no_grad(), FlopCounterMode(display=False) as work, Operators() as operators:
@@ -138,13 +138,26 @@ def _run(job: ReferenceJob, number: int, model: Any, initial: Any, inputs: Any, 
         return None
     trial = Trial(number, Plan(""), seed, ", ".join(map(str, arrays_of(given))), ())
     for name, value in (
-        (trial.initial_file, to_values(initial)),
+        (trial.initial_file, to_values(task.initial)),
         (trial.inputs_file, given),
         (trial.exact_file, to_values(exact)),
         (trial.rounded_file, to_values(rounded)),
     ):
         save(job.folder / name, value)
+    if job.with_gradients:
+        for kind, of, given_inputs in (("exact", wide, wide_inputs), ("rounded", copy.deepcopy(model), inputs)):
+            save(job.folder / f"{trial.gradients_file}.{kind}", to_values(_gradients(of, given_inputs)))
     return {"number": number, "inputs": trial.inputs, "operators": operators.names, "work": work.get_total_flops()}
+
+
+def _gradients(model: Any, inputs: Any) -> dict[str, Any]:
+    """None of what has none, as the largest number's index."""
+    from opbridge.judging.gradients import gradients
+
+    try:
+        return gradients(model, inputs)
+    except RuntimeError:
+        return {}
 
 
 if __name__ == "__main__":

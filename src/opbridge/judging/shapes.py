@@ -40,10 +40,9 @@ class Plan:
         return ", ".join(f"{name}={value}" for name, value in self.sizes) or "the published shapes"
 
 
-def plans(reference: str, answer: str) -> list[Plan]:
+def plans(published: dict[str, object], answer: str) -> list[Plan]:
     """From the smallest that the reference may take to the published ones; odd ones last."""
     named = {int(number) for number in _NUMBER.findall(answer) if len(number) < 10}
-    published = dict(_sizes(ast.parse(reference)))
 
     def changed(kind: str, change: Callable[[int], int]) -> Plan:
         new = {name: _mapped(value, change) for name, value in published.items()}
@@ -86,11 +85,21 @@ def with_sizes(reference: str, plan: Plan) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def _sizes(tree: ast.Module) -> Iterator[tuple[str, object]]:
-    for name, assignment in _assignments(tree):
-        value = _number(assignment.value)
-        if value is not None:
-            yield name, value
+def sizes_at_the_top(reference: str) -> dict[str, object]:
+    values = {name: _number(assignment.value) for name, assignment in _assignments(ast.parse(reference))}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def sizes_by_default(reference: str) -> dict[str, object]:
+    """What the parameters of a task's functions are, where nothing else is said."""
+    found: dict[str, object] = {}
+    for node in ast.walk(ast.parse(reference)):
+        if isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "__init__"):
+            arguments = node.args.args[len(node.args.args) - len(node.args.defaults) :]
+            for argument, default in zip(arguments, node.args.defaults, strict=True):
+                if (value := _number(default)) is not None:
+                    found[argument.arg] = value
+    return found
 
 
 def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.Assign]]:

@@ -1,32 +1,19 @@
-"""What all answers share, built before the first of them: the device and the headers."""
+"""What the processes of judgements are forks of: one that has PyTorch, the device and what all answers share."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from opbridge.check.forking import Forks
 
-from opbridge.errors import ToolchainError
-
-_WARM = """
-import opbridge.cuda_twin
-from torch.utils.cpp_extension import load_inline
-load_inline(
-    name="opbridge_warm",
-    cpp_sources="torch::Tensor warm(torch::Tensor x);",
-    cuda_sources="__global__ void k() {}\\ntorch::Tensor warm(torch::Tensor x) { k<<<1, 1>>>(); return x; }",
-    functions=["warm"],
-)
-"""
+_MODULES = ("opbridge.judging.answers", "opbridge.judging.problems", "opbridge.judging.warmed")
+_VARIABLES = {
+    "OPBRIDGE_CUDA_TWIN": "",
+    "CUDA_VISIBLE_DEVICES": "0",
+    # NumPy would start threads as it is imported, and a fork has one.
+    "OPENBLAS_NUM_THREADS": "1",
+}
+NO_DEVICE = {"CUDA_VISIBLE_DEVICES": ""}
+"""For the reference, which runs on the CPU."""
 
 
-@contextmanager
-def warming() -> Iterator[None]:
-    """Beside the caller's work; builds nothing where everything is in the cache."""
-    command = [sys.executable, "-c", _WARM]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        yield
-        _, said = process.communicate()
-    if process.returncode:
-        raise ToolchainError(f"the CUDA twin cannot be built for PyTorch:\n{said.decode(errors='replace')[-2000:]}")
+def prepared() -> Forks:
+    return Forks(_MODULES, _VARIABLES)

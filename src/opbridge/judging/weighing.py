@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.errors import InputError
-from opbridge.judging.comparing import difference, same_bits
+from opbridge.judging.comparing import Difference, difference, difference_of_gradients, same_bits
 from opbridge.judging.jobs import Trial, telling
 from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, Judgement, Reason, Verdict
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED
@@ -111,7 +111,20 @@ def _weighed(run: Run, trial: Trial, expected: Path, folder: Path, answer: str) 
         return Judgement(Verdict.WRONG, (_at(trial, "inputs", message, "write to memory of its own"),))
     if found := difference(again, exact, rounded):
         return Judgement(Verdict.WRONG, (_at(trial, "second call", f"called again, {found.message}", found.to_do),))
+    if found := _of_gradients(trial, expected, folder):
+        return Judgement(Verdict.WRONG, (_at(trial, "gradients", found.message, found.to_do),))
     return None
+
+
+def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:
+    if not (folder / trial.gradients_file).exists():
+        return None
+    try:
+        given = load(folder / trial.gradients_file)
+    except InputError as error:
+        return Difference(str(error), "return tensors")
+    exact, rounded = (load(expected / f"{trial.gradients_file}.{kind}") for kind in ("exact", "rounded"))
+    return difference_of_gradients(given, exact, rounded)
 
 
 def _cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:

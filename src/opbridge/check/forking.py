@@ -1,0 +1,175 @@
+"""Processes that begin with their imports done: one has imported what they need, and each is a fork of it.
+
+Between that process and each fork stands a keeper, which alone can wait for the fork and to which all falls that the
+fork leaves behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+
+from opbridge.check.child import Start
+from opbridge.check.confining import children_of
+from opbridge.errors import ToolchainError
+
+_DIE_WITH_PARENT, _TAKES_ORPHANS = 1, 36
+_LARGEST_REQUEST = 1 << 16
+
+
+class Forks:
+    """Starts processes as forks of one that has imported `modules`; itself begins when it is first needed."""
+
+    def __init__(self, modules: Sequence[str], variables: Mapping[str, str]) -> None:
+        self._modules, self._variables = tuple(modules), dict(variables)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._lock = Lock()
+
+    def __enter__(self) -> Forks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._socket is not None:
+            self._process.kill()
+            self._process.wait()
+            self._socket.close()
+
+    def _begun(self) -> socket.socket:
+        with self._lock:
+            if self._process is not None and self._socket is not None:
+                if self._process.poll() is None:
+                    return self._socket
+                self._socket.close()
+            self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", __name__, str(theirs.fileno()), *self._modules],
+                    env={**os.environ, **self._variables},
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                )
+            return self._socket
+
+    def start(self, what: Start) -> _Fork:
+        requests = self._begun()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        request = json.dumps([what.module, what.folder, what.jobs, dict(what.variables)])
+        with theirs:
+            files = [theirs.fileno(), what.stdin, what.log, what.pipe]
+            with suppress(OSError):
+                socket.send_fds(requests, [request.encode()], files)
+        return _Fork(ours)
+
+
+class _Fork:
+    def __init__(self, keeper: socket.socket) -> None:
+        self._keeper = keeper
+        self.pid = self._heard()
+
+    def has_ended(self) -> bool:
+        return bool(select.select([self._keeper], [], [], 0)[0])
+
+    def stop(self) -> int:
+        """Ends it and all that it has started; its exit code."""
+        with self._keeper, suppress(OSError):
+            self._keeper.shutdown(socket.SHUT_WR)
+            return self._heard()
+        return -signal.SIGKILL
+
+    def _heard(self) -> int:
+        if said := self._keeper.recv(64):
+            return int(said)
+        raise ToolchainError("the process that others are forked from is gone; what it said stands above")
+
+
+def _serve(requests: socket.socket) -> None:
+    while True:
+        request, files, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 4)
+        if not request:
+            return
+        if os.fork() == 0:
+            requests.close()
+            _keep(json.loads(request), *files)
+        for file in files:
+            os.close(file)
+
+
+def _keep(request: list[Any], connection: int, *files: int) -> None:
+    """Never returns."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(_TAKES_ORPHANS, 1, 0, 0, 0)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    told = socket.socket(fileno=connection)
+    pid = os.fork()
+    if pid == 0:
+        told.close()
+        _become(request, *files)
+    for file in files:
+        os.close(file)
+    with suppress(OSError):
+        told.send(str(pid).encode())
+        select.select([told.fileno(), os.pidfd_open(pid)], [], [])
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    _end_children()
+    with suppress(OSError):
+        told.send(str(code if ended else -signal.SIGKILL).encode())
+    os._exit(0)
+
+
+def _end_children() -> None:
+    """All that is left of a fork is a child of its keeper, or becomes one when its own parent ends."""
+    with suppress(ChildProcessError):
+        while True:
+            for pid in children_of(os.getpid()):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def _become(request: list[Any], stdin: int, log: int, pipe: int) -> None:
+    """Never returns."""
+    module, folder, jobs, variables = request
+    code = 1
+    try:
+        os.setsid()
+        for own, given in ((0, stdin), (1, log), (2, log)):
+            os.dup2(given, own)
+        os.chdir(folder)
+        os.environ.update(variables)
+        sys.argv[1:] = [jobs, str(pipe)]
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    # When whoever started it is gone, so are requests; it may not die with the thread that did so.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
+    _serve(socket.socket(fileno=int(sys.argv[1])))
