@@ -68,9 +68,9 @@ class TestFromFiles:
         module = ob.extension(
             "plain",
             source(f'#include "answer.h"\n{PLAIN}'),
-            extra_cflags=["-DGIVEN=6"],
+            extra_cflags=["-DGIVEN=6", ""],
             extra_include_paths=tmp_path / "mine",
-            extra_ldflags="-Wl,-O1",
+            extra_ldflags=["-Wl,-O1 -Wl,--as-needed", ""],  # several in one text and none, as a shell takes them
         )
         assert module.answer() == 7
 
@@ -206,6 +206,7 @@ class TestMistakes:
             ({"sources": 3}, "sources: expected a string or a list of strings, got 3"),
             ({"sources": "a.cpp", "extra_cflags": [1]}, r"extra_cflags: expected .* got \[1\]"),
             ({"sources": "a.cpp", "extra_ldflags": 1.5}, "extra_ldflags: expected"),
+            ({"sources": "a.cpp", "extra_ldflags": "-l'x"}, "no list of flags, as a shell reads it: No closing"),
             ({"sources": "a.cpp", "device": "tpu"}, "unknown device 'tpu'; devices of an extension: cpu, cuda"),
         ],
     )
@@ -226,3 +227,17 @@ class TestMistakes:
         (tmp_path / "file").touch()
         with pytest.raises(InputError, match="cannot write"):
             ob.extension("plain", cpp_sources=PLAIN, no_implicit_headers=True, build_directory=tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "is_linked"),
+    [("", (), False), ("#include <cublas_v2.h>", (), True), ("", ("-lcublas", "-lcudart"), True)],
+)
+def test_the_twin_has_libraries_of_its_own(
+    source: MakeSource, text: str, flags: tuple[str, ...], is_linked: bool
+) -> None:
+    """Also those that nobody names, because PyTorch for GPUs has loaded them."""
+    request = request_for("k", [source(text, "k.cu")], output="k.so", device="cuda-twin", link_flags=(*flags, "-lm"))
+    assert request.link_flags[0] == "-lm"
+    assert any("cublas_twin" in flag for flag in request.link_flags) == is_linked
+    assert not set(flags).intersection(request.link_flags)

@@ -83,6 +83,30 @@ def answer(forward: str, before: str = "", top: str = "") -> str:
 
 CALL = "return extension.scaled_relu(x, self.scale)"
 RIGHT = answer(CALL)
+DIFFERENTIABLE = f"""{EXTENSION}
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, s):
+        ctx.save_for_backward(x)
+        ctx.s = s
+        return extension.scaled_relu(x, s)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,), s = ctx.saved_tensors, ctx.s
+        return GRADIENT, None
+
+
+class ModelNew(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, x):
+        return Scaled.apply(x, self.scale)
+"""
+"""With a derivative, which is what stands for GRADIENT."""
 
 SEEN_IN_THE_TEXT = {
     "the caller's frame": answer("import sys\nwanted = sys._getframe(1).f_locals\n" + CALL),

@@ -59,6 +59,13 @@ def test_what_is_wrong_is_named(task: Path, tmp_path: Path, bug: tuple[str, str]
         assert found.reasons[0].place.startswith("cuda.cu:")
 
 
+@pytest.mark.parametrize(("gradient", "verdict"), [("g * s * (x > 0)", "right"), ("g * (x > 0)", "wrong")])
+def test_gradients_of_its_own_are_held(task: Path, tmp_path: Path, gradient: str, verdict: str) -> None:
+    found = judged(task, tmp_path, attacks.DIFFERENTIABLE.replace("GRADIENT", gradient))
+    assert found.verdict.value == verdict, found
+    assert [reason.check for reason in found.reasons] == ["gradients"] * (verdict == "wrong")
+
+
 @pytest.mark.parametrize("name", attacks.SEEN_IN_THE_TEXT)
 def test_who_looks_at_callers_is_told(tmp_path: Path, name: str) -> None:
     task = tmp_path / "reference.py"

@@ -35,7 +35,9 @@ def test_smaller_sizes_keep_what_divides_them(size: int) -> None:
 
 
 def test_sizes_that_the_answer_names_stay() -> None:
-    by_kind = {plan.kind: dict(plan.sizes) for plan in reversed(plans(sizes_at_the_top(TASK), "constexpr int kRows = 4000;"))}
+    by_kind = {
+        plan.kind: dict(plan.sizes) for plan in reversed(plans(sizes_at_the_top(TASK), "constexpr int kRows = 4000;"))
+    }
     assert by_kind[SHRUNK]["dim"] == 64
     assert "window" not in by_kind[SHRUNK]
     assert "shape" not in by_kind[SHRUNK]

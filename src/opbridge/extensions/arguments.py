@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -30,8 +31,11 @@ def words(argument: str, value: object) -> tuple[str, ...]:
 
 
 def flags(argument: str, value: object) -> tuple[str, ...]:
-    """Without empty ones, which PyTorch's command line leaves nothing of: `extra_cflags=[""]` is often written."""
-    return tuple(word for word in words(argument, value) if word)
+    """As a shell reads them, which is how PyTorch gives them to compilers: one text may be several flags, or none."""
+    try:
+        return tuple(flag for word in words(argument, value) for flag in shlex.split(word))
+    except ValueError as error:
+        raise CallError(f"{argument}: {value!r:.80} is no list of flags, as a shell reads it: {error}") from None
 
 
 def paths(argument: str, value: object) -> tuple[Path, ...]:

@@ -43,6 +43,7 @@ def request_for(
         from opbridge.twins.cuda.for_torch import DEVICE, host_flags
 
         checks, cuda_flags = defines_for(device), host_flags(cuda_flags)
+        link_flags = _with_libraries(sources, tuple(link_flags))
         if of_cuda_tensors:
             checks = (*checks, (DEVICE, "1"))
     return BuildRequest(
@@ -55,3 +56,19 @@ def request_for(
         language=LANGUAGES[device],
         root=root,
     )
+
+
+def _with_libraries(sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The twin's in the place of NVIDIA's, named or not: where PyTorch is built for GPUs, it has loaded them."""
+    from opbridge.toolchains import cuda_twin
+    from opbridge.toolchains.twin_nvcc.toolkit import LIBRARIES, NAMES_OF_LIBRARIES
+
+    text = "".join(source.read_text(encoding="utf-8", errors="replace") for source in sources if source.is_file())
+    there = {f"-l{name}" for name in LIBRARIES}
+    for library, names in NAMES_OF_LIBRARIES.items():
+        named = {f"-l{name}" for name in names}
+        there |= named
+        if named.intersection(flags) or f"{library}_v2.h" in text:
+            path = cuda_twin.library(library)
+            flags = (*flags, str(path), f"-Wl,-rpath,{path.parent}")
+    return tuple(flag for flag in flags if flag not in there)

@@ -111,7 +111,7 @@ class _Caller:
         self._model.load_state_dict(state)
         if not suffix:
             save(folder / trial.again_file, to_values(self._run(trial)))
-        if self._job.with_gradients and trial.plan.is_small and not suffix:
+        if self._job.with_gradients and not suffix:
             self._model.load_state_dict(state)
             torch.manual_seed(trial.seed)
             save(folder / trial.gradients_file, to_values(gradients(self._model, self._inputs)))

@@ -23,7 +23,7 @@ _ERROR_PLACE = re.compile(r"^(?:\S*/)?([^\s:]+:\d+)(?::\d+)?: (?:fatal )?error: 
 _NOT_OURS = re.compile(
     r"fatal error: (cublas|cudnn|cusparse|cusolver|curand|cufft|cutlass|cute|cub|thrust|cuda|mma|nccl|nvToolsExt"
     r"|ATen|c10)[\w/.]*: No such file|not supported by the CUDA twin"
-    r"|undefined reference to .?cu(blas|dnn|rand|sparse|fft)"
+    r"|(undefined reference to|cannot find -l|undefined symbol:) ?.?cu(blas|dnn|rand|sparse|solver|fft)"
 )
 
 
