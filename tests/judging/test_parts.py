@@ -16,7 +16,18 @@ from tests.helpers.confinement import needs_confinement
 from opbridge.errors import InputError
 from opbridge.judging.comparing import difference
 from opbridge.judging.model import Judgement, Reason, Verdict
-from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, plans, shrunk, sizes_at_the_top, smallest
+from opbridge.judging.shapes import (
+    LOOSE,
+    ODD,
+    PUBLISHED,
+    SHRUNK,
+    Plan,
+    plans,
+    shrunk,
+    sizes_at_the_top,
+    smallest,
+    with_sizes,
+)
 from opbridge.judging.values import Array, load, save
 
 TASK = "batch = 16\ndim = 64 * 256\nwindow = 3\nshape = (4000, 30)\nrate = 0.5\n"
@@ -44,6 +55,35 @@ def test_sizes_that_the_answer_names_stay() -> None:
     assert by_kind[LOOSE]["shape"][0] < 100
     assert by_kind[ODD]["dim"] == 65
     assert by_kind[PUBLISHED] == {}
+
+
+def test_sizes_of_several_names() -> None:
+    task = "height = width = 1024\nbatch, (dim) = 128, 4096\nother, another = 1, [2]\n"
+    assert sizes_at_the_top(task) == {
+        "height": 1024,
+        "width": 1024,
+        "batch": 128,
+        "dim": 4096,
+        "other": 1,
+        "another": [2],
+    }
+    plan = Plan(SHRUNK, (("height", 64), ("width", 64), ("dim", 32)))
+    values: dict[str, object] = {}
+    exec(compile(with_sizes(task, plan), "task.py", "exec"), values)
+    assert [values[name] for name in ("height", "width", "batch", "dim")] == [64, 64, 128, 32]
+
+
+def test_what_an_answer_repeats_of_its_task_names_no_size() -> None:
+    answer = 'source = """// 4000 rows\nint x[77];"""\nshape = (4000, 30)\ndef get_inputs():\n    return 16384\n'
+    by_kind = {plan.kind: dict(plan.sizes) for plan in reversed(plans({"a": 4000, "b": 16384, "c": 77}, answer))}
+    assert by_kind[SHRUNK]["a"] < 4000
+    assert by_kind[SHRUNK]["b"] == 64
+    assert "c" not in by_kind[SHRUNK]
+
+
+def test_few_images_where_batches_are_no_tiles() -> None:
+    few = [plan for plan in plans({"batch_size": 128, "width": 256}, "") if plan.is_of_images]
+    assert [dict(plan.sizes) for plan in few] == [{"batch_size": 2, "width": 64}]
 
 
 def test_the_bound_is_the_references_own_error() -> None:

@@ -97,6 +97,8 @@ def test_what_the_twin_finds_has_its_line(tmp_path: Path) -> None:
         ("cuda.cu:3:5: error: 'f' was not declared\n", True, Verdict.BROKEN, "cuda.cu:3"),
         ("cuda.cu:1:10: fatal error: cublas_v2.h: No such file or directory", True, Verdict.UNDECIDED, "answer.py:9"),
         ("#error cuDNN: not supported by the CUDA twin", True, Verdict.UNDECIDED, "answer.py:9"),
+        ("compiling a.cu did not finish: Killed signal terminated program cc1plus", True, Verdict.UNDECIDED, ""),
+        ("ImportError: undefined symbol: cudnnCreate", False, Verdict.UNDECIDED, "answer.py:9"),
         ("expected a tensor", False, Verdict.BROKEN, "answer.py:9"),
     ],
 )
@@ -109,7 +111,11 @@ def test_what_does_not_build(tmp_path: Path, message: str, build: bool, verdict:
 
 @pytest.mark.parametrize(
     ("end", "timed_out", "verdict"),
-    [("the process dies of SIGSEGV", False, Verdict.BROKEN), ("no answer in 60 s", True, Verdict.UNDECIDED)],
+    [
+        ("the process dies of SIGSEGV", False, Verdict.BROKEN),
+        ("the process dies of SIGKILL", False, Verdict.UNDECIDED),
+        ("no answer in 60 s", True, Verdict.UNDECIDED),
+    ],
 )
 def test_who_ends_early(tmp_path: Path, end: str, timed_out: bool, verdict: Verdict) -> None:
     case = Case(tmp_path, SHRUNK)

@@ -17,8 +17,18 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", type=Path, metavar="REFERENCE.py|DIR", help="the task, or a folder of tasks")
-    parser.add_argument("answer", type=Path, nargs="?", metavar="ANSWER.py", help="what is to do the same")
+    parser.add_argument(
+        "reference",
+        type=Path,
+        metavar="REFERENCE.py|DIR|ops.yaml",
+        help="the task, a folder of tasks, or a manifest of opbridge's operators",
+    )
+    parser.add_argument(
+        "answer",
+        nargs="?",
+        metavar="ANSWER",
+        help="what is to do the same; of a manifest, what operators are held against (check --reference)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the inputs (default: 0)")
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="S", help="seconds for the build, and for a call (default: 60)"
@@ -33,16 +43,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from opbridge.costs import chip_named
     from opbridge.judging import judge
+    from opbridge.judging.operators import is_manifest, judge_operators
 
     if options.cost:
         chip_named(options.cost)  # before anything is built
     if options.reference.is_dir():
         return _run_folder(options)
+    if is_manifest(options.reference):
+        found = judge_operators(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
+        return _print(found, options.json)
     if options.answer is None:
         raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
     found = judge(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
-    cost = _cost(options) if options.cost and not found.verdict.exit_code else None
-    if options.json:
+    return _print(found, options.json, _cost(options) if options.cost and not found.verdict.exit_code else None)
+
+
+def _print(found: Judgement, as_json: bool, cost: Costs | None = None) -> int:
+    if as_json:
         print(json.dumps(json.loads(found.to_json()) | ({"cost": cost.fields()} if cost else {}), indent=2))
     else:
         print(_coloured(found), *([cost] if cost else []), sep="\n")
@@ -52,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 def _cost(options: argparse.Namespace) -> Costs:
     from opbridge.judging.costing import costs
 
-    return costs(options.reference, options.answer, options.cost)
+    return costs(options.reference, Path(options.answer), options.cost)
 
 
 def _coloured(found: Judgement) -> str:

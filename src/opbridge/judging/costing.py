@@ -54,14 +54,16 @@ def costs(
     """`timeout` is of building and calling each of the two."""
     task, other, found = Path(os.path.abspath(reference)), Path(os.path.abspath(answer)), chip_named(chip)
     form = format_of(task)
-    makers = (form.inputs, form.initial)
+    if form.hands_functions:
+        raise UnsupportedError(f"{task.name} hands functions to its model; costs are of answers that are models")
+    model, *makers = form.of_reference
     return Costs(
-        _cost(task, task, (form.model, *makers), "cpu", found, timeout),
+        _cost(task, task, (model, *makers), "cpu", found, timeout),
         _cost(task, other, (form.answer, *makers), "cuda", found, timeout),
     )
 
 
-def _cost(task: Path, model: Path, names: tuple[str, str, str], device: str, chip: Chip, timeout: float) -> ModelCost:
+def _cost(task: Path, model: Path, names: tuple[str, ...], device: str, chip: Chip, timeout: float) -> ModelCost:
     from opbridge.cache import Cache
 
     with tempfile.TemporaryDirectory(prefix="opbridge-cost-") as made:

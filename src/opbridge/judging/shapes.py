@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 _SMALL = 64
 """Sizes up to this stay: windows, strides, heads and groups are among them."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_BATCH = re.compile(r"batch(_size)?|N|B|n|b")
 
 
 SHRUNK, LOOSE, PUBLISHED, ODD = "shrunk", "loosely shrunk", "published", "odd"
@@ -31,6 +33,8 @@ class Plan:
     kind: str
     sizes: tuple[tuple[str, object], ...] = ()
     """What stands at the top of the file, and is something else now."""
+    is_of_images: bool = False
+    """Whether it is only for inputs of four dimensions and more."""
 
     @property
     def is_small(self) -> bool:
@@ -42,7 +46,7 @@ class Plan:
 
 def plans(published: dict[str, object], answer: str) -> list[Plan]:
     """From the smallest that the reference may take to the published ones; odd ones last."""
-    named = {int(number) for number in _NUMBER.findall(answer) if len(number) < 10}
+    named = {int(number) for number in _NUMBER.findall(_own_text(answer)) if len(number) < 10}
 
     def changed(kind: str, change: Callable[[int], int]) -> Plan:
         new = {name: _mapped(value, change) for name, value in published.items()}
@@ -52,10 +56,33 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
         return lambda size: size if size <= above or size in named else change(size)
 
     small = [changed(SHRUNK, kept(shrunk, above)) for above in (16, _SMALL, 512)]
+    small += [_of_few_images(plan, published) for plan in small[:2]]
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
     odd = changed(ODD, kept(lambda size: shrunk(size) + 1, 16))
     all_plans = (*small, Plan(PUBLISHED), odd, *loose)
     return list(dict.fromkeys(plan for plan in all_plans if plan.sizes or plan.kind == PUBLISHED))
+
+
+def _own_text(answer: str) -> str:
+    """Without what answers repeat of their tasks, and without comments."""
+    try:
+        tree = ast.parse(answer)
+    except SyntaxError:
+        return _COMMENT.sub(" ", answer)
+    tree.body = [node for node in tree.body if not _is_of_the_task(node)]
+    return _COMMENT.sub(" ", ast.unparse(tree).replace("\\n", "\n"))
+
+
+def _is_of_the_task(node: ast.stmt) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return node.name in ("get_inputs", "get_init_inputs")
+    return isinstance(node, ast.Assign) and all(_number(value) is not None for _, value in _values(node))
+
+
+def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
+    """With a batch of two, where inputs are so many-dimensional that no kernel goes through batches by tiles."""
+    few = {name: 2 for name, size in published.items() if _BATCH.fullmatch(name) and isinstance(size, int) and size > 2}
+    return replace(plan, sizes=tuple({**dict(plan.sizes), **few}.items()), is_of_images=bool(few))
 
 
 def shrunk(size: int) -> int:
@@ -79,14 +106,24 @@ def smallest(size: int) -> int:
 def with_sizes(reference: str, plan: Plan) -> ast.Module:
     tree = ast.parse(reference)
     new = dict(plan.sizes)
-    for name, assignment in _assignments(tree):
-        if name in new:
-            assignment.value = ast.copy_location(ast.parse(repr(new[name]), mode="eval").body, assignment.value)
+    for node in tree.body:
+        for name, value in _values(node):
+            if name in new:
+                changed = ast.copy_location(ast.parse(repr(new[name]), mode="eval").body, value)
+                _replace(node, value, changed)
     return ast.fix_missing_locations(tree)
 
 
+def _replace(assignment: ast.stmt, value: ast.expr, new: ast.expr) -> None:
+    assert isinstance(assignment, ast.Assign)
+    if assignment.value is value:
+        assignment.value = new
+    elif isinstance(assignment.value, ast.Tuple):
+        assignment.value.elts = [new if item is value else item for item in assignment.value.elts]
+
+
 def sizes_at_the_top(reference: str) -> dict[str, object]:
-    values = {name: _number(assignment.value) for name, assignment in _assignments(ast.parse(reference))}
+    values = {name: _number(value) for node in ast.parse(reference).body for name, value in _values(node)}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -102,10 +139,14 @@ def sizes_by_default(reference: str) -> dict[str, object]:
     return found
 
 
-def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.Assign]]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node
+def _values(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """Of an assignment: `a = 1`, `a = b = 1` and `a, b = 1, 2`."""
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        if isinstance(target, ast.Name):
+            yield target.id, node.value
+        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = zip(target.elts, node.value.elts, strict=False)
+            yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
 
 
 def _number(node: ast.expr) -> object:

@@ -25,6 +25,7 @@ _NOT_OURS = re.compile(
     r"|ATen|c10)[\w/.]*: No such file|not supported by the CUDA twin"
     r"|(undefined reference to|cannot find -l|undefined symbol:) ?.?cu(blas|dnn|rand|sparse|solver|fft)"
 )
+_KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)")
 
 
 @dataclass
@@ -186,6 +187,9 @@ def _of_error(error: dict[str, Any], answer: str, trial: Trial | None, shapes: t
         lines = [line for line in message.splitlines() if _NOT_OURS.search(line)]
         reason = Reason("twin", lines[0].strip(), "judge it on a GPU: the twin lacks this library", error["place"])
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    if error.get("build") and (killed := _KILLED.search(message)):
+        reason = Reason("machine", killed[0], "judge it again where there is more memory")
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if error.get("build"):
         at = _ERROR_PLACE.search(message)
         place, said = (at[1], at[2]) if at else (error["place"], message.splitlines()[0])
@@ -200,5 +204,8 @@ def _of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Jud
     how = run.end or "the process ends with exit code 0, as by exit()"
     if run.timed_out:
         reason = Reason("time", f"{how} while at {run.at}", "--timeout waits longer", "", shape, seed)
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    if how.endswith("SIGKILL"):
+        reason = Reason("machine", f"{how}, as where a machine's memory ends", "judge it again", "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     return Judgement(Verdict.BROKEN, (Reason("run", how, "correct it", "", shape, seed),), shapes=shapes)

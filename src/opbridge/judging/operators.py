@@ -1,0 +1,90 @@
+"""Operators of an ops.yaml: what `opbridge check` finds of their kernels, the twins' among them, as a verdict."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from opbridge.check import Row, Status, check
+from opbridge.errors import BuildError, InputError
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.judging.model import Judgement, Reason, Verdict
+from opbridge.loading import MANIFEST_SUFFIXES, load
+from opbridge.manifest.kernels import TWINS
+from opbridge.op import Op, OpLibrary
+
+_PLACE = re.compile(r"([\w./-]+\.(?:cpp|cc|cu|cuh|h|yaml):\d+)")
+_FRAMEWORKS = ("numpy", "torch")
+"""One tells of values and memory, the other of gradients; the rest would judge the adapters."""
+
+
+def is_manifest(path: str | os.PathLike[str]) -> bool:
+    return Path(path).suffix in MANIFEST_SUFFIXES
+
+
+def judge_operators(
+    manifest: str | os.PathLike[str], reference: str | None = None, *, seed: int = 0, timeout: float = 60.0
+) -> Judgement:
+    """`reference` is what `opbridge check --reference` takes; a twin's kernel is held against the CPU's without one."""
+    started = time.perf_counter()
+    try:
+        found = _verdict(_of_all_devices(manifest, reference, seed, timeout), seed)
+    except BuildError as error:
+        said = f"it does not compile: {str(error).splitlines()[0]}"
+        found = Judgement(Verdict.BROKEN, (Reason("build", said, "correct it", _place(str(error))),))
+    return replace(found, seconds=round(time.perf_counter() - started, 1))
+
+
+def _of_all_devices(manifest: str | os.PathLike[str], reference: str | None, seed: int, timeout: float) -> list[Row]:
+    library: OpLibrary = load(manifest)
+    if not len(library):
+        raise InputError(f"{os.fspath(manifest)} declares no operators")
+    return [row for device in _devices(library) for row in _rows(manifest, device, reference, seed, timeout)]
+
+
+def _devices(operators: Iterable[Op]) -> list[str]:
+    of_kernels = {kernel.device for op in operators for kernel in op.spec.kernels}
+    twins = [name for name, twin in TWINS.items() if twin.of in of_kernels]
+    return [*(["cpu"] if "cpu" in of_kernels else []), *twins]
+
+
+def _rows(manifest: str | os.PathLike[str], device: str, reference: str | None, seed: int, timeout: float) -> list[Row]:
+    own = TWINS[device].of if device in TWINS else device
+    library: OpLibrary = load(manifest, device=device)
+    operators = [op for op in library if op.spec.kernel(own) is not None]
+    frameworks = [name for name in _FRAMEWORKS if installed(FRAMEWORKS[name])]
+    if reference is None and device in TWINS and all(op.spec.kernel("cpu") is not None for op in operators):
+        reference = "cpu"
+    return check(operators, frameworks=frameworks, reference=reference, device=device, seed=seed, timeout=timeout)
+
+
+def _verdict(rows: list[Row], seed: int) -> Judgement:
+    bad = tuple(
+        Reason(
+            row.check,
+            f"{row.operator}, {row.framework} on {row.device}: {row.message}",
+            "",
+            _place(row.message),
+            "",
+            seed,
+        )
+        for row in rows
+        if row.failed
+    )
+    if bad:
+        return Judgement(Verdict.WRONG, bad)
+    held = [row for row in rows if row.check == "values" and row.framework == "numpy"]
+    if not held or any(row.status is not Status.PASSED for row in held):
+        message = "nothing was found, but nothing says what the values should be"
+        reason = Reason("values", message, "name a reference: opbridge judge ops.yaml aten::NAME or module:function")
+        return Judgement(Verdict.UNDECIDED, (reason,))
+    return Judgement(Verdict.RIGHT, shapes=tuple(f"{row.operator} on {row.device}" for row in held))
+
+
+def _place(message: str) -> str:
+    found = _PLACE.search(message)
+    return os.path.basename(found[1]) if found else ""
