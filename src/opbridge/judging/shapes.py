@@ -141,7 +141,9 @@ def sizes_by_default(reference: str) -> dict[str, object]:
 
 def _values(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     """Of an assignment: `a = 1`, `a = b = 1` and `a, b = 1, 2`."""
-    for target in node.targets if isinstance(node, ast.Assign) else ():
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
         if isinstance(target, ast.Name):
             yield target.id, node.value
         elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
