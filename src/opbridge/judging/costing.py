@@ -56,14 +56,14 @@ def costs(
     form = format_of(task)
     if form.hands_functions:
         raise UnsupportedError(f"{task.name} hands functions to its model; costs are of answers that are models")
-    model, *makers = form.of_reference
+    model, inputs, initial = form.of_reference
     return Costs(
-        _cost(task, task, (model, *makers), "cpu", found, timeout),
-        _cost(task, other, (form.answer, *makers), "cuda", found, timeout),
+        _cost(task, task, (model, inputs, initial), "cpu", found, timeout),
+        _cost(task, other, (form.answer, inputs, initial), "cuda", found, timeout),
     )
 
 
-def _cost(task: Path, model: Path, names: tuple[str, ...], device: str, chip: Chip, timeout: float) -> ModelCost:
+def _cost(task: Path, model: Path, names: tuple[str, str, str], device: str, chip: Chip, timeout: float) -> ModelCost:
     from opbridge.cache import Cache
 
     with tempfile.TemporaryDirectory(prefix="opbridge-cost-") as made:
