@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.cli import main
-from opbridge.judging.model import Judgement, Verdict
-from opbridge.judging.operators import judge_operators
+from opbridge.check import Row, Status
+from opbridge.judging.model import Verdict
+from opbridge.judging.operators import judge_operators, verdict_of
 
 MANIFEST = """
 namespace: judged
@@ -31,7 +31,6 @@ OB_KERNEL(twice, float, double)
 def written(folder: Path, factor: str) -> Path:
     (folder / "twice.cpp").write_text(KERNEL.replace("FACTOR", factor))
     (folder / "ops.yaml").write_text(MANIFEST)
-    (folder / "expected.py").write_text("def twice(x):\n    return 2 * x\n")
     return folder / "ops.yaml"
 
 
@@ -41,18 +40,24 @@ def test_what_does_not_compile_is_broken(tmp_path: Path) -> None:
     assert found.reasons[0].place == "twice.cpp:6"
 
 
-@pytest.mark.parametrize(("factor", "verdict", "code"), [("T(2)", "right", 0), ("T(3)", "wrong", 1)])
-def test_values_are_held_against_a_reference(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], factor: str, verdict: str, code: int
-) -> None:
-    manifest = written(tmp_path, factor)
-    assert main(["judge", str(manifest), f"{tmp_path / 'expected.py'}:twice", "--json"]) == code
-    found = Judgement.parse(capsys.readouterr().out)
-    assert found.verdict.value == verdict
-    assert ("values" in [reason.check for reason in found.reasons]) == (verdict == "wrong")
+def row(check: str, status: Status, framework: str = "numpy", message: str = "") -> Row:
+    return Row("judged::twice", framework, check, status, message)
 
 
-def test_without_one_nobody_knows(tmp_path: Path) -> None:
-    found = judge_operators(written(tmp_path, "T(2)"))
+def test_what_is_held_against_a_reference_is_right() -> None:
+    found = verdict_of([row("values", Status.PASSED), row("strides", Status.SKIPPED)], seed=0)
+    assert (found.verdict, found.shapes) == (Verdict.RIGHT, ("judged::twice on cpu",))
+
+
+def test_one_row_that_fails_is_wrong() -> None:
+    rows = [row("values", Status.PASSED), row("gradients", Status.FAILED, "torch", "differs at /x/twice.cpp:6, see")]
+    found = verdict_of(rows, seed=3)
+    (reason,) = found.reasons
+    assert (found.verdict, reason.check, reason.place, reason.seed) == (Verdict.WRONG, "gradients", "twice.cpp:6", 3)
+
+
+@pytest.mark.parametrize("rows", [[], [row("values", Status.SKIPPED)], [row("values", Status.PASSED, "torch")]])
+def test_without_a_reference_nobody_knows(rows: list[Row]) -> None:
+    found = verdict_of(rows, seed=0)
     assert found.verdict is Verdict.UNDECIDED
     assert "name a reference" in found.reasons[0].to_do

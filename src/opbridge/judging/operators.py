@@ -32,7 +32,7 @@ def judge_operators(
     """`reference` is what `opbridge check --reference` takes; a twin's kernel is held against the CPU's without one."""
     started = time.perf_counter()
     try:
-        found = _verdict(_of_all_devices(manifest, reference, seed, timeout), seed)
+        found = verdict_of(_of_all_devices(manifest, reference, seed, timeout), seed)
     except BuildError as error:
         said = f"it does not compile: {str(error).splitlines()[0]}"
         found = Judgement(Verdict.BROKEN, (Reason("build", said, "correct it", _place(str(error))),))
@@ -62,7 +62,7 @@ def _rows(manifest: str | os.PathLike[str], device: str, reference: str | None, 
     return check(operators, frameworks=frameworks, reference=reference, device=device, seed=seed, timeout=timeout)
 
 
-def _verdict(rows: list[Row], seed: int) -> Judgement:
+def verdict_of(rows: list[Row], seed: int) -> Judgement:
     bad = tuple(
         Reason(
             row.check,
