@@ -229,7 +229,12 @@ extern "C" void transposes(const void* x, const void* y, void* z, void* w, void*
       wide_to[i] = e[i * 8];
     }
     TransDataTo5HD(to, from, {false, false, 1, 0, 0});
-    TransDataTo5HD(wide_to, wide_from, {false, false, 1, 0, 0});
+    uint64_t wide_targets[16], wide_sources[16];
+    for (uint32_t i = 0; i < 16; ++i) {
+      wide_targets[i] = wide_to[i].GetPhyAddr();
+      wide_sources[i] = wide_from[i].GetPhyAddr();
+    }
+    TransDataTo5HD<float>(wide_targets, wide_sources, {false, false, 1, 0, 0});
     bench.out(z, c, 256);
     bench.out(w, d, 256);
     bench.out(v, e, 128);

@@ -292,6 +292,14 @@ Local Block::local(uint16_t number) const {
   return {memory_.get() + buffer.begin, buffer.bytes, number, buffer.generation};
 }
 
+Local Block::local_at(const void* address) const {
+  for (size_t i = buffers_.size(); i-- > 0;) {
+    const Local found = local(static_cast<uint16_t>(i));
+    if (address >= found.data && address < found.data + found.bytes) return found;
+  }
+  return {};
+}
+
 void Block::forget_contents(const Buffer& buffer) {
   memset(memory_.get() + buffer.begin, kPoison, buffer.bytes);
   std::fill_n(initialised_.begin() + buffer.begin, buffer.bytes, uint8_t{0});

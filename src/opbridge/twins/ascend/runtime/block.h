@@ -82,6 +82,8 @@ class Block {
   static Space space_of(AscendC::TPosition position);
   uint16_t allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at);
   Local local(uint16_t buffer) const;
+  // The buffer that an address lies in, the last one that was handed out there; none for another address.
+  Local local_at(const void* address) const;
   Buffer& buffer(uint16_t number) { return buffers_[number]; }
   void forget_contents(const Buffer& buffer);
   void release_all();

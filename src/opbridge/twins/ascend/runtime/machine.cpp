@@ -155,6 +155,7 @@ AscendC::TPosition position_of(const Local& local) {
 }
 
 Local local_memory(uint16_t buffer) { return Block::current().local(buffer); }
+Local local_memory_at(const void* address) { return Block::current().local_at(address); }
 void release_local() { Block::current().release_all(); }
 
 namespace {

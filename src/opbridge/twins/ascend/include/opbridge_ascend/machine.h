@@ -178,6 +178,8 @@ uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition posit
 // What InitBuffer was told; MAX for a tensor without memory.
 AscendC::TPosition position_of(const Local& local) OPBRIDGE_ASCEND_LIBRARY(position_of);
 Local local_memory(uint16_t buffer) OPBRIDGE_ASCEND_LIBRARY(local_memory);
+// What an address that a kernel got of a tensor belongs to.
+Local local_memory_at(const void* address) OPBRIDGE_ASCEND_LIBRARY(local_memory_at);
 // TPipe::Reset and Destroy: what was allocated is free for others.
 void release_local() OPBRIDGE_ASCEND_LIBRARY(release_local);
 

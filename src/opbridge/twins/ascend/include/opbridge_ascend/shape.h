@@ -196,11 +196,34 @@ void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)
   detail::to_5hd(instruction, dst, src, params);
 }
 
+namespace detail {
+
+// What an address of local memory belongs to, for so many bytes as the instruction moves at a time.
+template <class T, class Address>
+LocalTensor<T> block_at(Address address) {
+  auto* const start = reinterpret_cast<uint8_t*>(address);
+  const Local memory = opbridge_ascend::local_memory_at(start);
+  return LocalTensor<T>(memory, static_cast<uint32_t>(start - memory.data), kBlockBytes / sizeof(T));
+}
+
+}  // namespace detail
+
+// By addresses, as GetPhyAddr gives them.
+template <class T, class Address>
+void TransDataTo5HD(const Address (&dst)[16], const Address (&src)[16], const TransDataTo5HDParams& params,
+                    Place at = Place::here()) {
+  LocalTensor<T> to[16], from[16];
+  for (uint32_t i = 0; i < 16; ++i) {
+    to[i] = detail::block_at<T>(dst[i]);
+    from[i] = detail::block_at<T>(src[i]);
+  }
+  TransDataTo5HD(to, from, params, at);
+}
+// The same by pointers, as some kernels call what is behind it.
 template <class T>
-void TransDataTo5HD(const uint64_t (&)[16], const uint64_t (&)[16], const TransDataTo5HDParams&) {
-  static_assert(sizeof(T) == 0,
-                "opbridge's Ascend twin has TransDataTo5HD of tensors: pass arrays of LocalTensor in the place of "
-                "addresses, of which it cannot tell what memory they belong to");
+void TransDataTo5HDImpl(__ubuf__ T* const (&dst)[16], __ubuf__ T* const (&src)[16], const TransDataTo5HDParams& params,
+                        Place at = Place::here()) {
+  TransDataTo5HD<T>(dst, src, params, at);
 }
 
 }  // namespace AscendC
