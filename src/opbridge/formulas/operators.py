@@ -58,7 +58,8 @@ def formula_operators(
 def _refusals(operators: tuple[Generated, ...]) -> dict[str, RuleError]:
     """A device without the gradient has not got the operator."""
     found = {name: [target.refusal(item.loops) for item in operators] for name, target in PRINTERS.items()}
-    return {name: error for name, errors in found.items() for error in errors if error is not None}
+    # The operator's own reason before that of its gradient.
+    return {name: error for name, errors in found.items() for error in reversed(errors) if error is not None}
 
 
 def _derivatives(program: Program, found: Backward | None) -> dict[str, str]:

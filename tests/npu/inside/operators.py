@@ -112,3 +112,14 @@ def test_what_its_checks_find_is_an_error(tmp_path: Path) -> None:
     op = ascend(tmp_path, "beyond", 8)
     with pytest.raises(KernelError, match=r"(?s)out-of-bounds.*beyond\.cpp:15"):
         op(torch.ones(64, device="npu"))
+
+
+def test_a_formula_and_its_gradients_run_on_the_twin() -> None:
+    scaled = ob.formula("npu_test::by_mean(Tensor x, Tensor w) -> Tensor", "x * mean(x * w, -1, keepdim=True)")
+    x, w = (torch.randn(shape, device="npu", requires_grad=True) for shape in ((5, 70), (70,)))
+    result, expected = scaled(x, w), x * (x * w).mean(-1, keepdim=True)
+    assert result.device.type == "npu"
+    torch.testing.assert_close(result, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(one.sin().sum(), (x, w)) for one in (result, expected)))
+    with pytest.raises(KernelError, match="no formula computes in float64 on an NPU"):
+        scaled(x.double(), w.double())
