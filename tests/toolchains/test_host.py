@@ -53,6 +53,17 @@ class TestFind:
         monkeypatch.setenv("CXX", "ccache g++ -m64")
         assert host.find() == (wrapper, "g++", "-m64")
 
+    @pytest.mark.parametrize(("real", "found"), [("g++-12", "g++"), ("ccache", "c++")])
+    def test_a_link_to_the_compiler_is_the_compiler(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, real: str, found: str
+    ) -> None:
+        """CMake says c++ to what it runs; what g++ has built is not built again for it."""
+        self.install(path, real)
+        for name in ("g++", "c++"):
+            (path / name).symlink_to(real)
+        monkeypatch.setenv("CXX", "c++ -m64")
+        assert host.find() == (str(path / found), "-m64")
+
     def test_cxx_that_is_not_there(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.install(path, "g++")
         monkeypatch.setenv("CXX", "icpc")

@@ -37,7 +37,7 @@ def find() -> tuple[str, ...]:
     chosen = _environment_words("CXX")
     if chosen:
         if executable := shutil.which(chosen[0]):
-            return (executable, *chosen[1:])
+            return (_by_its_own_name(executable), *chosen[1:])
         raise ToolchainError(
             f"CXX names the compiler {chosen[0]!r}, which is not on PATH\n"
             f"  correct it, or unset CXX to use {' or '.join(_CANDIDATES)}"
@@ -48,6 +48,18 @@ def find() -> tuple[str, ...]:
     raise ToolchainError(
         f"no C++ compiler: expected {' or '.join(_CANDIDATES)} on PATH, or CXX to name one\n"
         "  install one: sudo apt install g++    or: conda install -c conda-forge gxx"
+    )
+
+
+def _by_its_own_name(executable: str) -> str:
+    """A `c++` that is a link to g++ as g++, so that those whom CMake tells of the one share what the other built."""
+    if Path(executable).name != "c++":
+        return executable
+    real = os.path.realpath(executable)
+    known = filter(None, map(shutil.which, _CANDIDATES))
+    # Links to one wrapper, such as ccache, may mean different compilers.
+    return next(
+        (one for one in known if os.path.realpath(one) == real and Path(one).name in Path(real).name), executable
     )
 
 
