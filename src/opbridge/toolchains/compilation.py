@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from opbridge.cache import Cache, Dependencies
@@ -15,6 +16,7 @@ from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.diagnostics import Project, explain
+from opbridge.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
 from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
 from opbridge.toolchains.precompiled_headers import short_way, would_fail_anyway
 from opbridge.toolchains.process import Compilers, Outcome
@@ -34,7 +36,10 @@ def compile_library(
     scratch = folder / "scratch"
     scratch.mkdir()
     short = short_way(request, context)
-    attempt = _attempt(short.request if short else request, context, folder, scratch)
+    if leaves_parts(request):
+        attempt = _attempt_with_parts(request, context, folder, scratch)
+    else:
+        attempt = _attempt(short.request if short else request, context, folder, scratch)
     if short and not attempt.compiled and not would_fail_anyway(attempt.outcomes, short.library):
         # Whatever the short way said, the library's own headers have the last word.
         attempt, short = _attempt(request, context, folder, scratch), None
@@ -65,7 +70,21 @@ class _Attempt:
         return len(self.outcomes) > len(self.commands.compiles)
 
 
-def _attempt(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:
+def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:
+    """Which are compiled beside the kernel where it is the first."""
+    parts = partial(place_parts, request, context, scratch)
+    attempt = _attempt(with_parts(request, scratch), context, folder, scratch, parts)
+    return attempt if are_placed(scratch) else _attempt(request, context, folder, scratch)
+
+
+def _attempt(
+    request: BuildRequest,
+    context: BuildContext,
+    folder: Path,
+    scratch: Path,
+    beside: Callable[[], None] = lambda: None,
+) -> _Attempt:
+    """`beside` is done before the link."""
     commands = context.toolchain.commands(request, folder)
     for path, text in commands.texts:
         path.write_text(text, encoding="utf-8")
@@ -73,9 +92,11 @@ def _attempt(request: BuildRequest, context: BuildContext, folder: Path, scratch
     def run(command: Command) -> Outcome:
         return context.run(command, request.project, scratch)
 
-    with ThreadPoolExecutor(len(commands.compiles)) as threads:
+    with ThreadPoolExecutor(len(commands.compiles) + 1) as threads:
         try:
+            other = threads.submit(beside)
             outcomes = list(threads.map(run, commands.compiles))
+            other.result()
         except BaseException:
             context.compilers.stop()
             raise

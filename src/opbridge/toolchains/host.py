@@ -21,7 +21,7 @@ from opbridge import floating_point
 from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
 from opbridge.toolchains.identity import compiler, environment, processor
-from opbridge.toolchains.model import BuildRequest, Command, Commands
+from opbridge.toolchains.model import INCLUDE, VECTOR, BuildRequest, Command, Commands
 
 name = "host C++"
 suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++")
@@ -120,6 +120,12 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
     argv = (*argv, "--param", "ggc-min-heapsize=1000000")
     files = ("-x", "c++-header", str(header), "-o", f"{target}.gch", "-MD", "-MF", f"{target}.d")
     return Command((*argv, *files), f"precompiling {target.name}")
+
+
+def compile_header(request: BuildRequest, header: Path, target: Path, macro: str) -> Command:
+    """A header of opbridge's own, as kernels of the request are compiled, to an object that they share."""
+    argv = (*find(), *_code_generation(request), f"-I{VECTOR}", f"-I{INCLUDE}", f"-D{macro}", "-x", "c++")
+    return Command((*argv, *files_of(header, str(target))), f"compiling {target.stem}")
 
 
 def _code_generation(request: BuildRequest) -> tuple[str, ...]:

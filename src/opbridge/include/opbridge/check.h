@@ -17,6 +17,14 @@
 // For what runs on failure alone: the compiler spends little time on it, and keeps it out of the way.
 #define OB_COLD __attribute__((noinline, cold))
 
+// For functions that are the same in all kernels.  opbridge compiles them once (OB_PARTS_HERE), and links them to the
+// kernels it builds, which then only declare them (OB_PARTS_LINKED); everywhere else they come with the headers.
+#if defined(OB_PARTS_HERE)
+#define OB_PART OB_COLD
+#else
+#define OB_PART OB_COLD inline
+#endif
+
 namespace ob {
 
 // What a failing kernel throws: a text of bounded length, since a failure must not fail for want of memory.
@@ -26,25 +34,9 @@ class Error : public std::exception {
 
   const char* what() const noexcept override { return text_; }
 
-  OB_COLD void append(const char* text, size_t size) {
-    const size_t room = sizeof text_ - 1 - used_;
-    if (size > room) size = room;
-    memcpy(text_ + used_, text, size);
-    used_ += size;
-    text_[used_] = '\0';
-  }
-
-  OB_COLD void append_list(const char* format, va_list values) {
-    vsnprintf(text_ + used_, sizeof text_ - used_, format, values);
-    used_ += strlen(text_ + used_);
-  }
-
-  __attribute__((format(printf, 2, 3))) OB_COLD void print(const char* format, ...) {
-    va_list values;
-    va_start(values, format);
-    append_list(format, values);
-    va_end(values);
-  }
+  void append(const char* text, size_t size);
+  void append_list(const char* format, va_list values);
+  __attribute__((format(printf, 2, 3))) void print(const char* format, ...);
 
  private:
   char text_[1024] = "";
@@ -71,26 +63,7 @@ class Part {
   template <class T, class Item = std::decay_t<decltype(*std::declval<const T&>().data())>>
   Part(const T& items) : Part(kind_of<Item>(), items.data(), static_cast<int64_t>(items.size())) {}
 
-  OB_COLD void print(Error& error) const {
-    switch (kind_) {
-      case kText:
-        return error.append(static_cast<const char*>(data_), static_cast<size_t>(size_));
-      case kSigned:
-        return error.print("%lld", static_cast<long long>(integer_));
-      case kUnsigned:
-        return error.print("%llu", static_cast<unsigned long long>(integer_));
-      case kDouble:
-        return error.print("%.15g", double_);
-      case kFloat:
-        return error.print("%.7g", double_);
-      case kInts:
-        return print_items<int64_t>(error);
-      case kDoubles:
-        return print_items<double>(error);
-      case kBytes:
-        return print_items<uint8_t>(error);
-    }
-  }
+  void print(Error& error) const;
 
  private:
   // Which member of the union is alive.
@@ -113,15 +86,7 @@ class Part {
   }
 
   template <class T>
-  void print_items(Error& error) const {
-    const T* items = static_cast<const T*>(data_);
-    error.print("[");
-    for (int64_t i = 0; i < size_; ++i) {
-      if (i > 0) error.print(", ");
-      Part(items[i]).print(error);
-    }
-    error.print("]");
-  }
+  void print_items(Error& error) const;
 
   Kind kind_;
   union {
@@ -132,10 +97,72 @@ class Part {
   int64_t size_ = 0;
 };
 
+#if defined(OB_PARTS_LINKED)
 namespace [[gnu::visibility("hidden")]] detail {
 
 // For the headers themselves; kernels say ob::fail(parts...).
-[[noreturn]] __attribute__((format(printf, 1, 2))) OB_COLD inline void fail_as(const char* format, ...) {
+[[noreturn]] __attribute__((format(printf, 1, 2))) OB_COLD void fail_as(const char* format, ...);
+[[noreturn]] OB_COLD void fail_saying(std::initializer_list<Part> parts);
+
+}  // namespace detail
+#else
+
+OB_PART void Error::append(const char* text, size_t size) {
+  const size_t room = sizeof text_ - 1 - used_;
+  if (size > room) size = room;
+  memcpy(text_ + used_, text, size);
+  used_ += size;
+  text_[used_] = '\0';
+}
+
+OB_PART void Error::append_list(const char* format, va_list values) {
+  vsnprintf(text_ + used_, sizeof text_ - used_, format, values);
+  used_ += strlen(text_ + used_);
+}
+
+OB_PART void Error::print(const char* format, ...) {
+  va_list values;
+  va_start(values, format);
+  append_list(format, values);
+  va_end(values);
+}
+
+template <class T>
+void Part::print_items(Error& error) const {
+  const T* items = static_cast<const T*>(data_);
+  error.print("[");
+  for (int64_t i = 0; i < size_; ++i) {
+    if (i > 0) error.print(", ");
+    Part(items[i]).print(error);
+  }
+  error.print("]");
+}
+
+OB_PART void Part::print(Error& error) const {
+  switch (kind_) {
+    case kText:
+      return error.append(static_cast<const char*>(data_), static_cast<size_t>(size_));
+    case kSigned:
+      return error.print("%lld", static_cast<long long>(integer_));
+    case kUnsigned:
+      return error.print("%llu", static_cast<unsigned long long>(integer_));
+    case kDouble:
+      return error.print("%.15g", double_);
+    case kFloat:
+      return error.print("%.7g", double_);
+    case kInts:
+      return print_items<int64_t>(error);
+    case kDoubles:
+      return print_items<double>(error);
+    case kBytes:
+      return print_items<uint8_t>(error);
+  }
+}
+
+namespace [[gnu::visibility("hidden")]] detail {
+
+// For the headers themselves; kernels say ob::fail(parts...).
+[[noreturn]] __attribute__((format(printf, 1, 2))) OB_PART void fail_as(const char* format, ...) {
   Error error;
   va_list values;
   va_start(values, format);
@@ -144,13 +171,14 @@ namespace [[gnu::visibility("hidden")]] detail {
   throw error;
 }
 
-[[noreturn]] OB_COLD inline void fail_saying(std::initializer_list<Part> parts) {
+[[noreturn]] OB_PART void fail_saying(std::initializer_list<Part> parts) {
   Error error;
   for (const Part& part : parts) part.print(error);
   throw error;
 }
 
 }  // namespace detail
+#endif
 
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {

@@ -1,0 +1,64 @@
+"""What is the same in all kernels on opbridge/kernel.h: compiled once, and linked to each instead of being in it.
+
+A third of a small kernel's compilation is code that runs on failure alone.  Whoever builds a kernel without opbridge
+gets that code with the headers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from opbridge.cache import Dependencies, KeyBuilder
+from opbridge.errors import OpbridgeError, ToolchainError
+from opbridge.toolchains import host
+from opbridge.toolchains.build_context import BuildContext
+from opbridge.toolchains.depfiles import files_read
+from opbridge.toolchains.model import INCLUDE, BuildRequest
+
+_HEADER = INCLUDE / "opbridge" / "kernel.h"
+_HERE, _LINKED = "OB_PARTS_HERE", "OB_PARTS_LINKED"
+_OBJECT = "kernel_parts.o"
+_KERNEL = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]opbridge/kernel\.h[>\"]", re.MULTILINE)
+
+
+def leaves_parts(request: BuildRequest) -> bool:
+    """Whether nothing that its author or the environment says could change what the parts mean."""
+    own = (request.flags, request.suffix_flags, request.source_flags, request.defines, os.environ.get("CXXFLAGS"))
+    if request.language != "c++" or request.library is not None or any(own):
+        return False
+    return any(_KERNEL.search(source.read_bytes()) for source in request.sources)
+
+
+def with_parts(request: BuildRequest, scratch: Path) -> BuildRequest:
+    """The request for a link with what `place_parts` puts into the folder."""
+    return replace(
+        request,
+        defines=(*request.defines, (_LINKED, "1")),
+        link_flags=(str(scratch / _OBJECT), *request.link_flags),
+    )
+
+
+def place_parts(request: BuildRequest, context: BuildContext, scratch: Path) -> None:
+    """From the cache, or compiled now; a kernel compiles without them too, so what goes wrong here is no error."""
+    command = host.compile_header(request, _HEADER, Path(_OBJECT), _HERE)
+
+    def work(folder: Path) -> Dependencies:
+        outcome = context.run(command, folder, folder)
+        if outcome.failed or not (folder / _OBJECT).is_file():
+            raise ToolchainError(f"{command.about} failed:\n{outcome.stderr}")
+        return Dependencies(tuple(files_read(folder / f"{_OBJECT}.d", folder, [folder])))
+
+    try:
+        key = KeyBuilder("parts of kernels").add("toolchain", *context.toolchain.identity(request, context.cache))
+        kept = context.cache.fetch(key.add("command", *command.argv).key(), work).path
+        shutil.copyfile(kept / _OBJECT, scratch / _OBJECT)
+    except (OpbridgeError, OSError) as error:
+        context.progress(f"compiling a kernel with all its parts: {error}")
+
+
+def are_placed(scratch: Path) -> bool:
+    return (scratch / _OBJECT).is_file()

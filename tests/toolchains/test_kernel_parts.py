@@ -1,0 +1,82 @@
+"""What all kernels have in common is compiled once, and says what it says where it comes with the headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opbridge as ob
+from opbridge.cache import Cache
+from opbridge.errors import OpbridgeError
+from opbridge.op import Op
+from opbridge.toolchains import BuildRequest, build
+
+MakeRequest = Callable[..., BuildRequest]
+
+KERNEL = """#include <opbridge/kernel.h>
+template <class T>
+void add(ob::In<T> x, ob::In<T> y, ob::Out<T> out, int64_t times) {
+  OB_CHECK(times > 0, "times is ", times, " for ", x.shape());
+  for (int64_t i = 0; i < out.numel(); ++i) out[i] = x[i] + T(times) * y[i];
+}
+OB_KERNEL(add, float, double)
+"""
+_COMPILES_PARTS = "compiling kernel_parts"
+
+
+@pytest.fixture
+def steps(cache: Cache) -> Callable[[BuildRequest], list[str]]:
+    """What a build says it does."""
+
+    def built(request: BuildRequest) -> list[str]:
+        said: list[str] = []
+        build(request, cache, said.append)
+        return said
+
+    return built
+
+
+def test_two_kernels_share_them(request_for: MakeRequest, steps: Callable[[BuildRequest], list[str]]) -> None:
+    assert _COMPILES_PARTS in steps(request_for(KERNEL))
+    assert steps(request_for(f"{KERNEL}// edited\n")) == ["compiling kernel.cpp", "linking kernel.so"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ('extern "C" int answer() { return 42; }\n', {}),
+        (KERNEL, {"flags": ("-O1",)}),
+        (KERNEL, {"defines": (("NDEBUG", "1"),)}),
+    ],
+)
+def test_what_is_no_kernel_or_compiled_in_its_own_way_has_none(
+    request_for: MakeRequest, steps: Callable[[BuildRequest], list[str]], text: str, fields: dict[str, object]
+) -> None:
+    assert steps(request_for(text, **fields)) == ["compiling kernel.cpp", "linking kernel.so"]
+
+
+def test_failures_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones((2, 3), np.float32)
+
+    def said(*arguments: object) -> str:
+        with pytest.raises(OpbridgeError) as failure:
+            add(*arguments)
+        return str(failure.value)
+
+    texts = []
+    for flags, name in (("", "linked"), ("-DOTHERWISE", "included")):
+        monkeypatch.setenv("CXXFLAGS", flags)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kernel.cpp").write_text(KERNEL)
+        add: Op = ob.load(
+            tmp_path / name / "kernel.cpp:add", schema=f"{name}::add(Tensor x, Tensor y, int times) -> Tensor", out="x"
+        )
+        np.testing.assert_array_equal(add(x, x, 2), 3 * x)
+        messages = (said(x, x, 0), said(x, x.astype(np.float64), 1), said(x.astype(np.int32), x.astype(np.int32), 1))
+        texts.append([message.replace(name, "") for message in messages])
+    linked, included = texts
+    assert linked == included
+    assert "times is 0 for [2, 3]" in linked[0]
