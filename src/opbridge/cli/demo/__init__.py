@@ -11,12 +11,13 @@ from pathlib import Path
 import opbridge as ob
 from opbridge._version import __version__
 from opbridge.bench import SMALL, bench
-from opbridge.check import Row, check
+from opbridge.check import check
 from opbridge.cli.demo.extension import show_extension
 from opbridge.cli.demo.parts import REPORT, edit, show_bug, show_calls, show_edit
 from opbridge.cli.demo.parts import report as write_report
-from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH, SCENARIOS, Scenario, mark, seconds_to_build
-from opbridge.cli.terminal import bold, green, red, working
+from opbridge.cli.demo.scenarios import SCENARIOS, seconds_to_build
+from opbridge.cli.demo.table import WIDTH, Table
+from opbridge.cli.terminal import bold, red, working
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.op import OpLibrary
 from opbridge.report.dispatch import walks
@@ -51,18 +52,24 @@ def _show(folder: Path, report: Path | None) -> int:
     library: OpLibrary = ob.load(folder / "ops.yaml")
     operators = [library[scenario.operator] for scenario in scenarios]
     references = {one.operator: f"{folder / 'expected.py'}:{one.operator}" for one in scenarios}
+    table = Table(frameworks, built)
     working(f"checking values and gradients in {', '.join(frameworks)} ...")
     # The dispatch is for the report, and looked at beside the checks: PyTorch's import is most of it.
     with ThreadPoolExecutor(1) as thread:
         dispatch = thread.submit(walks, operators)
-        rows = check(operators, frameworks=frameworks, checks=["values", "gradients"], reference=references)
+        rows = check(
+            operators,
+            frameworks=frameworks,
+            checks=["values", "gradients"],
+            reference=references,
+            on_row=table.add,
+        )
+        table.finish()
     peer = f"swiglu={folder / 'peers.py'}:swiglu"
     working("timing calls ...")
     measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
 
     working()
-    width = max(len(scenario.source) for scenario in (*SCENARIOS, EXTENSION))
-    _show_table(scenarios, frameworks, rows, built, width)
     show_calls(measured)
     show_bug(folder)
     show_edit(folder)
@@ -75,21 +82,5 @@ def _show(folder: Path, report: Path | None) -> int:
     for row in failed:
         print(f"\n{red('failed')}  {row.operator} in {row.framework}, {row.check}: {row.message}")
     # The last, because PyTorch's headers take a minute where they are not precompiled yet.
-    extension_fails = show_extension(folder, width, frameworks)
+    extension_fails = show_extension(folder, WIDTH, frameworks)
     return 1 if failed or extension_fails else 0
-
-
-def _show_table(
-    scenarios: list[Scenario], frameworks: list[str], rows: list[Row], built: dict[str, float], width: int
-) -> None:
-    columns = " ".join(f"{name:10}" for name in frameworks)
-    print(bold(f"  {'you bring':{width}}  {'operator':13} {'built in':9} {columns}"))
-    for scenario in SCENARIOS:
-        seconds = f"{built[scenario.operator]:.2f} s" if scenario.is_built else "nothing"
-        marks = " ".join(mark(rows, scenario.operator, name) for name in frameworks)
-        shown = marks if scenario in scenarios else NO_TORCH
-        print(f"  {scenario.source:{width}}  {scenario.operator:13} {seconds:9} {shown}")
-    print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
-    for framework in FRAMEWORKS.values():
-        if framework.name not in frameworks and framework.beside_others:
-            print(f"  {framework.name} is not installed: {framework.install}")

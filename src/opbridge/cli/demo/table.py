@@ -1,0 +1,53 @@
+"""The demo's table, whose rows are on the screen as soon as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Lock
+
+from opbridge.check import Row
+from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH, SCENARIOS, mark
+from opbridge.cli.terminal import bold, green, working
+from opbridge.frameworks import FRAMEWORKS
+
+WIDTH = max(len(scenario.source) for scenario in (*SCENARIOS, EXTENSION))
+
+
+class Table:
+    """One line for each scenario, in their order; frameworks check the operators in that order too, side by side."""
+
+    def __init__(self, frameworks: Sequence[str], built: Mapping[str, float]) -> None:
+        self._frameworks = frameworks
+        self._built = built
+        self._rows: list[Row] = []
+        self._begun = dict.fromkeys(frameworks, 0)
+        """Which scenario each framework is at."""
+        self._shown = 0
+        self._lock = Lock()  # rows come from a thread for each framework
+        columns = " ".join(f"{name:10}" for name in frameworks)
+        working()
+        print(bold(f"  {'you bring':{WIDTH}}  {'operator':13} {'built in':9} {columns}"), flush=True)
+
+    def add(self, row: Row) -> None:
+        """What a framework is past, nothing more will be known of."""
+        with self._lock:
+            self._rows.append(row)
+            at = next(place for place, one in enumerate(SCENARIOS) if row.operator == f"demo::{one.operator}")
+            self._begun[row.framework] = max(self._begun[row.framework], at)
+            self._show_until(min(self._begun.values()))
+
+    def finish(self) -> None:
+        self._show_until(len(SCENARIOS))
+        print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
+        for framework in FRAMEWORKS.values():
+            if framework.name not in self._frameworks and framework.beside_others:
+                print(f"  {framework.name} is not installed: {framework.install}")
+
+    def _show_until(self, place: int) -> None:
+        for scenario in SCENARIOS[self._shown : place]:
+            working()
+            seconds = f"{self._built[scenario.operator]:.2f} s" if scenario.is_built else "nothing"
+            marks = " ".join(mark(self._rows, scenario.operator, name) for name in self._frameworks)
+            shown = marks if scenario.is_built or "torch" in self._frameworks else NO_TORCH
+            print(f"  {scenario.source:{WIDTH}}  {scenario.operator:13} {seconds:9} {shown}", flush=True)
+        self._shown = max(self._shown, place)
