@@ -21,7 +21,10 @@ TORCH = Path(torch.__file__).parent / "include"
 JAX = Path(jaxlib.__file__).parent / "include"
 CUDA = tuple(sorted((SOURCE / "include" / "opbridge").glob("cuda*.h")))
 """For sources that are compiled as CUDA."""
-ASCEND = (SOURCE / "include" / "opbridge" / "launch.h",)
+ASCEND = (
+    SOURCE / "include" / "opbridge" / "launch.h",
+    *sorted((SOURCE / "include" / "opbridge").glob("npu*.h")),
+)
 """For sources that are compiled as Ascend C."""
 COMMON = SOURCE / "twins" / "common" / "runtime"
 """What the libraries of the twins share."""
