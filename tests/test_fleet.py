@@ -59,7 +59,8 @@ def test_a_fleet_compiles_once(tmp_path: Path, compiler: Path, caches: int) -> N
     for process in processes:
         print(file=process.stdin, flush=True)
     assert [process.communicate(timeout=120)[0] for process in processes] == ["[2.5 2.5 2.5]\n"] * _COUNT
-    assert (tmp_path / "compiled").read_text().count("\n") == 1
+    # What all kernels have in common, and the kernel.
+    assert (tmp_path / "compiled").read_text().count("\n") == 2
 
 
 def published(folder: Path, environment: dict[str, str]) -> None:

@@ -34,7 +34,7 @@ def test_an_operator_is_shown_with_its_rules(outputs: list[Any]) -> None:
     assert "notebook::swiglu(Tensor x, Tensor gate)" in swiglu
     assert "x * sigmoid(x) * gate" in swiglu
     assert "<th>derivatives</th>" in cube
-    assert "<th>kernels for</th><td><pre>cuda</pre></td>" in doubled
+    assert "<th>kernels for</th><td><pre>cuda-twin</pre></td>" in doubled
 
 
 def test_a_twins_finding_is_printed(outputs: list[Any]) -> None:

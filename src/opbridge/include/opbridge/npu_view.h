@@ -2,6 +2,7 @@
 #ifndef OPBRIDGE_NPU_VIEW_H
 #define OPBRIDGE_NPU_VIEW_H
 
+#include <kernel_operator.h>
 #include <opbridge/half.h>
 #include <stdint.h>
 
