@@ -259,6 +259,27 @@ def test_a_new_extension_lints_clean_and_passes_its_tests(opbridge: Opbridge, tm
     assert "2 passed" in tested.stdout, tested.stdout
 
 
+def test_a_new_program_has_a_mistake_that_its_report_tells_how_to_mend(opbridge: Opbridge, tmp_path: Path) -> None:
+    made = opbridge("new", "first", "--template", "cuda-program")
+    assert made.stdout.endswith("next: cd first && make run\n"), made.stderr
+    folder = tmp_path / "first"
+    # In the user's own cache, which has the twin's library.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    def run() -> subprocess.CompletedProcess[str]:
+        variables = {**os.environ, "PATH": path}
+        return subprocess.run(["make", "run"], cwd=folder, env=variables, capture_output=True, text=True)
+
+    found = run()
+    assert found.returncode != 0
+    assert "first.cu:6, thread (232, 0, 0) of block (3, 0, 0)" in found.stderr
+    source = folder / "first.cu"
+    source.write_text(source.read_text().replace("i <= n", "i < n"))
+    mended = run()
+    assert (mended.returncode, mended.stderr) == (0, "")
+    assert mended.stdout.endswith("the square of 999 is 998001\n")
+
+
 def test_a_new_library_is_a_formula_where_nothing_else_is_asked_for(opbridge: Opbridge, tmp_path: Path) -> None:
     opbridge("new", "mine")
     assert "    formula: x + alpha * y\n" in (tmp_path / "mine" / "ops.yaml").read_text()

@@ -17,6 +17,7 @@ _CHOICES = {
     "formula": "one line of mathematics, whose kernels and gradient follow (default)",
     "cpp": "a C++ kernel, forward and gradient",
     "cuda": "the same in CUDA, which runs on a GPU, and checked on the CPU",
+    "cuda-program": "a first CUDA program, with a mistake that is found without a GPU",
     "ascend": "the same in Ascend C, which runs on an NPU, and checked on the CPU",
     "aten": "an operator of PyTorch's for the other frameworks",
     "torch-extension": "a PyTorch extension with its gradient, just in time",
@@ -44,9 +45,14 @@ def run(options: argparse.Namespace) -> int:
     _write(folder, files)
     for name in files:
         print(folder / name)
-    build = "opbridge build ops.yaml && " if "ops.yaml" in files else ""
-    print(f"next: cd {folder} && {build}python -m pytest")
+    print(f"next: cd {folder} && {_first_step(files)}")
     return 0
+
+
+def _first_step(files: Mapping[str, str]) -> str:
+    if "Makefile" in files:
+        return "make run"
+    return ("opbridge build ops.yaml && " if "ops.yaml" in files else "") + "python -m pytest"
 
 
 def _render(name: str, template: Path) -> Mapping[str, str]:
