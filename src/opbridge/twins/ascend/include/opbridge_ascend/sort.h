@@ -205,7 +205,7 @@ void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& sortList, const
   Instruction instruction("MrgSort", PIPE_V, at);
   detail::merge<detail::SortedList<T>>(instruction, dst, sortList, elementCountList, isExhaustedSuspension, validBit,
                                        repeatTimes);
-  if (isExhaustedSuspension) memcpy(sortedNum, detail::merged_counts(), 4 * sizeof *sortedNum);
+  for (int list = 0; list < 4 && isExhaustedSuspension; ++list) sortedNum[list] = detail::merged_counts()[list];
 }
 inline void GetMrgSortResult(uint16_t& list1, uint16_t& list2, uint16_t& list3, uint16_t& list4) {
   const auto& counts = detail::merged_counts();
