@@ -31,8 +31,9 @@ def test_arguments_are_theirs(name: str) -> None:
 
 
 def test_load_by_position(tmp_path: Path) -> None:
+    """A shell reads the flags, there as here."""
     (tmp_path / "m.cpp").write_text(MODULE)
-    assert ours.load("m", [str(tmp_path / "m.cpp")], ['-DTEXT="from load"']).__doc__ == "from load"
+    assert ours.load("m", [str(tmp_path / "m.cpp")], ["""-DTEXT='"from load"'"""]).__doc__ == "from load"
 
 
 def test_load_inline_by_position(tmp_path: Path) -> None:

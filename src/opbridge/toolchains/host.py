@@ -172,7 +172,8 @@ def vector_width() -> tuple[str, ...]:
 
     A loop of exponentials takes a quarter less time so; where there is no AVX-512, nothing changes.
     """
-    return ("-mprefer-vector-width=512",) if os.uname().machine == "x86_64" else ()
+    is_foreign = os.environ.get(PROCESSOR, "").startswith("arm")
+    return ("-mprefer-vector-width=512",) if os.uname().machine == "x86_64" and not is_foreign else ()
 
 
 def processor_flag(portable: bool = False) -> tuple[str, ...]:
