@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -14,7 +14,7 @@ from opbridge.op import Op
 from opbridge.report.markup import Markup, element
 
 if TYPE_CHECKING:
-    from opbridge.costs import Profile
+    from opbridge.costs import KernelCost, Profile
     from opbridge.judging import Judgement
 
 USAGE = '%%opbridge cpp "mylib::cube(Tensor x) -> Tensor" out=x batch=elementwise'
@@ -62,11 +62,11 @@ def _rule(word: str) -> tuple[str, Any]:
 def of_operator(op: Op) -> Markup:
     said = {"formula": op.spec.formula, **op.rules.fields()}
     devices = ", ".join(kernel.device for kernel in op.spec.kernels)
-    return _table(str(op.schema), {**said, "kernels for": devices})
+    return _table(str(op.schema), {**said, "kernels for": devices}.items())
 
 
 def of_judgement(found: Judgement) -> Markup:
-    reasons = {reason.check: str(reason) for reason in found.reasons}
+    reasons = [(reason.check, reason) for reason in found.reasons]
     return _table(f"{found.verdict.value}, for {found.holds_for}", reasons)
 
 
@@ -76,7 +76,7 @@ def of_profile(found: Profile) -> Markup:
     return element("table", heading, head, [_row_of(kernel) for kernel in found.kernels])
 
 
-def _row_of(kernel: Any) -> Markup:
+def _row_of(kernel: KernelCost) -> Markup:
     heaviest = kernel.lines[0] if kernel.lines else None
     cells = (
         kernel.name,
@@ -88,7 +88,7 @@ def _row_of(kernel: Any) -> Markup:
     return element("tr", *(element("td", cell) for cell in cells))
 
 
-def _table(title: str, rows: Mapping[str, object]) -> Markup:
-    told = ((name, value) for name, value in rows.items() if value not in (None, "", {}, []))
+def _table(title: str, rows: Iterable[tuple[str, object]]) -> Markup:
+    told = ((name, value) for name, value in rows if value not in (None, "", {}, []))
     lines = [element("tr", element("th", name), element("td", element("pre", str(value)))) for name, value in told]
     return element("table", element("caption", element("code", title)), lines)
