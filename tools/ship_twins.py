@@ -9,12 +9,14 @@ import os
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from opbridge.toolchains import ascend_twin, cuda_twin, shipped
+from opbridge.toolchains import ascend_twin, cuda_twin
 from opbridge.toolchains.builder import build_many
+from opbridge.toolchains.model import BuildRequest
 from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
 
 
@@ -22,12 +24,16 @@ def ship(folder: Path) -> None:
     runtime, *others = build_many(
         [cuda_twin.runtime_request(), cuda_twin.profile_runtime_request(), ascend_twin.runtime_request()]
     )
-    of_nvidia = [
-        shipped.found_beside(cuda_twin.library_request(name), runtime.path) for name in sorted(NAMES_OF_LIBRARIES)
-    ]
+    of_nvidia = [_found_beside(cuda_twin.library_request(name), runtime.path) for name in sorted(NAMES_OF_LIBRARIES)]
     folder.mkdir(parents=True, exist_ok=True)
     for library in (runtime, *others, *build_many(of_nvidia)):
         shutil.copy(library.path, folder)
+
+
+def _found_beside(request: BuildRequest, runtime: Path) -> BuildRequest:
+    """The request of a library that looks for the runtime in its own folder, wherever that may be one day."""
+    elsewhere = f"-Wl,-rpath,{runtime.parent}"
+    return replace(request, link_flags=tuple(flag for flag in request.link_flags if flag != elsewhere))
 
 
 if __name__ == "__main__":

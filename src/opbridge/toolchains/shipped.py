@@ -6,7 +6,6 @@ none, and the cache keeps what is built there.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from opbridge.toolchains.builder import build
@@ -19,9 +18,3 @@ def library(request: BuildRequest) -> Path:
     """The one that was brought, or else is built where the cache of this process's environment has not got it."""
     brought = FOLDER / request.output
     return brought if brought.is_file() else build(request).path
-
-
-def found_beside(request: BuildRequest, runtime: Path) -> BuildRequest:
-    """The request of a library that looks for the runtime in its own folder, wherever that may be one day."""
-    elsewhere = f"-Wl,-rpath,{runtime.parent}"
-    return replace(request, link_flags=tuple(flag for flag in request.link_flags if flag != elsewhere))
