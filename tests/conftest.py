@@ -25,6 +25,10 @@ settings.register_profile("new examples", AT_LEISURE, derandomize=False, print_b
 settings.register_profile("fuzz", settings.get_profile("new examples"), max_examples=500)
 settings.load_profile("same examples")
 
+# `make test` is no part of what the makefiles of the tests see: they run as from a shell.
+for variable in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+    os.environ.pop(variable, None)
+
 ROOT = Path(__file__).parents[1]
 KERNELS = Path(__file__).parent / "kernels"
 # Modules that tests of several folders share, by their bare names.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,6 +31,16 @@ def join() -> None:
     store = dist.PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", server)
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size)
+
+
+def leave() -> None:
+    """Ends the group, and leaves its threads the time to let go of the last tensors.
+
+    DTensor's caches keep those threads alive, nothing waits for them, and one that frees a tensor after Python has
+    ended aborts the process (PyTorch 2.13: `terminate called without an active exception`).
+    """
+    dist.destroy_process_group()
+    time.sleep(0.2)
 
 
 @dataclass(frozen=True)

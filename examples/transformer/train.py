@@ -12,7 +12,7 @@ import checkpoints
 import torch
 import torch.distributed as dist
 from model import OPERATORS, SMALL, Sizes, Transformer, batch_of
-from parallel import WAYS, Divided, join
+from parallel import WAYS, Divided, join, leave
 from torch.distributed.tensor.debug import CommDebugMode
 
 
@@ -73,7 +73,7 @@ def main() -> None:
             if dist.get_rank() == dist.get_world_size() - 1:
                 os.kill(os.getpid(), signal.SIGKILL)
     if dist.is_initialized():
-        dist.destroy_process_group()
+        leave()
 
 
 if __name__ == "__main__":

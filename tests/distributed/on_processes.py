@@ -15,7 +15,7 @@ import torch.distributed as dist
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "transformer"))
 
 import checkpoints
-from parallel import WAYS, join
+from parallel import WAYS, join, leave
 from train import Training
 
 FOLDER = Path(os.environ["TRAINED"])
@@ -27,7 +27,7 @@ DIVIDED = [way for way in WAYS if way != "none"]
 def _group() -> Iterator[None]:
     join()
     yield
-    dist.destroy_process_group()
+    leave()
 
 
 @pytest.fixture(scope="session")
