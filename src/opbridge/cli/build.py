@@ -16,7 +16,7 @@ from opbridge.cli.terminal import green
 from opbridge.errors import InputError, OpbridgeError, ToolchainError
 from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest, OpSpec
-from opbridge.manifest.kernels import is_library
+from opbridge.manifest.kernels import TWINS, is_library
 from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
 from opbridge.sources.standalone import for_mindspore, kernels_of_operators
 from opbridge.sources.store import companions, language_of, source_request, with_files
@@ -94,11 +94,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--export", choices=("tvm-ffi",), help="with -o: the libraries are also for hosts of this kind")
     parser.add_argument(
+        "--compile-commands",
+        action="store_true",
+        help="only write compile_commands.json beside the manifest, by which editors complete kernels",
+    )
+    parser.add_argument(
         "--watch", action="store_true", help="build and check again whenever a source changes, until Ctrl-C"
     )
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.compile_commands:
+        return _tell_editors(options.manifest)
     if options.watch:
         from opbridge.cli.watching import watch
 
@@ -166,6 +173,24 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return {f"{source.device} {source.name}": library.path for source, library in libraries.items()}
+
+
+def _tell_editors(file: Path) -> int:
+    """A device's kernels have the headers of its twin, which any compiler reads."""
+    from opbridge.toolchains import editors
+
+    _check_places(file, None)
+    manifest = Manifest.load(file)
+    twins = {twin.of: device for device, twin in TWINS.items()}
+    requests = [
+        source_request(source.root, source.name, twins.get(source.device, source.device))
+        for source in _sources(manifest, None)
+        if not source.is_built
+    ]
+    if not requests:
+        raise InputError(f"{file} names no kernel files", hint="an editor needs nothing to complete ops.yaml")
+    print(editors.write(requests, file.absolute().parent))
+    return 0
 
 
 def _tell_of_loops(request: BuildRequest) -> None:

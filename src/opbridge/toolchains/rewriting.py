@@ -43,6 +43,11 @@ def _rewriting(
     return replace(command, argv=(*driver, str(source), str(folder), str(depfile), *others, "--", *argv))
 
 
+def compiler_words(command: Command) -> tuple[str, ...]:
+    """Of a twin's compilation: the compiler's own command, which lacks its input."""
+    return command.argv[command.argv.index("--") + 1 :]
+
+
 def runtime_request(
     folder: Path, library: str, include_dirs: Sequence[Path], flags: tuple[str, ...] = ()
 ) -> BuildRequest:
