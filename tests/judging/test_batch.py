@@ -10,6 +10,8 @@ import pytest
 from opbridge.cli import main
 from opbridge.errors import InputError
 from opbridge.judging.batch import Judged, judge_all
+from opbridge.judging.running import Here
+from opbridge.judging.submissions import Options, Submission
 
 ONE, OTHER = list(attacks.SEEN_IN_THE_TEXT.values())[:2]
 
@@ -25,9 +27,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path) -> dict[str, Judged]:
+def run(folder: Path, options: Options | None = None) -> dict[str, Judged]:
     told: list[Judged] = []
-    done = judge_all(folder, jobs=2, on_judged=told.append)
+    done = judge_all(folder, Here(2), options or Options(), on_judged=told.append)
     assert sorted(told, key=lambda judged: judged.answer) == done
     return {judged.answer.stem: judged for judged in done}
 
@@ -46,6 +48,37 @@ def test_who_was_stopped_goes_on(folder: Path) -> None:
     assert {name for name, judged in found.items() if not judged.was_kept} == {"new"}
 
 
+def test_places_are_of_each_file(folder: Path) -> None:
+    for _ in range(2):
+        found = run(folder)
+        assert [found[name].judgement.reasons[0].place.split(":")[0] for name in ("one", "same")] == [
+            "one.py",
+            "same.py",
+        ]
+
+
+def test_what_may_change_a_verdict_is_judged_again(folder: Path) -> None:
+    run(folder)
+    assert not run(folder, Options(seed=1))["one"].was_kept
+    assert not run(folder, Options(timeout=30))["one"].was_kept
+    assert run(folder, Options())["one"].was_kept
+
+
+def test_sizes_in_a_file_of_their_own_are_part_of_the_task(folder: Path) -> None:
+    task, answer = folder / "relu" / "reference.py", folder / "relu" / "one.py"
+    keys = {Submission.read(task, answer, Options()).key}
+    task.with_suffix(".json").write_text("{}")
+    keys.add(Submission.read(task, answer, Options()).key)
+    assert len(keys) == 2
+
+
+def test_an_answer_in_another_language_is_another(folder: Path) -> None:
+    task = folder / "relu" / "reference.py"
+    (folder / "relu" / "one.cu").write_text(ONE)
+    keys = {Submission.read(task, task.with_name(name), Options()).key for name in ("one.py", "one.cu", "same.py")}
+    assert len(keys) == 2
+
+
 def test_damage_is_judged_again(folder: Path) -> None:
     before = run(folder)
     for file in (folder / "verdicts").iterdir():
@@ -58,7 +91,7 @@ def test_damage_is_judged_again(folder: Path) -> None:
 def test_a_bad_task_is_no_verdict(folder: Path) -> None:
     (folder / "relu" / "reference.py").write_text("x = 1\n")
     assert run(folder)["one"].judgement.verdict.value == "undecided"
-    assert not list((folder / "verdicts").iterdir())
+    assert not (folder / "verdicts").exists()
 
 
 def test_the_command_shows_progress(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

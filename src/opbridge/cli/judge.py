@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,9 @@ def run(options: argparse.Namespace) -> int:
     if options.cost:
         chip_named(options.cost)  # before anything is built
     if options.reference.is_dir():
-        return _run_folder(options)
+        from opbridge.cli import judging_many
+
+        return judging_many.run(options)
     if is_manifest(options.reference):
         found = judge_operators(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
         return _print(found, options.json)
@@ -74,23 +75,3 @@ def _cost(options: argparse.Namespace) -> Costs:
 
 def _coloured(found: Judgement) -> str:
     return (red if found.verdict.exit_code else green)(str(found))
-
-
-def _run_folder(options: argparse.Namespace) -> int:
-    from opbridge.judging.batch import Judged, answers_in, judge_all
-
-    if options.answer is not None or options.json:
-        raise InputError("of a folder, all answers are judged, and their verdicts are files in DIR/verdicts")
-    if options.jobs < 1:
-        raise InputError(f"--jobs {options.jobs}: expected at least 1")
-    total, counts = len(answers_in(options.reference)), Counter[str]()
-
-    def told(judged: Judged) -> None:
-        counts[judged.judgement.verdict.value] += 1
-        name = judged.answer.relative_to(options.reference)
-        reason = f": {judged.judgement.reasons[0]}".splitlines()[0] if judged.judgement.reasons else ""
-        print(f"{counts.total()}/{total}  {name}  {judged.judgement.verdict.value}{reason}", flush=True)
-
-    done = judge_all(options.reference, jobs=options.jobs, seed=options.seed, timeout=options.timeout, on_judged=told)
-    print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
-    return max((judged.judgement.verdict.exit_code for judged in done), default=0)

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opbridge._version import __version__
-from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import InputError, OpbridgeError
-from opbridge.judging.deciding import judge_by
+from opbridge.judging.costing import Prediction
 from opbridge.judging.model import Judgement, Reason, Verdict
-from opbridge.judging.warming import prepared
-from opbridge.openings import read_file
+from opbridge.judging.running import Case, Found, Runner
+from opbridge.judging.submissions import Options, Submission
+from opbridge.judging.verdicts import Verdicts, of_file
 
-REFERENCE, _KEPT = "reference.py", "verdicts"
+REFERENCE, KEPT = "reference.py", "verdicts"
+_ANSWERS = (".py", ".cu", ".cpp", ".cc")
 
 
 @dataclass(frozen=True)
 class Judged:
+    task: Path
     answer: Path
     judgement: Judgement
     was_kept: bool
     """From an earlier run, or of an answer of the same text."""
+    cost: Prediction | OpbridgeError | None = None
 
 
 def answers_in(folder: Path) -> list[tuple[Path, Path]]:
-    """Every reference.py, with each of the other files of Python in its folder."""
-    tasks = sorted(folder.rglob(REFERENCE))
-    found = [(task, path) for task in tasks for path in sorted(task.parent.glob("*.py")) if path != task]
+    """Every reference.py, with each of the other sources in its folder."""
+    found = [
+        (task, path)
+        for task in sorted(folder.rglob(REFERENCE))
+        for path in sorted(task.parent.iterdir())
+        if path != task and path.suffix in _ANSWERS and path.is_file()
+    ]
     if not found:
         raise InputError(
             f"{folder} has nothing to judge",
@@ -41,50 +44,61 @@ def answers_in(folder: Path) -> list[tuple[Path, Path]]:
 
 
 def judge_all(
-    folder: Path, *, jobs: int, seed: int = 0, timeout: float = 60.0, on_judged: Callable[[Judged], None]
+    folder: Path, runner: Runner, options: Options, *, chip: str = "", on_judged: Callable[[Judged], None]
 ) -> list[Judged]:
     """Verdicts are kept in the folder `verdicts`; who is stopped goes on there."""
-    kept = folder / _KEPT
-    kept.mkdir(exist_ok=True)
-    groups: dict[str, list[tuple[Path, Path]]] = {}
-    for task, answer in answers_in(folder):
-        groups.setdefault(_key(task, answer, seed), []).append((task, answer))
-
-    def work(key: str, task: Path, answer: Path) -> tuple[Judgement, bool]:
-        file = kept / f"{key}.json"
-        if file.is_file():
-            try:
-                return Judgement.parse(file.read_text(encoding="utf-8")), True
-            except InputError:
-                pass  # damage means that it is judged again
-        try:
-            found = judge_by(forks, task, answer, seed, timeout)
-        except OpbridgeError as error:
-            # No verdict on the answer: the next run tries again.
-            return Judgement(Verdict.UNDECIDED, (Reason("task", str(error), "see to the task or the machine"),)), False
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as written:
-            written.write(found.to_json())
-            written.flush()
-            copy_atomically(Path(written.name), file)
-        return found, False
-
+    batch = _Batch(Verdicts(folder / KEPT), chip)
     done: list[Judged] = []
-    with prepared() as forks, ThreadPoolExecutor(jobs) as threads:
-        running = {threads.submit(work, key, *group[0]): group for key, group in groups.items()}
-        for future in as_completed(running):
-            for judged in _each(running[future], *future.result()):
-                done.append(judged)
-                on_judged(judged)
+    for judged in batch.judged(runner, answers_in(folder), options):
+        done.append(judged)
+        on_judged(judged)
     return sorted(done, key=lambda judged: judged.answer)
 
 
-def _each(group: list[tuple[Path, Path]], judgement: Judgement, was_kept: bool) -> Iterator[Judged]:
-    for number, (_, answer) in enumerate(group):
-        yield Judged(answer, judgement, was_kept or number > 0)
+@dataclass(frozen=True)
+class _Batch:
+    kept: Verdicts
+    chip: str
+
+    def judged(self, runner: Runner, pairs: list[tuple[Path, Path]], options: Options) -> Iterator[Judged]:
+        """First what is known, then the rest in the order in which it comes."""
+        groups: dict[str, list[Case]] = {}
+        for task, answer in pairs:
+            submission = Submission.read(task, answer, options)
+            groups.setdefault(submission.key, []).append(Case(submission, task, answer, self.chip))
+        missing: list[Case] = []
+        for group in groups.values():
+            known = self._known(group[0].submission.key)
+            if known and not self._lacks_costs(known):
+                yield from _each(group, known, was_kept=True)
+            else:
+                missing.append(replace(group[0], known=known.judgement if known else None))
+        for case, found in runner.judged(missing):
+            if isinstance(found, OpbridgeError):
+                # No verdict on the answer: the next run tries again.
+                reason = Reason("task", str(found), "see to the task or the machine")
+                found = Found(Judgement(Verdict.UNDECIDED, (reason,)))
+            else:
+                self._keep(case, found)
+            yield from _each(groups[case.submission.key], found, was_kept=case.known is not None)
+
+    def _known(self, key: str) -> Found | None:
+        judgement = self.kept.get(key)
+        if judgement is None:
+            return None
+        return Found(judgement, self.kept.cost(key, self.chip) if self.chip else None)
+
+    def _lacks_costs(self, found: Found) -> bool:
+        return bool(self.chip) and found.cost is None and found.judgement.verdict is Verdict.RIGHT
+
+    def _keep(self, case: Case, found: Found) -> None:
+        if not case.known:
+            self.kept.keep(case.submission.key, found.judgement)
+        if isinstance(found.cost, Prediction):
+            self.kept.keep_cost(case.submission.key, found.cost)
 
 
-def _key(task: Path, answer: Path, seed: int) -> str:
-    digest = hashlib.sha256()
-    for part in (__version__.encode(), str(seed).encode(), read_file(task), read_file(answer)):
-        digest.update(len(part).to_bytes(8, "little") + part)
-    return digest.hexdigest()[:40]
+def _each(group: list[Case], found: Found, *, was_kept: bool) -> Iterator[Judged]:
+    for number, case in enumerate(group):
+        judgement = of_file(found.judgement, case.submission, case.answer.name)
+        yield Judged(case.task, case.answer, judgement, was_kept or number > 0, found.cost)

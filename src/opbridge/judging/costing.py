@@ -27,13 +27,33 @@ _WORKER = "opbridge.judging.cost_worker"
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What is kept of costs."""
+
+    chip: str
+    seconds: float
+    reference_seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds * 1e3:.3g} ms on {self.chip}, {self.speedup:.2g} times as fast"
+
+    @property
+    def speedup(self) -> float:
+        return self.reference_seconds / self.seconds if self.seconds else float("inf")
+
+
+@dataclass(frozen=True)
 class Costs:
     reference: ModelCost
     answer: ModelCost
 
     @property
     def speedup(self) -> float:
-        return self.reference.seconds / self.answer.seconds
+        return self.prediction.speedup
+
+    @property
+    def prediction(self) -> Prediction:
+        return Prediction(self.answer.chip.name, self.answer.seconds, self.reference.seconds)
 
     def fields(self) -> dict[str, Any]:
         return {

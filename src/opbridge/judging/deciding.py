@@ -20,13 +20,13 @@ from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Reason, Verdict
 from opbridge.judging.shapes import Plan, plans, sizes_at_the_top, sizes_by_default
+from opbridge.judging.submissions import LARGEST_SOURCE
 from opbridge.judging.tampering import written
 from opbridge.judging.warming import NO_DEVICE, prepared
 from opbridge.judging.weighing import Run, decide
 from opbridge.openings import read_file
 
 _REFERENCE, _ANSWER = "opbridge.judging.reference_worker", "opbridge.judging.answer_worker"
-_LARGEST_SOURCE = 4 << 20
 
 
 def judge(
@@ -91,11 +91,11 @@ def _sizes(form: TaskFormat, task: Path, text: str) -> dict[str, object]:
 
 def _source(answer: Path) -> str:
     try:
-        content = read_file(answer, limit=_LARGEST_SOURCE + 1)
+        content = read_file(answer, limit=LARGEST_SOURCE + 1)
     except OSError as error:
         raise InputError(f"{answer}: {error.strerror}", hint="it is the answer to judge") from None
-    if len(content) > _LARGEST_SOURCE:
-        raise InputError(f"{answer} is larger than {_LARGEST_SOURCE >> 20} MiB")
+    if len(content) > LARGEST_SOURCE:
+        raise InputError(f"{answer} is larger than {LARGEST_SOURCE >> 20} MiB")
     return content.decode("utf-8", errors="replace")
 
 

@@ -44,9 +44,14 @@ def format_of(reference: Path) -> TaskFormat:
     )
 
 
+def config_of(reference: Path) -> Path:
+    """Where the sizes of a task are that hands functions."""
+    return reference.with_name(reference.stem.replace("func", "config") + ".json")
+
+
 def settings_of(reference: Path) -> dict[str, object]:
-    """Of a task that hands functions: what its functions are called with, from the file config_NAME.json beside it."""
-    config = reference.with_name(reference.stem.replace("func", "config") + ".json")
+    """Of a task that hands functions: what its functions are called with, from the file beside it."""
+    config = config_of(reference)
     if not config.is_file():
         return {}
     try:

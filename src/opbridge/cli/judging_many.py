@@ -1,0 +1,79 @@
+"""What `opbridge judge DIR` shows: a line for each answer, how far it is meanwhile, and a sum at the end."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from opbridge.cli.terminal import working
+from opbridge.errors import InputError
+from opbridge.judging.batch import Judged, answers_in, judge_all
+from opbridge.judging.costing import Prediction
+from opbridge.judging.running import Here
+from opbridge.judging.submissions import Options
+
+_PATIENCE, _TICK = 2.0, 1.0
+"""Seconds before a person is told what they wait for, and between two looks at it."""
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.answer is not None or options.json:
+        raise InputError("of a folder, all answers are judged, and their verdicts are files in DIR/verdicts")
+    if options.jobs < 1:
+        raise InputError(f"--jobs {options.jobs}: expected at least 1")
+    shown = _Shown(options.reference, len(answers_in(options.reference)))
+    asked = Options(options.seed, options.timeout)
+    with shown.waiting():
+        done = judge_all(
+            options.reference, Here(options.jobs), asked, chip=(options.cost or "").lower(), on_judged=shown.add
+        )
+    print(", ".join(f"{count} {verdict}" for verdict, count in shown.counts.most_common()))
+    return max((judged.judgement.verdict.exit_code for judged in done), default=0)
+
+
+@dataclass
+class _Shown:
+    folder: Path
+    total: int
+    counts: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, judged: Judged) -> None:
+        with self._lock:
+            self.counts[judged.judgement.verdict.value] += 1
+            working()
+            name = judged.answer.relative_to(self.folder)
+            print(f"{self.counts.total()}/{self.total}  {name}  {_said(judged)}", flush=True)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """On a terminal, with how far it is beneath."""
+        ended, started = Event(), time.monotonic()
+
+        def tell() -> None:
+            ended.wait(_PATIENCE)
+            while not ended.wait(_TICK):
+                with self._lock:
+                    left = self.total - self.counts.total()
+                    working(f"{left} of {self.total} to go, {time.monotonic() - started:.0f} s ...")
+
+        teller = Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            teller.join()
+            working()
+
+
+def _said(judged: Judged) -> str:
+    reason = f": {judged.judgement.reasons[0]}".splitlines()[0] if judged.judgement.reasons else ""
+    cost = f", {judged.cost}" if isinstance(judged.cost, Prediction) else ""
+    return f"{judged.judgement.verdict.value}{cost}{reason}"

@@ -1,0 +1,82 @@
+"""Who judges many: here, in several threads with a process each; a cluster has a module of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from opbridge.check.forking import Forks
+from opbridge.errors import OpbridgeError
+from opbridge.judging.costing import Prediction, costs
+from opbridge.judging.deciding import judge_by
+from opbridge.judging.model import Judgement, Verdict
+from opbridge.judging.submissions import Submission
+from opbridge.judging.verdicts import of_content
+from opbridge.judging.warming import prepared
+
+
+@dataclass(frozen=True)
+class Case:
+    submission: Submission
+    task: Path
+    answer: Path
+    """Files that say the same."""
+    chip: str = ""
+    """On which a right answer's costs are predicted, if on any."""
+    known: Judgement | None = None
+    """Where only the costs are missing."""
+
+
+@dataclass(frozen=True)
+class Found:
+    judgement: Judgement
+    cost: Prediction | OpbridgeError | None = None
+
+
+Outcome: TypeAlias = "Found | OpbridgeError"
+
+
+class Runner(Protocol):
+    def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
+        """Each once, in the order in which they are done."""
+
+
+@dataclass(frozen=True)
+class Here:
+    jobs: int
+    """At a time."""
+
+    def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
+        threads = ThreadPoolExecutor(self.jobs)
+        with prepared() as forks:
+            try:
+                running = {threads.submit(outcome, forks, case): case for case in cases}
+                for future in as_completed(running):
+                    yield running[future], future.result()
+            finally:
+                # Who stops waits for none of those that have not begun; the others end with their processes.
+                threads.shutdown(wait=False, cancel_futures=True)
+
+
+def outcome(forks: Forks, case: Case) -> Outcome:
+    try:
+        judgement = case.known or _judged(forks, case)
+    except OpbridgeError as error:
+        return error
+    return Found(judgement, _cost(case) if case.chip and judgement.verdict is Verdict.RIGHT else None)
+
+
+def _judged(forks: Forks, case: Case) -> Judgement:
+    options = case.submission.options
+    found = judge_by(forks, case.task, case.answer, options.seed, options.timeout)
+    return of_content(found, case.answer.name, case.submission)
+
+
+def _cost(case: Case) -> Prediction | OpbridgeError:
+    try:
+        return costs(case.task, case.answer, case.chip).prediction
+    except OpbridgeError as error:
+        return error
