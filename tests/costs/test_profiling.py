@@ -35,7 +35,7 @@ def test_a_program_is_profiled_by_a_sample_of_its_blocks(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("columns.cu").write_text(PROGRAM)
-    assert main(["profile", "--json", "--trace", "trace.json", "columns.cu", "twice"]) == 0
+    assert main(["profile", "--json", "--trace", "trace.json", "--trace-memory", "p.html", "columns.cu", "twice"]) == 0
     document = json.loads(capsys.readouterr().out)
     (kernel,) = document["kernels"]
     assert (kernel["name"], kernel["launches"]) == ("columns", 2)
@@ -48,6 +48,10 @@ def test_a_program_is_profiled_by_a_sample_of_its_blocks(
     heaviest = kernel["lines"][0]
     assert (heaviest["place"].rpartition("/")[2], heaviest["kind"]) == ("columns.cu:4", "load")
     assert heaviest["advice"].startswith("32 lanes read 32 sectors, 32 bytes apart")
+
+    # The second warp's first thread reads the 256th element and writes the 32nd.
+    assert "byte 1024: thread 32<" in (picture := Path("p.html").read_text())
+    assert "byte 128: thread 32<" in picture
 
     (bar,) = (
         event for event in json.loads(Path("trace.json").read_text())["traceEvents"] if event["name"] == "columns"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from opbridge.cli.profile_timeline import of_timeline
 from opbridge.cli.terminal import bold
-from opbridge.errors import BuildError
+from opbridge.errors import BuildError, InputError
 
 if TYPE_CHECKING:
     from opbridge.costs import KernelCost, LineCost, Profile
@@ -33,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--chip", metavar="NAME", help="whose rates costs are held against (default: a100, 910b for Ascend C)"
     )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a trace for Perfetto")
+    parser.add_argument(
+        "--trace-memory",
+        type=Path,
+        metavar="FILE",
+        help="draw which thread of CUDA touches what, for a browser",
+    )
     parser.add_argument("--json", action="store_true", help="print all counts as JSON instead")
 
 
@@ -45,11 +51,21 @@ def run(options: argparse.Namespace) -> int:
     found = _profiled(options)
     if options.trace:
         options.trace.write_text(json.dumps(trace(found)))
+    if options.trace_memory:
+        _draw(found, options.trace_memory)
     if options.json:
         print(json.dumps(found.fields(), indent=2))
     else:
         print(_screen(found))
     return 0
+
+
+def _draw(found: Profile, file: Path) -> None:
+    from opbridge.report.touches import page
+
+    if not found.kernels:
+        raise InputError("--trace-memory draws what threads of CUDA touch, and no kernel of CUDA ran")
+    file.write_text(page(found.kernels), encoding="utf-8")
 
 
 def _profiled(options: argparse.Namespace) -> Profile:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from opbridge.costs.chips import WARP
 from opbridge.costs.model import LineCost
 
 _WORTH = 1.5
 """Times as many parts as needed, from which on it is worth a sentence."""
-_WARP = 32
 _VERBS = {"load": "read", "store": "write", "atomic": "update"}
 
 
@@ -33,12 +33,12 @@ def _of_sectors(line: LineCost) -> str:
                 return f"{apart}: keep what one thread uses in arrays of their own, or {verb} it at once as a vector"
             return f"{apart}: make the fast index threadIdx.x, or go by way of shared memory"
         return f"{many}, scattered: let neighbours {verb} neighbours, sort the indices, or go by way of shared memory"
-    if line.parts > line.least + line.requests / 2 and line.lanes > _WARP // 2 * line.requests:
+    if line.parts > line.least + line.requests / 2 and line.lanes > WARP // 2 * line.requests:
         return f"{many} where {round(line.least / line.requests)} would do: begin rows at a multiple of 32 bytes"
     if line.kind == "load" and line.parts >= 4 * line.fresh > 0:
         times = line.parts / line.fresh
         return f"each sector is read {times:.0f} times by a block: keep it in shared memory or in registers"
-    if line.lanes * 2 < line.requests * _WARP:
+    if line.lanes * 2 < line.requests * WARP:
         few = line.lanes / line.requests
         return f"{few:.0f} of 32 lanes {verb}: give each warp whole rows, or let one thread do less"
     return ""
@@ -69,6 +69,6 @@ def _of_atomic(line: LineCost) -> str:
 
 def _of_branch(line: LineCost) -> str:
     share = line.lanes / line.requests
-    if line.requests < 2 and share < _WARP:
+    if line.requests < 2 and share < WARP:
         return ""
     return "lanes of a warp part here, and both ways are run: let the condition be the same for 32 neighbours"

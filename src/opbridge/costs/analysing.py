@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from opbridge.costs.bounds import bounds_of
 from opbridge.costs.chips import Chip
 from opbridge.costs.counted import Array, Count, Counted, Image
 from opbridge.costs.lines import lines_of
-from opbridge.costs.model import SECTOR, KernelCost, LineCost
+from opbridge.costs.model import SECTOR, KernelCost, LineCost, Touch
 from opbridge.costs.occupancy import occupancy
 from opbridge.costs.operations import Stretch, stretches
 from opbridge.costs.registers import Registers, base_name
@@ -51,6 +51,7 @@ def _kernel(run: Counted, chip: Chip, registers: Registers | None) -> KernelCost
         tuple(sorted(_lines(run, places), key=_weight, reverse=True)),
         occupancy=occupancy(core, run.threads, shared, registers.used if registers else None) if core else None,
         registers=registers,
+        touches=tuple(_touches(run, places)),
     )
     return replace(kernel, bounds=bounds_of(kernel, chip))
 
@@ -91,6 +92,13 @@ def _line(run: Counted, place: str, counts: list[Count], places: Mapping[int, st
     name = _name(run.arrays[array - 1], places) if array else ""
     line = LineCost(**vars(total(counts)), place=place, array=name)
     return replace(line, advice=advice(line))
+
+
+def _touches(run: Counted, places: Mapping[int, str]) -> Iterator[Touch]:
+    for request in run.requests:
+        array = _name(run.arrays[request.array - 1], places) if request.array else ""
+        place = places.get(request.address, _UNKNOWN)
+        yield Touch(place, request.address, request.kind, array, request.warp, request.bytes, request.lanes)
 
 
 def _name(array: Array, places: Mapping[int, str]) -> str:

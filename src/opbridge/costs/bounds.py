@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.costs.chips import Chip
+from opbridge.costs.chips import WARP, Chip
 from opbridge.costs.model import LAUNCH, SECTOR, Bound, KernelCost, LineCost
 
 _DOUBLES = 2
@@ -15,7 +15,6 @@ _AROUND = 2
 """Instructions of a warp for one access: those for its index, its address and its loop included, by a rule of thumb."""
 _FUSED = 2
 """Operations of an instruction: a product and a sum."""
-_WARP = 32
 
 
 def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
@@ -34,8 +33,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     floats = kernel.operations.get("float", 0) + kernel.operations.get("half", 0)
     weighed = floats + _DOUBLES * kernel.operations.get("double", 0) + _SPECIAL * kernel.operations.get("special", 0)
     issued = (
-        _AROUND * kernel.scale * sum(line.requests for line in lines if line.kind != "branch")
-        + weighed / _FUSED / _WARP
+        _AROUND * kernel.scale * sum(line.requests for line in lines if line.kind != "branch") + weighed / _FUSED / WARP
     )
     found = (
         LAUNCH,

@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 from opbridge.errors import InputError, did_you_mean
 
+WARP = 32
+"""Threads that go together."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -38,7 +41,7 @@ class Multiprocessor:
 
     @property
     def warps(self) -> int:
-        return self.threads // 32
+        return self.threads // WARP
 
 
 @dataclass(frozen=True)

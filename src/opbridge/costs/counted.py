@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opbridge.costs.tally import KINDS, SPACES, Tally
+from opbridge.costs.tally import KINDS, SPACES, Kind, Tally
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,21 @@ class Array:
     bytes: int
     is_read: bool
     is_written: bool
+
+
+@dataclass(frozen=True)
+class Request:
+    """One of a warp, as it was made: the first at its place in the code."""
+
+    address: int
+    kind: Kind
+    array: int
+    """In the list of them, from 1 on; 0 is shared memory."""
+    warp: int
+    bytes: int
+    """Of each lane."""
+    lanes: tuple[tuple[int, int], ...]
+    """The number of each, and where in the array its bytes begin."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +67,8 @@ class Counted:
     left_out: int
     arrays: tuple[Array, ...]
     counts: tuple[Count, ...]
+    requests: tuple[Request, ...]
+    """Of the first launch's first block."""
     images: tuple[Image, ...]
 
     @property
@@ -77,9 +94,15 @@ def read(folder: Path) -> Iterator[Counted]:
 
 def _kernel(document: dict[str, Any], images: tuple[Image, ...]) -> Counted:
     counts = tuple(map(_count, document.pop("places")))
+    requests = tuple(map(_request, document.pop("touches")))
     arrays = tuple(Array(**array) for array in document.pop("arrays"))
     grid, block = tuple(document.pop("grid")), tuple(document.pop("block"))
-    return Counted(**document, grid=grid, block=block, arrays=arrays, counts=counts, images=images)
+    return Counted(**document, grid=grid, block=block, arrays=arrays, counts=counts, requests=requests, images=images)
+
+
+def _request(row: list[Any]) -> Request:
+    address, kind, array, warp, size, lanes = row
+    return Request(address, KINDS[kind], array, warp, size, tuple((lane, at) for lane, at in lanes))
 
 
 def _count(row: list[int]) -> Count:

@@ -9,7 +9,7 @@ from opbridge.costs.ascend.model import KernelTimeline
 from opbridge.costs.chips import Chip
 from opbridge.costs.occupancy import Occupancy
 from opbridge.costs.registers import Registers
-from opbridge.costs.tally import Tally
+from opbridge.costs.tally import Kind, Tally
 
 SECTOR = 32
 """Bytes of global memory that are moved at once."""
@@ -71,6 +71,23 @@ LAUNCH = Bound("launch", 2.5e-6)
 
 
 @dataclass(frozen=True)
+class Touch:
+    """What a warp of the first block touched when it first came to one access of a line."""
+
+    place: str
+    site: int
+    """Which of the accesses of the line."""
+    kind: Kind
+    array: str
+    """Empty for shared memory."""
+    warp: int
+    bytes: int
+    """Of each lane."""
+    lanes: tuple[tuple[int, int], ...]
+    """The number of each, and where in the array its bytes begin."""
+
+
+@dataclass(frozen=True)
 class KernelCost:
     """The launches of one kernel with equal sizes.  Counts of lines are of `profiled_blocks`; those of the kernel are
     of one launch, and estimates where not all of its blocks were profiled."""
@@ -99,6 +116,7 @@ class KernelCost:
     occupancy: Occupancy | None = None
     registers: Registers | None = None
     """None where nobody has compiled it for the chip."""
+    touches: tuple[Touch, ...] = ()
 
     def _sum(self, kind: str, space: str) -> int:
         return round(self.scale * sum(line.parts for line in self.lines if (line.kind, line.space) == (kind, space)))

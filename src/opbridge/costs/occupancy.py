@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opbridge.costs.chips import Multiprocessor
-
-_WARP = 32
+from opbridge.costs.chips import WARP, Multiprocessor
 
 
 @dataclass(frozen=True)
@@ -22,12 +20,12 @@ class Occupancy:
 
 def occupancy(chip: Multiprocessor, threads: int, shared_bytes: int, registers: int | None = None) -> Occupancy:
     """`registers` are those of a thread, None where nobody has compiled it for a GPU."""
-    warps = -(-threads // _WARP)
+    warps = -(-threads // WARP)
     limits = {"threads": chip.warps // warps, "blocks": chip.blocks}
     shared = _rounded(shared_bytes, chip.shared_unit) + chip.reserved_shared_bytes
     limits["shared memory"] = chip.shared_bytes // shared
     if registers:
-        of_warp = _rounded(registers * _WARP, chip.register_unit)
+        of_warp = _rounded(registers * WARP, chip.register_unit)
         # Each scheduler has its part of the registers, and whole warps only.
         warps_held = chip.registers // chip.schedulers // of_warp * chip.schedulers
         limits["registers"] = warps_held // warps

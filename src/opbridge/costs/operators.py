@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from opbridge.check import inputs
 from opbridge.check.arrays import arguments
 from opbridge.check.drivers import driver, packed
+from opbridge.costs.chips import WARP
 from opbridge.costs.model import Profile
 from opbridge.costs.profiling import profile
 from opbridge.errors import InputError, KernelError
@@ -14,7 +15,6 @@ from opbridge.manifest import OpSpec
 from opbridge.op import Op
 
 _ELEMENTS = 65_536
-_WARP = 32
 _SEED = 0
 
 
@@ -39,6 +39,6 @@ def _cases(spec: OpSpec) -> Iterator[inputs.Case]:
     types = {argument.name: "float32" for argument in spec.schema.tensor_arguments}
     for form in inputs.forms(spec):
         letters = {letter for dimensions in form.values() for letter in dimensions}
-        side = max(_WARP, round(_ELEMENTS ** (1 / max(len(letters), 1)) / _WARP) * _WARP)
+        side = max(WARP, round(_ELEMENTS ** (1 / max(len(letters), 1)) / WARP) * WARP)
         if case := inputs.case(spec, form, "profile", types, sizes=[side] * len(letters)):
             yield case

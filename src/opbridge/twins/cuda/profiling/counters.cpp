@@ -67,6 +67,7 @@ void Counters::take(Counters& other) {
     count.array = number[count.array];
     places_[place].add(count);
   }
+  touches.take(other.touches, number);
   other.places_.clear();
   for (Recent& recent : other.recent_) recent = {};
   other.arrays_.clear();

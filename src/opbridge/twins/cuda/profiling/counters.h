@@ -11,6 +11,7 @@
 
 #include "profile.h"
 #include "requests.h"
+#include "touches.h"
 
 namespace opbridge_twin::profile {
 
@@ -91,6 +92,7 @@ class Counters {
 
   const Places& places() const { return places_; }
   const std::vector<Array>& arrays() const { return arrays_; }
+  Touches touches;
 
   // The other one's, which is as if it were new afterwards.
   void take(Counters& other);

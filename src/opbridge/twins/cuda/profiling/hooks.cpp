@@ -77,7 +77,7 @@ void block_begins(const Block& block, const Launch& launch) {
   recorder = &recorders[&block];
   recorder->is_cut = false;
   recorder->begin(static_cast<unsigned>(threads), reinterpret_cast<uintptr_t>(block.shared.arena()),
-                  SharedMemory::kArenaBytes);
+                  SharedMemory::kArenaBytes, block.linear == 0 && launch_is_first());
   has_waited = false;
 }
 

@@ -104,6 +104,16 @@ void write_place(FILE* file, const Place& place, const Count& c) {
   fprintf(file, ",%lld,%llu,%u]", static_cast<long long>(c.worst_stride), number(place.address), c.array);
 }
 
+void write_touch(FILE* file, const Touch& touch) {
+  const Request& request = touch.request;
+  fprintf(file, "[%llu,%d,%u,%u,%u,[", number(touch.place), static_cast<int>(touch.kind), touch.array, touch.warp,
+          request.bytes);
+  for (unsigned i = 0; i < request.lanes; ++i) {
+    fprintf(file, "%s[%u,%llu]", i == 0 ? "" : ",", request.numbers[i], number(request.addresses[i]));
+  }
+  fputs("]]", file);
+}
+
 void write_kernel(FILE* file, const Key& key, const Kernel& kernel) {
   const auto& [name, grid, block, dynamic] = key;
   fprintf(file, "{\"name\":%s,\n", quoted(checks::short_name(name)).c_str());
@@ -122,6 +132,8 @@ void write_kernel(FILE* file, const Key& key, const Kernel& kernel) {
   fputs(",\n\"places\":", file);
   write_list(file, kernel.counters.places(),
              [file](const auto& counted) { write_place(file, counted.first, counted.second); });
+  fputs(",\n\"touches\":", file);
+  write_list(file, kernel.counters.touches.all(), [file](const Touch& touch) { write_touch(file, touch); });
   fputs("}", file);
 }
 
@@ -165,6 +177,7 @@ void launch_begins(const Launch& launch) {
 }
 
 bool launch_is_profiled() { return state().is_profiled; }
+bool launch_is_first() { return state().running->launches == 1; }
 
 void keep(Counters& counters, size_t static_shared_bytes) {
   const std::lock_guard<std::mutex> lock(state().mutex);

@@ -4,7 +4,8 @@
 
 namespace opbridge_twin::profile {
 
-void Recorder::begin(unsigned threads, uintptr_t shared_begin, uint64_t shared_bytes) {
+void Recorder::begin(unsigned threads, uintptr_t shared_begin, uint64_t shared_bytes, bool keeps_touches) {
+  counters.touches.begin_block(keeps_touches);
   lanes_.resize(threads);
   for (Lane& lane : lanes_) lane.events.clear();
   surroundings_.shared_begin = shared_begin;
@@ -27,6 +28,7 @@ void Recorder::merge_all() {
 
 void Recorder::merge_warp(unsigned warp) {
   const unsigned first = warp * kLanes, rest = static_cast<unsigned>(lanes_.size()) - first;
+  counters.touches.begin_warp(warp);
   merge(&lanes_[first], std::min(rest, kLanes), surroundings_, ways_, counters);
 }
 

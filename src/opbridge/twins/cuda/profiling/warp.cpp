@@ -118,6 +118,7 @@ class Warp {
     }
     if (in_shared.lanes > 0) {
       add(counters_.at(place, kind, Space::shared), in_shared, shared_cost(in_shared));
+      if (counters_.touches.wants(place, kind, true)) counters_.touches.keep(place, kind, 0, 0, in_shared);
     }
     if (in_global.lanes > 0) count_global(place, kind, in_global);
   }
@@ -125,6 +126,10 @@ class Warp {
   void count_global(uint64_t place, Kind kind, Request& request) {
     const checks::Allocation* const allocation = surroundings_.holding(request.addresses[0]);
     if (allocation == nullptr) return;  // the kernel's arguments and constants
+    if (counters_.touches.wants(place, kind, false)) {
+      const unsigned array = counters_.array(allocation->how, allocation->made_at, allocation->bytes, kind);
+      counters_.touches.keep(place, kind, array, allocation->begin, request);
+    }
     // A GPU's allocations begin at 256 bytes; the twin's end where a page ends.
     const uint64_t shift = allocation->begin % 256;
     for (unsigned i = 0; i < request.lanes; ++i) request.addresses[i] -= shift;

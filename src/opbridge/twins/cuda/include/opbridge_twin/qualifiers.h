@@ -29,8 +29,10 @@
 #define CUDART_CB
 
 // What stands between the capture and the body of the lambda that a kernel's body becomes.  Clang wants the attribute
-// before the specifier, GCC behind it.
-#ifdef __clang__
+// before the specifier, GCC behind it; where nothing is optimised a debugger is to find the parameters of a function.
+#ifndef __OPTIMIZE__
+#define OB_TWIN_MUTABLE mutable
+#elif defined(__clang__)
 #define OB_TWIN_MUTABLE __attribute__((always_inline)) mutable
 #else
 #define OB_TWIN_MUTABLE mutable __attribute__((always_inline))
