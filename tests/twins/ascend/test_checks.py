@@ -5,6 +5,7 @@ Builds two libraries and starts a process a kernel: some seconds, more at first.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import subprocess
@@ -74,6 +75,36 @@ def test_a_broken_kernel_is_reported(catalogue: Path, case: str) -> None:
     done = run(catalogue, case, **variables)
     assert reported(done.stderr) == expected(case)
     assert done.returncode == 86
+
+
+PAIRS = {
+    "flag_of_others": "missing-sync",
+    "one_element_more": "global-race",
+    "padded_between_blocks": "misaligned",
+    "short_offset": "out-of-bounds",
+    "wrapped_offset": "global-race",
+    "sum_of_all_blocks": "global-race",
+    "mask_of_another_type": "bad-parameter",
+    "one_repeat_more": "out-of-bounds",
+    "widened": "out-of-bounds",
+    "first_turn": "unpaired-flag",
+    "one_half_for_two_flags": "missing-sync",
+    "gathered": "out-of-bounds",
+    "past_the_queue": "missing-sync",
+    "queued_when_free": "wrong-queue",
+    "less_than_nothing": "out-of-bounds",
+    "loaded_over_zeros": "missing-sync",
+    "moved_down": "bad-parameter",
+    "all_ones": "unset-variable",
+}
+
+
+def test_of_two_kernels_that_differ_in_one_mistake_only_the_wrong_one_is_told_of() -> None:
+    library = ctypes.CDLL(str(built("pairs.cpp")))
+    library.pairs.restype = ctypes.c_char_p
+    found = dict(line.split(": ") for line in library.pairs().decode().splitlines())
+    verdicts = {name: tuple(set(side.split()) for side in line.split("|")) for name, line in found.items()}
+    assert verdicts == {name: ({check}, set()) for name, check in PAIRS.items()}
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

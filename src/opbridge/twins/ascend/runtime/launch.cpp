@@ -40,6 +40,13 @@ bool knows_all(const ob_ascend_kernel& kernel) {
          std::any_of(kernel.addresses, end, is_known);
 }
 
+// What a kernel's frames will lie on, where a variable that nothing is assigned to shows: see looks_unset.
+[[gnu::noinline]] void paint_stack(uint8_t unset) {
+  uint8_t below[64 * 1024];
+  memset(below, unset, sizeof below);
+  asm volatile("" : : "r"(below) : "memory");
+}
+
 std::string objection(uint32_t blocks) {
   if (blocks == 0 || blocks > kMostBlocks) {
     return "blockDim is " + std::to_string(blocks) + ", and must be 1 to " + std::to_string(kMostBlocks);
@@ -79,6 +86,7 @@ void Launch::work() {
 void Launch::run_block(uint32_t index) {
   Block& block = Block::mine();
   block.begin(*this, index);
+  if (checked_) paint_stack(work_.unset);
   try {
     work_.body(work_.state);
     block.end();
@@ -198,6 +206,11 @@ void Launch::report_flags_left() {
 void Launch::add(Report report) {
   const std::lock_guard<std::mutex> lock(mutex_);
   reports_.push_back(std::move(report));
+}
+
+void Launch::suspect(Report report) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  suspicions_.push_back(std::move(report));
 }
 
 uint64_t tiling_key() { return current_tiling_key.load(std::memory_order_relaxed); }

@@ -30,6 +30,8 @@ struct Work {
   bool auto_sync;
   // Whether all global memory that the kernel is passed is known, so that any other is a mistake.
   bool is_enclosed;
+  // The bytes of C++ variables that nothing is assigned to.
+  uint8_t unset = 0xff;
 };
 
 // One kernel on all its cores; alive until the last of them has ended.
@@ -52,6 +54,8 @@ class Launch {
   void set_flag_of_cores(uint32_t block, uint32_t group, uint32_t flag, const Place& at);
   void wait_flag_of_cores(uint32_t block, uint32_t flag, const Place& at);
   void add(Report report);
+  // What is a mistake unless it is found whatever the bytes of unset variables are.
+  void suspect(Report report);
 
   uint32_t cores() const { return cores_; }
   uint32_t cores_per_block() const { return work_.cores_per_block; }
@@ -64,6 +68,7 @@ class Launch {
   const Doubtful* doubtful() const { return doubtful_; }
   // Races that may be none.
   const Races& doubts() const { return doubts_; }
+  const std::vector<Report>& suspicions() const { return suspicions_; }
   // Whether the kernel has asked how many blocks there are.
   bool asked_for_count() const { return asked_for_count_; }
 
@@ -101,7 +106,7 @@ class Launch {
   CrossCoreFlag flags_[kCrossCoreFlags];
   // In the place of threads that wait for others, for blocks that have not begun.
   std::vector<std::thread> helpers_;
-  std::vector<Report> reports_;
+  std::vector<Report> reports_, suspicions_;
   std::vector<TouchedBy> touched_;
   Races doubts_;
   bool asked_for_count_ = false;

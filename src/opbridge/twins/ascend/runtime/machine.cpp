@@ -34,6 +34,12 @@ void Instruction::check_alignment(const Local& local, const char* operand, size_
              block.where(), {{"memory", "it is " + block.describe(block.local(local.buffer), local.data)}});
 }
 
+void Instruction::take_unset() {
+  Block& block = Block::current();
+  // A kernel that has read such a number of memory may have meant that one.
+  if (!block.registers.unset_is_data) block.suspect_unset();
+}
+
 void Instruction::check_position(const Local& local, const char* operand, AscendC::TPosition expected) {
   const AscendC::TPosition position = position_of(local);
   if (position == expected || local.data == nullptr) return;
@@ -61,6 +67,15 @@ void Instruction::bad_parameter(const char* parameter, long long value, const ch
 void Block::fail_as_second_part(const std::string& where) {
   fail(Kind::bad_parameter, "the kernel has a part of its own for cores with a matrix unit", where,
        {{"expected", "Matmul, or a kernel of one part: the twin does not run two that differ"}});
+}
+
+void Block::suspect_unset() {
+  if (!is_news(Kind::unset_variable, 0)) return;
+  launch->suspect({Kind::unset_variable,
+                   "a number is made of a C++ variable that nothing was assigned to",
+                   where(),
+                   registers.index,
+                   {}});
 }
 
 void Block::access(const Global& global, const void* at, size_t bytes, bool writes) {

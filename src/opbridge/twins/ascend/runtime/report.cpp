@@ -31,6 +31,8 @@ Meaning meaning(Kind kind) {
     case Kind::uninitialised:
       return {"uninitialised-local",
               "copy or Duplicate something into the tensor first: it holds what was there before"};
+    case Kind::unset_variable:
+      return {"unset-variable", "give each variable of the kernel and of its classes a value where it is declared"};
     case Kind::missing_sync:
       return {"missing-sync",
               "pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between"};

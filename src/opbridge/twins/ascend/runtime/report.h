@@ -20,6 +20,7 @@ enum class Kind : uint8_t {
   misaligned,
   bad_parameter,
   uninitialised,
+  unset_variable,
   missing_sync,
   unpaired_flag,
   no_event,

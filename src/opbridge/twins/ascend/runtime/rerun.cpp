@@ -72,8 +72,27 @@ Writes::Difference Writes::first_difference(const Writes& other) const {
 
 namespace {
 
+// Of the numbers that look like those of variables without a value: which no longer do where such variables hold
+// others.
+std::vector<Report> confirmed(const std::vector<Report>& suspicions, Work work, uint32_t blocks) {
+  if (suspicions.empty()) return {};
+  work.unset = 0x01;
+  Writes writes;
+  Launch other(work, blocks, true, &writes);
+  other.run();
+  writes.undo();
+  std::vector<Report> found;
+  for (const Report& report : suspicions) {
+    const auto is_same = [&](const Report& it) { return it.where == report.where && it.block == report.block; };
+    const std::vector<Report>& meant = other.suspicions();
+    if (std::none_of(meant.begin(), meant.end(), is_same)) found.push_back(report);
+  }
+  return found;
+}
+
 // Of a launch that has ended, and whose results stand in memory.
 std::vector<Report> with_doubts(const Launch& launch, const Work& work, uint32_t blocks, std::vector<Report> reports) {
+  for (Report& report : confirmed(launch.suspicions(), work, blocks)) reports.push_back(std::move(report));
   const Races& doubts = launch.doubts();
   if (doubts.of_loads.empty()) return reports;
   if (reports.empty()) {

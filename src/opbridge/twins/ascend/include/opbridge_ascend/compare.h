@@ -107,6 +107,7 @@ void compare(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const L
 template <class T, class U>
 void compare_scalar(Instruction& instruction, const Lanes& lanes, CMPMODE mode, const LocalTensor<U>& dst,
                     const Strided<T>& src, T scalar) {
+  instruction.takes(scalar);
   check_comparison<T, U>(instruction, mode);
   Unknown unknown;
   unknown.look(instruction, lanes, src, "src0");

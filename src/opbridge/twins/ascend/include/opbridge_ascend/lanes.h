@@ -341,10 +341,26 @@ template <class F>
 constexpr bool kBitwise =
     std::is_same_v<F, AndOperation> || std::is_same_v<F, OrOperation> || std::is_same_v<F, NotOperation>;
 
+// The documents' rule for one memory as source and destination: all of it, or else what a repeat writes would be read
+// by itself or by the next one.  Told of tensors without gaps.
+template <class D, class S>
+void same_or_apart(Instruction& instruction, const Lanes& lanes, const Strided<D>& dst, const Strided<S>& src,
+                   const char* distance) {
+  if (!instruction.checked() || !lanes.contiguous || sizeof(D) != sizeof(S)) return;
+  const auto bytes = static_cast<ptrdiff_t>(lanes.total * sizeof(D));
+  const ptrdiff_t ahead =
+      reinterpret_cast<const uint8_t*>(dst.tensor.data()) - reinterpret_cast<const uint8_t*>(src.tensor.data());
+  constexpr auto repeat = static_cast<ptrdiff_t>(kRepeatBytes);
+  const bool is_apart = ahead >= bytes || -ahead >= bytes || ahead <= -repeat || ahead >= 2 * repeat;
+  instruction.requires_that(ahead == 0 || is_apart, distance, ahead,
+                            "0 for an instruction in place, or no memory in common");
+}
+
 template <class F, class D, class S>
 void unary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>& dst, const Strided<S>& src) {
   counted_in_8_bits(instruction, dst, "dstRepStride");
   counted_in_8_bits(instruction, src, "srcRepStride");
+  same_or_apart(instruction, lanes, dst, src, "bytes from src to dst");
   Unknown unknown(kBitwise<F>);
   unknown.look(instruction, lanes, src, "src");
   writes(instruction, lanes, dst, "dst");
@@ -358,6 +374,8 @@ void binary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>&
   counted_in_8_bits(instruction, dst, "dstRepStride");
   counted_in_8_bits(instruction, src0, "src0RepStride");
   counted_in_8_bits(instruction, src1, "src1RepStride");
+  same_or_apart(instruction, lanes, dst, src0, "bytes from src0 to dst");
+  same_or_apart(instruction, lanes, dst, src1, "bytes from src1 to dst");
   Unknown unknown(kBitwise<F>);
   unknown.look(instruction, lanes, src0, "src0");
   unknown.look(instruction, lanes, src1, "src1");

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <type_traits>
+
 #include "place.h"
 #include "qualifiers.h"
 
@@ -53,6 +55,7 @@ struct Registers {
   uint64_t compared[2] = {0, 0};  // CMPMASK: what Compare without a destination found
   float deq_scale = 1;
   bool asked_for_kind = false;  // of core
+  bool unset_is_data = false;   // has read a number from memory that looks like that of a variable without a value
   bool is_cube = false;         // in a kernel for both kinds: the run as the core with the matrix unit
   uint32_t out_of_line = 0;     // how many functions that are not inline the block is in
 };
@@ -88,6 +91,19 @@ class OutOfLine {
  private:
   Registers* const registers_;
 };
+
+// Whether all bits but the sign are ones.  Variables of a kernel that nothing is assigned to look like that, because
+// stacks are painted so, and so does what floating-point arithmetic makes of them: a NaN stays the one it was.
+template <class T>
+bool looks_unset(const T& number) {
+  if constexpr (std::is_integral_v<T> || !(sizeof(T) == 2 || sizeof(T) == 4)) {
+    return false;
+  } else {
+    uint32_t bits = ~uint32_t{0};
+    memcpy(&bits, &number, sizeof number);
+    return (bits | uint32_t{1} << (8 * sizeof number - 1)) == ~uint32_t{0};
+  }
+}
 
 // One instruction: what it reads and writes is checked before it is done.
 class Instruction {
@@ -147,6 +163,16 @@ class Instruction {
     memset(at, 0xff, bytes);
     memset(known(local, at), 0, bytes);
   }
+  // A number that the kernel has computed by itself.
+  template <class T>
+  void takes(const T& number) {
+    if (checked_ && looks_unset(number)) take_unset();
+  }
+  // A number that the kernel may compute with from now on.
+  template <class T>
+  void gives(const T& number) {
+    if (checked_ && looks_unset(number)) registers().unset_is_data = true;
+  }
   // A parameter that the hardware does not take.
   void requires_that(bool right, const char* parameter, long long value, const char* expected) {
     if (checked_ && !right) bad_parameter(parameter, value, expected);
@@ -158,6 +184,7 @@ class Instruction {
   void access(const Local& local, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(access_local);
   void access(const Global& global, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(access_global);
   size_t load(const Global& global, const void* at, size_t bytes) OPBRIDGE_ASCEND_LIBRARY(load_global);
+  void take_unset() OPBRIDGE_ASCEND_LIBRARY(take_unset);
   void check_alignment(const Local& local, const char* operand, size_t alignment)
       OPBRIDGE_ASCEND_LIBRARY(check_alignment);
   void check_position(const Local& local, const char* operand, AscendC::TPosition expected)

@@ -145,6 +145,10 @@ class TBuf {
   OPBRIDGE_ASCEND_LOCAL_ONLY(position);
 
  public:
+  // The compiler has to keep it in memory, with the object that it is a member of: members of that one which nothing is
+  // assigned to are seen there (looks_unset), and would be anything in a register.
+  TBuf() { asm volatile("" : : "r"(this) : "memory"); }
+
   template <class T>
   LocalTensor<T> Get() const {
     return LocalTensor<T>(memory_, 0, static_cast<uint32_t>(memory_.bytes / sizeof(T)));

@@ -68,7 +68,7 @@ struct FromTensor {
 template <class T>
 struct FromScalar {
   T value;
-  void look(Unknown&, Instruction&, const Lanes&) const {}
+  void look(Unknown&, Instruction& instruction, const Lanes&) const { instruction.takes(value); }
   T operator()(uint32_t) const { return value; }
   T operator()(uint32_t, uint32_t) const { return value; }
 };

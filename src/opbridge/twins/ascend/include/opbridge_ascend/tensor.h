@@ -58,12 +58,16 @@ class GlobalTensor {
 
   T GetValue(uint64_t offset, Place at = Place::here()) const {
     detail::addressable<T>();
-    Instruction("GetValue", PIPE_S, at).reads(memory_, data_ + offset, sizeof(T));
+    Instruction instruction("GetValue", PIPE_S, at);
+    instruction.reads(memory_, data_ + offset, sizeof(T));
+    instruction.gives(data_[offset]);
     return data_[offset];
   }
   void SetValue(uint64_t offset, T value, Place at = Place::here()) const {
     detail::addressable<T>();
-    Instruction("SetValue", PIPE_S, at).writes(memory_, data_ + offset, sizeof(T));
+    Instruction instruction("SetValue", PIPE_S, at);
+    instruction.takes(value);
+    instruction.writes(memory_, data_ + offset, sizeof(T));
     data_[offset] = value;
   }
   GlobalTensor operator[](uint64_t offset) const {
@@ -73,7 +77,9 @@ class GlobalTensor {
   }
   // A reference may be read or written, and nobody sees which: it counts as read, as all blocks may do that at once.
   __gm__ T& operator()(uint64_t offset, Place at = Place::here()) const {
-    Instruction("operator()", PIPE_S, at).reads(memory_, data_ + offset, sizeof(T));
+    Instruction instruction("operator()", PIPE_S, at);
+    instruction.reads(memory_, data_ + offset, sizeof(T));
+    instruction.gives(data_[offset]);
     return data_[offset];
   }
   const Global& memory() const { return memory_; }
@@ -123,17 +129,23 @@ class LocalTensor {
   }
 
   T GetValue(uint32_t index, Place at = Place::here()) const {
-    Instruction("GetValue", PIPE_S, at).reads(memory_, data_ + index, sizeof(T));
+    Instruction instruction("GetValue", PIPE_S, at);
+    instruction.reads(memory_, data_ + index, sizeof(T));
+    instruction.gives(data_[index]);
     return data_[index];
   }
   template <class Value>
   void SetValue(uint32_t index, Value value, Place at = Place::here()) const {
-    Instruction("SetValue", PIPE_S, at).writes(memory_, data_ + index, sizeof(T));
+    Instruction instruction("SetValue", PIPE_S, at);
+    instruction.takes(value);
+    instruction.writes(memory_, data_ + index, sizeof(T));
     data_[index] = static_cast<T>(value);
   }
   // A reference may be read or written, and nobody sees which: it counts as written.
   T& operator()(uint32_t index, Place at = Place::here()) const {
-    Instruction("operator()", PIPE_S, at).writes(memory_, data_ + index, sizeof(T));
+    Instruction instruction("operator()", PIPE_S, at);
+    instruction.writes(memory_, data_ + index, sizeof(T));
+    instruction.gives(data_[index]);
     return data_[index];
   }
   LocalTensor operator[](uint32_t offset) const {

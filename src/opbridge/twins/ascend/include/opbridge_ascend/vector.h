@@ -49,6 +49,7 @@ void fused(Instruction& instruction, const Lanes& lanes, F f, const Strided<T>& 
 
 template <class T, class U>
 void axpy(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst, const Strided<U>& src, U scalar) {
+  instruction.takes(scalar);
   Unknown unknown;
   unknown.look(instruction, lanes, src, "src");
   unknown.look(instruction, lanes, dst, "dst");
@@ -63,6 +64,7 @@ template <class Operation, class D, class... S>
 void elementwise(Instruction& instruction, const Lanes& lanes, const Operation& operation, const Strided<D>& dst,
                  const Strided<S>&... src) {
   Operation::template takes<D, S...>();
+  if constexpr (requires { operation.scalar; }) instruction.takes(operation.scalar);
   if constexpr (Operation::kReadsDestination) {
     fused(instruction, lanes, operation, dst, src...);
   } else if constexpr (sizeof...(S) == 1) {
@@ -259,6 +261,7 @@ template <class T>
 void Duplicate(const LocalTensor<T>& dst, detail::Exactly<T> scalar, const int32_t& count, Place at = Place::here()) {
   OPBRIDGE_ASCEND_TYPES("Duplicate", T, half, bfloat16_t, int16_t, uint16_t, int32_t, uint32_t, float);
   Instruction instruction("Duplicate", PIPE_V, at);
+  instruction.takes(scalar);
   const auto lanes = detail::Lanes::first(instruction, count);
   detail::writes(instruction, lanes, detail::Strided<T>{dst}, "dst");
   detail::compute(lanes, [scalar] { return scalar; }, detail::Strided<T>{dst});
@@ -268,6 +271,7 @@ void Duplicate(const LocalTensor<T>& dst, detail::Exactly<T> scalar, detail::Mas
                uint32_t dstBlkStride, uint32_t dstRepStride, Place at = Place::here()) {
   OPBRIDGE_ASCEND_TYPES("Duplicate", T, half, bfloat16_t, int16_t, uint16_t, int32_t, uint32_t, float);
   Instruction instruction("Duplicate", PIPE_V, at);
+  instruction.takes(scalar);
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> to{dst, dstBlkStride, dstRepStride};
   detail::counted_in_8_bits(instruction, to, "dstRepStride");
