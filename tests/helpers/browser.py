@@ -124,3 +124,31 @@ class Browser:
             self.said.append(f"console.{told['type']}")
         elif event == "Network.requestWillBeSent" and not told["request"]["url"].startswith("file:"):
             self.said.append(f"asks for {told['request']['url']}")
+
+    def worst_contrast(self) -> float:
+        """Of text, of marks and of the names of a chart's lines, to what is behind them."""
+        return float(self.value(_WORST_CONTRAST))
+
+
+_WORST_CONTRAST = """(() => {
+          const light = (colour) => {
+            const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map((value) => {
+              const part = value / 255;
+              return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+            });
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+          };
+          const behind = (part) => {
+            for (; part; part = part.parentElement) {
+              const colour = getComputedStyle(part).backgroundColor;
+              if (!colour.endsWith(", 0)") && colour !== "transparent") return light(colour);
+            }
+          };
+          const contrast = (part) => {
+            const style = getComputedStyle(part);
+            const shown = [light(part.closest("svg") ? style.fill : style.color), behind(part)].sort((a, b) => b - a);
+            return (shown[0] + 0.05) / (shown[1] + 0.05);
+          };
+          const parts = document.querySelectorAll("p, th, td, dt, a, code, figcaption, mark, .sign, svg text, .mark");
+          return Math.min(...[...parts].map(contrast));
+        })()"""

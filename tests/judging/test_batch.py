@@ -94,12 +94,15 @@ def test_a_bad_task_is_no_verdict(folder: Path) -> None:
     assert not (folder / "verdicts").exists()
 
 
-def test_the_command_shows_progress(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["judge", str(folder), "--jobs", "2"]) == 1
-    *lines, last = capsys.readouterr().out.splitlines()
+def test_the_command_shows_progress_and_writes_a_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = folder / "verdicts.html"
+    assert main(["judge", str(folder), "--jobs", "2", "--page", str(page)]) == 1
+    *lines, last, written = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert lines[2].startswith("3/3  relu/")
     assert last == "3 cheating"
+    assert written.startswith(f"{page}: 3 answers, ")
+    assert "0 of 3 answers are right" in page.read_text()
 
 
 def test_nothing_to_judge(tmp_path: Path) -> None:

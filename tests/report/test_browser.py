@@ -79,30 +79,7 @@ def test_text_stands_out_from_the_page(page: Browser, scheme: str) -> None:
     """4.5 to 1 is what WCAG wants of text, also of marks and of the names of a chart's lines."""
     page.prefer(scheme)
     page.click("button.all")
-    worst = page.value(
-        """(() => {
-          const light = (colour) => {
-            const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map((value) => {
-              const part = value / 255;
-              return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-            });
-            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-          };
-          const behind = (part) => {
-            for (; part; part = part.parentElement) {
-              const colour = getComputedStyle(part).backgroundColor;
-              if (!colour.endsWith(", 0)") && colour !== "transparent") return light(colour);
-            }
-          };
-          const contrast = (part) => {
-            const style = getComputedStyle(part);
-            const shown = [light(part.closest("svg") ? style.fill : style.color), behind(part)].sort((a, b) => b - a);
-            return (shown[0] + 0.05) / (shown[1] + 0.05);
-          };
-          const parts = document.querySelectorAll("p, th, td, dt, a, code, figcaption, .sign, svg text, .mark");
-          return Math.min(...[...parts].map(contrast));
-        })()"""
-    )
+    worst = page.worst_contrast()
     assert worst >= 4.5
     dark = page.value("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark == (scheme == "dark")

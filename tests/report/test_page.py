@@ -6,51 +6,16 @@ import base64
 import hashlib
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
+from html_tree import Tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbridge.check import Row, Status
 from opbridge.report import MOST_BYTES, Contents, ReportedKernel, ReportedOperator, page
 from opbridge.report.markup import Markup, element
-
-VOID = {"meta", "input", "br"}
-
-
-class Tree(HTMLParser):
-    """Every element with its attributes and its text; what is not closed in order is an error."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self._open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert not self._open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self._open.append(tag)
-            self.texts.setdefault(tag, []).append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self._open:
-            self.texts[self._open[-1]][-1] += data
-
-    def all(self, *tags: str) -> list[dict[str, str | None]]:
-        return [attributes for tag, attributes in self.elements if tag in tags]
-
-    @property
-    def ids(self) -> list[str]:
-        return [attributes["id"] for _, attributes in self.elements if attributes.get("id")]  # type: ignore[misc]
 
 
 @pytest.fixture(scope="module")
@@ -125,10 +90,10 @@ def test_a_source_that_holds_markup_is_text(tree: Tree) -> None:
 @settings(max_examples=60)
 @given(st.text(), st.text(min_size=1))
 def test_whatever_a_text_holds_it_comes_back_from_the_markup(text: str, name: str) -> None:
-    shown = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
+    shown, named = ("".join(one for one in said if one.isprintable() or one in "\n\t") for said in (text, name))
     tree = Tree(element("div", text, title=name))
     assert tree.texts["div"] == [shown]
-    assert tree.elements == [("div", {"title": name})]
+    assert tree.elements == [("div", {"title": named})]
 
 
 def test_markup_is_not_escaped_twice() -> None:

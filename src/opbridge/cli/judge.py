@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=float, default=60.0, metavar="S", help="seconds for the build, and for a call (default: 60)"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="answers of a folder at a time (default: 1)")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="of a folder: one HTML file of its verdicts")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON instead")
     parser.add_argument(
         "--cost", metavar="CHIP", help="say too what a right answer takes on a chip beside the reference, as in a100"
@@ -50,6 +51,8 @@ def run(options: argparse.Namespace) -> int:
         from opbridge.cli import judging_many
 
         return judging_many.run(options)
+    if options.page:
+        raise InputError("--page is of a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html")
     if is_manifest(options.reference):
         found = judge_operators(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
         return _print(found, options.json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -11,12 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from opbridge.cli.terminal import working
+from opbridge._version import __version__
+from opbridge.cli.terminal import size, working
+from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.judging.batch import Judged, answers_in, judge_all
 from opbridge.judging.costing import Prediction
 from opbridge.judging.running import Here
 from opbridge.judging.submissions import Options
+from opbridge.openings import read_file
 
 _PATIENCE, _TICK = 2.0, 1.0
 """Seconds before a person is told what they wait for, and between two looks at it."""
@@ -25,6 +29,7 @@ _PATIENCE, _TICK = 2.0, 1.0
 def run(options: argparse.Namespace) -> int:
     if options.answer is not None or options.json:
         raise InputError("of a folder, all answers are judged, and their verdicts are files in DIR/verdicts")
+    require_writable(options.page)
     if options.jobs < 1:
         raise InputError(f"--jobs {options.jobs}: expected at least 1")
     shown = _Shown(options.reference, len(answers_in(options.reference)))
@@ -34,7 +39,29 @@ def run(options: argparse.Namespace) -> int:
             options.reference, Here(options.jobs), asked, chip=(options.cost or "").lower(), on_judged=shown.add
         )
     print(", ".join(f"{count} {verdict}" for verdict, count in shown.counts.most_common()))
+    if options.page:
+        _write_page(options.page, options.reference, done)
     return max((judged.judgement.verdict.exit_code for judged in done), default=0)
+
+
+def _write_page(file: Path, folder: Path, done: list[Judged]) -> None:
+    from opbridge.report.judged_answer import ShownAnswer
+    from opbridge.report.judgements import ShownAnswers, judgements_page
+
+    answers = [
+        ShownAnswer(
+            str(judged.task.parent.relative_to(folder)),
+            str(judged.answer.relative_to(folder)),
+            read_file(judged.answer).decode("utf-8", errors="replace"),
+            judged.judgement,
+            judged.cost if isinstance(judged.cost, Prediction) else None,
+        )
+        for judged in done
+    ]
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    written = judgements_page(ShownAnswers(folder.resolve().name, now, __version__, answers))
+    file.write_text(written, encoding="utf-8")
+    print(f"{file}: {len(answers)} answers, {size(len(written.encode()))}")
 
 
 @dataclass

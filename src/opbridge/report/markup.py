@@ -21,7 +21,7 @@ Child: TypeAlias = str | Markup | Iterable["Child"] | None
 def element(tag: str, *children: Child, **attributes: object) -> Markup:
     """`class_` is the attribute class, `aria_label` is aria-label; one that is None is left out, True stands alone."""
     given = "".join(
-        f" {_name(name)}" if value is True else f' {_name(name)}="{html.escape(str(value))}"'
+        f" {_name(name)}" if value is True else f' {_name(name)}="{html.escape(_printable(str(value)))}"'
         for name, value in attributes.items()
         if value is not None and value is not False
     )

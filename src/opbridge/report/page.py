@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter
-from pathlib import Path
 
 from opbridge.bench.model import LARGE
 from opbridge.bench.tables import machine_line
 from opbridge.check.model import Status
 from opbridge.report import charts, costs, operators
+from opbridge.report.document import MOST_BYTES, document
 from opbridge.report.markup import Child, Markup, element
 from opbridge.report.model import Contents, ReportedOperator, place_of
 from opbridge.report.tables import mark, table
-
-MOST_BYTES = 2_000_000
-_HERE = Path(__file__).parent
 
 
 def page(contents: Contents) -> str:
@@ -29,17 +24,6 @@ def page(contents: Contents) -> str:
 
 
 def _page(contents: Contents, with_sources: bool, with_parts: bool) -> str:
-    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
-    policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}"
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"opbridge report: {contents.title}"),
-        element("style", Markup(style)),
-    )
     shown: dict[str, str] = {}
     parts: list[Child] = []
     if with_parts:
@@ -48,29 +32,15 @@ def _page(contents: Contents, with_sources: bool, with_parts: bool) -> str:
     if not with_sources:
         left_out = "The kernels' sources are" if with_parts else "All but the summary is"
         left_out = element("p", f"{left_out} left out, to keep this file below {MOST_BYTES // 1_000_000} MB.")
-    body = element(
-        "body",
-        element("a", "Skip to the content", href="#main", class_="skip"),
-        _header(contents),
-        _navigation(contents) if with_parts else None,
-        element(
-            "main",
-            _summary(contents, with_parts, left_out),
-            _conformance(contents),
-            _speed(contents, with_parts),
-            costs.section(contents.profile) if contents.profile else None,
-            element("section", element("h2", "Operators"), parts, id="operators") if with_parts else None,
-            id="main",
-            tabindex="-1",
-        ),
-        element("footer", element("p", f"Made by opbridge {contents.version}.")),
-        element("script", Markup(script)),
-    )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    main = [
+        _summary(contents, with_parts, left_out),
+        _conformance(contents),
+        _speed(contents, with_parts),
+        costs.section(contents.profile) if contents.profile else None,
+        element("section", element("h2", "Operators"), parts, id="operators") if with_parts else None,
+    ]
+    navigation = _navigation(contents) if with_parts else None
+    return document(f"opbridge report: {contents.title}", contents.version, _header(contents), navigation, main)
 
 
 def _header(contents: Contents) -> Markup:

@@ -20,7 +20,7 @@ function button(text, open) {
   return made;
 }
 
-const heading = document.querySelector("#operators h2");
+const heading = document.querySelector("#operators h2, #answers h2");
 if (heading) heading.after(button("Open all", true), button("Close all", false));
 addEventListener("hashchange", openTarget);
 // A link to where one already is changes no hash.
