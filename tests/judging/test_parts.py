@@ -22,6 +22,7 @@ from opbridge.judging.shapes import (
     PUBLISHED,
     SHRUNK,
     Plan,
+    patient,
     plans,
     shrunk,
     sizes_at_the_top,
@@ -84,6 +85,25 @@ def test_what_an_answer_repeats_of_its_task_names_no_size() -> None:
 def test_few_images_where_batches_are_no_tiles() -> None:
     few = [plan for plan in plans({"batch_size": 128, "width": 256}, "") if plan.is_of_images]
     assert [dict(plan.sizes) for plan in few] == [{"batch_size": 2, "width": 64}]
+
+
+def test_groups_keep_several_elements() -> None:
+    task = {"batch": 32768, "features": 4096, "groups": 64}
+    small = [{**task, **dict(plan.sizes)} for plan in plans(task, "") if plan.kind == SHRUNK]
+    assert any(sizes["features"] == 4 * sizes["groups"] == 256 for sizes in small)
+
+
+def test_lists_of_sizes() -> None:
+    assert [dict(plan.sizes)["layers"] for plan in plans({"layers": [4096, 4096]}, "") if plan.kind == ODD] == [
+        [65, 65]
+    ]
+
+
+def test_who_is_patient_keeps_what_the_answer_names() -> None:
+    some = tuple(plans({"batch": 128, "channels": 64, "width": 256}, "constexpr int kThreads = 256;"))
+    later = patient(some)
+    assert {plan.kind for plan in later} == {SHRUNK, PUBLISHED}
+    assert dict(later[0].sizes) == {"batch": 2}
 
 
 def test_the_bound_is_the_references_own_error() -> None:

@@ -80,6 +80,20 @@ def test_an_answer_may_rely_on_published_sizes(
     assert found.reasons[0].shape == f"float32[{bad}]"
     if verdict is Verdict.RIGHT:
         assert found.holds_for == "published shapes"
+    assert found.wants_larger_sizes is (verdict is Verdict.UNDECIDED)
+
+
+@pytest.mark.parametrize("drawn", [(0.5, 8.0, 7.0), (0.25, 0.75, 0.5)])
+def test_other_parameters_are_wrong_at_any_size(tmp_path: Path, drawn: tuple[float, ...]) -> None:
+    """Those of the same numbers in another order may be right at the sizes that the task publishes."""
+    case = Case(tmp_path, LOOSE, LOOSE)
+    case.gives(0, 7.0, 7.0)
+    save(case.expected / case.trials[0].parameters_file, [array(0.25, 0.5), array(0.75)])
+    save(case.own / case.trials[0].parameters_file, [array(*drawn)])
+    found = case.decided()
+    of_the_reference = {0.25, 0.5, 0.75} == set(drawn)
+    assert found.verdict is (Verdict.UNDECIDED if of_the_reference else Verdict.WRONG)
+    assert found.reasons[0].check == ("values" if of_the_reference else "parameters")
 
 
 def test_what_the_twin_finds_has_its_line(tmp_path: Path) -> None:

@@ -103,6 +103,8 @@ class _Caller:
             # New values in the memory of the old, for those who remember by addresses.
             for old, new in zip(tensors_in(self._inputs), tensors_in(inputs), strict=True):
                 old.copy_(new)
+        if not suffix:
+            save(folder / trial.parameters_file, to_values([one.detach() for one in self._model.parameters()]))
         state = {name: value.clone() for name, value in self._model.state_dict().items()}
         with Operators() as operators:
             save(folder / (trial.output_file + suffix), to_values(self._run(trial)))

@@ -88,5 +88,15 @@ def _of_numbers(output: str, given: Array, exact: np.ndarray[Any, Any], coarse: 
     )
 
 
+def drawn_otherwise(answer: object, reference: object) -> bool:
+    """Whether an answer's parameters, in whatever order and shapes, are other numbers than the reference's."""
+    given, wanted = (
+        np.concatenate([numbers(array).ravel() for array in arrays_of(value)] or [np.empty(0)])
+        for value in (answer, reference)
+    )
+    told = wanted[(wanted != 0) & (wanted != 1)]
+    return bool(told.size and given.size and np.isin(told, given).mean() < 0.5)
+
+
 def same_bits(one: object, other: object) -> bool:
     return [array.data for array in arrays_of(one)] == [array.data for array in arrays_of(other)]

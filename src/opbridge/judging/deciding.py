@@ -53,17 +53,26 @@ def _judged(
     source = _source(answer)
     if not form.hands_functions and (seen := _of_the_text(source, answer.name)):
         return seen
-    of_reference, of_answer = folder / "reference", folder / "answer"
-    of_reference.mkdir(mode=0o700)
-    of_answer.mkdir(mode=0o700)
     text = task.read_text(encoding="utf-8")
     seeds = (seed + 1, seed + 2)
     sizes = _sizes(form, task, text)
-    job = ReferenceJob(task, form, of_reference, tuple(plans(sizes, source)), seeds, has_gradients(source))
+    job = ReferenceJob(task, form, folder / "reference", tuple(plans(sizes, source)), seeds, has_gradients(source))
+    found = _round(forks, job, answer, folder, timeout)
+    if not found.wants_larger_sizes:
+        return found
+    job = replace(job, folder=folder / "larger" / "reference", is_patient=True)
+    later = _round(forks, job, answer, folder / "larger", timeout)
+    return found if later.verdict is Verdict.UNDECIDED else later
+
+
+def _round(forks: Forks, job: ReferenceJob, answer: Path, folder: Path, timeout: float) -> Judgement:
+    of_answer = folder / "answer"
+    for one in (job.folder, of_answer):
+        one.mkdir(mode=0o700, parents=True)
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, (trials, left_out) = _ran(job, answer, expecting, of_answer, timeout, forks)
-    return decide(run, trials, of_reference, of_answer, answer.name, tuple(left_out))
+    return decide(run, trials, job.folder, of_answer, answer.name, tuple(left_out))
 
 
 def _of_the_text(source: str, name: str) -> Judgement | None:

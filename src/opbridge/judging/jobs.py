@@ -18,6 +18,8 @@ class ReferenceJob:
     plans: tuple[Plan, ...]
     seeds: tuple[int, ...]
     with_gradients: bool = False
+    is_patient: bool = False
+    """Whether sizes that take long to judge are better than none."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Trial:
     @property
     def output_file(self) -> str:
         return f"{self.number}.output"
+
+    @property
+    def parameters_file(self) -> str:
+        """Of the model with which it is called."""
+        return f"{self.number}.parameters"
 
     @property
     def again_file(self) -> str:

@@ -9,6 +9,8 @@ from enum import Enum
 from opbridge.errors import InputError
 
 ALL_SHAPES, PUBLISHED_SHAPES = "all shapes", "published shapes"
+SIZES = "sizes"
+"""The check of what cannot be held at the sizes that were tried."""
 
 
 class Verdict(Enum):
@@ -50,6 +52,10 @@ class Judgement:
     shapes: tuple[str, ...] = ()
     """The inputs on which the answer was held against the reference."""
     seconds: float = 0.0
+
+    @property
+    def wants_larger_sizes(self) -> bool:
+        return self.verdict is Verdict.UNDECIDED and any(reason.check == SIZES for reason in self.reasons)
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "verdict": self.verdict.value}, indent=2)

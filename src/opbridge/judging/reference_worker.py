@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opbridge.check.child import Say, serve
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob
-from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, with_sizes
+from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, patient, with_sizes
 
 if TYPE_CHECKING:
     from opbridge.judging.problems import Problem
@@ -26,11 +26,11 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     source = job.reference.read_text(encoding="utf-8")
     number = 0
     tried: set[str] = set()
-    for plan in job.plans:
+    for plan in patient(job.plans) if job.is_patient else job.plans:
         if plan.kind in tried or (plan.kind == LOOSE and tried):
             continue  # of the same kind one is enough, and what may be too small is for want of others
         say(begun=str(plan))
-        limits = _MOST_LIMITS if plan.kind == PUBLISHED and not number else _LIMITS
+        limits = _MOST_LIMITS if job.is_patient or (plan.kind == PUBLISHED and not number) else _LIMITS
         try:
             made = _trials(job, source, plan, number, limits)
         except Exception as error:
@@ -63,7 +63,7 @@ def _trials(
     made: list[dict[str, Any]] = []
     first, second = job.seeds
     # Minus: numbers of both signs.
-    for seed in (first,) if plan.kind == ODD else (first, second, -second) if plan.is_small else (first, -second):
+    for seed in (first, second, -second) if plan.is_small and not job.is_patient else (first, -second):
         torch.manual_seed(abs(seed))
         inputs = task.inputs(list if seed > 0 else _of_both_signs)
         if plan.is_of_images and max((tensor.dim() for tensor in tensors_in(inputs)), default=0) < 4:
@@ -83,7 +83,7 @@ def _trials(
         one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (made[0], made[-1]))
         if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:
             return "the reference's output is the same for all inputs, and any constant would be right"
-    return made
+    return made[:1] if plan.kind == ODD else made
 
 
 def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
@@ -136,6 +136,7 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
     trial = Trial(number, Plan(""), seed, ", ".join(map(str, arrays_of(given))), ())
     for name, value in (
         (trial.initial_file, to_values(task.initial)),
+        (trial.parameters_file, to_values([parameter.detach() for parameter in model.parameters()])),
         (trial.inputs_file, given),
         (trial.exact_file, to_values(exact)),
         (trial.rounded_file, to_values(rounded)),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 
 _SMALL = 64
 """Sizes up to this stay: windows, strides, heads and groups are among them."""
@@ -57,10 +58,26 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
 
     small = [changed(SHRUNK, kept(shrunk, above)) for above in (16, _SMALL, 512)]
     small += [_of_few_images(plan, published) for plan in small[:2]]
+    small += [changed(SHRUNK, kept(_four_units, _SMALL))]
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
     odd = changed(ODD, kept(lambda size: shrunk(size) + 1, 16))
     all_plans = (*small, Plan(PUBLISHED), odd, *loose)
-    return list(dict.fromkeys(plan for plan in all_plans if plan.sizes or plan.kind == PUBLISHED))
+    different: dict[str, Plan] = {}
+    for plan in all_plans:
+        if plan.sizes or plan.kind == PUBLISHED:
+            different.setdefault(repr(plan), plan)
+    return list(different.values())
+
+
+def patient(some: tuple[Plan, ...]) -> list[Plan]:
+    """For who waits longer: those that keep what the answer names, the smallest first."""
+    kept = [plan for plan in some if plan.kind == SHRUNK]
+    published = [plan for plan in some if plan.kind == PUBLISHED]
+    return sorted(kept, key=lambda plan: (not plan.is_of_images, _product(plan))) + published
+
+
+def _product(plan: Plan) -> int:
+    return prod(size for _, size in plan.sizes if isinstance(size, int))
 
 
 def _own_text(answer: str) -> str:
@@ -91,6 +108,11 @@ def shrunk(size: int) -> int:
     if size <= _SMALL:
         return unit * 2 if 2 * unit <= size and unit >= 8 else size
     return unit if unit >= 32 else unit * (-(-32 // unit) | 1)
+
+
+def _four_units(size: int) -> int:
+    """For groups: where as many elements are left as there are groups, every output is the same."""
+    return min(size, 4 * shrunk(size))
 
 
 def _unless(above: int, size: int) -> int:

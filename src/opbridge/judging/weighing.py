@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from opbridge.errors import InputError
-from opbridge.judging.comparing import Difference, difference, difference_of_gradients, same_bits
+from opbridge.judging.comparing import Difference, difference, difference_of_gradients, drawn_otherwise, same_bits
 from opbridge.judging.jobs import Trial, telling
-from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, Judgement, Reason, Verdict
+from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, SIZES, Judgement, Reason, Verdict
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED
 from opbridge.judging.values import arrays_of, load
 
@@ -25,6 +25,9 @@ _NOT_OURS = re.compile(
     r"|ATen|c10)[\w/.]*: No such file|not supported by the CUDA twin"
     r"|(undefined reference to|cannot find -l|undefined symbol:) ?.?cu(blas|dnn|rand|sparse|solver|fft)"
 )
+_ON_GPU = "judge it on a GPU"
+_PARAMETERS = "parameters"
+"""The check of those that no size makes right."""
 _KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)")
 
 
@@ -67,7 +70,7 @@ def decide(
     if not run.done:
         return _of_end(run, trials, shapes)
     if not trials:
-        reason = Reason("sizes", "; ".join(left_out), "judge it on a GPU, or write the task's sizes at its top")
+        reason = Reason(SIZES, "; ".join(left_out), f"{_ON_GPU}, or write the task's sizes at its top")
         return Judgement(Verdict.UNDECIDED, (reason,))
     weighed = [(trial, _weighed(run, trial, expected, folder, answer)) for trial in trials]
     if cheating := _cheating(
@@ -82,9 +85,9 @@ def decide(
     if right and (all(trial.plan.kind == ODD for trial in wrong) or _holds_as_published(right, wrong)):
         return Judgement(Verdict.RIGHT, bad[0][1].reasons, PUBLISHED_SHAPES, shapes)
     trial, first = next((trial, found) for trial, found in bad if trial.plan.kind != ODD)
-    if trial.plan.kind == LOOSE:
-        reason = replace(first.reasons[0], to_do="judge it on a GPU: it may rely on the sizes that its task publishes")
-        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    if trial.plan.kind == LOOSE and first.reasons[0].check != _PARAMETERS:
+        message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
+        return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, _ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)
 
 
@@ -106,7 +109,7 @@ def _weighed(run: Run, trial: Trial, expected: Path, folder: Path, answer: str) 
     except InputError as error:
         return Judgement(Verdict.BROKEN, (_at(trial, "outputs", str(error), "return tensors"),))
     if found := difference(output, exact, rounded):
-        return Judgement(Verdict.WRONG, (_at(trial, "values", found.message, found.to_do),))
+        return Judgement(Verdict.WRONG, (_why(trial, found, expected, folder),))
     if changed := run.ran[trial.number]["changed"]:
         message = f"it changes its input {changed[0]}, which the reference leaves as it is"
         return Judgement(Verdict.WRONG, (_at(trial, "inputs", message, "write to memory of its own"),))
@@ -115,6 +118,19 @@ def _weighed(run: Run, trial: Trial, expected: Path, folder: Path, answer: str) 
     if found := _of_gradients(trial, expected, folder):
         return Judgement(Verdict.WRONG, (_at(trial, "gradients", found.message, found.to_do),))
     return None
+
+
+def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reason:
+    try:
+        own, wanted = (load(place / trial.parameters_file) for place in (folder, expected))
+    except InputError:
+        own = wanted = []
+    if drawn_otherwise(own, wanted):
+        message = f"{found.message}: its parameters are drawn otherwise than the reference's, from the same seed"
+        return _at(
+            trial, _PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
+        )
+    return _at(trial, "values", found.message, found.to_do)
 
 
 def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:

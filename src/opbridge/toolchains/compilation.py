@@ -18,8 +18,9 @@ from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.diagnostics import Project, explain
 from opbridge.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
 from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
-from opbridge.toolchains.precompiled_headers import short_way, would_fail_anyway
+from opbridge.toolchains.precompiled_headers import short_way
 from opbridge.toolchains.process import Compilers, Outcome
+from opbridge.toolchains.retrying import would_fail_anyway
 
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 
@@ -40,7 +41,11 @@ def compile_library(
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:
         attempt = _attempt(short.request if short else request, context, folder, scratch)
-    if short and not attempt.compiled and not would_fail_anyway(attempt.outcomes, short.library):
+    if (
+        short
+        and not attempt.compiled
+        and not would_fail_anyway([outcome.stderr for outcome in attempt.outcomes], short.library)
+    ):
         # Whatever the short way said, the library's own headers have the last word.
         attempt, short = _attempt(request, context, folder, scratch), None
     commands, outcomes = attempt.commands, attempt.outcomes

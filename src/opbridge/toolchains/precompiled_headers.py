@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,11 +13,6 @@ from opbridge.progress import announce
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.model import BuildRequest, InstalledLibrary, SlimHeaders
-from opbridge.toolchains.process import Outcome
-
-_UNKNOWN_NAME = re.compile(
-    r"error: (?:['‘](\w+)['’] is not a member of ['‘]([\w:]+)['’]|no member named '(\w+)' in namespace '([\w:]+)')"
-)
 
 _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
 
@@ -47,22 +41,6 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
         first += [(source, flags) for source in sources]
         headers += [header] if header else []
     return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers))
-
-
-def would_fail_anyway(outcomes: Sequence[Outcome], library: InstalledLibrary) -> bool:
-    """Whether some name that the short way did not know stands in none of the library's headers."""
-    namespaces = library.slim_headers.namespaces if library.slim_headers else ()
-    names: set[str] = set()
-    for one, its_namespace, its_name, other in _UNKNOWN_NAME.findall("".join(outcome.stderr for outcome in outcomes)):
-        name, namespace = (one, its_namespace) if one else (its_name, other)
-        if namespace.partition("::")[0] in namespaces:
-            names.add(name)
-    if not names:
-        return False
-    for header in library.folder.rglob("*.h"):
-        content = header.read_bytes()
-        names = {name for name in names if name.encode() not in content}
-    return bool(names)
 
 
 def _shared(request: BuildRequest, slim_headers: SlimHeaders) -> BuildRequest:
