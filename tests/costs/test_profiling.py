@@ -35,7 +35,8 @@ def test_a_program_is_profiled_by_a_sample_of_its_blocks(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("columns.cu").write_text(PROGRAM)
-    assert main(["profile", "--json", "--trace", "trace.json", "--trace-memory", "p.html", "columns.cu", "twice"]) == 0
+    traces = ("--trace", "trace.json", "--trace-memory", "p.html")
+    assert main(["profile", "columns.cu", "--json", *traces, "--", "twice"]) == 0
     document = json.loads(capsys.readouterr().out)
     (kernel,) = document["kernels"]
     assert (kernel["name"], kernel["launches"]) == ("columns", 2)
@@ -95,3 +96,8 @@ def test_what_launches_no_kernel_that_counts_is_refused() -> None:
 def test_a_chip_is_refused_before_anything_is_built(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", "--chip", "a101", "nowhere.cu"]) == 2
     assert "did you mean 'a100'?" in capsys.readouterr().err
+
+
+def test_a_manifest_takes_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "ops.yaml", "--", "-n", "5"]) == 2
+    assert "ops.yaml is no program, which could take -n 5" in capsys.readouterr().err

@@ -42,9 +42,7 @@ COMMANDS = {
     "check": Command("hold operators against references, gradients and sanitizers", "opbridge check ops.yaml"),
     "bench": Command("time operators beside a reference and the machine's limits", "opbridge bench ops.yaml"),
     "profile": Command(
-        "what CUDA kernels cost, line by line, without a GPU",
-        "opbridge profile --chip h100 ops.yaml",
-        passes_words_on=True,
+        "what kernels cost, line by line, without the hardware", "opbridge profile --chip h100 ops.yaml"
     ),
     "report": Command("one HTML file of checks and times, for people", "opbridge report ops.yaml -o report.html"),
     "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OPERATOR-OR-PROGRAM",
         help="ops.yaml or ops.yaml:NAME, a .cu with a main, or a program by `opbridge twin nvcc --counters`",
     )
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="for the program")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="for the program")
     parser.add_argument(
         "--chip", metavar="NAME", help="whose rates costs are held against (default: a100, 910b for Ascend C)"
     )
@@ -73,6 +73,8 @@ def _profiled(options: argparse.Namespace) -> Profile:
 
     path, _, name = options.what.partition(":")
     if Path(path).suffix in _MANIFESTS:
+        if options.arguments:
+            raise InputError(f"{path} is no program, which could take {' '.join(options.arguments)}")
         return _of_manifest(Path(path), name, options.chip)
     if Path(path).suffix != ".cu":
         program = str(Path(path).resolve()) if Path(path).is_file() else path

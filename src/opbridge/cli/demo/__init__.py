@@ -12,6 +12,7 @@ import opbridge as ob
 from opbridge._version import __version__
 from opbridge.bench import SMALL, bench
 from opbridge.check import check
+from opbridge.cli.demo import commands
 from opbridge.cli.demo.extension import show_extension
 from opbridge.cli.demo.parts import REPORT, edit, show_bug, show_calls, show_edit
 from opbridge.cli.demo.parts import report as write_report
@@ -73,9 +74,14 @@ def _show(folder: Path, report: Path | None) -> int:
     show_calls(measured)
     show_bug(folder)
     show_edit(folder)
+    running = commands.start(folder, frameworks)
     written = write_report(operators, rows, measured, dispatch.result(), report)
-    print(f"\n{bold('The whole story')}, with each operator's rules, errors and dispatch, as a page:\n  {written}")
-    print(f"{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
+    print(
+        f"\n{bold('The whole story')}, with each operator's rules, errors and dispatch, as a page:\n  {written}",
+        flush=True,
+    )
+    commands_fail = commands.show(running)
+    print(f"\n{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
     print("      opbridge aten softplus        any operator of PyTorch's, in the other frameworks")
     print("      opbridge check ops.yaml       what an operator promises, checked in every framework")
     failed = [row for row in rows if row.failed]
@@ -83,4 +89,4 @@ def _show(folder: Path, report: Path | None) -> int:
         print(f"\n{red('failed')}  {row.operator} in {row.framework}, {row.check}: {row.message}")
     # The last, because PyTorch's headers take a minute where they are not precompiled yet.
     extension_fails = show_extension(folder, WIDTH, frameworks)
-    return 1 if failed or extension_fails else 0
+    return 1 if failed or commands_fail or extension_fails else 0
