@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "reference",
+        nargs="?",
         type=Path,
         metavar="REFERENCE.py|DIR|ops.yaml",
-        help="the task, a folder of tasks, or a manifest of opbridge's operators",
+        help="the task, a folder of tasks, or a manifest of opbridge's operators; with --serve, of verdicts",
     )
     parser.add_argument(
         "answer",
@@ -39,12 +40,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cost", metavar="CHIP", help="say too what a right answer takes on a chip beside the reference, as in a100"
     )
 
+    serving = parser.add_argument_group("serving")
+    serving.add_argument("--serve", action="store_true", help="judge what programs hand in by HTTP, until it is ended")
+    serving.add_argument("--host", default="127.0.0.1", metavar="NAME", help="to listen on (default: 127.0.0.1)")
+    serving.add_argument("--port", type=int, default=8765, metavar="N", help="0 is any that is free (default: 8765)")
+    serving.add_argument("--token-file", type=Path, metavar="FILE", help="with the secret that clients show")
+    serving.add_argument("--queue", type=int, default=1000, metavar="N", help="answers that may wait (default: 1000)")
+
 
 def run(options: argparse.Namespace) -> int:
     from opbridge.costs import chip_named
     from opbridge.judging import judge
     from opbridge.judging.operators import is_manifest, judge_operators
 
+    if options.jobs < 1:
+        raise InputError(f"--jobs {options.jobs}: expected at least 1")
+    if options.serve:
+        return _serve(options)
+    if options.reference is None:
+        raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
     if options.cost:
         chip_named(options.cost)  # before anything is built
     if options.reference.is_dir():
@@ -60,6 +74,19 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
     found = judge(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
     return _print(found, options.json, _cost(options) if options.cost and not found.verdict.exit_code else None)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from opbridge.judging.batch import KEPT
+    from opbridge.judging.service import Settings, Token, serve
+
+    if options.answer or options.json or options.page or options.cost:
+        raise InputError("--serve goes with --host, --port, --token-file, --queue, --jobs and --timeout alone")
+    token = Token.read(options.token_file) if options.token_file else None
+    kept = (options.reference or Path()) / KEPT
+    settings = Settings(kept, options.host, options.port, token, options.jobs, options.queue, options.timeout)
+    serve(settings, lambda address: print(f"{address}, verdicts in {kept}", flush=True))
+    return 0
 
 
 def _print(found: Judgement, as_json: bool, cost: Costs | None = None) -> int:

@@ -30,8 +30,6 @@ def run(options: argparse.Namespace) -> int:
     if options.answer is not None or options.json:
         raise InputError("of a folder, all answers are judged, and their verdicts are files in DIR/verdicts")
     require_writable(options.page)
-    if options.jobs < 1:
-        raise InputError(f"--jobs {options.jobs}: expected at least 1")
     shown = _Shown(options.reference, len(answers_in(options.reference)))
     asked = Options(options.seed, options.timeout)
     with shown.waiting():

@@ -1,0 +1,75 @@
+"""What a client may hand in, and what it is told that hands in something else."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opbridge.errors import InputError
+from opbridge.judging.submissions import Options, Submission
+from opbridge.openings import read_file
+
+_FIELDS = {"reference": str, "answer": str, "language": str, "sizes": dict, "seed": int}
+_LANGUAGES = {"python": ".py", "cuda": ".cu", "c++": ".cpp"}
+_SHORTEST, _LONGEST = 16, 4096
+
+
+def submission_of(body: bytes, timeout: float) -> Submission:
+    """How long a judgement may take is not for clients to say."""
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InputError("the body is no JSON") from None
+    if not isinstance(fields, dict):
+        raise InputError("the body is no JSON object")
+    for name, value in fields.items():
+        kind = _FIELDS.get(name)
+        if kind is None:
+            raise InputError(f"there is no field {name!r:.40}; there are {', '.join(_FIELDS)}")
+        if type(value) is not kind:
+            raise InputError(f"{name}: expected {kind.__name__}, got {type(value).__name__}")
+    for name in ("reference", "answer"):
+        if name not in fields:
+            raise InputError(f"{name} is not there")
+    return _submission(fields, timeout)
+
+
+def _submission(fields: dict[str, Any], timeout: float) -> Submission:
+    language = fields.get("language", "python")
+    if language not in _LANGUAGES:
+        raise InputError(f"language: expected one of {', '.join(_LANGUAGES)}, got {language!r:.40}")
+    sizes = json.dumps(fields["sizes"]).encode() if "sizes" in fields else b""
+    task, answer = (fields[name].encode("utf-8", "replace") for name in ("reference", "answer"))
+    return Submission(task, answer, _LANGUAGES[language], sizes, Options(fields.get("seed", 0), timeout))
+
+
+@dataclass(frozen=True)
+class Token:
+    """What a client shows that may hand something in."""
+
+    value: bytes
+
+    @classmethod
+    def read(cls, file: Path) -> Token:
+        try:
+            mode = os.stat(file).st_mode
+            value = read_file(file, limit=_LONGEST).strip()
+        except OSError as error:
+            raise InputError(f"{file}: {error.strerror}", hint="it holds the token that clients show") from None
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise InputError(f"{file} is a secret that others may read", hint=f"chmod 600 {file}")
+        if len(value) < _SHORTEST:
+            hint = f"python3 -c 'import secrets; print(secrets.token_urlsafe())' > {file}"
+            raise InputError(f"the token in {file} is shorter than {_SHORTEST} letters", hint=hint)
+        return cls(value)
+
+    def fits(self, header: str) -> bool:
+        """Of the header Authorization; a wrong one takes as long as the right one."""
+        scheme, _, shown = header.partition(" ")
+        same = hmac.compare_digest(shown.strip().encode("utf-8", "replace"), self.value)
+        return same and scheme.lower() == "bearer"
