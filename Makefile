@@ -1,18 +1,19 @@
 # make demo | test | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
-# .venv first, the demo with what it shows alone.  newest-jax and paddle set up their own.
+# .venv first, the demo with what it shows alone.  newest-jax and paddle set up their own, networks a folder beside it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MINUTES ?= 10
 NEWEST := build/newest-jax
 PADDLE := build/paddle
+NETWORKS := build/networks
 # An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
 READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test quick fuzz uncompiled attacks formulas math lint format bench conformance torch-versions newest-jax paddle docs clean
+.PHONY: help setup demo test quick fuzz uncompiled attacks formulas math lint format bench conformance torch-versions newest-jax paddle networks docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
@@ -30,6 +31,7 @@ help:
 	@echo "make newest-jax      the tests of JAX with its newest version and NumPy 2, in an environment of its own"
 	@echo "make docs            the documentation as a site, in site/"
 	@echo "make paddle          the tests of Paddle, in an environment of its own"
+	@echo "make networks        networks of torchvision and transformers in MindSpore and JAX; a quarter of an hour"
 
 setup: $(READY)
 
@@ -123,6 +125,11 @@ paddle:
 	$(PADDLE)/bin/python -m pip install --quiet --group paddle
 	$(PADDLE)/bin/python -m pip install --quiet --config-settings build-dir=$(PADDLE)/cmake --editable .
 	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/paddle tests/frameworks/test_pickling.py
+
+# Beside what `make setup` installs: their own requirements would bring another NumPy.
+networks: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(NETWORKS) --group networks
+	PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest tests/conversion/every_network.py
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

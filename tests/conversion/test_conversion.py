@@ -176,10 +176,62 @@ def test_the_batch_may_be_free(image: torch.Tensor) -> None:
     assert cell(ms.Tensor(image.numpy()[:1])).shape == (1, 2)
 
 
-class WritesToAView(torch.nn.Module):
+class WritesToViews(torch.nn.Module):
+    """Each kind of view, written to, and read by the tensor and by another view of it."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x * 2
+        whole = y.view(-1)
+        y[0].add_(1)
+        y[:, 1:] = 7.0
+        y.t()[1, 2:3].mul_(3)
+        y.transpose(0, 1).unsqueeze(0).exp_()
+        whole[3] -= 5
+        return y, whole
+
+
+class ActivatesInPlace(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.act = torch.nn.Sequential(torch.nn.ReLU(inplace=True))
+        self.drop = torch.nn.Dropout(inplace=True)
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = x * 2
-        y[0].add_(1)
+        z = self.drop(self.act(y))
+        return y + z
+
+
+class MapsOverRows(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.vmap(lambda row: torch.vmap(lambda a, b: a * b, (0, None))(row, x.sum()))(x) + 1
+
+
+class SkipsLayers(torch.nn.Module):
+    """As speech models do, with a probability that may be zero."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.skipped = 0.0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x if self.training and torch.rand([]) < self.skipped else x * 2
+
+
+@pytest.mark.parametrize("module", [WritesToViews(), ActivatesInPlace(), MapsOverRows(), SkipsLayers()])
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_what_export_leaves_in_its_graphs_is_translated(module: Any, to: str, tmp_path: Path) -> None:
+    inputs = (torch.randn(4, 4, generator=torch.Generator().manual_seed(2)),)
+    converted(module.eval(), inputs, to=to).write(tmp_path / "net")
+    found = check(module, tmp_path / "net", inputs, {})
+    assert found
+    assert [each for each in found if each.difference > 1e-6] == []
+
+
+class WritesToAPart(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y.chunk(2)[0].add_(1)
         return y
 
 
@@ -189,7 +241,7 @@ class Branches(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("module", "message"), [(WritesToAView(), "writes to a view"), (Branches(), "Branches cannot be exported")]
+    ("module", "message"), [(WritesToAPart(), "writes to a part"), (Branches(), "Branches cannot be exported")]
 )
 def test_what_cannot_be_converted_is_said(module: Any, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message) as caught:

@@ -40,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if not installed(FRAMEWORKS["torch"]):
         raise ToolchainError(f"a conversion runs PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
-    if options.check and options.to != "mindspore":
-        raise InputError("--check is for MindSpore", hint="compare a function of JAX with the module in your tests")
     from opbridge.conversion.converting import converted
     from opbridge.scan.running import loaded_model
 

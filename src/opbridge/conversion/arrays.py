@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 
 from opbridge.conversion import weights
-from opbridge.errors import InputError
 
 
 def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
@@ -22,8 +21,6 @@ def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
         import torch
 
         state = {name: value.numpy() for name, value in torch.load(path, weights_only=True).items()}
-    if not state:
-        raise InputError(f"{path} holds no values")
     return {name: jnp.asarray(value) for name, value in state.items() if name not in tied}
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import mindspore as ms
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from opbridge.conversion.converting import imported
+
+Array = NDArray[Any]
 
 TOLERANCE = 1e-4
 """Of the largest number that PyTorch has in a tensor."""
 _STEPS = 3
 _RATE = 0.01
+_ROUNDING = 1e-3
+"""Of the network's largest gradient: that, times the tolerance, is what float32 rounds it by.  A gradient that is zero
+but for rounding, as that of the bias of an attention's keys, is no larger."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +36,28 @@ class Comparison:
         return self.difference <= TOLERANCE
 
 
+class Side(Protocol):
+    """The converted network, in inference."""
+
+    def results(self) -> list[Array]: ...
+
+    def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
+        """Of the sum of a result times factors, by the names of parameters."""
+
+    def value(self, name: str) -> Array: ...
+
+    def set(self, name: str, value: Array) -> None: ...
+
+
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
     """The package beside the module, which is left as it was.  Both are compared as in inference: nothing is drawn."""
     before = {name: value.detach().clone() for name, value in module.state_dict().items()}
     gradients = {value: value.grad for value in module.parameters()}
     modes = {part: part.training for part in module.modules()}
-    cell = imported(folder).load()
+    side = _side(imported(folder).load(), [each.detach().numpy() for each in _tensors([*args, *kwargs.values()])])
     try:
         module.eval()
-        cell.set_train(False)
-        return list(_compared(module, cell, args, kwargs))
+        return list(_compared(module, side, args, kwargs))
     finally:
         module.load_state_dict(before)
         for value, gradient in gradients.items():
@@ -49,11 +66,21 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
             part.training = was
 
 
-def _compared(module: Any, cell: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Comparison]:
-    given = [ms.Tensor(each.detach().numpy()) for each in _tensors([*args, *kwargs.values()])]
+def _side(loaded: Any, inputs: Sequence[Array]) -> Side:
+    """JAX has a function and its values, MindSpore a Cell."""
+    if isinstance(loaded, tuple):
+        from opbridge.conversion.jax_side import JaxSide
+
+        return JaxSide(loaded, inputs)
+    from opbridge.conversion.mindspore_side import MindSporeSide
+
+    return MindSporeSide(loaded, inputs)
+
+
+def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Comparison]:
     with torch.no_grad():
         expected = list(_tensors(module(*args, **kwargs)))
-    got = list(_tensors(cell(*given)))
+    got = side.results()
     if len(expected) != len(got):
         yield Comparison(f"{len(got)} results instead of {len(expected)}", float("inf"))
         return
@@ -65,42 +92,39 @@ def _compared(module: Any, cell: Any, args: Sequence[Any], kwargs: Mapping[str, 
     if index is None or not trained:
         return
     factors = torch.linspace(-1, 1, expected[index].numel()).reshape(expected[index].shape).to(expected[index].dtype)
-    yield from _trained(module, cell, (args, kwargs, given), (index, factors), trained)
+    yield from _trained(module, side, (args, kwargs), (index, factors), trained)
 
 
-def _trained(module: Any, cell: Any, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:
-    (args, kwargs, given), (index, factors) = inputs, loss
-    theirs = {value.name: value for value in cell.trainable_params()}
-    weights = ms.Tensor(factors.numpy())
-
-    def total(*tensors: Any) -> Any:
-        return (list(_tensors(cell(*tensors)))[index] * weights).sum()
-
-    parameters = ms.ParameterTuple([theirs[name] for name in trained])
-    step = ms.value_and_grad(total, None, parameters)
+def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:
+    (args, kwargs), (index, factors) = inputs, loss
     for number in range(_STEPS):
         module.zero_grad(set_to_none=True)
         (list(_tensors(module(*args, **kwargs)))[index] * factors).sum().backward()
-        _, gradients = step(*given)
-        for (name, value), gradient in zip(trained.items(), gradients, strict=True):
-            wanted = torch.zeros_like(value) if value.grad is None else value.grad
+        gradients = side.gradients(index, factors.numpy(), list(trained))
+        wanted = {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
+        largest = max(_largest(each) for each in wanted.values())
+        for name, value in trained.items():
             if not number:
-                yield _comparison(f"gradient of {name}", wanted, gradient)
-            theirs[name].set_data(theirs[name] - _RATE * gradient)
+                yield _comparison(f"gradient of {name}", wanted[name], gradients[name], largest * _ROUNDING)
+            side.set(name, side.value(name) - _RATE * gradients[name])
             with torch.no_grad():
-                value.sub_(_RATE * wanted)
+                value.sub_(_RATE * wanted[name])
     for name, value in trained.items():
-        yield _comparison(f"{name} after {_STEPS} steps", value, theirs[name])
+        yield _comparison(f"{name} after {_STEPS} steps", value, side.value(name), _RATE * largest * _ROUNDING)
 
 
-def _comparison(what: str, want: Any, have: Any) -> Comparison:
-    reference, array = want.detach().numpy(), have.asnumpy()
-    if reference.shape != array.shape:
-        return Comparison(f"{what}: shape {array.shape} instead of {reference.shape}", float("inf"))
+def _comparison(what: str, want: Any, have: Array, least: float = 1e-6) -> Comparison:
+    reference = want.detach().numpy()
+    if reference.shape != have.shape:
+        return Comparison(f"{what}: shape {have.shape} instead of {reference.shape}", float("inf"))
     if not reference.size:
         return Comparison(what, 0.0)
-    largest = max(float(np.abs(reference).max()), 1e-6)
-    return Comparison(what, float(np.abs(array.astype(np.float64) - reference).max()) / largest)
+    difference = float(np.abs(have.astype(np.float64) - reference).max())
+    return Comparison(what, difference / max(_largest(want), least))
+
+
+def _largest(tensor: Any) -> float:
+    return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 
 def _tensors(value: Any) -> Iterator[Any]:
@@ -109,5 +133,5 @@ def _tensors(value: Any) -> Iterator[Any]:
     if isinstance(value, (tuple, list)):
         for each in value:
             yield from _tensors(each)
-    elif isinstance(value, (torch.Tensor, ms.Tensor)):
+    elif isinstance(value, torch.Tensor):
         yield value

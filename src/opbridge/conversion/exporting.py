@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
+from opbridge.conversion.vmapped import without_vmap
 from opbridge.errors import UnsupportedError
 
 
@@ -41,6 +44,13 @@ class Exported:
     tied: Mapping[str, str]
     """Names that share the values of another."""
     input_names: tuple[str, ...]
+    order: tuple[str, ...]
+    """Paths of all modules, as the network holds them."""
+
+    def graph(self, mode: str, path: str) -> Any:
+        """What a module does; None of one that only holds others."""
+        module = self.modules.get(path)
+        return getattr(module, mode) if module else None
 
     def nested(self, mode: str, path: str) -> dict[str, Any]:
         """The nested graphs of one module."""
@@ -81,6 +91,7 @@ def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_
         frozenset(name for name, parameter in parameters.items() if parameter.requires_grad),
         {**_tied(module), **_again(state, own)},
         _names(inference),
+        tuple(originals),
     )
 
 
@@ -135,15 +146,33 @@ def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch's own future
-            program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            with _DrawnBranches():
+                program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            without_vmap(program)
             return torch.export.unflatten(program)
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        file = inspect.getsourcefile(type(module)) or type(module).__module__
+        files = re.findall(r'File "[^"]+", line \d+', str(error))
+        where = files[-1] if files else inspect.getsourcefile(type(module)) or type(module).__module__
         raise UnsupportedError(
-            f"{type(module).__name__} cannot be exported for {mode}: {lines[0]}\n  it is defined in {file}; "
+            f"{type(module).__name__} cannot be exported for {mode}: {lines[0]}\n  at {where}; "
             "torch.export.export(module, inputs) says more"
         ) from error
+
+
+class _DrawnBranches(TorchFunctionMode):  # type: ignore[misc]
+    """Decides branches on what is drawn where every draw decides alike: `torch.rand([]) < layerdrop` with 0."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (torch.Tensor.lt, torch.Tensor.__lt__) and hasattr(args[0], _DRAWN) and args[1] <= 0:
+            return False
+        result = func(*args, **(kwargs or {}))
+        if func is torch.rand:
+            setattr(result, _DRAWN, True)
+        return result
+
+
+_DRAWN = "_opbridge_drawn"
 
 
 @contextmanager

@@ -17,8 +17,8 @@ _GIVEN = ("values", "at", "train", "new")
 
 
 class FunctionBody(Body):
-    def __init__(self, package: Package, nested: Any, path: str) -> None:
-        super().__init__(package.operators, nested, path)
+    def __init__(self, package: Package, mode: str, path: str) -> None:
+        super().__init__(package.operators, package.exported, mode, path)
         self.package = package
         self.taken |= {*_GIVEN, "jax", "attention"}
 
@@ -115,7 +115,7 @@ def apply(values, *inputs, train=False):
         return name
 
     def body(self, path: str, mode: str, graph: Any) -> tuple[list[str], list[str]]:
-        body = FunctionBody(self, self.exported.nested(mode, path), path)
+        body = FunctionBody(self, mode, path)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
         output = body.graph(graph)
         return inputs, [*body.lines, f"return {returned(body, output if path else leaves(output))}"]

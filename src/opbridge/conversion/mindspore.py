@@ -64,7 +64,9 @@ class Package:
         self.names: set[str] = set()
         paths = {*exported.modules, *(name.rpartition(".")[0] for name in exported.state)}
         paths |= {".".join(path.split(".")[:count]) for path in paths for count in range(path.count(".") + 1)}
-        self.paths = sorted(paths)
+        # PyTorch calls what is tied by its first name, and MindSpore finds that first in the same order.
+        order = {path: place for place, path in enumerate(exported.order)}
+        self.paths = sorted(paths, key=lambda path: (order.get(path.partition("@")[0], len(order)), path))
 
     def source(self) -> str:
         root = self.made("")
@@ -99,8 +101,8 @@ def network():
 
     def children(self, path: str) -> list[str]:
         start = f"{path}." if path else ""
-        below = [each for each in self.paths if each.startswith(start) and each]
-        return sorted({each.removeprefix(start).partition(".")[0] for each in below}, key=_in_order)
+        below = (each for each in self.paths if each.startswith(start) and each)
+        return list(dict.fromkeys(each.removeprefix(start).partition(".")[0] for each in below))
 
     def made(self, path: str) -> str:
         """The expression that makes the cell of a module."""
@@ -175,7 +177,7 @@ def network():
         return f"def construct({', '.join(['self', *inputs])}):\n{text}", factories
 
     def body(self, path: str, mode: str, graph: Any, factories: dict[str, str]) -> tuple[list[str], list[str]]:
-        body = CellBody(self.operators, self.exported.nested(mode, path), path)
+        body = CellBody(self.operators, self.exported, mode, path)
         body.factories = factories
         body.taken |= set(factories)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
@@ -183,10 +185,6 @@ def network():
         if not path:
             output = leaves(output)
         return inputs, [*body.lines, f"return {returned(body, output)}"]
-
-
-def _in_order(name: str) -> tuple[bool, int, str]:
-    return (not name.isdigit(), int(name) if name.isdigit() else 0, name)
 
 
 def _is_chain(module: ModuleGraphs, names: list[str]) -> bool:

@@ -15,6 +15,16 @@ from typing import Any
 import torch
 from torch._ops import HigherOrderOperator, OpOverload
 
+from opbridge.conversion.exporting import Exported
+from opbridge.conversion.writes import (
+    bases,
+    is_one_of_parts,
+    is_view,
+    merged,
+    share_memory,
+    turned_back,
+    written_inputs,
+)
 from opbridge.errors import UnsupportedError
 from opbridge.scan.names import PYTORCH_ONLY
 from opbridge.scan.recording import functional
@@ -60,9 +70,11 @@ class Operators:
 class Body(ABC):
     """The lines that compute what a graph does; a framework says how its values and modules are written."""
 
-    def __init__(self, operators: Operators, nested: Mapping[str, Any], place: str) -> None:
+    def __init__(self, operators: Operators, exported: Exported, mode: str, place: str) -> None:
         self.operators = operators
-        self.nested = nested
+        self.exported = exported
+        self.mode = mode
+        self.nested: Mapping[str, Any] = exported.nested(mode, place)
         """Nested graphs of this module, by name."""
         self.place = place
         self.lines: list[str] = []
@@ -124,8 +136,7 @@ class Body(ABC):
                 self.env[node] = self.attribute(node.target)
             return
         if node.op == "call_module":
-            arguments = ", ".join(self.value(each) for each in (*node.args, *node.kwargs.values()))
-            self.put(node, node.target.rpartition(".")[2].partition("@")[0], self.called(node.target, arguments))
+            self.call_cell(node)
             return
         target = node.target
         if isinstance(target, HigherOrderOperator):
@@ -201,7 +212,7 @@ class Body(ABC):
 
     def write(self, node: Any, op: OpOverload) -> None:
         """An operator in place: its functional form, whose result stands for what was written to from now on."""
-        form = functional(op)
+        form = torch.ops.aten.dropout.default if op is torch.ops.aten.dropout_.default else functional(op)
         if form is op:
             raise self.refusal(node, f"{op._name} writes to its argument and has no form that does not")
         bound = self.bound(node, op)
@@ -211,12 +222,55 @@ class Body(ABC):
         self.written(node, target)
 
     def written(self, node: Any, target: Any) -> None:
-        for other in [each for each in self.env if self.env[each] == self.env[target]]:
-            if getattr(other, "op", "") == "get_attr":
-                self.lines.append(self.assigned(other.target, self.env[node]))
-            elif any(user > node for base in _bases(other) for user in base.users):
-                raise self.refusal(node, "it writes to a view of a tensor that is used again")
-            self.env[other] = self.env[node]
+        """From here on, what a node gives stands for the tensor that was written to."""
+        self.replaced(node, target)
+        child, changed = target, [target]
+        if any(map(is_one_of_parts, (target, *bases(target)))):
+            raise self.refusal(node, "it writes to a part of a tensor, made by an operator that gives several")
+        for base in bases(target):
+            self.env[base], old = self.put_back(node, child), self.env[base]
+            self.replaced(base, base, old)
+            child = base
+            changed.append(base)
+        for view in [each for each in self.env if isinstance(each, torch.fx.Node) and is_view(each)]:
+            is_stale = view not in changed and any(base in changed for base in bases(view))
+            if is_stale and any(user > node for user in view.users):
+                self.put(view, view.target._opname, self.operator(view.target, self.bound(view, view.target)))
+
+    def replaced(self, node: Any, target: Any, old: str | None = None) -> None:
+        new, old = self.env[node], old or self.env[target]
+        for other in [each for each in self.env if self.env[each] == old and isinstance(each, torch.fx.Node)]:
+            if share_memory(other, target):
+                if other.op == "get_attr":
+                    self.lines.append(self.assigned(other.target, new))
+                self.env[other] = new
+
+    def put_back(self, node: Any, view: Any) -> str:
+        """A view's base with what the view has become."""
+        bound = self.bound(view, view.target)
+        if found := turned_back(view, bound):
+            op, given = found
+            values = (self.env[view], *map(self.value, given))
+        elif found := merged(view, bound):
+            op, given = found
+            values = (self.env[view.args[0]], self.env[view], *map(self.value, given))
+        else:
+            raise self.refusal(node, f"it writes to a view, made by {view.target._opname}, of a tensor")
+        name = self.fresh("written")
+        self.lines.append(f"{name} = {self.operators.name(op)}({', '.join(values)})")
+        return name
+
+    def call_cell(self, node: Any) -> None:
+        arguments = ", ".join(self.value(each) for each in (*node.args, *node.kwargs.values()))
+        self.put(node, node.target.rpartition(".")[2].partition("@")[0], self.called(node.target, arguments))
+        path = f"{self.place}.{node.target}".lstrip(".")
+        for place, last in written_inputs(lambda each: self.exported.graph(self.mode, each), path).items():
+            target = node.args[place]
+            outputs = [each for each in last.graph.nodes if each.op == "output"]
+            if outputs[0].args[0] in (last, (last,), [last]):
+                self.written(node, target)
+            elif any(user > node for each in (target, *bases(target)) for user in each.users):
+                raise self.refusal(node, "it writes to its argument, which is used again")
 
     def normalise(self, node: Any, op: OpOverload) -> None:
         """Batch norm in training: the statistics move along."""
@@ -309,19 +363,6 @@ def returned(body: Body, output: Any) -> str:
 
 def _children(module: Any) -> dict[str, Any]:
     return {name: child for name, child in module.named_children() if isinstance(child, torch.fx.GraphModule)}
-
-
-def _bases(node: Any) -> Iterator[Any]:
-    """What a view is a view of."""
-    while _is_view(node):
-        node = node.args[0]
-        yield node
-
-
-def _is_view(node: Any) -> bool:
-    if not isinstance(getattr(node, "target", None), OpOverload) or node.target._schema.is_mutable:
-        return False
-    return any(return_.alias_info for return_ in node.target._schema.returns)
 
 
 def wrapped(head: str, items: list[str], tail: str) -> Iterator[str]:
