@@ -44,6 +44,7 @@ static void run(void (*kernel)(GM_ADDR), const char* name, uint32_t blocks, uint
 #include "broken/no_flag_before_copy.cpp"
 #include "broken/no_flag_before_fixpipe.cpp"
 #include "broken/no_sync_between_blocks.cpp"
+#include "broken/no_work.cpp"
 #include "broken/only_on_many_blocks.cpp"
 #include "broken/other_queue.cpp"
 #include "broken/other_tiling.cpp"

@@ -156,6 +156,11 @@ void Block::fail(Kind kind, const std::string& what, const std::string& where,
   throw BlockEnded{};
 }
 
+void Block::report_division() {
+  const std::string where = sites_.empty() ? std::string() : "behind " + Block::where();
+  report(Kind::division_by_zero, "divides an integer by zero", where);
+}
+
 bool Block::is_news(Kind kind, uint16_t other) { return told_.emplace(kind, site_, other).second; }
 
 std::string Block::where() const { return described(sites_[site_]); }

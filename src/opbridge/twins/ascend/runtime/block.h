@@ -99,6 +99,8 @@ class Block {
   Flag& flag(pipe_t from, pipe_t to, int id) { return flags_[from][to][id]; }
   uint8_t& events(pipe_t from, pipe_t to) { return events_[from][to]; }
 
+  // The block has ended in a division by zero, somewhere behind its last instruction.
+  void report_division();
   // The number that the instruction under way was given looks like that of a variable without a value.
   void suspect_unset();
   [[noreturn]] void fail_as_second_part(const std::string& where);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "block.h"
+#include "faults.h"
 #include "memory.h"
 #include "recording.h"
 #include "rerun.h"
@@ -86,10 +87,18 @@ void Launch::work() {
 void Launch::run_block(uint32_t index) {
   Block& block = Block::mine();
   block.begin(*this, index);
-  if (checked_) paint_stack(work_.unset);
+  // Nothing else is called between the two.
+  const auto body = [](void* self) {
+    const Launch& launch = *static_cast<Launch*>(self);
+    if (launch.checked_) paint_stack(launch.work_.unset);
+    launch.work_.body(launch.work_.state);
+  };
   try {
-    work_.body(work_.state);
-    block.end();
+    if (runs_without_fault(body, this)) {
+      block.end();
+    } else {
+      block.report_division();
+    }
   } catch (const BlockEnded&) {
   }
   const bool has_asked = block.registers.asked_for_kind;

@@ -64,6 +64,8 @@ Meaning meaning(Kind kind) {
       return {"tiling-mismatch", "give host and kernel one definition of the struct, and the launch all of its bytes"};
     case Kind::assertion:
       return {"assertion", "the kernel itself expects this: see what it was given"};
+    case Kind::division_by_zero:
+      return {"division-by-zero", "let a block that has no work return before it divides by how much it has"};
     case Kind::bad_launch:
       return {"bad-launch", "no NPU takes this launch"};
   }

@@ -36,6 +36,7 @@ enum class Kind : uint8_t {
   depends_on_blocks,
   tiling_mismatch,
   assertion,
+  division_by_zero,
   bad_launch,
 };
 
