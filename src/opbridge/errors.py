@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from opbridge.tracebacks import hide_from_pytest, rendered
@@ -44,12 +44,20 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}"
 
     def shifted(self, columns: int) -> Location:
-        return Location(self.file, self.line, self.column + columns, self.source)
+        return replace(self, column=self.column + columns)
 
     def excerpt(self) -> str:
         if not self.source:
             return ""
         return f"\n  {self.source}\n  {' ' * (self.column - 1)}^"
+
+
+@dataclass(frozen=True)
+class TextLocation(Location):
+    """A place in a text that stands in no file: `file` says what it is, and the caret where in it."""
+
+    def __str__(self) -> str:
+        return self.file
 
 
 class InputError(OpbridgeError):

@@ -117,3 +117,11 @@ def test_a_gradient_that_is_said_is_not_derived() -> None:
     text = "namespace: m\nops:\n- func: f(Tensor x) -> Tensor\n  formula: sin(x)\n  derivatives: {x: grad * cos(x)}\n"
     manifest = Manifest.parse(text)
     assert [op.schema.name for op in manifest.ops] == ["f"]
+
+
+def test_a_place_in_a_formula_that_stands_in_no_file() -> None:
+    with pytest.raises(RuleError) as caught:
+        formula_operators("s = x\n  s * sigmod(x)", Schema.parse("m::f(Tensor x) -> Tensor"))
+    assert str(caught.value) == (
+        "formula of m::f: unknown function 'sigmod'\n    s * sigmod(x)\n        ^\n  did you mean 'sigmoid'?"
+    )

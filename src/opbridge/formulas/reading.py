@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from opbridge.errors import Location, RuleError, did_you_mean
+from opbridge.errors import Location, RuleError, TextLocation, did_you_mean
 from opbridge.formulas.building import FormError, apply, expand, number, reduce
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
 from opbridge.formulas.nodes import Axes, Extent, Join, Node, Scalar, Tensor, Text, made, ordered
@@ -78,6 +78,7 @@ class Program:
 
 
 def read_formula(text: str, schema: Schema, where: Location | None = None) -> Program:
+    where = where or TextLocation(f"formula of {schema.full_name}", 1, 1, text.partition("\n")[0])
     return _Reader(Source(text, where), schema).program()
 
 

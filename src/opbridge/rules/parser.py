@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from opbridge.errors import Location, RuleError
+from opbridge.errors import Location, RuleError, TextLocation
 from opbridge.rules.syntax import (
     ATOM,
     BINARY_LEVEL,
@@ -68,8 +68,8 @@ class Source:
         line = before.count("\n")
         if self.where is None or line:
             column = len(before) - (before.rfind("\n") + 1)
-            file, first = (self.where.file, self.where.line) if self.where else ("<rule>", 1)
-            where = Location(file, first + line, column + 1, self.text.split("\n")[line])
+            first = self.where or TextLocation("rule", 1, 1)
+            where = replace(first, line=first.line + line, column=column + 1, source=self.text.split("\n")[line])
         else:
             where = self.where.shifted(offset)
         return RuleError(message, where, hint)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from dtypes import COMPLEX, FLOATS, INTEGERS, UNSIGNED, of
@@ -184,3 +186,16 @@ def test_a_dtype_without_kernels_is_refused(lib: OpLibrary) -> None:
     float8 = torch.zeros(2).to(torch.float8_e4m3fn)
     with pytest.raises(UnsupportedError, match="argument 'x' is of dtype Float8_e4m3fn"):
         lib.identity(float8)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux tells of its pages")
+def test_a_large_output_asks_for_large_pages(lib: OpLibrary) -> None:
+    result = lib.identity(torch.zeros(4 << 20))
+    address, advised = result.data_ptr() + (1 << 20), ""
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        head = line.partition(" ")[0]
+        if "-" in head:
+            begin, end = (int(bound, 16) for bound in head.split("-"))
+        elif line.startswith("VmFlags:") and begin <= address < end:
+            advised = line
+    assert "hg" in advised.split()

@@ -169,16 +169,21 @@ OB_ALWAYS_INLINE T sinh(T x) {
   return with_sign_of(a < T(1) ? a + a * z * sinh_rest(z) : half - T(0.25) / half, x);
 }
 
-// 1 / (1 + e^-x), both divided by 2^n where that is above 1: then one of the sum's terms is 1 + rest, or the other
-// is 1.
+// 1 / (1 + e^-x), where e^-x is (1 + q) * 2^n; both are divided by 2^n where that is above 1.  The larger of the sum's
+// terms is added last, so that it is rounded once.
 template <class T>
 OB_ALWAYS_INLINE T sigmoid(T x) {
   const auto e = exponential(at_least(at_most(-x, -Format<T>::least_exp), Format<T>::least_exp));
-  const T above = at_least(e.n, T(0));
-  const T small = power_of_two(at_least(-magnitude(e.n), T(-2 * Format<T>::digits)));
-  const T sum = T(1) + small, lost = small - (sum - T(1));
-  const T rest = (e.n < T(0) ? small : T(1)) * (e.r + e.rest);
-  return times_power_of_two(T(1) / (sum + (rest + lost)), -above);
+  const T q = e.r + e.rest;
+  // 2^-|n| may be denormal; times 2^far it is not, and is its exponent's bits alone.
+  constexpr int far = Format<T>::digits * 3;
+  const T many = power_of_two(T(far)), few = power_of_two(T(-far));
+  const T exponent = T(far + static_cast<int>(Format<T>::exponent_bias)) - magnitude(e.n);
+  const T scaled = bits_as<T>(bits_as<Bits<T>>(exponent + Format<T>::round_to_whole) << Format<T>::digits);
+  const T small = scaled * few;
+  const bool is_divided = e.n > T(0);
+  const T sum = ((is_divided ? q : T(1)) + small) + (is_divided ? T(1) : small * q);
+  return (is_divided ? scaled : many) / sum * few;
 }
 
 template <class T>
