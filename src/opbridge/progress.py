@@ -13,3 +13,9 @@ def announce(what: str, seconds: int) -> None:
     import logging
 
     logging.getLogger("opbridge").info(line)
+
+
+def show(what: str) -> None:
+    """On a terminal, one line that the next takes the place of; nothing clears it."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)

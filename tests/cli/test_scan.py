@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -260,6 +261,38 @@ def test_an_attempt_that_ends_the_process_is_an_answer_and_the_rest_goes_on(tmp_
     assert found.verdicts["aten::scalar_tensor"].state is State.FAILS
     assert found.verdicts["aten::scalar_tensor"].reason.startswith("it ends with exit code 7")
     assert found.verdicts["aten::relu"].state is State.UNTRIED
+
+
+def test_what_is_spelled_otherwise_is_found_on_a_cpu(tmp_path: Path) -> None:
+    x = torch.randn(2, 3, 4, requires_grad=True)
+    calls = {
+        "layer_norm": {"input": x, "normalized_shape": [3, 4], "weight": None, "bias": None, "eps": 1e-3},
+        "cumsum": {"self": x > 0, "dim": -1},
+        "select.int": {"self": x, "dim": -1, "index": 2},
+        "embedding": {"weight": torch.randn(5, 2, requires_grad=True), "indices": torch.tensor([[1, 4]])},
+        "unflatten.int": {"self": x, "dim": 2, "sizes": [2, -1]},
+    }
+    probes = []
+    for name, arguments in calls.items():
+        torch.save({"operator": f"aten::{name}", "arguments": arguments}, tmp_path / f"{name}.pt")
+        paths = (f"forms.{name.partition('.')[0]}",)
+        probes.append(OperatorProbe(f"aten::{name}", paths, (str(tmp_path / f"{name}.pt"),)))
+    found = work_off(probes).verdicts
+    assert {str(verdict) for verdict in found.values()} == {
+        *("ops.LayerNorm", "ops.cumsum", "Tensor.__getitem__", "ops.gather", "Tensor.reshape")
+    }
+
+
+def test_what_was_recorded_is_printed_where_mindspore_cannot_be_tried(project: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "mindspore"
+    broken.mkdir()
+    (broken / "__init__.py").write_text("raise RuntimeError('no library')\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "opbridge", "scan", "nets:Net", "--input", "2,3,6,6"]
+    result = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
+    assert result.returncode == 3
+    assert "no library" in result.stderr
+    assert rows(result.stdout)["aten::conv2d"][0] == 1
 
 
 def test_an_operator_is_looked_for_near_pytorch_first() -> None:

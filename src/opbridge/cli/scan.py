@@ -67,7 +67,11 @@ def run(options: argparse.Namespace) -> int:
             return 0
         from opbridge.scan.probing import probe
 
-        found = probe(operators)
+        try:
+            found = probe(operators)
+        except BaseException:
+            _print_operators(operators)  # what took a run of the model to find
+            raise
     _report(operators, found)
     lacking = [(operator, found.verdicts[operator.name]) for operator in operators]
     lacking = [(operator, verdict) for operator, verdict in lacking if not verdict.state.is_there]

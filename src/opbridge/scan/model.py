@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from opbridge.scan.names import shown
+
 
 @dataclass(frozen=True)
 class Place:
@@ -68,10 +70,12 @@ class Verdict:
     path: str = ""
     """`mint.nn.functional.linear`."""
     reason: str = ""
+    form: int | None = None
+    """Which of `names.calls` it agrees by, if one for all examples."""
 
     def __str__(self) -> str:
         if self.state is State.HAS:
-            return self.path
+            return shown(self.path)
         if self.state is State.MISSING:
             return "missing"
-        return f"{self.state.value}: {', '.join(filter(None, (self.path, self.reason)))}"
+        return f"{self.state.value}: {', '.join(filter(None, (shown(self.path), self.reason)))}"

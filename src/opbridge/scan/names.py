@@ -6,6 +6,7 @@ otherwise stands in one table below.  A place that exists proves nothing: `probe
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,14 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 _PLACES = ("mint", "mint.nn.functional", "mint.linalg", "mint.special", "mint.fft", "Tensor", "ops")
 """From the nearest to PyTorch to the farthest."""
 _PREFIXES = {"linalg_": "mint.linalg", "special_": "mint.special", "fft_": "mint.fft"}
+FORMS = {
+    "cumsum": "ops.cumsum",
+    "embedding": "ops.gather",
+    "layer_norm": "ops.LayerNorm",
+    "select": "Tensor.__getitem__",
+    "unflatten": "Tensor.reshape",
+}
+"""What functions of `scan.forms` are made of."""
 PYTORCH_ONLY = {"cudnn_enabled", "device", "generator", "layout", "memory_format", "non_blocking", "pin_memory"}
 """Arguments about where values lie and who computes them."""
 _REDUCTIONS = ("none", "mean", "sum")
@@ -38,7 +47,14 @@ def candidates(operator: str) -> tuple[str, ...]:
     for prefix, place in _PREFIXES.items():
         if name.startswith(prefix):
             places.append(f"{place}.{name.removeprefix(prefix)}")
+    places += [f"forms.{name}"] if name in FORMS else []
     return tuple(dict.fromkeys(spelled + places))
+
+
+def shown(path: str) -> str:
+    """What a path is to a user."""
+    place, _, name = path.partition(".")
+    return FORMS[name] if place == "forms" else path
 
 
 def _base(operator: str) -> str:
@@ -47,6 +63,9 @@ def _base(operator: str) -> str:
 
 def find(mindspore: Any, path: str) -> Any:
     """What the path leads to, or None."""
+    if path.startswith("forms."):
+        mindspore = importlib.import_module("opbridge.scan")
+        importlib.import_module("opbridge.scan.forms")
     found = reduce(lambda place, name: getattr(place, name, None), path.split("."), mindspore)
     return found if callable(found) else None
 
@@ -149,6 +168,7 @@ _loss = _renamed(input="self", target="target", weight="weight", reduction="redu
 _unfold = _renamed(input="self", kernel_size="kernel_size", dilation="dilation", padding="padding", stride="stride")
 _softmax = _renamed(input="self", dim="dim")
 _bitwise = _renamed(input="self", other="other")
+_embedding = _renamed(input="indices", weight="weight", padding_idx="padding_idx")
 _split = _renamed(tensor="self", split_size_or_sections="split_sizes", dim="dim")
 
 
@@ -174,6 +194,7 @@ SPELLINGS = {
     "conv3d": _spelled(_convolution, "ops.conv3d"),
     "cross_entropy_loss": _spelled(_loss, "mint.nn.functional.cross_entropy", "ops.cross_entropy"),
     "einsum": _spelled(_einsum, "mint.einsum", "ops.einsum"),
+    "embedding": _spelled(_embedding, "mint.nn.functional.embedding"),
     "fractional_max_pool2d": _spelled(_fractional_pooling, "ops.fractional_max_pool2d"),
     "grid_sampler": _spelled(_grid_sample, "mint.nn.functional.grid_sample", "ops.grid_sample"),
     "grid_sampler_2d": _spelled(_grid_sample, "mint.nn.functional.grid_sample", "ops.grid_sample"),

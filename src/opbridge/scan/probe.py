@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -55,7 +56,7 @@ def main(jobs_path: str, pipe: int) -> None:
         for job in jobs:
             for path in job["paths"]:
                 say(operator=job["operator"], path=path, state="begun")
-                answer = _tried(job["operator"], path, job["examples"])
+                answer = _tried(job["operator"], path, job["examples"], lambda seconds: say(patience=seconds))
                 say(operator=job["operator"], path=path, **answer)
                 if answer["state"] in ("has", "not tried"):
                     break
@@ -66,7 +67,7 @@ def places(operator: str) -> tuple[str, ...]:
     return tuple(path for path in candidates(operator) if find(mindspore, path) is not None)
 
 
-def _tried(operator: str, path: str, examples: list[str]) -> dict[str, str]:
+def _tried(operator: str, path: str, examples: list[str], took: Callable[[float], None]) -> dict[str, object]:
     """`state` as scan.model.State has it, and the reason if it is not the best."""
     function = find(mindspore, path)
     if function is None:
@@ -74,27 +75,32 @@ def _tried(operator: str, path: str, examples: list[str]) -> dict[str, str]:
     if not examples:
         return {"state": "not tried"}
     try:
-        for example in examples:
-            _check(operator, path, function, torch.load(example, weights_only=True)["arguments"])
+        given = (torch.load(example, weights_only=True)["arguments"] for example in examples)
+        forms = {_check(operator, path, function, arguments, took) for arguments in given}
     except Mismatch as mismatch:
         return {"state": "differs", "reason": str(mismatch)}
     except NoGradient as failure:
         return {"state": "no gradient", "reason": str(failure)}
     except Exception as failure:  # whatever MindSpore raises is its answer
         return {"state": "fails", "reason": _first_line(failure)}
-    return {"state": "has"}
+    return {"state": "has", "form": forms.pop() if len(forms) == 1 else None}
 
 
-def _check(operator: str, path: str, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+def _check(
+    operator: str, path: str, function: Callable[..., Any], arguments: dict[str, Any], took: Callable[[float], None]
+) -> int:
+    """Raises where it does not agree; else says by which of the ways to call it does."""
     op = _torch_operator(operator)
     if any(item.name == "device" and not item.has_default_value() for item in op._schema.arguments):
         arguments["device"] = torch.device("cpu")
+    started = time.monotonic()
     expected = list(_leaves(op(**arguments)))
+    took(time.monotonic() - started)
     compares_values = torch.Tag.nondeterministic_seeded not in op.tags and not op._opname.startswith(_UNINITIALISED)
     defaults = {item.name: item.default_value for item in op._schema.arguments if item.has_default_value()}
     translated = {name: _translated(value) for name, value in arguments.items()}
     failure: Exception | None = None
-    for args, kwargs in calls(operator, path, translated, defaults, parameters_of(function)):
+    for form, (args, kwargs) in enumerate(calls(operator, path, translated, defaults, parameters_of(function))):
         try:
             got = list(_leaves(function(*args, **kwargs)))
             _compare(expected, got, compares_values)
@@ -105,7 +111,7 @@ def _check(operator: str, path: str, function: Callable[..., Any], arguments: di
         else:
             if compares_values:
                 _check_gradient(op, function, args, kwargs, arguments, translated)
-            return
+            return form
     if failure is None or (isinstance(failure, TypeError) and _OF_ARGUMENTS.search(str(failure))):
         raise Mismatch("it takes other arguments")
     raise failure

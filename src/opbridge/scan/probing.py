@@ -15,11 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.errors import ToolchainError
+from opbridge.progress import show
 from opbridge.scan.model import ScannedOperator, State, Verdict
 from opbridge.scan.names import candidates
 
 _PATIENCE = 60.0
-"""Seconds for one attempt, or for MindSpore to start."""
+"""Seconds for one attempt whose work is small."""
+_SLOWER = 100.0
+"""How many times PyTorch's seconds an attempt may take besides."""
+_START = 300.0
+"""Seconds for MindSpore to be there, which a busy machine needs."""
 
 
 @dataclass
@@ -61,6 +66,7 @@ def work_off(jobs: list[OperatorProbe]) -> MindSpore:
         found.settle(job.operator, Verdict(State.MISSING))
     while jobs:
         jobs = _run(jobs, found)
+    show("")
     return found
 
 
@@ -70,15 +76,18 @@ def _run(jobs: list[OperatorProbe], found: MindSpore) -> list[OperatorProbe]:
     with tempfile.TemporaryDirectory(prefix="opbridge-probe-") as folder:
         child = _Child(jobs, folder)
         for said in child.messages():
+            if "patience" in said:
+                continue
             if "mindspore" in said:
                 found.version, found.device = said["mindspore"], said["device"]
                 continue
             path = said["path"]
             if said["state"] == "begun":
                 begun = said["operator"], path
+                show(f"trying {said['operator']} in MindSpore, one of {len(found.verdicts)} operators")
             else:
                 begun = None
-                found.settle(said["operator"], Verdict(State(said["state"]), path, said.get("reason", "")))
+                found.settle(said["operator"], _verdict(said))
         how = child.end()
     if not how:
         return []
@@ -90,6 +99,10 @@ def _run(jobs: list[OperatorProbe], found: MindSpore) -> list[OperatorProbe]:
     found.settle(operator, Verdict(State.FAILS, path, how))
     place = [job.operator for job in jobs].index(operator)
     return [jobs[place].after(path), *jobs[place + 1 :]]
+
+
+def _verdict(said: dict[str, Any]) -> Verdict:
+    return Verdict(State(said["state"]), said["path"], said.get("reason", ""), said.get("form"))
 
 
 class _Child:
@@ -110,19 +123,22 @@ class _Child:
             )
         os.close(theirs)
         self._silent = False
+        self._patience = _START
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """What it says until it ends, or has said nothing for too long."""
         unread = b""
         while True:
-            if not select.select([self._pipe], [], [], _PATIENCE)[0]:
+            if not select.select([self._pipe], [], [], self._patience)[0]:
                 self._silent = True
                 return
             read = os.read(self._pipe, 1 << 16)
             if not read:
                 return
             *lines, unread = (unread + read).split(b"\n")
-            yield from map(json.loads, lines)
+            for said in map(json.loads, lines):
+                self._patience = _PATIENCE + _SLOWER * said.get("patience", 0.0)
+                yield said
 
     def end(self) -> str:
         """How it ended; empty if it did all it should."""
@@ -131,7 +147,7 @@ class _Child:
             self._process.kill()
         code = self._process.wait()
         if self._silent:
-            return f"no answer in {_PATIENCE:.0f} s"
+            return f"no answer in {self._patience:.0f} s"
         if code < 0:
             return f"the process dies of {signal.Signals(-code).name}"
         last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
