@@ -5,70 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.cache.shared import SigningKey
+from opbridge.cli.kernel_files import KernelFile, kernel_files, require_distinct_names
 from opbridge.cli.terminal import green
 from opbridge.errors import InputError, OpbridgeError, ToolchainError
 from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest, OpSpec
-from opbridge.manifest.kernels import TWINS, is_library
-from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
+from opbridge.manifest.kernels import TWINS
 from opbridge.sources.standalone import for_mindspore, kernels_of_operators
 from opbridge.sources.store import companions, language_of, source_request, with_files
 from opbridge.sources.tvm_ffi_export import with_functions
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
 from opbridge.toolchains.nvcc import has_gpu
-
-
-@dataclass(frozen=True)
-class _Source:
-    name: str
-    """The path as the manifest has it."""
-    device: str
-    path: Path
-
-    @property
-    def is_built(self) -> bool:
-        return is_library(self.name)
-
-    @property
-    def root(self) -> Path:
-        """The folder that its name starts from."""
-        return self.path.parents[len(Path(self.name).parts) - 1]
-
-    @property
-    def library(self) -> Path:
-        """What the library is called below the folder that -o names."""
-        path = Path(self.name)
-        return path if self.is_built else path.with_name(f"{path.stem}_{self.device}.so")
-
-    def operators(self, manifest: Manifest) -> list[tuple[str, OpSpec]]:
-        """Those whose kernels are in it, with the kernels' symbols."""
-        return [
-            (kernel.symbol or op.schema.name, op)
-            for op in manifest.ops
-            for kernel in op.kernels
-            if (kernel.path, kernel.device) == (self.name, self.device)
-        ]
-
-    def by_symbol(self, manifest: Manifest) -> dict[str, OpSpec]:
-        """The operators by their kernels; the first one, where several share a kernel."""
-        return dict(reversed(self.operators(manifest)))
-
-    def request(self, manifest: Manifest, portable: bool) -> BuildRequest:
-        """What loading the manifest asks for too, so that it then finds the library in the cache."""
-        if self.device not in ASCEND_C:
-            return source_request(self.root, self.name, self.device, portable)
-        uses = (
-            Use(op.schema.full_name, str(op.schema), symbol, op.rules.launch_texts)
-            for symbol, op in self.operators(manifest)
-        )
-        return source_request(self.root, self.name, self.device, portable, AscendUses.of(self.path, uses))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,6 +71,40 @@ def run(options: argparse.Namespace) -> int:
 def _build(options: argparse.Namespace) -> dict[str, Path]:
     """Where the library of each kernel file is, by the path as the manifest has it and the device."""
     started = time.perf_counter()
+    _check_options(options)
+    key = SigningKey.read(options.sign) if options.sign else None
+    cache = Cache()
+    manifest = _manifest(options, cache)
+    files = kernel_files(manifest, options.device)
+    if options.device and not files:
+        raise InputError(f"{options.manifest} has no kernel files for {options.device}")
+    reasons = {device: _why_not(device) for device in dict.fromkeys(file.device for file in files)}
+    if options.device and (reason := reasons[options.device]):
+        raise reason
+    ready = [file for file in files if file.is_built or not reasons[file.device]]
+    if options.output:
+        require_distinct_names(ready)
+    to_build = [file for file in ready if not file.is_built]
+    built = build_many(_requests(options, to_build, manifest, cache), cache, options.jobs)
+    libraries = dict(zip(to_build, built, strict=True))
+    sys.stderr.writelines(library.log for library in built)  # the compilers' warnings
+    for file in files:
+        print(f"{file.name}  {_outcome(file, libraries.get(file), reasons[file.device])}")
+        if options.verbose and file in libraries and file.device == "cpu":
+            _tell_of_loops(file.request(manifest, options.output is not None))
+    if options.output:
+        _copy(ready, libraries, options.output)
+    if options.publish:
+        from opbridge.cli.publishing import publish
+
+        beside = [path for device in {file.device for file in to_build} for path in companions(device)]
+        print(publish([*(library.path for library in built), *beside], options.publish, cache, key))
+    where = f" in {options.output}" if options.output else ""
+    print(green(f"{len(ready)} of {len(files)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
+    return {f"{file.device} {file.name}": library.path for file, library in libraries.items()}
+
+
+def _check_options(options: argparse.Namespace) -> None:
     _check_places(options.manifest, options.output)
     if options.export and options.output is None:
         raise InputError(f"--export {options.export} needs -o DIR, where the libraries are to be put")
@@ -124,55 +112,39 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
         raise InputError("-o is for machines without opbridge and --publish for those with it; give one of them")
     if options.sign and options.publish is None:
         raise InputError("--sign is for what --publish DIR adds; give both")
-    key = SigningKey.read(options.sign) if options.sign else None
-    cache = Cache()
+
+
+def _manifest(options: argparse.Namespace, cache: Cache) -> Manifest:
+    """With the kernels of its formulas as files."""
     manifest = Manifest.load(options.manifest)
     is_ahead = options.device is None and options.output is None
     ops = (_for_here(op) if is_ahead else op for op in manifest.ops)
-    manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in ops))
-    sources = _sources(manifest, options.device)
-    if options.device and not sources:
-        raise InputError(f"{options.manifest} has no kernel files for {options.device}")
-    reasons = {device: _why_not(device) for device in dict.fromkeys(source.device for source in sources)}
-    if options.device and (reason := reasons[options.device]):
-        raise reason
-    ready = [source for source in sources if source.is_built or not reasons[source.device]]
-    to_build = [source for source in ready if not source.is_built]
-    if options.output:
-        _check_names(ready)
-    portable = options.output is not None
-    requests = [source.request(manifest, portable) for source in to_build]
+    return replace(manifest, ops=tuple(with_files(op, cache) for op in ops))
+
+
+def _requests(
+    options: argparse.Namespace, files: Sequence[KernelFile], manifest: Manifest, cache: Cache
+) -> list[BuildRequest]:
+    requests = [file.request(manifest, portable=options.output is not None) for file in files]
     if options.output:
         # What leaves for other machines may run there without opbridge.
         requests = [
-            for_mindspore(request, kernels_of_operators(source.path, source.by_symbol(manifest)), cache)
-            for source, request in zip(to_build, requests, strict=True)
+            for_mindspore(request, kernels_of_operators(file.path, file.by_symbol(manifest)), cache)
+            for file, request in zip(files, requests, strict=True)
         ]
     if options.export:
         requests = [
-            with_functions(request, source.device, source.operators(manifest), cache)
-            for source, request in zip(to_build, requests, strict=True)
+            with_functions(request, file.device, file.operators(manifest), cache)
+            for file, request in zip(files, requests, strict=True)
         ]
-    built = build_many(requests, cache, options.jobs)
-    libraries = dict(zip(to_build, built, strict=True))
-    sys.stderr.writelines(library.log for library in built)  # the compilers' warnings
-    for source in sources:
-        print(f"{source.name}  {_outcome(source, libraries.get(source), reasons[source.device])}")
-        if options.verbose and source in to_build and source.device == "cpu":
-            _tell_of_loops(source.request(manifest, portable))
-        if options.output and source in ready:
-            library = libraries[source].path if source in libraries else source.path
-            copy_atomically(library, options.output / source.library)
-            for companion in () if source.is_built else companions(source.device):
-                copy_atomically(companion, options.output / source.library.parent / companion.name)
-    if options.publish:
-        from opbridge.cli.publishing import publish
+    return requests
 
-        beside = [path for device in {source.device for source in to_build} for path in companions(device)]
-        print(publish([*(library.path for library in built), *beside], options.publish, cache, key))
-    where = f" in {options.output}" if options.output else ""
-    print(green(f"{len(ready)} of {len(sources)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
-    return {f"{source.device} {source.name}": library.path for source, library in libraries.items()}
+
+def _copy(files: Sequence[KernelFile], libraries: Mapping[KernelFile, BuiltLibrary], folder: Path) -> None:
+    for file in files:
+        copy_atomically(libraries[file].path if file in libraries else file.path, folder / file.library)
+        for companion in () if file.is_built else companions(file.device):
+            copy_atomically(companion, folder / file.library.parent / companion.name)
 
 
 def _tell_editors(file: Path) -> int:
@@ -184,7 +156,7 @@ def _tell_editors(file: Path) -> int:
     twins = {twin.of: device for device, twin in TWINS.items()}
     requests = [
         source_request(source.root, source.name, twins.get(source.device, source.device))
-        for source in _sources(manifest, None)
+        for source in kernel_files(manifest, None)
         if not source.is_built
     ]
     if not requests:
@@ -219,16 +191,6 @@ def _check_places(manifest: Path, output: Path | None) -> None:
         raise InputError(f"{output} is a file; -o takes the folder for the libraries")
 
 
-def _sources(manifest: Manifest, device: str | None) -> list[_Source]:
-    """The files of the manifest's kernels, each once."""
-    sources: dict[_Source, None] = {}
-    for op in manifest.ops:
-        for kernel in op.kernels:
-            if kernel.path is not None and device in (None, kernel.device):
-                sources[_Source(kernel.path, kernel.device, op.file(kernel))] = None
-    return list(sources)
-
-
 def _for_here(op: OpSpec) -> OpSpec:
     """Without a formula's kernels for a GPU where there is none: nobody wrote them, and nvcc takes its time."""
     if has_gpu():
@@ -236,14 +198,6 @@ def _for_here(op: OpSpec) -> OpSpec:
     return replace(
         op, kernels=tuple(kernel for kernel in op.kernels if kernel.source is None or kernel.device == "cpu")
     )
-
-
-def _check_names(sources: Iterable[_Source]) -> None:
-    taken: dict[Path, _Source] = {}
-    for source in sources:
-        other = taken.setdefault(source.library, source)
-        if other is not source:
-            raise InputError(f"{other.name} and {source.name} would both become {source.library}", hint="rename one")
 
 
 def _why_not(device: str) -> OpbridgeError | None:
@@ -255,7 +209,7 @@ def _why_not(device: str) -> OpbridgeError | None:
     return None
 
 
-def _outcome(source: _Source, library: BuiltLibrary | None, reason: OpbridgeError | None) -> str:
+def _outcome(source: KernelFile, library: BuiltLibrary | None, reason: OpbridgeError | None) -> str:
     if library is not None:
         return "cached" if library.cached else f"built {library.seconds:.2f} s"
     return "as it is" if source.is_built else f"left out: {str(reason).splitlines()[0]}"
