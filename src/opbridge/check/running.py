@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
+from typing import Any
 
 from opbridge.check.child import NO_ANSWER, Child
 from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, OperatorChecks, Row, Status
@@ -50,6 +51,48 @@ def build(jobs: Sequence[OperatorChecks], sanitizer: str) -> None:
             raise ToolchainError(f"the kernels cannot be built with -fsanitize={sanitizer}: {end}\n{child.log()}")
 
 
+class _Heard:
+    """What a worker has said so far: its messages in the order they come."""
+
+    def __init__(self, jobs: Sequence[OperatorChecks]) -> None:
+        self._jobs = jobs
+        self._told: set[tuple[int, str]] = set()
+        self.begun: Begun | None = None
+        """Not told of yet."""
+        self.last_row: Row | None = None
+        self.left: list[OperatorChecks] = []
+        """What it has given back."""
+        self.is_ready = False
+
+    @property
+    def is_all(self) -> bool:
+        return all((number, name) in self._told for number, job in enumerate(self._jobs) for name in job.checks)
+
+    def take(self, said: dict[str, Any]) -> Row | None:
+        """The row, where it is one."""
+        if "ready" in said:
+            self.is_ready = True
+        elif "refused" in said:
+            raise ToolchainError(said["refused"])
+        elif "begun" in said:
+            self.begun = Begun(said["begun"], said["check"], "", time.perf_counter())
+        elif "input" in said and self.begun:
+            self.begun = replace(self.begun, input=said["input"])
+        elif "left" in said:
+            self.left = list(self._jobs[said["left"] :])
+        elif "row" in said and self.begun:
+            return self._row(self.begun, said)
+        return None
+
+    def _row(self, begun: Begun, said: dict[str, Any]) -> Row | None:
+        self._told.add((begun.job, begun.check))
+        if said["last"]:
+            self._told.update((begun.job, name) for name in self._jobs[begun.job].checks)
+        self.begun = None
+        self.last_row = Row.of(said["row"]) if said["row"] else None
+        return self.last_row
+
+
 def _run_some(
     jobs: list[OperatorChecks],
     on_row: Callable[[Row], None],
@@ -58,55 +101,41 @@ def _run_some(
     sanitizer: str | None,
 ) -> list[OperatorChecks]:
     """One process, as far as it gets; what is then left for another."""
-    begun: Begun | None = None
-    told: set[tuple[int, str]] = set()
-    held: Row | None = None
-    left: list[OperatorChecks] = []
-    ready = False
+    heard = _Heard(jobs)
     variables = environment(sanitizer, preload=True) if sanitizer else {}
     with Child(_WORKER, jobs, variables, jobs[0].settings.patience) as child:
         for said in child.messages(stop):
-            if "ready" in said:
-                ready = True
-            elif "refused" in said:
-                raise ToolchainError(said["refused"])
-            elif "begun" in said:
-                begun = Begun(said["begun"], said["check"], "", time.perf_counter())
-            elif "input" in said and begun:
-                begun = replace(begun, input=said["input"])
-            elif "left" in said:
-                left = jobs[said["left"] :]
-            elif "row" in said and begun:
-                told.add((begun.job, begun.check))
-                if said["last"]:
-                    told.update((begun.job, name) for name in jobs[begun.job].checks)
-                begun = None
-                held = Row.of(said["row"]) if said["row"] else None
-                if held and not sanitizer:
-                    on_row(held)
+            row = heard.take(said)
+            if row and not sanitizer:
+                on_row(row)
         if stop.is_set():
             return []
         how, log = child.end(), child.log()
     found = reports(log) if sanitizer else []
-    if sanitizer and held and not (how and begun):
-        on_row(_with_report(held, found))
-    if begun is None:
-        if left:
-            return left
-        if how and not all((number, name) in told for number, job in enumerate(jobs) for name in job.checks):
-            raise ToolchainError(_no_start(jobs[0], how, log, ready))
-        return []
-    job = jobs[begun.job]
-    on_row(_crashed(job, begun, how or "the process ends with exit code 0, as by exit()", found, log))
+    begun = heard.begun
+    if sanitizer and heard.last_row and not (how and begun):
+        on_row(_with_report(heard.last_row, found))
+    if begun is not None:
+        on_row(_crashed(jobs[begun.job], begun, how or "the process ends with exit code 0, as by exit()", found, log))
+        return [*_rest(jobs[begun.job], begun.check, crashes, on_row), *jobs[begun.job + 1 :]]
+    if not heard.left and how and not heard.is_all:
+        raise ToolchainError(_no_start(jobs[0], how, log, heard.is_ready))
+    return heard.left
+
+
+def _rest(
+    job: OperatorChecks, crashed: str, crashes: dict[str, int], on_row: Callable[[Row], None]
+) -> list[OperatorChecks]:
+    """Of an operator's checks behind one that ended its process."""
     crashes[job.operator] = crashes.get(job.operator, 0) + 1
-    rest = () if begun.check == INPUTS else job.checks[job.checks.index(begun.check) + 1 :]
+    rest = () if crashed == INPUTS else job.checks[job.checks.index(crashed) + 1 :]
     if rest and crashes[job.operator] >= _MOST_CRASHES:
         reason = (
             f"this and all that follows is left after {_MOST_CRASHES} checks that ended their process; mend those first"
         )
         on_row(Row(job.operator, job.framework, rest[0], Status.SKIPPED, reason, job.settings.device))
-        rest = ()
-    return [*([replace(job, checks=rest)] if rest else []), *jobs[begun.job + 1 :]]
+        return []
+    return [replace(job, checks=rest)] if rest else []
 
 
 def _crashed(job: OperatorChecks, begun: Begun, how: str, found: list[Report], log: str) -> Row:
