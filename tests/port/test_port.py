@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,8 @@ def test_where_a_wrong_one_parts_is_told() -> None:
     assert (odd.index, odd.differing, odd.elements) == ((4, 12), 91 - 64, 91)
     assert float(odd.port) - float(odd.original) == pytest.approx(0.25, rel=1e-4)
     assert odd.largest == pytest.approx(0.25, rel=1e-4)
+    assert odd.writer is not None
+    assert re.fullmatch(r"block \d at .*port\.cpp:\d+, DataCopy\w* on PIPE_MTE3", odd.writer)
 
 
 def test_what_a_twin_finds_is_told_with_the_kernel_that_it_is_of() -> None:
@@ -45,8 +48,10 @@ def test_what_a_twin_finds_is_told_with_the_kernel_that_it_is_of() -> None:
 
 
 def test_what_a_port_leaves_unwritten_is_not_taken_for_what_the_original_left_in_memory() -> None:
-    (outcome,) = {one.status for one in held("scale", "unordered", shapes="64 64 -> 64 64")}
-    assert outcome is Status.DIFFERS
+    (outcome,) = held("scale", "unordered", shapes="64 64 -> 64 64")
+    assert outcome.status is Status.DIFFERS
+    assert outcome.difference is not None
+    assert outcome.difference.writer is None
 
 
 def test_dimensions_are_found_by_what_the_original_takes() -> None:

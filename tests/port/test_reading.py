@@ -66,9 +66,24 @@ def test_dimensions_by_name_and_by_number() -> None:
     assert sizes(form, [3, 4, 5]) == [3, 4, 8]
 
 
+def test_dimensions_may_be_sums_and_products() -> None:
+    concat = Schema.parse("mine::concat(Tensor x, Tensor y) -> Tensor")
+    form = input_form("m p 3, m q 3 -> m p+q 3", concat)
+    assert output_shapes("m p 3, m q 3 -> m p+q 3", concat) == ("[x.shape[0], x.shape[1]+y.shape[1], 3]",)
+    assert sizes(form, [2, 5, 7]) == [2, 5, 3, 7]
+    halved = Schema.parse("mine::glu(Tensor x) -> Tensor")
+    assert output_shapes("m 2*n -> m n", halved) == ("[x.shape[0], ceil_div(x.shape[1], 2)]",)
+    assert sizes(input_form("m 2*n -> m n", halved), [3, 4]) == [3, 8]
+
+
+def test_what_is_written_in_place_needs_no_output() -> None:
+    assert output_shapes("m n, n ->", Schema.parse("mine::add_(Tensor(a!) x, Tensor row) -> ()")) == ()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("m k, k n-1, n -> m n", "'n-1' in .* is no dimension"),
         ("m k, k n, n", "does not say inputs -> outputs"),
         ("m k, k n -> m n", "is for 2 inputs, and matmul takes 3"),
         ("m, m, m -> m, m", "is for 2 outputs, and matmul has 1"),

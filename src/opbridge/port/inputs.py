@@ -74,8 +74,11 @@ def _cases(trial: Trial, types: Types) -> Iterator[Case]:
         yield sample.mapped(lambda name, one: replace(one, dtype=types[name]) if "float" in one.dtype else one)
     if not trial.form:
         return
+    seen: set[str] = set()
     for variation in (*_VARIATIONS, "large"):
-        if case := _case(trial.spec, trial.form, variation, types):
+        case = _case(trial.spec, trial.form, variation, types)
+        if case and str(replace(case, what="")) not in seen:
+            seen.add(str(replace(case, what="")))
             yield case.with_range(trial.low_high)
 
 

@@ -68,6 +68,8 @@ class Difference:
     elements: int
     largest: float | None
     """Of the differences; None where one of the values is no number."""
+    writer: str | None = None
+    """The port's block and instruction that have written the first; None where none has."""
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,19 @@
-"""Dimensions by name, as a user says them: `rows columns, columns -> rows columns`; a number is a size."""
+"""Dimensions by name, as a user says them: `rows columns, columns -> rows columns`; a number is a size, and `2*rows`
+or `rows+columns` what it says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import re
+from collections.abc import Iterable, Mapping
 
 from opbridge.check.inputs import Form
 from opbridge.errors import InputError
 from opbridge.schema import Schema
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?:\d+|[A-Za-z_]\w*)(?:[*+](?:\d+|[A-Za-z_]\w*))*")
+_MULTIPLE = re.compile(r"(\d+)\*([A-Za-z_]\w*)")
 _HINT = "a group of names or sizes for each tensor: --shapes 'm k, k n -> m n'; -> '' for a result without dimensions"
 
 
@@ -23,6 +29,8 @@ def output_shapes(text: str, schema: Schema) -> tuple[str, ...]:
     """A formula for each output."""
     form = input_form(text, schema)
     groups = _groups(text, 1)
+    if groups == [()] and not schema.new_outputs:
+        return ()  # what is written stands among the inputs
     if len(groups) != len(schema.new_outputs):
         message = f"'{text}' is for {len(groups)} outputs, and {schema.name} has {len(schema.new_outputs)}"
         raise InputError(message, hint=_HINT)
@@ -30,23 +38,42 @@ def output_shapes(text: str, schema: Schema) -> tuple[str, ...]:
 
 
 def sizes(form: Form, wanted: Iterable[int]) -> list[int]:
-    """One for each name, in the order of their first appearance: a number's own, and of `wanted` for others."""
-    left = iter(wanted)
-    letters = dict.fromkeys(letter for group in form.values() for letter in group)
-    return [int(letter) if letter.isdigit() else next(left) for letter in letters]
+    """One for each word, in the order of their first appearance: names get one of `wanted` each, and the others are
+    what their names make them."""
+    words = dict.fromkeys(word for group in form.values() for word in group)
+    values = dict(zip(dict.fromkeys(name for word in words for name in _NAME.findall(word)), wanted, strict=False))
+    return [_value(word, values) for word in words]
+
+
+def _value(word: str, values: Mapping[str, int]) -> int:
+    """Of a sum of products, such as m+2*n."""
+    return sum(
+        math.prod(int(one) if one.isdigit() else values[one] for one in term.split("*")) for term in word.split("+")
+    )
 
 
 def _groups(text: str, side: int) -> list[tuple[str, ...]]:
     halves = text.split("->")
     if len(halves) != 2:
         raise InputError(f"'{text}' does not say inputs -> outputs", hint=_HINT)
-    return [tuple(group.split()) for group in halves[side].split(",")]
+    groups = [tuple(group.split()) for group in halves[side].split(",")]
+    for word in (word for group in groups for word in group):
+        if _WORD.fullmatch(word) is None:
+            raise InputError(f"'{word}' in '{text}' is no dimension", hint=_HINT)
+    return groups
 
 
-def _size(name: str, form: Form, text: str) -> str:
-    if name.isdigit():
-        return name
-    for argument, group in form.items():
-        if name in group:
-            return f"{argument}.shape[{group.index(name)}]"
+def _size(word: str, form: Form, text: str) -> str:
+    """A dimension of an output as a formula over the inputs."""
+    return _NAME.sub(lambda found: _found(found[0], form, text), word)
+
+
+def _found(name: str, form: Form, text: str) -> str:
+    places = [(word, f"{argument}.shape[{i}]") for argument, group in form.items() for i, word in enumerate(group)]
+    for word, place in places:
+        if word == name:
+            return place
+    for word, place in places:
+        if (times := _MULTIPLE.fullmatch(word)) and times[2] == name:
+            return f"ceil_div({place}, {times[1]})"
     raise InputError(f"'{name}' in '{text}' is a dimension of no input", hint=_HINT)

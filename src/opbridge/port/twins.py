@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from opbridge.check.kernels import KernelFacts, facts_of_kernel
 from opbridge.manifest import OpSpec
 from opbridge.native.catalog import Catalog
 from opbridge.port.model import SIDES, of_side
+from opbridge.port.writers import writers_noted
 from opbridge.rules import FromKernel, evaluate_out
 from opbridge.sources import KernelStore
 
@@ -52,16 +55,24 @@ class Twinned:
 
     def outputs(self, given: Mapping[str, Argument], fill: Fill) -> list[Array]:
         """The results, or what a call without any has written; what it does not write keeps what the memory had."""
+        return [self._driver.array(output) for output in self._made(given, fill)]
+
+    def writer(self, given: Mapping[str, Argument], output: int, index: tuple[int, ...]) -> str | None:
+        """Which block of an Ascend C kernel writes an element, and where; by another call."""
+        with writers_noted() as writer_of:
+            made = self._made(given, Fill())[output]
+            return writer_of(made.ctypes.data + sum(map(mul, index, made.strides)))
+
+    def _made(self, given: Mapping[str, Argument], fill: Fill) -> list[Any]:
         values = self._driver.values(self.schema, given)
         args, kwargs = packed(self.schema, values)
         expected = self._expected(given)
-        if expected:
-            made = [np.full(shape, fill.of(dtype), self._driver.dtype(dtype)) for shape, dtype in expected]
-            kwargs["out"] = made[0] if len(made) == 1 else tuple(made)
-            self._call(*args, **kwargs)
-        else:
-            made = self._driver.call(self._call, self.schema, values)
-        return [self._driver.array(output) for output in made]
+        if not expected:
+            return self._driver.call(self._call, self.schema, values)
+        made = [np.full(shape, fill.of(dtype), self._driver.dtype(dtype)) for shape, dtype in expected]
+        kwargs["out"] = made[0] if len(made) == 1 else tuple(made)
+        self._call(*args, **kwargs)
+        return made
 
     def _expected(self, given: Mapping[str, Argument]) -> list[tuple[tuple[int, ...], str]]:
         rules = self._spec.rules.out

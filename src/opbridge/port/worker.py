@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -85,7 +86,10 @@ def _run(run: Run, twins: dict[str, Twinned], begun: Callable[[str], None]) -> O
         ((side, refusal),) = errors.items()
         return run.outcome(Status.BROKEN, side=side, message=f"refuses what the other takes: {refusal}")
     parted = difference(made[ORIGINAL], made[PORT], run.settings.tolerance)
-    return run.outcome(Status.SAME if parted is None else Status.DIFFERS, difference=parted)
+    if parted is None:
+        return run.outcome(Status.SAME)
+    writer = twins[PORT].writer(given, parted.output, parted.index)
+    return run.outcome(Status.DIFFERS, difference=replace(parted, writer=writer))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "recording.h"
 #include "rerun.h"
 #include "soc.h"
+#include "writers.h"
 
 namespace opbridge_ascend {
 namespace {
@@ -238,7 +239,7 @@ uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks) {
   Recordings* const recordings = Recordings::of(kernel->name, blocks, work.cores_per_block, kind);
   std::vector<Report> reports = checks_are("0")        ? Launch(work, blocks, false, nullptr, recordings).run()
                                 : checks_are("blocks") ? run_on_several(work, blocks)
-                                                       : run_once(work, blocks, recordings);
+                                                       : run_once(work, blocks, writes_to_note(), recordings);
   if (reports.empty()) return 0;
   deliver(kernel->name, std::move(reports));
   return 1;

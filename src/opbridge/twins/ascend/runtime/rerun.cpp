@@ -54,6 +54,13 @@ void Writes::redo() {
   for (const Piece& piece : pieces_) memcpy(piece.at, piece.after.data(), piece.after.size());
 }
 
+std::optional<Writes::Writer> Writes::writer_of(const uint8_t* byte) const {
+  for (const Piece& piece : pieces_) {
+    if (piece.at <= byte && byte < piece.at + piece.before.size()) return Writer{piece.site, piece.block};
+  }
+  return std::nullopt;
+}
+
 Writes::Difference Writes::first_difference(const Writes& other) const {
   Difference first;
   const auto compare = [&](const Piece& piece, const std::vector<uint8_t>& expected, const Stretches* but_not) {
@@ -107,8 +114,8 @@ std::vector<Report> with_doubts(const Launch& launch, const Work& work, uint32_t
 
 }  // namespace
 
-std::vector<Report> run_once(const Work& work, uint32_t blocks, Recordings* recordings) {
-  Launch launch(work, blocks, true, nullptr, recordings);
+std::vector<Report> run_once(const Work& work, uint32_t blocks, Writes* log, Recordings* recordings) {
+  Launch launch(work, blocks, true, log, recordings);
   std::vector<Report> reports = launch.run();
   return with_doubts(launch, work, blocks, std::move(reports));
 }

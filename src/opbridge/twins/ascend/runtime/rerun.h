@@ -3,6 +3,7 @@
 #define OPBRIDGE_ASCEND_RERUN_H
 
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "launch.h"
@@ -28,6 +29,13 @@ class Writes {
   };
   Difference first_difference(const Writes& other) const;
 
+  struct Writer {
+    Site site;
+    uint32_t block;
+  };
+  // The first that wrote a byte.
+  std::optional<Writer> writer_of(const uint8_t* byte) const;
+
  private:
   // Memory that the first run changed, so that a second run starts from what the first one did.
   struct Piece {
@@ -46,7 +54,7 @@ class Writes {
 
 // Runs the kernel, and once more where it races only by loads of whole blocks, to know whether anything is made of what
 // they brought along; what the first run wrote stays.
-std::vector<Report> run_once(const Work& work, uint32_t blocks, Recordings* recordings);
+std::vector<Report> run_once(const Work& work, uint32_t blocks, Writes* log, Recordings* recordings);
 // Runs the kernel on `blocks` blocks, whose results stay, and then on 1 and on 2.
 std::vector<Report> run_on_several(const Work& work, uint32_t blocks);
 

@@ -38,6 +38,12 @@ void ob_ascend_note_tiling(const void* begin, uint64_t bytes);
 // What TILING_KEY_IS compares with, for launches to come.
 void ob_ascend_set_tiling_key(uint64_t key);
 
+// From now on it is noted who writes what to global memory, or no longer; what was noted is forgotten.
+void ob_ascend_note_writers(int wanted);
+// The block that wrote a byte first, in the last launch that did, and its instruction; null where none has.  The text
+// stays until the next call from this thread.
+const char* ob_ascend_writer_of(const void* address);
+
 // A host that shows reports itself: nothing goes to stderr, and the exit code of the process is left alone.
 void ob_ascend_attach_host();
 // What was reported since the last call, null for nothing.  The text stays until the next call from this thread.

@@ -1,0 +1,27 @@
+"""Which block of a port has written an element, by the notes that the Ascend C twin takes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from opbridge.toolchains.ascend_twin import runtime
+
+
+@contextmanager
+def writers_noted() -> Iterator[Callable[[int], str | None]]:
+    """Of the kernels that run within it: from an address to the block and the instruction that wrote there first."""
+    library = ctypes.CDLL(str(runtime()))
+    library.ob_ascend_writer_of.argtypes = [ctypes.c_void_p]
+    library.ob_ascend_writer_of.restype = ctypes.c_char_p
+
+    def writer_of(address: int) -> str | None:
+        text: bytes | None = library.ob_ascend_writer_of(address)
+        return None if text is None else text.decode()
+
+    library.ob_ascend_note_writers(1)
+    try:
+        yield writer_of
+    finally:
+        library.ob_ascend_note_writers(0)
