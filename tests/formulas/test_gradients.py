@@ -25,6 +25,7 @@ def _grow(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("({0} / (1.5 + square({1})))".format, parts, parts),
         st.builds("where({0} > {1} * 0.9, {0}, {2})".format, parts, parts, parts),
         st.builds("maximum({0}, {1} * x)".format, parts, parts),
+        st.builds("cumsum(x * y + {0}, -1)".format, parts),
         # An element's part makes it a reduction of elements, whatever the rest is.
         st.builds("{0}(x * y + {1}, -1, keepdim=True)".format, reduction, parts),
     )

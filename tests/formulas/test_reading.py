@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from opbridge.errors import Location, ManifestError, RuleError
 from opbridge.formulas import formula_operators
+from opbridge.formulas.reading import FORMULA_FUNCTIONS
 from opbridge.manifest import Manifest
 from opbridge.schema import Schema
 
@@ -125,3 +129,10 @@ def test_a_place_in_a_formula_that_stands_in_no_file() -> None:
     assert str(caught.value) == (
         "formula of m::f: unknown function 'sigmod'\n    s * sigmod(x)\n        ^\n  did you mean 'sigmoid'?"
     )
+
+
+def test_each_function_stands_in_the_tables_of_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs/formula.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`[^|]*) \|", page, re.MULTILINE)
+    shown = {word for cell in cells for word in re.findall(r"\w+", cell)}
+    assert shown >= set(FORMULA_FUNCTIONS)

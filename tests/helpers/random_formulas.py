@@ -22,6 +22,7 @@ _FORMS = (
     "clip({a}, -0.7, 0.8)",
     "atan2({a}, 1.1 + square({b}))",
     "{reduction}(x * y + {a}, -1, keepdim=True)",
+    "cumsum(x * y + {a}, -1)",
 )
 _STEP = 1e-6
 

@@ -17,6 +17,7 @@ from opbridge.formulas.nodes import (
     Number,
     Reduce,
     Scalar,
+    Scan,
     Squeeze,
     Tensor,
     Text,
@@ -79,12 +80,15 @@ class ArrayText:
         if alone:
             return Call("broadcast_to", (value, shape))
         if node.form != form:
-            value = Call("broadcast_to", (value, Attribute(self.whole(), "shape")))
+            value = Call("broadcast_to", (value, self.shape()))
         return Call("sum_to", (value, shape))
 
     def whole(self) -> Expr:
         """An array of the grid's shape."""
         return reduce(lambda a, b: Binary("+", a, b), map(self.tensor, self.grid))
+
+    def shape(self) -> Expr:
+        return Attribute(self.whole(), "shape")
 
     def one(self, node: Node, found: Mapping[Node, Expr]) -> Expr:
         match node:
@@ -106,6 +110,9 @@ class ArrayText:
                 return Call("squeeze", (found[arg], _axes(arg.form.axes)))
             case Reduce():
                 return _reduced(node, found[node.arg])
+            case Scan(arg, axis, is_backward):
+                each = found[arg] if arg.form == GRID else Call("broadcast_to", (found[arg], self.shape()))
+                return _scanned(each, _int(axis), is_backward)
             case Apply(function, args):
                 return _applied(node, function, tuple(found[arg] for arg in args))
         raise TypeError(f"{type(node).__name__} has no text")
@@ -157,6 +164,12 @@ def _reduced(node: Reduce, arg: Expr) -> Expr:
     if node.kind == "var":
         keywords.append(("correction", _literal(node.correction)))
     return Call(node.kind, (arg,), tuple(keywords))
+
+
+def _scanned(value: Expr, axis: Expr, is_backward: bool) -> Expr:
+    if is_backward:
+        return Call("flip", (_scanned(Call("flip", (value, axis)), axis, False), axis))
+    return Call("cumulative_sum", (value, axis))
 
 
 def _applied(node: Apply, function: str, args: tuple[Expr, ...]) -> Expr:

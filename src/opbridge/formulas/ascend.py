@@ -56,6 +56,8 @@ def ascend_refusal(loops: Loops) -> RuleError | None:
             return _refused(loops, name)
     if any(dtype_of(output.value) == "float64" for output in loops.outputs):
         return _refused(loops, "float64")
+    if loops.has_scans:
+        return _refused(loops, "cumsum")
     if loops.cuts or loops.others:
         return _refused(loops, "slices")
     return None

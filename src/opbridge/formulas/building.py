@@ -18,6 +18,7 @@ from opbridge.formulas.nodes import (
     Node,
     Number,
     Reduce,
+    Scan,
     Squeeze,
     Tensor,
     made,
@@ -75,6 +76,12 @@ def reduce(kind: str, arg: Node, axes: Axes, keeps: bool, correction: int | floa
     if isinstance(arg, Join):
         raise CutError("a reduction over parts that are put together")
     return made(Reduce, kind, arg, axes, keeps, correction)
+
+
+def scan(arg: Node, axis: int, is_backward: bool = False) -> Node:
+    if isinstance(arg, Join):
+        raise CutError("a scan of parts that are put together")
+    return made(Scan, arg, axis, is_backward)
 
 
 def expand(arg: Node) -> Node:

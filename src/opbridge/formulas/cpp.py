@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from textwrap import indent
 
+from opbridge.errors import RuleError
 from opbridge.formulas.loops import Loops, Output
-from opbridge.formulas.nodes import Apply, Expand, Extent, Node, Reduce, Tensor, ordered
+from opbridge.formulas.nodes import Apply, Expand, Extent, Node, Reduce, Scan, Tensor, ordered
 from opbridge.formulas.printing import Printer, function_name
+
+_MOST_KEPT = 32
+"""`ob::Row::most_kept`."""
 
 
 def cpp_source(loops: Loops) -> str:
     """One kernel, for the four floating-point types."""
     return _CppPrinter(loops).source()
+
+
+def cpp_refusal(loops: Loops) -> RuleError | None:
+    """What is kept of a row has its arrays."""
+    kept = sum(isinstance(node, Scan) or node.kind == "logsumexp" for part in loops.all for node in part.steps)
+    if kept <= _MOST_KEPT:
+        return None
+    message = f"{loops.schema.full_name} keeps {kept} values of each element, of {_MOST_KEPT} that a kernel may"
+    return RuleError(message, hint="make it two operators")
 
 
 class _CppPrinter(Printer):
@@ -67,6 +80,21 @@ class _CppPrinter(Printer):
 
     def place(self, node: Reduce) -> str:
         return f"ob::row_find<F>(n, {self.total(node.kind[3:], node.arg)}, {self.function(node.arg, 2)})"
+
+    def step(self, node: Reduce | Scan) -> None:
+        if isinstance(node, Scan):
+            self.scan(node)
+        else:
+            super().step(node)
+
+    def scan(self, node: Scan) -> None:
+        self.row_values((node.arg,))
+        name = self.name_of(node, "total")
+        self.line(2, f"F* {name} = row.keep<F>({self.kept});")
+        self.kept += 1
+        walk = "row_scan_back" if node.is_backward else "row_scan"
+        self.line(2, f"ob::{walk}<F>(n, {name}, {self.function(node.arg, 2)});")
+        self.rows[node] = f"{name}[i]"
 
     def logsumexp(self, node: Reduce, name: str) -> None:
         largest = self.fresh(f"{name}_max")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
+from opbridge.errors import RuleError
 from opbridge.formulas.functions import CALL
 from opbridge.formulas.loops import Loops, Output
 from opbridge.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Tensor, Text, ordered
@@ -13,6 +14,17 @@ from opbridge.formulas.printing import ATTRIBUTES, Printer, function_name
 def cuda_source(loops: Loops) -> str:
     """One kernel, for the four floating-point types."""
     return _CudaPrinter(loops).source()
+
+
+def cuda_refusal(loops: Loops) -> RuleError | None:
+    """What a team of threads does not do together."""
+    if not loops.has_scans:
+        return None
+    message = (
+        f"{loops.schema.full_name} becomes no kernel for a GPU: the formula has cumsum, "
+        "and the threads of a row share sums of all its elements, not of those before each"
+    )
+    return RuleError(message, hint="do without it, or write a kernel and name it: kernels: {cuda: FILE.cu}")
 
 
 class _CudaPrinter(Printer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from opbridge.formulas.building import apply, count, expand, number, reduce, squeeze
+from opbridge.formulas.building import apply, count, expand, number, reduce, scan, squeeze
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
 from opbridge.formulas.nodes import (
     Apply,
@@ -15,6 +15,7 @@ from opbridge.formulas.nodes import (
     Form,
     Node,
     Reduce,
+    Scan,
     Squeeze,
     Tensor,
     ordered,
@@ -48,6 +49,8 @@ def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
         return [(arg, _value(text, names, None)) for arg, text in zip(node.args, texts, strict=True)]
     if isinstance(node, (Expand, Squeeze)):
         return [(node.arg, grad)]
+    if isinstance(node, Scan):
+        return [(node.arg, scan(grad, node.axis, not node.is_backward))]
     if isinstance(node, Reduce):
         # In its argument's form, which is where it goes.
         names = {

@@ -21,6 +21,7 @@ from opbridge.formulas.nodes import (
     Number,
     Reduce,
     Scalar,
+    Scan,
     Tensor,
     Text,
     ordered,
@@ -49,11 +50,19 @@ class Loops:
     tensors: tuple[Tensor, ...]
     """What is read, in the order of the schema."""
     outputs: tuple[Output, ...]
-    reductions: tuple[Reduce, ...]
-    """In the order in which they can be computed."""
+    steps: tuple[Reduce | Scan, ...]
+    """What takes a walk over the row, in the order in which they can be computed."""
     names: tuple[tuple[str, Node], ...]
     others: tuple[Loops, ...] = ()
     """What the same kernel computes behind this, of parts that have another shape."""
+
+    @property
+    def reductions(self) -> tuple[Reduce, ...]:
+        return tuple(node for node in self.steps if isinstance(node, Reduce))
+
+    @property
+    def has_scans(self) -> bool:
+        return any(isinstance(node, Scan) for part in self.all for node in part.steps)
 
     @property
     def all(self) -> tuple[Loops, ...]:
@@ -113,8 +122,8 @@ def _loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tup
     order = {argument.name: place for place, argument in enumerate(schema.arguments)}
     found_tensors = dict.fromkeys(node for node in nodes if isinstance(node, Tensor))
     tensors = sorted(found_tensors, key=lambda node: order[node.name])
-    reductions = tuple(node for node in nodes if isinstance(node, Reduce))
-    return Loops(schema, comment, found[0] if found else (), tuple(tensors), outputs, reductions, names)
+    steps = tuple(node for node in nodes if isinstance(node, (Reduce, Scan)))
+    return Loops(schema, comment, found[0] if found else (), tuple(tensors), outputs, steps, names)
 
 
 class TwoPasses(RuleError):
@@ -137,6 +146,8 @@ def _nodes(outputs: tuple[Output, ...]) -> list[Node]:
 
 def _axes(outputs: tuple[Output, ...]) -> Iterator[Axes]:
     for node in _nodes(outputs):
+        if isinstance(node, Scan):
+            yield (node.axis,)
         is_reduced = node.form.extent in (Extent.KEPT, Extent.DROPPED)
         if is_reduced and (isinstance(node, Reduce) or not node.form.is_total):
             yield node.form.axes

@@ -183,6 +183,23 @@ class Reduce(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Scan(Node):
+    """The sums of what comes before each element along an axis and of itself; backwards, of what comes behind it."""
+
+    arg: Node
+    axis: int
+    is_backward: bool
+
+    @property
+    def form(self) -> Form:
+        return GRID
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.arg,)
+
+
+@dataclass(frozen=True, eq=False)
 class Expand(Node):
     """What has lost its axes, with axes of size 1 in their place."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 
-from opbridge.formulas.nodes import GRID, Apply, Count, Expand, Node, Number, Reduce, Scalar, Squeeze, Tensor
+from opbridge.formulas.nodes import GRID, Apply, Count, Expand, Node, Number, Reduce, Scalar, Scan, Squeeze, Tensor
 
 Row = list[float]
 """As long as all others, or of one number that stands for as many."""
@@ -30,6 +31,10 @@ def row_of(node: Node, values: Mapping[str, Row], size: int) -> Row:
         case Reduce(arg=arg):
             row = row_of(arg, values, size)
             return [_reduced(node, row * size if arg.form == GRID and len(row) == 1 else row)]
+        case Scan(arg, _, is_backward):
+            row = row_of(arg, values, size)
+            whole = row * size if len(row) == 1 else row
+            return [*accumulate(reversed(whole))][::-1] if is_backward else [*accumulate(whole)]
         case Apply():
             args = [row_of(arg, values, size) for arg in node.args]
             length = max(map(len, args))

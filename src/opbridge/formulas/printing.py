@@ -19,6 +19,7 @@ from opbridge.formulas.nodes import (
     Number,
     Reduce,
     Scalar,
+    Scan,
     Squeeze,
     Tensor,
     Text,
@@ -255,8 +256,8 @@ class Printer(FormulaText, ABC):
         """The lines of a row."""
         self.line(2, "const int64_t n = row.size();")
         self.pointers()
-        for reduction in self.loops.reductions:
-            self.reduction(reduction)
+        for step in self.loops.steps:
+            self.step(step)
         self.row_values(tuple(output.value for output in self.loops.outputs))
         outputs = list(zip(self.loops.outputs, self.results, range(len(self.places), 99), strict=False))
         elements = [item for item in outputs if item[0].form.extent is Extent.GRID]
@@ -269,6 +270,11 @@ class Printer(FormulaText, ABC):
     def kind_of(self, output: Output) -> str:
         """The type that a body gives an output in."""
         return "F" if output.is_sum else self.type_of(output)
+
+    def step(self, node: Reduce | Scan) -> None:
+        """A walk over the row; a scan is one for printers of devices that do not refuse it."""
+        if isinstance(node, Reduce):
+            self.reduction(node)
 
     def reduction(self, node: Reduce) -> None:
         self.row_values((node.arg,))

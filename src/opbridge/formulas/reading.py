@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from opbridge.errors import Location, RuleError, TextLocation, did_you_mean
-from opbridge.formulas.building import FormError, apply, expand, number, reduce
+from opbridge.formulas.building import FormError, apply, expand, number, reduce, scan
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
-from opbridge.formulas.nodes import Axes, Extent, Join, Node, Scalar, Tensor, Text, made, ordered
+from opbridge.formulas.nodes import GRID, Axes, Extent, Join, Node, Scalar, Tensor, Text, made, ordered
 from opbridge.formulas.placing import Placer
 from opbridge.formulas.slicing import CutError
 from opbridge.rules.arrays import ARRAY_FUNCTIONS
@@ -58,8 +58,9 @@ _GRADIENTS = ("grad", "grads", "result", "results")
 _SCALARS = ("float", "int", "bool", "Scalar", "SymInt", "SymBool")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _COMPOSED = ("clip", "expand_dims", "std", "relu", "silu", "softplus", "softmax", "log_softmax", "any", "all")
+_SCANS = ("cumsum", "cumulative_sum")
 _PLACED = ("concat", "cat", "interleave", "roll", "flip")
-FORMULA_FUNCTIONS = (*FUNCTIONS, *REDUCTIONS, *_COMPOSED, *_PLACED)
+FORMULA_FUNCTIONS = (*FUNCTIONS, *REDUCTIONS, *_COMPOSED, *_SCANS, *_PLACED)
 
 
 @dataclass(frozen=True)
@@ -303,8 +304,12 @@ class _Reader:
             return self.expanded(expr)
         if name in _COMPOSED:
             return self.composed(expr)
+        if name in _SCANS:
+            return self.scanned(expr)
         if name in _PLACED:
             return self.placer.call(expr)
+        if name == "stack":
+            raise self.error("stack() makes an axis, and a formula has those of its tensors alone", expr, _STACK)
         known = FORMULA_FUNCTIONS
         hint = did_you_mean(name, known) or "docs/formula.md lists the functions"
         if name in ARRAY_FUNCTIONS:
@@ -380,6 +385,19 @@ class _Reader:
         self.reductions[result] = expr
         return apply("sqrt", result) if expr.name == "std" else result
 
+    def scanned(self, expr: Call) -> Node:
+        given = [*expr.args[1:], *(value for name, value in expr.kwargs if name in ("axis", "dim"))]
+        axes = self.axes(given[0]) if len(given) == 1 else None
+        if len(expr.args) + len(expr.kwargs) != 2 or axes is None or len(axes) != 1:
+            raise self.error(f"{expr.name}() takes x and one axis", expr, f"{expr.name}(x, -1)")
+        x = self.value(expr.args[0])
+        if isinstance(x, Join):
+            message = f"one pass over memory does not add up what is put together from parts: {expr}"
+            raise self.error(message, expr, two_operators(expr.args[0]))
+        if x.form != GRID:
+            raise self.error(f"{expr} adds up what has no such axis", expr, "it takes a tensor, or what has its axes")
+        return scan(apply("where", x, number(1.0), number(0.0)) if x.is_truth else x, axes[0])
+
     def axes(self, expr: Expr | None) -> Axes:
         if expr is None:
             return None
@@ -418,6 +436,7 @@ class _Reader:
         return expand(value)
 
 
+_STACK = "interleave([x, y], -1) writes the same in the same order, without the axis: reshape what it returns"
 _KERNEL = "write a kernel for it: opbridge new NAME --template cpp"
 
 

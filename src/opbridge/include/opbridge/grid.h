@@ -221,6 +221,8 @@ class Grid : public GridShape<Operand> {
 // One row, as the body of a loop sees it.
 class Row {
  public:
+  static constexpr int32_t most_kept = 32;
+
   int64_t size() const { return size_; }
 
   // An input's elements.
@@ -342,7 +344,7 @@ class Row {
   int64_t row_ = 0, begin_ = 0, size_ = 0;
   void* buffers_[Grid::max_operands] = {};
   bool used_[Grid::max_operands] = {};
-  void* kept_[8] = {};
+  void* kept_[most_kept] = {};
 };
 
 OB_COLD inline void Grid::run(void (*body)(const void* f, Row& row), const void* f) const {
@@ -422,6 +424,20 @@ template <class F, class Map>
 F row_min(int64_t n, const Map& map) {
   constexpr F highest = static_cast<F>(__builtin_inf());
   return parallel_reduce(n, highest, map, [](F a, F b) { return a < b || a != a ? a : b; });
+}
+
+// to[i] = map(0) + ... + map(i), added up in double.
+template <class F, class Map>
+void row_scan(int64_t n, F* to, const Map& map) {
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<F>(total += map(i));
+}
+
+// to[i] = map(i) + ... + map(n - 1)
+template <class F, class Map>
+void row_scan_back(int64_t n, F* to, const Map& map) {
+  double total = 0;
+  for (int64_t i = n - 1; i >= 0; --i) to[i] = static_cast<F>(total += map(i));
 }
 
 // The first place of a value that `row_max` or `row_min` gave.
