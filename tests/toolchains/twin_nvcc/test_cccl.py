@@ -51,6 +51,78 @@ int main() {
 }
 """
 
+BARRIER = """
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cstdio>
+namespace cg = cooperative_groups;
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+
+// What each thread brings another one takes; between the two it arrives, and waits.
+__global__ void turned(const int* x, int* out, int rounds, bool waits) {
+  __shared__ Barrier barrier;
+  __shared__ int tile[64];
+  if (threadIdx.x == 0) init(&barrier, 64);
+  __syncthreads();
+  for (int round = 0; round < rounds; ++round) {
+    tile[threadIdx.x] = x[round * 64 + threadIdx.x];
+    auto token = barrier.arrive();
+    if (waits) barrier.wait(std::move(token));
+    out[round * 64 + threadIdx.x] = tile[63 - threadIdx.x];
+    if (waits) barrier.arrive_and_wait();
+  }
+}
+
+// One tile is filled while the other is used.
+__global__ void staged(const int* x, int* out, int tiles) {
+  __shared__ int tile[2][64];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+  auto block = cg::this_thread_block();
+  auto pipe = cuda::make_pipeline(block, &state);
+  for (int next = 0, now = 0; now < tiles; ++now) {
+    for (; next < tiles && next < now + 2; ++next) {
+      pipe.producer_acquire();
+      cuda::memcpy_async(block, tile[next % 2], x + next * 64, sizeof(int) * 64, pipe);
+      pipe.producer_commit();
+    }
+    pipe.consumer_wait();
+    out[now * 64 + threadIdx.x] = tile[now % 2][63 - threadIdx.x];
+    pipe.consumer_release();
+  }
+}
+
+__global__ void copied(const int* x, int* out) {
+  __shared__ Barrier barrier;
+  __shared__ alignas(16) int tile[256];
+  auto block = cg::this_thread_block();
+  if (block.thread_rank() == 0) init(&barrier, block.size());
+  block.sync();
+  cuda::memcpy_async(block, tile, x, cuda::aligned_size_t<16>(sizeof tile), barrier);
+  barrier.arrive_and_wait();
+  for (int i = threadIdx.x; i < 256; i += 64) out[i] = tile[255 - i];
+}
+
+int main(int argc, char**) {
+  int *x, *out;
+  cudaMallocManaged(&x, 256 * sizeof(int));
+  cudaMallocManaged(&out, 256 * sizeof(int));
+  for (int i = 0; i < 256; ++i) x[i] = i;
+  for (int kernel = 0; kernel < 3; ++kernel) {
+    if (argc > 1) turned<<<1, 64>>>(x, out, 1, false), kernel = 2;
+    else if (kernel == 0) turned<<<1, 64>>>(x, out, 4, true);
+    else if (kernel == 1) staged<<<1, 64>>>(x, out, 4);
+    else copied<<<1, 64>>>(x, out);
+    cudaDeviceSynchronize();
+    int wrong = 0;
+    for (int i = 0; i < 256; ++i) wrong += out[i] != (kernel < 2 ? i / 64 * 64 + 63 - i % 64 : 255 - i);
+    printf("%d ", wrong);
+  }
+  cudaFree(x), cudaFree(out);
+}
+"""
+
 DEVICE = """
 #include <cstdio>
 #include <cub/device/device_scan.cuh>
@@ -101,6 +173,15 @@ def test_memory_of_one_that_another_takes_without_a_barrier_is_a_race(program: C
     assert "run: two threads race on shared memory" in done.stderr
     assert "block_reduce_warp_reductions.cuh" in done.stderr
     assert done.returncode == 86
+
+
+def test_barriers_and_pipelines_order_what_they_order(program: Compiled, tmp_path: Path) -> None:
+    done = program(BARRIER)
+    assert (done.stdout, done.stderr, done.returncode) == ("0 0 0 ", "", 0)
+    unordered = subprocess.run(["./a.out", "too early"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert "turned: two threads race on shared memory" in unordered.stderr
+    assert "main.cu:20, thread" in unordered.stderr
+    assert unordered.returncode == 86
 
 
 def test_blocks_that_wait_for_their_predecessors(program: Compiled) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
@@ -74,3 +76,21 @@ def test_every_refusal_is_named() -> None:
     )
     assert len(features) > 20
     assert not {feature for feature in features if feature not in table}
+
+
+def cuda_table() -> Any:
+    spec = importlib.util.spec_from_file_location("cuda_table", Path(__file__).parents[3] / "tools" / "cuda_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_what_is_tested_is_that_of_today() -> None:
+    made = cuda_table()
+    assert made.table() in PAGE, "run python tools/cuda_table.py"
+    here = {path.relative_to(made.TESTS).as_posix() for path in Path(__file__).parent.glob("test_*.py")}
+    in_table = set(made.PARTS.values())
+    assert here <= in_table | made.OF_THE_INSIDE, "say in tools/cuda_table.py what it is for"
+    assert not in_table & made.OF_THE_INSIDE

@@ -1,4 +1,4 @@
-"""FP8 against ml_dtypes, and the functions for dynamic programming against NumPy's arithmetic."""
+"""FP8 and FP4 against ml_dtypes, and the functions for dynamic programming against NumPy's arithmetic."""
 
 from __future__ import annotations
 
@@ -61,6 +61,29 @@ def test_pairs_and_fours(kernels: Any) -> None:
     back = np.zeros(8, np.float32)
     kernels.run("four", np.float32([1.1, -2.3, 3.7, 1e6]), back)
     assert list(back) == [1.0, -2.5, 3.5, 57344.0, 1.125, -2.25, 3.75, 448.0]
+
+
+def test_fp4_rounds_to_the_nearest_and_even_or_to_zero_and_saturates(kernels: Any) -> None:
+    sizes = np.arange(8, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float32)
+    middles = (sizes[1:] + sizes[:-1]) / 2
+    near = [np.nextafter(middles, np.float32(end)) for end in (0, 9)]
+    given = np.concatenate([sizes, middles, *near, np.float32([7, 1e9, np.inf, 1e-30])])
+    given = np.concatenate([given, -given, np.float32([np.nan])])
+    nearest, to_zero = np.zeros((2, given.size), np.uint8)
+    kernels.run("narrowed_to_four_bits", given, nearest, to_zero, given.size)
+    clipped = np.clip(given, -6, 6)
+    np.testing.assert_array_equal(nearest[:-1], clipped.astype(ml_dtypes.float4_e2m1fn).view(np.uint8)[:-1])
+    below = np.searchsorted(sizes, np.abs(clipped), side="right") - 1
+    np.testing.assert_array_equal(to_zero[:-1], (below + 8 * np.signbit(given))[:-1])
+    # As NVIDIA's header has it on a CPU.
+    assert nearest[-1] == to_zero[-1] == 7
+
+
+def test_fp4_in_pairs_and_fours(kernels: Any) -> None:
+    back, bits = np.zeros(8, np.float32), np.zeros(1, np.uint16)
+    kernels.run("four_halves_of_bytes", np.float32([1.5, -3, 6, 0.5]), back, bits)
+    assert list(back[:6]) == [1.5, -3, 6, 0.5, 6, 0.5]
+    assert bits[0] == 0x17D3
 
 
 def test_functions_for_dynamic_programming(kernels: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 HEADERS = {
     "CUTLASS": r"(?:cutlass|cute)/.*",
-    "FP6 and FP4": r"cuda_fp[64]\.h",
+    "FP6": r"cuda_fp6\.h",
     "arrive-wait barriers of nvcuda": r"cuda_awbarrier.*",
     "texture references, which CUDA 12 has no more": r"texture_fetch_functions\.h|cuda_texture_types\.h",
     "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",

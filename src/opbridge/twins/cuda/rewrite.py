@@ -296,6 +296,8 @@ class _Rewriter(Reader):
             self.texts[index] = _NOINLINE
         elif text in _TAKE_KERNELS:
             self._strip_casts(index)
+        elif text == "cudaDeviceSynchronize" and device and not (self.scopes[-1].host or self.unit.is_library):
+            self.before[index] = _error("waiting for kernels in device code, which CUDA 12 has no more")
         elif text == "func":
             self._strip_cast_to_member(index)
         elif self._in_function():
@@ -361,8 +363,7 @@ class _Rewriter(Reader):
         configuration = "".join(self.texts[index + 1 : close - 2])
         self._erase(index, close)
         self.done = close
-        refused = _error("launching a kernel from device code") if self.scopes[-1].device else ""
-        self.before[start] = f"{refused}(::opbridge_twin::configure({configuration}), {self.before.get(start, '')}"
+        self.before[start] = f"(::opbridge_twin::configure({configuration}), {self.before.get(start, '')}"
         self.texts[end] += ", ::opbridge_twin::launched())"
 
     def _calls(self) -> None:

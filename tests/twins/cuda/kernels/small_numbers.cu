@@ -1,4 +1,5 @@
-// FP8 and the functions for dynamic programming, for test_small_numbers.py.
+// FP8, FP4 and the functions for dynamic programming, for test_small_numbers.py.
+#include <cuda_fp4.h>
 #include <cuda_fp8.h>
 
 template <class Fp8>
@@ -28,6 +29,21 @@ __global__ void together(const float4* values, float4* back) {
   const __half2 halves(__half2(__nv_fp8x2_e5m2(__half2(v.z, v.w))));
   back[0] = {one.x, one.y, float(halves.x), float(halves.y)};
   back[1] = float4(__nv_fp8x4_e4m3(v));
+}
+
+__global__ void narrow_to_four_bits(const float* values, unsigned char* nearest, unsigned char* to_zero, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  nearest[i] = __nv_fp4_e2m1(values[i]).__x;
+  to_zero[i] = __nv_cvt_float_to_fp4(values[i], __NV_E2M1, cudaRoundZero);
+}
+
+__global__ void four_of_four_bits(const float4* values, float4* back, unsigned short* bits) {
+  const __nv_fp4x4_e2m1 all(*values);
+  *bits = all.__x;
+  const __half2 halves(__nv_fp4x2_e2m1(float2{values->z, values->w}));
+  back[0] = float4(all);
+  back[1] = {float(halves.x), float(halves.y), 0, 0};
 }
 
 __global__ void dynamic_programming(const unsigned* a, const unsigned* b, const unsigned* c, unsigned* out, int n) {
@@ -66,5 +82,13 @@ extern "C" int four(const float4* values, float4* back) {
 }
 extern "C" int programmed(const unsigned* a, const unsigned* b, const unsigned* c, unsigned* out, int n) {
   dynamic_programming<<<(n + 63) / 64, 64>>>(a, b, c, out, n);
+  return cudaGetLastError();
+}
+extern "C" int narrowed_to_four_bits(const float* values, unsigned char* nearest, unsigned char* to_zero, int n) {
+  narrow_to_four_bits<<<(n + 63) / 64, 64>>>(values, nearest, to_zero, n);
+  return cudaGetLastError();
+}
+extern "C" int four_halves_of_bytes(const float4* values, float4* back, unsigned short* bits) {
+  four_of_four_bits<<<1, 1>>>(values, back, bits);
   return cudaGetLastError();
 }

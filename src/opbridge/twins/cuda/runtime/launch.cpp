@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 #include <vector>
@@ -20,17 +21,6 @@
 namespace opbridge_twin {
 
 namespace {
-
-// What `<<<...>>>` said, kept from there to the call of the kernel behind it.
-struct Configuration {
-  ob_twin_dim grid;
-  ob_twin_dim block;
-  size_t shared_bytes;
-  bool cooperative;
-  bool given;
-  const void* made_at;
-  cudaStream_t stream;
-};
 
 // What <<<>>> has said and no kernel has taken yet.
 thread_local Configuration configuration{};
@@ -113,9 +103,41 @@ void run(Launch& launch, bool sample_alone) {
   }
 }
 
+void launch_later(Worker& parent, const Configuration& given, const ob_twin_kernel* kernel, const char* name,
+                  const void* arguments) {
+  const auto* const bytes = static_cast<const unsigned char*>(arguments);
+  // That of a kernel with checks beside one without is the caller's for the time of the call.
+  parent.launch().children.add({parent.block().linear,
+                                given,
+                                kernel->checked ? nullptr : kernel,
+                                *kernel,
+                                name,
+                                {bytes, bytes + kernel->argument_bytes}});
+}
+
+void launch_children(Children& children) {
+  for (Child& child : children.take()) {
+    configuration = child.configuration;
+    configuration.stream = nullptr;
+    ob_twin_launch(child.known == nullptr ? &child.kernel : child.known, child.name, child.arguments.data());
+  }
+}
+
 checks::Dim dim(ob_twin_dim d) { return {d.x, d.y, d.z}; }
 
 }  // namespace
+
+void Children::add(Child child) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  all_.push_back(std::move(child));
+}
+
+std::vector<Child> Children::take() {
+  std::stable_sort(all_.begin(), all_.end(), [](const Child& a, const Child& b) {
+    return a.is_tail() != b.is_tail() ? b.is_tail() : a.block < b.block;
+  });
+  return std::move(all_);
+}
 
 }  // namespace opbridge_twin
 
@@ -154,6 +176,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   }
   Configuration given = configuration;
   configuration = {};
+  if (Worker* const parent = Worker::running()) return launch_later(*parent, given, kernel, name, arguments);
   if (some_stream_is_captured() && is_captured(given.stream)) {
     const cudaStream_t stream = std::exchange(given.stream, nullptr);
     const auto* const bytes = static_cast<const unsigned char*>(arguments);
@@ -195,7 +218,8 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
                 checked,
                 sample.body,
                 sample.all ? nullptr : &sample.blocks,
-                {0}};
+                {0},
+                {}};
   if (checked != nullptr) profile::launch_begins(launch);
   open_pages();
   run(launch, sample_alone);
@@ -206,5 +230,6 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     if (found != 0) error = static_cast<cudaError_t>(found);
   }
   if (!sample.all) checks::unseen_launch();
-  if (error != cudaSuccess) poison(error);
+  if (error != cudaSuccess) return poison(error);
+  launch_children(launch.children);
 }

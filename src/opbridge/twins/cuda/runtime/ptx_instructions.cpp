@@ -772,6 +772,7 @@ const std::map<std::string, Execute> kInstructions = {
 
 Execute find_instruction(const Words& words) {
   if (const Execute found = find_matrix_instruction(words)) return found;
+  if (words[0] == "pause") return sleep;  // no PTX, but how libcu++ waits on a processor
   const auto found = kInstructions.find(words[0]);
   return found == kInstructions.end() ? nullptr : found->second;
 }

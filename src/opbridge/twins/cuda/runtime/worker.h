@@ -27,6 +27,7 @@ class Worker {
 
   Block& block() { return *block_; }
   const Block& block() const { return *block_; }
+  Launch& launch() { return *launch_; }
   const Launch& launch() const { return *launch_; }
 
   // `thread` is the one that calls, as only its own code knows while the loop runs.  Before it may wait:

@@ -290,9 +290,12 @@ struct Enrolled {
   }
 };
 
+// What is called here is called by a kernel, which launches another one.
 template <class Kernel>
-void launch(const char*, const Kernel&) {
+void launch(const char* name, const Kernel& kernel) {
   static_cast<void>(&Enrolled<Kernel>::enroll);
+  const ob_twin_kernel description{run_block<Kernel>, sizeof(Kernel), kChecked, nullptr, nullptr};
+  ob_twin_launch(&description, name, &kernel);
 }
 #else
 #ifdef OPBRIDGE_TWIN_UNIT
