@@ -230,13 +230,15 @@ class TestBindings:
         assert "-O0" not in of_kernel.argv
         assert [word for word in of_kernel.argv if word.startswith("-fsanitize")]
 
-    def test_leave_the_kernels_without_python(self, tmp_path: Path) -> None:
-        library = self.request(tmp_path, self.MODULE).library
+    @pytest.mark.parametrize(("bound", "kind"), [("f", "python"), ("torch::wrap_pybind_function(f)", "signatures")])
+    def test_leave_the_kernels_without_python(self, tmp_path: Path, bound: str, kind: str) -> None:
+        """What load_inline writes needs none of PyTorch's headers either."""
+        library = self.request(tmp_path, self.MODULE.replace(", f)", f', {bound}, "")')).library
         assert library is not None
         assert library.slim_headers is not None
         assert library.binding_headers is not None
         assert library.slim_headers.include_dir.name == "tensors"
-        assert library.binding_headers.include_dir.name == "python"
+        assert library.binding_headers.include_dir.name == kind
 
     @pytest.mark.parametrize("code", ["int g() { return 1; }", "#define G 1", "struct S { int x; };"])
     def test_are_no_more_than_that(self, tmp_path: Path, code: str) -> None:

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.toolchains import cccl, host, rewriting, shipped
+from opbridge.toolchains.builder import build
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
+
+_BINDINGS, _BINDINGS_FILE = INCLUDE.parent / "native" / "torch_bindings", "libopbridge_torch_bindings.so"
 
 name = "CUDA twin"
 suffixes = (".cu", *host.suffixes)
@@ -50,6 +53,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         flags=(*opbridge, *request.flags, *(for_torch.PRELUDE if request.library else ())),
         link_flags=(
             *cuda.link_flags(checks, profile_runtime() if _has(request, PROFILE) else runtime()),
+            *(_bindings_flags() if _leaves_python_to_library(request) else ()),
             *(for_torch.link_flags() if request.library and checks and not _has(request, for_torch.DEVICE) else ()),
             *request.link_flags,
         ),
@@ -68,6 +72,26 @@ def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:
     if source in request.bindings:
         return (*before_torch, *cuda.flags(False, _is_clang()), *cccl.flags(), "-O0")
     return (*before_torch, *cuda.flags(_has_checks(request), _is_clang(), _has(request, PROFILE)), *cccl.flags())
+
+
+def _leaves_python_to_library(request: BuildRequest) -> bool:
+    headers = request.library.binding_headers if request.library else None
+    return headers is not None and headers.leaves_python_to_library
+
+
+def _bindings_flags() -> tuple[str, ...]:
+    library = build(bindings_request()).path
+    return (str(library), f"-Wl,-rpath,{library.parent}")
+
+
+def bindings_request() -> BuildRequest:
+    """The library that knows Python, for sources which only say of which types their functions are."""
+    return BuildRequest(
+        sources=(_BINDINGS / "bindings.cpp",),
+        output=_BINDINGS_FILE,
+        link_flags=(f"-Wl,-soname,{_BINDINGS_FILE}",),
+        portable=True,
+    )
 
 
 def _has_checks(request: BuildRequest) -> bool:

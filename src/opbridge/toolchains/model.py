@@ -40,6 +40,8 @@ class SlimHeaders:
     """Those that only the library's own headers declare anything in."""
     flags: tuple[str, ...] = ()
     """What the headers need of the compiler; a request for the library has them first."""
+    leaves_python_to_library: bool = False
+    """Whether what is compiled with them is linked with native/torch_bindings."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from opbridge.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, SlimHeaders
 from opbridge.toolchains.torch_install import TorchInstall
+from opbridge.toolchains.torch_signatures import says_only_types
 
 EXTENSION_NAME = "TORCH_EXTENSION_NAME"
 """The macro that names the Python module; a request that defines it is for PyTorch whatever its sources include."""
@@ -144,6 +145,9 @@ def _umbrellas(
     others = [text for text in texts if text.path not in bindings]
     if any(_BINDINGS.search(text.text) for text in others):
         return slim_headers("python"), None
+    of_bindings = [text for text in texts if text.path in bindings]
+    if of_bindings and all(says_only_types(text.text) for text in of_bindings):
+        return slim_headers("tensors"), replace(slim_headers("signatures"), leaves_python_to_library=True)
     return slim_headers("tensors"), slim_headers("python") if bindings else None
 
 
