@@ -118,6 +118,8 @@ def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
         done = False
         for said in child.messages():
             done |= "done" in said
+            if "refused" in said:
+                raise UnsupportedError(said["refused"])
             if "bad_task" in said:
                 raise InputError(f"{job.reference} is a bad task: {said['bad_task']}")
             if "left_out" in said:

@@ -1,12 +1,19 @@
-"""The process that runs a reference: inputs, and what should come of them, in float64 and as the reference computes."""
+"""The process that runs a reference: inputs, and what should come of them, in float64 and as the reference computes.
+
+It may harm nobody, as that of an answer: a task may be a stranger's too.
+"""
 
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from opbridge.cache import Cache
 from opbridge.check.child import Say, serve
+from opbridge.errors import UnsupportedError
+from opbridge.judging.confining import Cell, enter
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, patient, with_sizes
@@ -21,8 +28,15 @@ _MOST_LIMITS = (1 << 24, 1 << 34)
 
 
 def _work(jobs: list[ReferenceJob], say: Say) -> None:
-    warnings.simplefilter("ignore")
     (job,) = jobs
+    # First, while this is the only thread.
+    try:
+        enter(Cell(job.folder, Cache().root))
+    except UnsupportedError as error:
+        say(refused=str(error))
+        return
+    os.environ["TMPDIR"] = str(job.folder)
+    warnings.simplefilter("ignore")
     source = job.reference.read_text(encoding="utf-8")
     number = 0
     tried: set[str] = set()
