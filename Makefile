@@ -1,5 +1,5 @@
 # make demo | test | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
-# .venv first, the demo with what it shows alone.  newest-jax and paddle set up their own, networks a folder beside it.
+# .venv first, the demo with what it shows alone.  newest-jax, paddle and ray set up their own, networks a folder beside it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,13 +7,14 @@ MINUTES ?= 10
 NEWEST := build/newest-jax
 PADDLE := build/paddle
 NETWORKS := build/networks
+RAY := build/ray
 # An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
 READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test quick fuzz uncompiled attacks formulas math lint format bench conformance torch-versions newest-jax paddle networks docs clean
+.PHONY: help setup demo test quick fuzz uncompiled attacks formulas math lint format bench conformance torch-versions newest-jax paddle networks ray docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
@@ -32,6 +33,7 @@ help:
 	@echo "make docs            the documentation as a site, in site/"
 	@echo "make paddle          the tests of Paddle, in an environment of its own"
 	@echo "make networks        networks of torchvision and transformers in MindSpore and JAX; a quarter of an hour"
+	@echo "make ray             opbridge judge on a cluster of Ray's, in an environment of its own"
 
 setup: $(READY)
 
@@ -130,6 +132,15 @@ paddle:
 networks: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(NETWORKS) --group networks
 	PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest tests/conversion/every_network.py
+
+# Without PyTorch: what is judged there is told without being run, and it is the cluster that is tested.
+ray:
+	@$(PYTHON) tools/check_machine.py
+	test -x $(RAY)/bin/python || $(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(RAY)/bin/python -m pip install --quiet --group ray
+	$(RAY)/bin/python -m pip install --quiet --config-settings build-dir=$(RAY)/cmake --editable .
+	$(RAY)/bin/python -m pytest tests/judging/cluster
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -93,3 +93,15 @@ def test_a_bad_task_is_not_the_answers_fault(tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text("class Model: pass\n")
     with pytest.raises(InputError, match="get_inputs is not there"):
         judged(tmp_path / "task.py", tmp_path, attacks.RIGHT)
+
+
+def test_a_task_may_harm_nobody_either(tmp_path: Path) -> None:
+    needs_confinement()
+    target = tmp_path / "written"
+    task = tmp_path / "task.py"
+    task.write_text(
+        attacks.TASK.replace("def get_inputs():", f"def get_inputs():\n    open({str(target)!r}, 'w').close()")
+    )
+    with pytest.raises(InputError, match="is a bad task: PermissionError"):
+        judged(task, tmp_path, "class ModelNew: pass\n")
+    assert not target.exists()

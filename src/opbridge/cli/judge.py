@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=float, default=60.0, metavar="S", help="seconds for the build, and for a call (default: 60)"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="answers of a folder at a time (default: 1)")
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="of a folder: on a cluster of Ray's instead; `auto` is this one's"
+    )
     parser.add_argument("--page", type=Path, metavar="FILE", help="of a folder: one HTML file of its verdicts")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON instead")
     parser.add_argument(
@@ -65,8 +68,10 @@ def run(options: argparse.Namespace) -> int:
         from opbridge.cli import judging_many
 
         return judging_many.run(options)
-    if options.page:
-        raise InputError("--page is of a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html")
+    if options.page or options.ray:
+        raise InputError(
+            "--page and --ray are of a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html"
+        )
     if is_manifest(options.reference):
         found = judge_operators(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
         return _print(found, options.json)
@@ -80,7 +85,7 @@ def _serve(options: argparse.Namespace) -> int:
     from opbridge.judging.batch import KEPT
     from opbridge.judging.service import Settings, Token, serve
 
-    if options.answer or options.json or options.page or options.cost:
+    if options.answer or options.json or options.page or options.cost or options.ray:
         raise InputError("--serve goes with --host, --port, --token-file, --queue, --jobs and --timeout alone")
     token = Token.read(options.token_file) if options.token_file else None
     kept = (options.reference or Path()) / KEPT

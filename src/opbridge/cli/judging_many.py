@@ -17,8 +17,9 @@ from opbridge.cli.terminal import size, working
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.judging.batch import Judged, answers_in, judge_all
+from opbridge.judging.cluster import Cluster
 from opbridge.judging.costing import Prediction
-from opbridge.judging.running import Here
+from opbridge.judging.running import Here, Runner
 from opbridge.judging.submissions import Options
 from opbridge.openings import read_file
 
@@ -34,12 +35,20 @@ def run(options: argparse.Namespace) -> int:
     asked = Options(options.seed, options.timeout)
     with shown.waiting():
         done = judge_all(
-            options.reference, Here(options.jobs), asked, chip=(options.cost or "").lower(), on_judged=shown.add
+            options.reference, _runner(options), asked, chip=(options.cost or "").lower(), on_judged=shown.add
         )
     print(", ".join(f"{count} {verdict}" for verdict, count in shown.counts.most_common()))
     if options.page:
         _write_page(options.page, options.reference, done)
     return max((judged.judgement.verdict.exit_code for judged in done), default=0)
+
+
+def _runner(options: argparse.Namespace) -> Runner:
+    if options.ray is None:
+        return Here(options.jobs)
+    if options.jobs > 1:
+        raise InputError("--jobs is for this machine; a cluster judges as many at a time as it has processors")
+    return Cluster(options.ray)
 
 
 def _write_page(file: Path, folder: Path, done: list[Judged]) -> None:

@@ -1,0 +1,96 @@
+"""Who judges many on a cluster: Ray, which runs each again elsewhere whose worker or machine is gone."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from opbridge._version import __version__
+from opbridge.check.forking import Forks
+from opbridge.errors import InputError, OpbridgeError, ToolchainError
+from opbridge.judging.model import Judgement
+from opbridge.judging.running import Case, Found, Outcome, outcome
+from opbridge.judging.submissions import Submission, torch_version
+from opbridge.judging.warming import prepared
+
+_TRIES = 3
+"""After which an answer is given up that ends its worker each time."""
+_AHEAD = 4
+"""Tasks that wait at Ray for each of its processors; it would hold thousands of sources otherwise."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    address: str
+    """As `ray.init` takes it."""
+
+    def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
+        ray = _library()
+        try:
+            ray.init(address=self.address, logging_level="error", log_to_driver=False)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            hint = "start one: ray start --head; its address is `auto` on that machine"
+            raise InputError(f"no cluster of Ray's answers at {self.address}: {error}", hint=hint) from None
+        try:
+            yield from _judged_by(ray, iter(cases))
+        finally:
+            ray.shutdown()
+
+
+def _library() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise InputError("judge --ray needs Ray", hint="pip install ray") from None
+    return ray
+
+
+def _judged_by(ray: Any, cases: Iterator[Case]) -> Iterator[tuple[Case, Outcome]]:
+    task = ray.remote(num_cpus=1, max_retries=_TRIES)(judge_submission)
+    most = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    versions = (__version__, torch_version())
+    running: dict[Any, Case] = {}
+    while True:
+        while len(running) < most and (case := next(cases, None)):
+            running[task.remote(case.submission, case.chip, case.known, versions)] = case
+        if not running:
+            return
+        done, _ = ray.wait(list(running))
+        for reference in done:
+            yield running.pop(reference), _outcome(ray, reference)
+
+
+def _outcome(ray: Any, reference: Any) -> Outcome:
+    try:
+        found = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        return ToolchainError(f"its worker ended {_TRIES + 1} times, or the cluster did: {error}")
+    return ToolchainError(found) if isinstance(found, str) else found
+
+
+def judge_submission(
+    submission: Submission, chip: str, known: Judgement | None, versions: tuple[str, str]
+) -> Found | str:
+    """In a worker; a text says why there is no verdict."""
+    own = (__version__, torch_version())
+    if own != versions:
+        (ours, theirs) = (f"opbridge {one[0]} and PyTorch {one[1] or 'missing'}" for one in (own, versions))
+        return f"this worker has {ours}, who asks has {theirs}: install the same on all machines"
+    with tempfile.TemporaryDirectory(prefix="opbridge-submission-") as folder:
+        found = outcome(_forks(), Case(submission, *submission.write(Path(folder)), chip, known))
+    return str(found) if isinstance(found, OpbridgeError) else _plain(found)
+
+
+def _plain(found: Found) -> Found:
+    """Without errors, whose kinds need not survive the way."""
+    return Found(found.judgement) if isinstance(found.cost, OpbridgeError) else found
+
+
+@cache
+def _forks() -> Forks:
+    """One for all that this worker is given; it ends with the worker."""
+    return prepared()
