@@ -29,6 +29,7 @@ PARTS = {
     "CUB, Thrust, libcu++": "toolchains/twin_nvcc/test_cccl.py",
     "cuBLAS": "twins/cuda/test_cublas.py",
     "cuBLASLt": "twins/cuda/test_cublaslt.py",
+    "cuDNN": "twins/cuda/test_cudnn.py",
     "cuFFT": "twins/cuda/test_cufft.py",
     "cuRAND": "twins/cuda/test_curand.py",
     "cuSOLVER": "twins/cuda/test_cusolver.py",

@@ -108,7 +108,7 @@ def test_a_source_that_does_not_compile_names_its_own_line(run: Run, tmp_path: P
         (("-ptx", "square.cu"), "has no code for a GPU to write"),
         (("absent.cu",), "absent.cu: no such file"),
         ((), "no input files"),
-        (("square.cu", "-lcudnn"), "cuDNN: not supported by the CUDA twin"),
+        (("square.cu", "-lnccl"), "NCCL: not supported by the CUDA twin"),
     ],
 )
 def test_what_it_cannot_do_is_said(run: Run, words: tuple[str, ...], message: str) -> None:

@@ -288,7 +288,7 @@ class TestWhatIsNotSupported:
     @pytest.mark.parametrize(
         ("header", "feature"),
         [
-            ("<cudnn.h>", "cuDNN: not supported by"),
+            ("<cudnn_frontend.h>", "cuDNN's graphs of operations: not supported by"),
             ('"nccl.h"', "NCCL: not supported by"),
             ("<thrust/sort.h>", "Thrust: its headers are not installed; do so by: pip install nvidia-cuda-cccl-cu12"),
             ('"cub/cub.cuh"', "CUB: its headers are not installed"),

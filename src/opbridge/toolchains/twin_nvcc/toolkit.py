@@ -31,6 +31,7 @@ LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
 
 NAMES_OF_LIBRARIES = {
     "cublas": ("cublas", "cublas_static", "cublasLt", "cublasLt_static"),
+    "cudnn": ("cudnn", "cudnn_static"),
     "cufft": ("cufft", "cufft_static", "cufft_static_nocallback"),
     "curand": ("curand", "curand_static"),
     "cusolver": ("cusolver", "cusolver_static"),

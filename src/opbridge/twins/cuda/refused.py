@@ -14,7 +14,7 @@ HEADERS = {
     "the cuBLAS of before CUDA 4": r"cublas\.h",
     "cuFFT's callbacks and several devices": r"cufft(?:Xt|w)\.h",
     "cuSOLVER's sparse systems and its refactorization": r"cusolver(?!Dn\.h).*",
-    "cuDNN": r"cudnn.*",
+    "cuDNN's graphs of operations": r"cudnn_.*",
     "NCCL": r"nccl.*",
     "NVRTC": r"nvrtc.*",
     "graphics interoperation": r"cuda_(?:gl|egl|d3d\w+)_interop\.h",

@@ -1,0 +1,288 @@
+// cuDNN's handles and tensors, and what is done to their elements one by one.
+#include <algorithm>
+#include <cmath>
+
+#include "cudnn_tensors.h"
+
+using namespace opbridge_twin::dnn;
+
+namespace opbridge_twin::dnn {
+
+bool Shape::set(cudnnDataType_t of, int user_rank, const int* user_sizes, const int* user_strides) {
+  const bool is_there =
+      of == CUDNN_DATA_FLOAT || of == CUDNN_DATA_DOUBLE || of == CUDNN_DATA_HALF || of == CUDNN_DATA_BFLOAT16;
+  if (!is_there || user_rank < 3 || user_rank > kRank || user_sizes == nullptr || user_strides == nullptr) return false;
+  for (int i = 0; i < user_rank; ++i) {
+    if (user_sizes[i] < 1 || user_strides[i] < 0) return false;
+  }
+  *this = Shape();
+  type = of;
+  rank = user_rank;
+  for (int i = 0; i < user_rank; ++i) {
+    sizes[place_of(i, rank)] = user_sizes[i];
+    strides[place_of(i, rank)] = user_strides[i];
+  }
+  return true;
+}
+
+bool Shape::set_packed(cudnnDataType_t of, cudnnTensorFormat_t format, int user_rank, const int* user_sizes) {
+  if (format == CUDNN_TENSOR_NCHW_VECT_C || user_rank < 3 || user_rank > kRank || user_sizes == nullptr) return false;
+  std::vector<int> packed(static_cast<size_t>(user_rank));
+  int step = 1;
+  if (format == CUDNN_TENSOR_NHWC) {
+    packed[1] = 1;
+    step = user_sizes[1];
+  }
+  for (int i = user_rank - 1; i >= 0; --i) {
+    if (i == 1 && format == CUDNN_TENSOR_NHWC) continue;
+    packed[static_cast<size_t>(i)] = step;
+    step *= user_sizes[i];
+  }
+  return set(of, user_rank, user_sizes, packed.data());
+}
+
+}  // namespace opbridge_twin::dnn
+
+struct cudnnActivationStruct {
+  cudnnActivationMode_t mode = CUDNN_ACTIVATION_RELU;
+  double coefficient = 0;
+
+  double value(double x) const {
+    switch (mode) {
+      case CUDNN_ACTIVATION_SIGMOID:
+        return 1 / (1 + std::exp(-x));
+      case CUDNN_ACTIVATION_RELU:
+        return x > 0 ? x : 0 * x;  // what is no number stays none
+      case CUDNN_ACTIVATION_TANH:
+        return std::tanh(x);
+      case CUDNN_ACTIVATION_CLIPPED_RELU:
+        return x > coefficient ? coefficient : x > 0 ? x : 0 * x;
+      case CUDNN_ACTIVATION_ELU:
+        return x > 0 ? x : coefficient * std::expm1(x);
+      case CUDNN_ACTIVATION_SWISH:
+        return x / (1 + std::exp(-x));
+      default:
+        return x;
+    }
+  }
+  double slope(double x, double y) const {
+    switch (mode) {
+      case CUDNN_ACTIVATION_SIGMOID:
+        return y * (1 - y);
+      case CUDNN_ACTIVATION_RELU:
+        return x > 0;
+      case CUDNN_ACTIVATION_TANH:
+        return 1 - y * y;
+      case CUDNN_ACTIVATION_CLIPPED_RELU:
+        return x > 0 && x < coefficient;
+      case CUDNN_ACTIVATION_ELU:
+        return x > 0 ? 1 : y + coefficient;
+      case CUDNN_ACTIVATION_SWISH: {
+        const double share = 1 / (1 + std::exp(-x));
+        return share + y * (1 - share);
+      }
+      default:
+        return 1;
+    }
+  }
+};
+
+namespace {
+
+bool same_sizes(const Shape& a, const Shape& b) { return a.sizes == b.sizes; }
+
+// The elements that a softmax is over: of one pixel its channels, or all of an image.
+template <class F>
+void each_group(const Sizes& sizes, cudnnSoftmaxMode_t mode, F f) {
+  Sizes groups = sizes, within{1, 1, 1, 1, 1};
+  for (int i = 1; i < (mode == CUDNN_SOFTMAX_MODE_CHANNEL ? 2 : kRank); ++i) std::swap(groups[i], within[i]);
+  each(groups, [&](const Sizes& group) {
+    f([&](auto visit) {
+      each(within, [&](const Sizes& inside) {
+        Sizes index = group;
+        for (int i = 0; i < kRank; ++i) index[i] += inside[i];
+        visit(index);
+      });
+    });
+  });
+}
+
+}  // namespace
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) { return create(handle); }
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return destroy(handle); }
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  if (handle == nullptr) return CUDNN_STATUS_NOT_INITIALIZED;
+  handle->stream = stream;
+  return kDone;
+}
+cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
+  if (handle == nullptr || stream == nullptr) return kBad;
+  *stream = handle->stream;
+  return kDone;
+}
+size_t cudnnGetVersion(void) { return CUDNN_VERSION; }
+const char* cudnnGetErrorString(cudnnStatus_t status) {
+  static const char* const names[] = {"CUDNN_STATUS_SUCCESS",          "CUDNN_STATUS_NOT_INITIALIZED",
+                                      "CUDNN_STATUS_ALLOC_FAILED",     "CUDNN_STATUS_BAD_PARAM",
+                                      "CUDNN_STATUS_INTERNAL_ERROR",   "CUDNN_STATUS_INVALID_VALUE",
+                                      "CUDNN_STATUS_ARCH_MISMATCH",    "CUDNN_STATUS_MAPPING_ERROR",
+                                      "CUDNN_STATUS_EXECUTION_FAILED", "CUDNN_STATUS_NOT_SUPPORTED"};
+  return static_cast<unsigned>(status) < 10 ? names[status] : "CUDNN_UNKNOWN_STATUS";
+}
+
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* tensor) { return create(tensor); }
+cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor) { return destroy(tensor); }
+cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnTensorFormat_t format,
+                                         cudnnDataType_t type, int n, int c, int h, int w) {
+  const int sizes[] = {n, c, h, w};
+  return tensor != nullptr && tensor->set_packed(type, format, 4, sizes) ? kDone : kBad;
+}
+cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int n, int c, int h,
+                                           int w, int n_stride, int c_stride, int h_stride, int w_stride) {
+  const int sizes[] = {n, c, h, w}, strides[] = {n_stride, c_stride, h_stride, w_stride};
+  return cudnnSetTensorNdDescriptor(tensor, type, 4, sizes, strides);
+}
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int rank,
+                                         const int* sizes, const int* strides) {
+  return tensor != nullptr && tensor->set(type, rank, sizes, strides) ? kDone : kBad;
+}
+cudnnStatus_t cudnnGetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnDataType_t* type, int* n, int* c, int* h,
+                                         int* w, int* n_stride, int* c_stride, int* h_stride, int* w_stride) {
+  if (!are_set(tensor) || tensor->rank != 4) return kBad;
+  *type = tensor->type;
+  int* const sizes[] = {n, c, h, w};
+  int* const strides[] = {n_stride, c_stride, h_stride, w_stride};
+  for (int i = 0; i < 4; ++i) {
+    *sizes[i] = tensor->sizes[place_of(i, 4)];
+    *strides[i] = tensor->strides[place_of(i, 4)];
+  }
+  return kDone;
+}
+
+cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* filter) { return create(filter); }
+cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t filter) { return destroy(filter); }
+cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t type,
+                                         cudnnTensorFormat_t format, int k, int c, int h, int w) {
+  const int sizes[] = {k, c, h, w};
+  return cudnnSetFilterNdDescriptor(filter, type, format, 4, sizes);
+}
+cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t type,
+                                         cudnnTensorFormat_t format, int rank, const int* sizes) {
+  return filter != nullptr && filter->set_packed(type, format, rank, sizes) ? kDone : kBad;
+}
+
+cudnnStatus_t cudnnAddTensor(cudnnHandle_t, const void* alpha, cudnnTensorDescriptor_t a_tensor, const void* a,
+                             const void* beta, cudnnTensorDescriptor_t c_tensor, void* c) {
+  OB_TWIN_LIBRARY_CALL;
+  if (!are_set(a_tensor, c_tensor)) return kBad;
+  for (int i = 0; i < kRank; ++i) {
+    if (a_tensor->sizes[i] != 1 && a_tensor->sizes[i] != c_tensor->sizes[i]) return kBad;
+  }
+  const Source from(*a_tensor, a);
+  const Target to(alpha, beta, *c_tensor, c);
+  if (!are_there(call, from, to)) return kFailed;
+  each(to.shape.sizes, [&](const Sizes& i) { to.set(i, from(clamped(i, from.shape.sizes))); });
+  return kDone;
+}
+cudnnStatus_t cudnnTransformTensor(cudnnHandle_t, const void* alpha, cudnnTensorDescriptor_t x_tensor, const void* x,
+                                   const void* beta, cudnnTensorDescriptor_t y_tensor, void* y) {
+  OB_TWIN_LIBRARY_CALL;
+  if (!are_set(x_tensor, y_tensor) || !same_sizes(*x_tensor, *y_tensor)) return kBad;
+  const Source from(*x_tensor, x);
+  const Target to(alpha, beta, *y_tensor, y);
+  if (!are_there(call, from, to)) return kFailed;
+  each(to.shape.sizes, [&](const Sizes& i) { to.set(i, from(i)); });
+  return kDone;
+}
+cudnnStatus_t cudnnSetTensor(cudnnHandle_t, cudnnTensorDescriptor_t tensor, void* y, const void* value) {
+  OB_TWIN_LIBRARY_CALL;
+  if (!are_set(tensor) || value == nullptr) return kBad;
+  const Target to(nullptr, nullptr, *tensor, y);
+  if (!are_there(call, to)) return kFailed;
+  const double all = opbridge_twin::blas::load(value, tensor->element(), 0);
+  each(to.shape.sizes, [&](const Sizes& i) { to.set(i, all); });
+  return kDone;
+}
+cudnnStatus_t cudnnScaleTensor(cudnnHandle_t, cudnnTensorDescriptor_t tensor, void* y, const void* alpha) {
+  OB_TWIN_LIBRARY_CALL;
+  if (!are_set(tensor)) return kBad;
+  const Target to(alpha, nullptr, *tensor, y);
+  const Source from(*tensor, y);
+  if (!are_there(call, from, to)) return kFailed;
+  each(to.shape.sizes, [&](const Sizes& i) { to.set(i, from(i)); });
+  return kDone;
+}
+
+cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t, cudnnSoftmaxAlgorithm_t algorithm, cudnnSoftmaxMode_t mode,
+                                  const void* alpha, cudnnTensorDescriptor_t x_tensor, const void* x, const void* beta,
+                                  cudnnTensorDescriptor_t y_tensor, void* y) {
+  OB_TWIN_LIBRARY_CALL;
+  if (!are_set(x_tensor, y_tensor) || !same_sizes(*x_tensor, *y_tensor)) return kBad;
+  const Source from(*x_tensor, x);
+  const Target to(alpha, beta, *y_tensor, y);
+  if (!are_there(call, from, to)) return kFailed;
+  each_group(from.shape.sizes, mode, [&](auto of_group) {
+    double most = -INFINITY, sum = 0;
+    of_group([&](const Sizes& i) { most = std::max(most, from(i)); });
+    of_group([&](const Sizes& i) { sum += std::exp(from(i) - most); });
+    of_group([&](const Sizes& i) {
+      const double log = from(i) - most - std::log(sum);
+      to.set(i, algorithm == CUDNN_SOFTMAX_LOG ? log : std::exp(log));
+    });
+  });
+  return kDone;
+}
+cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t, cudnnSoftmaxAlgorithm_t algorithm, cudnnSoftmaxMode_t mode,
+                                   const void* alpha, cudnnTensorDescriptor_t y_tensor, const void* y,
+                                   cudnnTensorDescriptor_t dy_tensor, const void* dy, const void* beta,
+                                   cudnnTensorDescriptor_t dx_tensor, void* dx) {
+  OB_TWIN_LIBRARY_CALL;
+  if (!are_set(y_tensor, dy_tensor, dx_tensor) || !same_sizes(*y_tensor, *dx_tensor)) return kBad;
+  const Source result(*y_tensor, y), given(*dy_tensor, dy);
+  const Target to(alpha, beta, *dx_tensor, dx);
+  if (!are_there(call, result, given, to)) return kFailed;
+  const bool is_log = algorithm == CUDNN_SOFTMAX_LOG;
+  each_group(to.shape.sizes, mode, [&](auto of_group) {
+    double sum = 0;
+    of_group([&](const Sizes& i) { sum += is_log ? given(i) : given(i) * result(i); });
+    of_group([&](const Sizes& i) {
+      to.set(i, is_log ? given(i) - std::exp(result(i)) * sum : result(i) * (given(i) - sum));
+    });
+  });
+  return kDone;
+}
+
+cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* activation) { return create(activation); }
+cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t activation) { return destroy(activation); }
+cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activation, cudnnActivationMode_t mode,
+                                           cudnnNanPropagation_t, double coefficient) {
+  if (activation == nullptr) return kBad;
+  *activation = {mode, coefficient};
+  return kDone;
+}
+cudnnStatus_t cudnnActivationForward(cudnnHandle_t, cudnnActivationDescriptor_t activation, const void* alpha,
+                                     cudnnTensorDescriptor_t x_tensor, const void* x, const void* beta,
+                                     cudnnTensorDescriptor_t y_tensor, void* y) {
+  OB_TWIN_LIBRARY_CALL;
+  if (activation == nullptr || !are_set(x_tensor, y_tensor) || !same_sizes(*x_tensor, *y_tensor)) return kBad;
+  const Source from(*x_tensor, x);
+  const Target to(alpha, beta, *y_tensor, y);
+  if (!are_there(call, from, to)) return kFailed;
+  each(to.shape.sizes, [&](const Sizes& i) { to.set(i, activation->value(from(i))); });
+  return kDone;
+}
+cudnnStatus_t cudnnActivationBackward(cudnnHandle_t, cudnnActivationDescriptor_t activation, const void* alpha,
+                                      cudnnTensorDescriptor_t y_tensor, const void* y,
+                                      cudnnTensorDescriptor_t dy_tensor, const void* dy,
+                                      cudnnTensorDescriptor_t x_tensor, const void* x, const void* beta,
+                                      cudnnTensorDescriptor_t dx_tensor, void* dx) {
+  OB_TWIN_LIBRARY_CALL;
+  if (activation == nullptr || !are_set(y_tensor, dy_tensor, x_tensor, dx_tensor)) return kBad;
+  if (!same_sizes(*x_tensor, *dx_tensor) || !same_sizes(*x_tensor, *y_tensor)) return kBad;
+  const Source result(*y_tensor, y), given(*dy_tensor, dy), from(*x_tensor, x);
+  const Target to(alpha, beta, *dx_tensor, dx);
+  if (!are_there(call, result, given, from, to)) return kFailed;
+  each(to.shape.sizes, [&](const Sizes& i) { to.set(i, given(i) * activation->slope(from(i), result(i))); });
+  return kDone;
+}
