@@ -176,6 +176,32 @@ def test_the_batch_may_be_free(image: torch.Tensor) -> None:
     assert cell(ms.Tensor(image.numpy()[:1])).shape == (1, 2)
 
 
+class Normalised(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+        self.norm = torch.nn.LayerNorm(4)
+        self.head = torch.nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.norm(torch.relu(self.conv(x)).mean((2, 3)))
+        return self.head(torch.special.i1(x)[:, 1:4])
+
+
+def test_operators_are_mindspores_where_a_trial_shows_that_they_agree(image: torch.Tensor, tmp_path: Path) -> None:
+    module = Normalised().eval()
+    made = converted(module, (image,), prefer="native")
+    assert made.operators == ("aten::special_i1",)
+    assert {"aten::conv2d", "aten::layer_norm", "aten::linear", "aten::slice.Tensor"} <= set(made.native)
+    made.write(tmp_path / "net")
+    found = check(module, tmp_path / "net", (image,), {})
+    assert [each for each in found if not each.is_right] == []
+    with pytest.raises(UnsupportedError, match=r"aten::special_i1: missing, at Normalised  .*test_conversion.py:\d+"):
+        made.require_native()
+    with pytest.raises(InputError, match="only MindSpore's"):
+        converted(module, (image,), to="jax", prefer="native")
+
+
 class WritesToViews(torch.nn.Module):
     """Each kind of view, written to, and read by the tensor and by another view of it."""
 

@@ -31,6 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", default="mindspore", metavar="FRAMEWORK", help="mindspore (default) or jax")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the package that is written")
     parser.add_argument(
+        "--prefer",
+        default="aten",
+        metavar="KERNELS",
+        help="aten (default): PyTorch's; native: MindSpore's where a trial shows that they agree",
+    )
+    parser.add_argument("--native-only", action="store_true", help="MindSpore's alone, or what is in the way")
+    parser.add_argument(
         "--check",
         action="store_true",
         help="compare values, the gradient of each parameter and three steps of training with PyTorch's",
@@ -46,11 +53,12 @@ def run(options: argparse.Namespace) -> int:
     model = loaded_model(options.target)
     args = _inputs(options)
     started = time.perf_counter()
-    made = converted(model, args, to=options.to)
+    made = converted(model, args, to=options.to, prefer=options.prefer, native_only=options.native_only)
     made.write(options.output)
     took = f"({time.perf_counter() - started:.1f} s)"
     count = len(made.operators)
-    said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels"
+    own = f", {len(made.native)} by MindSpore's" if made.native else ""
+    said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels{own}"
     print(green(f"{bold(str(options.output))}: {said}    {took}"))
     print(f"  from {options.output.name} import load")
     return _checked(model, options.output, args) if options.check else 0

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,10 +14,11 @@ from typing import Any
 from opbridge.conversion import weights
 from opbridge.conversion.exporting import Exported, export
 from opbridge.conversion.rendering import MARK
-from opbridge.errors import InputError, did_you_mean
+from opbridge.errors import InputError, UnsupportedError, did_you_mean
 
 WEIGHTS = "weights.safetensors"
 TARGETS = ("mindspore", "jax")
+PREFERENCES = ("aten", "native")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,15 @@ class Converted:
     """The values by PyTorch's names."""
     operators: tuple[str, ...]
     """ATen names of those that PyTorch's kernels compute."""
+    native: tuple[str, ...] = ()
+    """ATen names of those that the framework computes, by the same calls proved to agree."""
+    in_the_way: Mapping[str, str] = field(default_factory=dict)
+    """Why the framework does not compute the others, where it was tried."""
+
+    def require_native(self) -> None:
+        if self.in_the_way:
+            rows = [f"  {name}: {why}" for name, why in self.in_the_way.items()]
+            raise UnsupportedError("\n".join(["the network has operators that are not MindSpore's own:", *rows]))
 
     def write(self, folder: Path) -> None:
         """A package: `from net_ms import load`."""
@@ -52,16 +62,36 @@ def converted(
     *,
     to: str = "mindspore",
     dynamic_shapes: Any = None,
+    prefer: str = "aten",
+    native_only: bool = False,
 ) -> Converted:
     if to not in TARGETS:
         raise InputError(
             f"a network cannot be converted to '{to}'", hint=did_you_mean(to, TARGETS) or "mindspore or jax"
         )
+    if prefer not in PREFERENCES:
+        raise InputError(
+            f"operators cannot be preferred as '{prefer}'", hint=did_you_mean(prefer, PREFERENCES) or "aten or native"
+        )
     exported = export(module, args, kwargs or {}, dynamic_shapes)
-    writer = importlib.import_module(f"opbridge.conversion.{to}")
-    package = writer.Package(exported)
+    if prefer == "native" or native_only:
+        package = _native_package(module, args, kwargs or {}, exported, to)
+    else:
+        package = importlib.import_module(f"opbridge.conversion.{to}").Package(exported)
     source = package.source()
-    return Converted(to, source, _state(exported), tuple(sorted(package.operators.used)))
+    used, native = (tuple(sorted(each)) for each in (package.operators.used, package.operators.native))
+    made = Converted(to, source, _state(exported), used, native, package.in_the_way())
+    if native_only:
+        made.require_native()
+    return made
+
+
+def _native_package(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], exported: Exported, to: str) -> Any:
+    if to != "mindspore":
+        raise InputError("only MindSpore's own operators are known", hint="for JAX, all are PyTorch's: --prefer aten")
+    from opbridge.conversion import mindspore, natives
+
+    return mindspore.Package(exported, natives.tried(module, args, kwargs))
 
 
 def convert(
@@ -71,14 +101,16 @@ def convert(
     *,
     to: str = "mindspore",
     dynamic_shapes: Any = None,
+    prefer: str = "aten",
 ) -> Any:
     """A PyTorch module as a Cell of MindSpore, or as a function and a dict of arrays for JAX.
 
     `example_inputs` are what it is traced with; `dynamic_shapes`, as torch.export takes it, says which sizes are free.
+    `prefer="native"` takes MindSpore's own operators where they agree with PyTorch's.
     """
     if hasattr(example_inputs, "shape"):
         example_inputs = (example_inputs,)
-    made = converted(module, example_inputs, example_kwargs, to=to, dynamic_shapes=dynamic_shapes)
+    made = converted(module, example_inputs, example_kwargs, to=to, dynamic_shapes=dynamic_shapes, prefer=prefer)
     # Graph mode reads the source of what it compiles, as long as the process runs.
     folder = Path(tempfile.mkdtemp(prefix="opbridge-convert-")) / f"network_{_count()}"
     made.write(folder)

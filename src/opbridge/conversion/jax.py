@@ -91,6 +91,10 @@ def apply(values, *inputs, train=False):
     return (result, new) if train else result
 '''
 
+    def in_the_way(self) -> dict[str, str]:
+        """JAX's own operators are not tried."""
+        return {}
+
     def function(self, path: str) -> str:
         """The name of a module's function."""
         module = self.exported.modules[path]

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
 
+import torch
+from torch._ops import OpOverload
+
 from opbridge.conversion.exporting import Exported, ModuleGraphs
+from opbridge.conversion.natives import Expression, Natives
 from opbridge.conversion.rendering import MARK, Body, Operators, leaves, returned, wrapped
+from opbridge.scan.recording import described
 
 
 class CellBody(Body):
+    natives: Natives | None = None
+    """Which operators are MindSpore's own."""
+
+    def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+        given = {name: self.expression(value) for name, value in bound.items()}
+        seen = {name: described(_known(value)) for name, value in bound.items()}
+        native = self.natives.expression(op, given, seen) if self.natives else None
+        if native is None:
+            return super().operator(op, bound)
+        self.operators.native.add(op._name)
+        return native
+
+    def expression(self, value: Any) -> Any:
+        """A value with what stands for its tensors."""
+        if isinstance(value, (list, tuple)):
+            return tuple(map(self.expression, value))
+        is_text = isinstance(value, (torch.fx.Node, torch.dtype, float))
+        return Expression(self.value(value)) if is_text else value
+
     def attribute(self, path: str) -> str:
         return f"self.{path}"
 
@@ -32,6 +56,13 @@ class CellBody(Body):
         known = next((each for each, text in self.factories.items() if text == value), None)
         self.factories[known or name] = value
         return f"self.{known or name}"
+
+
+def _known(value: Any) -> Any:
+    """What is known of a value while it is converted: of a tensor its type and rank."""
+    if isinstance(value, torch.fx.Node):
+        return value.meta.get("val", value.name)
+    return [*map(_known, value)] if isinstance(value, (list, tuple)) else value
 
 
 def cell_at(path: str) -> str:
@@ -56,8 +87,9 @@ class _Class:
 class Package:
     """Turns modules into classes; modules that do the same are one."""
 
-    def __init__(self, exported: Exported) -> None:
+    def __init__(self, exported: Exported, natives: Natives | None = None) -> None:
         self.exported = exported
+        self.natives = natives
         self.operators = Operators()
         self.classes: dict[str, _Class] = {}
         """By text, with a blank in the place of the name."""
@@ -81,10 +113,11 @@ class Package:
 from collections import OrderedDict
 
 import mindspore as ms
-from mindspore import nn, ops
+from mindspore import {"mint, " if self.operators.native else ""}nn, ops
 
 import opbridge as ob
 from opbridge.conversion.cells import buffer, name_parameters, parameter, tie
+{"from opbridge.scan import forms" if self.operators.native else ""}
 
 {operators}
 
@@ -98,6 +131,10 @@ def network():
     name_parameters(made)
     return made
 '''
+
+    def in_the_way(self) -> dict[str, str]:
+        """Why the operators that stay PyTorch's do, where MindSpore's were tried."""
+        return {name: self.natives.why_not(name) for name in sorted(self.operators.used)} if self.natives else {}
 
     def children(self, path: str) -> list[str]:
         start = f"{path}." if path else ""
@@ -179,6 +216,7 @@ def network():
     def body(self, path: str, mode: str, graph: Any, factories: dict[str, str]) -> tuple[list[str], list[str]]:
         body = CellBody(self.operators, self.exported, mode, path)
         body.factories = factories
+        body.natives = self.natives
         body.taken |= set(factories)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
         output = body.graph(graph)

@@ -60,6 +60,8 @@ class Operators:
 
     used: dict[str, str] = field(default_factory=dict)
     """By ATen name with overload."""
+    native: set[str] = field(default_factory=set)
+    """ATen names of those that the framework computes itself."""
 
     def name(self, op: OpOverload) -> str:
         full = op._name.removesuffix(".default")
@@ -79,7 +81,9 @@ class Body(ABC):
         self.place = place
         self.lines: list[str] = []
         self.env: dict[Any, str] = {}
-        self.taken: set[str] = set(keyword.kwlist) | set(dir(builtins)) | {"self", "ms", "jnp", "ops", "nn"}
+        self.taken: set[str] = (
+            set(keyword.kwlist) | set(dir(builtins)) | {"self", "ms", "mint", "forms", "jnp", "ops", "nn"}
+        )
         self.factories: dict[str, str] = {}
         """Tensors that no input shapes: an expression by name."""
 

@@ -28,7 +28,9 @@ FORMS = {
     "unflatten": "Tensor.reshape",
 }
 """What functions of `scan.forms` are made of."""
-PYTORCH_ONLY = {"cudnn_enabled", "device", "generator", "layout", "memory_format", "non_blocking", "pin_memory"}
+PYTORCH_ONLY = {
+    *("cudnn_enable", "cudnn_enabled", "device", "generator", "layout", "memory_format", "non_blocking", "pin_memory")
+}
 """Arguments about where values lie and who computes them."""
 _REDUCTIONS = ("none", "mean", "sum")
 

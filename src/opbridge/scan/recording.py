@@ -62,8 +62,9 @@ _active: Recorder | None = None
 class Recorder:
     """A context in which the operators that this thread calls are noted; `operators` has them by name."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, most_examples: int = _MOST_EXAMPLES) -> None:
         self._folder = folder
+        self._most_examples = most_examples
         self._modules: list[str] = []
         self._names: dict[int, str] = {}
         self.operators: dict[str, ScannedOperator] = {}
@@ -123,8 +124,8 @@ class Recorder:
         arguments = {name: value for name, value in arguments.items() if name in known}
         tensors = list(_tensors(list(arguments.values())))
         operator.dtypes.update(str(tensor.dtype).removeprefix("torch.") for tensor in tensors)
-        signature = tuple((name, _described(value)) for name, value in arguments.items())
-        if signature in operator.signatures or len(operator.signatures) == _MOST_EXAMPLES:
+        signature = tuple((name, described(value)) for name, value in arguments.items())
+        if signature in operator.signatures or len(operator.signatures) == self._most_examples:
             return
         if _is_transforming() or not all(map(_is_plain, tensors)):
             return
@@ -229,12 +230,12 @@ def _is_plain(tensor: Any) -> bool:
     return kind in (torch.Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and not tensor.is_meta
 
 
-def _described(value: Any) -> object:
+def described(value: Any) -> object:
     """What tells two calls apart: everything except sizes and values of tensors."""
     if isinstance(value, torch.Tensor):
         return (value.dtype, value.ndim, value.requires_grad and torch.is_grad_enabled())
     if isinstance(value, (list, tuple)):
-        return tuple(map(_described, value))
+        return tuple(map(described, value))
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
