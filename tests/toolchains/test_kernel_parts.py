@@ -80,3 +80,26 @@ def test_failures_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     linked, included = texts
     assert linked == included
     assert "times is 0 for [2, 3]" in linked[0]
+
+
+FORMULA = """#include <opbridge/grid.h>
+#include <opbridge/kernel.h>
+template <class T>
+void twice(ob::In<T, ob::strided> x, ob::Out<T> out) {
+  const ob::Grid grid({}, {ob::reads(x), ob::writes(out)});
+  grid.each_row([=](ob::Row& row) {
+    const T* from = row.read<T>(0);
+    T* to = row.write<T>(1);
+    for (int64_t i = 0; i < row.size(); ++i) to[i] = from[i] + from[i];
+  });
+}
+OB_KERNEL(twice, float)
+"""
+
+
+def test_kernels_of_formulas_share_those_of_their_loops_too(
+    request_for: MakeRequest, steps: Callable[[BuildRequest], list[str]]
+) -> None:
+    assert _COMPILES_PARTS in steps(request_for(KERNEL))
+    assert _COMPILES_PARTS in steps(request_for(FORMULA))
+    assert steps(request_for(f"{FORMULA}// edited\n")) == ["compiling kernel.cpp", "linking kernel.so"]

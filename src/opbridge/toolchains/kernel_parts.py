@@ -19,10 +19,11 @@ from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.model import INCLUDE, BuildRequest
 
-_HEADER = INCLUDE / "opbridge" / "kernel.h"
+_HEADER, _GRID_HEADER = INCLUDE / "opbridge" / "kernel.h", INCLUDE / "opbridge" / "grid_parts.h"
 _HERE, _LINKED = "OB_PARTS_HERE", "OB_PARTS_LINKED"
 _OBJECT = "kernel_parts.o"
 _KERNEL = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]opbridge/kernel\.h[>\"]", re.MULTILINE)
+_GRID = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]opbridge/grid\.h[>\"]", re.MULTILINE)
 
 
 def leaves_parts(request: BuildRequest) -> bool:
@@ -30,7 +31,11 @@ def leaves_parts(request: BuildRequest) -> bool:
     own = (request.flags, request.suffix_flags, request.source_flags, request.defines, os.environ.get("CXXFLAGS"))
     if request.language != "c++" or request.library is not None or any(own):
         return False
-    return any(_KERNEL.search(source.read_bytes()) for source in request.sources)
+    return _includes(_KERNEL, request)
+
+
+def _includes(header: re.Pattern[bytes], request: BuildRequest) -> bool:
+    return any(header.search(source.read_bytes()) for source in request.sources)
 
 
 def with_parts(request: BuildRequest, scratch: Path) -> BuildRequest:
@@ -44,7 +49,8 @@ def with_parts(request: BuildRequest, scratch: Path) -> BuildRequest:
 
 def place_parts(request: BuildRequest, context: BuildContext, scratch: Path) -> None:
     """From the cache, or compiled now; a kernel compiles without them too, so what goes wrong here is no error."""
-    command = host.compile_header(request, _HEADER, Path(_OBJECT), _HERE)
+    header = _GRID_HEADER if _includes(_GRID, request) else _HEADER
+    command = host.compile_header(request, header, Path(_OBJECT), _HERE)
 
     def work(folder: Path) -> Dependencies:
         outcome = context.run(command, folder, folder)
