@@ -184,3 +184,10 @@ def test_no_sizes_small_enough(tmp_path: Path) -> None:
     found = Case(tmp_path).decided()
     assert (found.verdict, found.reasons[0].check) == (Verdict.UNDECIDED, "sizes")
     assert "too large" in found.reasons[0].message
+
+
+def test_what_pytorch_itself_accesses_is_no_fault_of_the_answer(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.fails(0, "cuda-twin: a framework: write of 40960 bytes beyond an allocation [copy-size]\n  to do   look")
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.UNDECIDED, "twin")

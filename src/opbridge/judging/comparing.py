@@ -18,6 +18,8 @@ _PRECISION = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bf
 class Difference:
     message: str
     to_do: str
+    is_of_numbers: bool = False
+    """And not of shapes or types."""
 
 
 def numbers(array: Array) -> np.ndarray[Any, Any]:
@@ -85,6 +87,7 @@ def _of_numbers(output: str, given: Array, exact: np.ndarray[Any, Any], coarse: 
         f"{output} is {got[first]:.6g} instead of {exact[first]:.6g}{at}, the first of {wrong} of {exact.size} "
         f"elements that differ; {allowed:.2g} is allowed, from the reference's own error in {coarse.dtype}",
         "compute what the reference does for these inputs",
+        is_of_numbers=True,
     )
 
 

@@ -25,6 +25,8 @@ _NOT_OURS = re.compile(
     r"|ATen|c10)[\w/.]*: No such file|not supported by the CUDA twin"
     r"|(undefined reference to|cannot find -l|undefined symbol:) ?.?cu(blas|dnn|rand|sparse|solver|fft)"
 )
+_OF_PYTORCH = "a framework: "
+"""Begins what the twin finds in accesses of PyTorch's own, which are no answer's."""
 _ON_GPU = "judge it on a GPU"
 _PARAMETERS = "parameters"
 """The check of those that no size makes right."""
@@ -125,7 +127,7 @@ def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reaso
         own, wanted = (load(place / trial.parameters_file) for place in (folder, expected))
     except InputError:
         own = wanted = []
-    if drawn_otherwise(own, wanted):
+    if found.is_of_numbers and drawn_otherwise(own, wanted):
         message = f"{found.message}: its parameters are drawn otherwise than the reference's, from the same seed"
         return _at(
             trial, _PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
@@ -193,7 +195,11 @@ def _at(trial: Trial, check: str, message: str, to_do: str, place: str = "") -> 
 def _of_error(error: dict[str, Any], answer: str, trial: Trial | None, shapes: tuple[str, ...]) -> Judgement:
     message = str(error["message"])
     shape, seed = (trial.inputs, trial.seed) if trial else ("", None)
-    if finding := _FINDING.search(message):
+    finding = _FINDING.search(message)
+    if finding and finding["what"].startswith(_OF_PYTORCH):
+        reason = Reason("twin", finding["what"], "judge it on a GPU: an operator of PyTorch fails on the twin's device")
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    if finding:
         where, to_do = _WHERE.search(finding["rest"]), _TO_DO.search(finding["rest"])
         reason = Reason(
             finding["check"], finding["what"], to_do[1] if to_do else "", where[1] if where else "", shape, seed
