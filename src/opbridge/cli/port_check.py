@@ -115,7 +115,7 @@ def _told(outcome: Outcome) -> list[str]:
         return [
             "",
             f"the port gives {parted.port} instead of {parted.original}{at}{output}, the first of "
-            f"{parted.differing} of {parted.elements} elements that differ{largest}; {outcome.dtype}, "
+            f"{parted.differing} of {parted.elements} elements that differ{largest}; {parted.dtype}, "
             f"seed {outcome.seed}",
             f"written by {parted.writer}" if parted.writer else "no block of the port has written it",
         ]

@@ -21,7 +21,7 @@ def difference(original: Sequence[Array], port: Sequence[Array], tolerance: floa
             was, became = numbers_told_apart(theirs.values[index], ours.values[index])
             gaps = np.abs(np.subtract(theirs.values, ours.values, dtype=_wide(theirs.values))[wrong])
             largest = float(gaps.max()) if np.isfinite(gaps).all() else None
-            return Difference(number, index, was, became, int(wrong.sum()), wrong.size, largest)
+            return Difference(number, theirs.dtype, index, was, became, int(wrong.sum()), wrong.size, largest)
     return None
 
 

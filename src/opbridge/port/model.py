@@ -61,6 +61,7 @@ class Difference:
     """Where two results part."""
 
     output: int
+    dtype: str
     index: tuple[int, ...]
     original: str
     port: str
