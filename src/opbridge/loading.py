@@ -13,18 +13,19 @@ from opbridge.cache import Cache, KeyBuilder
 from opbridge.errors import CallError, ManifestError, SchemaError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.frameworks.runtime import LibraryRuntime, Reopen
-from opbridge.manifest.kernels import DEVICES, TVM_FFI, TWINS, is_library, is_operator
+from opbridge.manifest.kernels import DEVICES, TVM_FFI, TWINS, KernelRef, is_library, is_operator
 from opbridge.native.catalog import Catalog, code_stamp
 from opbridge.op import Op, OpLibrary
 from opbridge.openings import read_file
 from opbridge.sources import KernelStore
+from opbridge.sources.registering import registers
 from opbridge.sources.store import source_request
 from opbridge.toolchains import BuiltLibrary, begin
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from opbridge.manifest import Manifest
+    from opbridge.manifest import Manifest, OpSpec
     from opbridge.rules.model import RuleFields
     from opbridge.schema import Schema
 
@@ -209,11 +210,25 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
     stored = cache.fetch_value(key.key(), compile_catalog)
     with _collector_paused():
         catalog = Catalog.from_bytes(stored)
+    specs = _registered(catalog, path.parent, manifest, cache, allow_outside)
+    if specs is not None:
+        catalog = Catalog.of(catalog.namespace, specs)
     kernels = KernelStore(catalog, path.parent, cache, allow_outside, twin=device, manifest=path)
     kernels.build("cpu")
     with _collector_paused():
         reopen = reopen or (_load_manifest, (path, allow_outside, device))
-        return LibraryRuntime(catalog, kernels, lambda: manifest().ops, reopen).library()
+        return LibraryRuntime(catalog, kernels, lambda: specs or manifest().ops, reopen).library()
+
+
+def _registered(
+    catalog: Catalog, root: Path, manifest: Callable[[], Manifest], cache: Cache, allow_outside: bool
+) -> tuple[OpSpec, ...] | None:
+    """The operators of a manifest of which some are registered with PyTorch by their sources; None where none is."""
+    if not any(registers(ref, root) for kernels in catalog.kernels for ref in kernels):
+        return None
+    from opbridge.extensions.registering import with_operators
+
+    return tuple(with_operators(op, root, cache, allow_outside) for op in manifest().ops)
 
 
 @contextmanager
@@ -282,6 +297,11 @@ def _load_one(
     from opbridge.manifest import OpSpec
 
     parsed = _parsed(schema)
+    ref = KernelRef.parse(device, kernel)
+    if registers(ref, root):
+        from opbridge.extensions.registering import operator_of
+
+        kernel, begun = operator_of(ref, parsed.name, root, cache, begun), None
     spec = OpSpec.create(parsed, kernels={device: kernel}, root=root, **dict(rules))
     catalog = Catalog.of(parsed.namespace or "", [spec])
     # A file that the user named may lie where it likes, at the end of a link too.

@@ -108,15 +108,15 @@ def test_a_python_module_is_imported_by_its_name(compile_library: Compile) -> No
 def test_operators_that_a_library_registers(compile_library: Compile) -> None:
     library = compile_library(
         "namespace torch { struct Library { Library(); ~Library(); }; }\n"
-        "static void TORCH_LIBRARY_init_my_ops(torch::Library&) {}\n"
+        "static void TORCH_LIBRARY_init_my_ops_2_13(torch::Library&) {}\n"
         "static void TORCH_LIBRARY_IMPL_init_other_CPU_3(torch::Library&) {}\n"
         'extern "C" void use(torch::Library& made) {\n'
-        "  TORCH_LIBRARY_init_my_ops(made);\n  TORCH_LIBRARY_IMPL_init_other_CPU_3(made);\n}\n"
+        "  TORCH_LIBRARY_init_my_ops_2_13(made);\n  TORCH_LIBRARY_IMPL_init_other_CPU_3(made);\n}\n"
         "static torch::Library made;\n"
     )
     entry = next(entry for entry in examine(library).entry_points if entry.kind == "TORCH_LIBRARY")
-    assert entry.name == "my_ops, other"
-    assert entry.use == f'import torch; torch.ops.load_library("{library}"), then torch.ops.my_ops.NAME(...)'
+    assert entry.name == "my_ops_2_13, other"
+    assert entry.use == f'import torch; torch.ops.load_library("{library}"), then torch.ops.my_ops_2_13.NAME(...)'
 
 
 def test_handlers_of_xla(compile_library: Compile) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from opbridge.doctor.report import EntryPoint
 from opbridge.errors import KernelError
 from opbridge.rules import DTYPES
 from opbridge.sources.elf_image import Image
+from opbridge.sources.registering import registrations
 from opbridge.sources.tvm_ffi import functions as tvm_ffi_functions
 
 _SIGNATURE_OF = "_ob_signature"
@@ -36,7 +36,6 @@ _SCHEMA_IS_YOURS = "the schema is yours to write"
 _MODULE = "PyInit_"
 _TORCH_LIBRARY = "_ZN5torch7LibraryC"
 _STABLE_LIBRARY = "torch_library_init"
-_REGISTRATION = re.compile(r"(?P<length>\d+)(?P<macro>TORCH_LIBRARY(_FRAGMENT|_IMPL)?_(static_)?init_)(?P<rest>\w+)")
 _XLA = "N3xla3ffi"
 _SHOWN = 12
 
@@ -169,20 +168,11 @@ def _torch_libraries(exports: _Exports) -> Iterator[EntryPoint]:
     image = exports.image
     if not any(symbol.name.startswith((_TORCH_LIBRARY, _STABLE_LIBRARY)) for symbol in image.symbols):
         return
-    names = sorted({namespace for name in image.local_names if (namespace := _registered_namespace(name))})
+    names = sorted({registration.namespace for registration in registrations(image)})
     example = f", then torch.ops.{names[0]}.NAME(...)" if names else ""
     use = f'import torch; torch.ops.load_library("{exports.path}"){example}'
     details = "registers operators when it is loaded" + ("" if names else "; it is stripped of the names")
     yield EntryPoint("TORCH_LIBRARY", ", ".join(names), use, details)
-
-
-def _registered_namespace(symbol: str) -> str:
-    """Of the static function that one of PyTorch's macros makes; an implementation's ends with key and line."""
-    found = _REGISTRATION.search(symbol)
-    if found is None:
-        return ""
-    rest = found["rest"][: int(found["length"]) - len(found["macro"])]
-    return re.sub(r"_[A-Za-z]+(_\d+)?$", "", rest) if "IMPL" in found["macro"] else re.sub(r"_\d+$", "", rest)
 
 
 def _c_functions(exports: _Exports) -> Iterator[EntryPoint]:

@@ -10,12 +10,15 @@ from typing import Any
 from opbridge.errors import InputError, OpbridgeError, ToolchainError
 from opbridge.frameworks.native_modules import module_from
 from opbridge.manifest.kernels import TWINS
+from opbridge.sources.elf_image import Image
+from opbridge.sources.registering import registrations, schema_names
 
 
 @functools.cache
 def imported(name: str, library: Path) -> Any:
     """One module for each library: a second one would register its classes again, which pybind11 refuses."""
     _import_torch(name)
+    check_not_registered(name, library)
     try:
         return module_from(name, library)
     except ImportError as error:
@@ -24,11 +27,47 @@ def imported(name: str, library: Path) -> Any:
 
 def loaded(name: str, library: Path) -> str:
     torch = _import_torch(name)
+    check_not_registered(name, library)
     try:
         torch.ops.load_library(str(library))
     except (OSError, RuntimeError) as error:
         raise _not_loading(name, str(error)) from error
     return str(library)
+
+
+_libraries: dict[str, Path] = {}
+"""By namespace, the library that has it for itself, with TORCH_LIBRARY."""
+
+
+def check_not_registered(name: str, library: Path) -> None:
+    """Refuses a library that registers what another one has: what PyTorch then throws ends the process."""
+    image = Image(library)
+    registered = tuple(registrations(image))
+    whole = {one.namespace for one in registered if not one.kind}
+    defines = {one.namespace for one in registered if one.kind != "_IMPL"}
+    if not defines or str(library) in _import_torch(name).ops.loaded_libraries:
+        return
+    known = frozenset(_import_torch(name)._C._dispatch_get_all_op_names())
+    mine = {f"{namespace}::{text}" for namespace in defines for text in schema_names(image)}
+    again = sorted(known & mine) or sorted(f"{one}::*" for one in whole if _libraries.get(one, library) != library)
+    if again:
+        raise _not_loading(name, f"{', '.join(again)} {'are' if len(again) > 1 else 'is'} registered already")
+    _libraries.update(dict.fromkeys(whole, library))
+
+
+@functools.cache
+def operators_of(name: str, library: Path) -> frozenset[str]:
+    """What a library registers with PyTorch's dispatcher when it is loaded, which happens once."""
+    torch = _import_torch(name)
+    before = torch._C._dispatch_get_all_op_names()
+    loaded(name, library)
+    return frozenset(torch._C._dispatch_get_all_op_names()).difference(before)
+
+
+def has_device(device: str) -> bool:
+    """Whether PyTorch has tensors on a device here."""
+    torch = _import_torch(device)
+    return device == "cpu" or bool(getattr(torch, device, None) and getattr(torch, device).is_available())
 
 
 def _import_torch(name: str) -> Any:
@@ -58,8 +97,8 @@ def _not_loading(name: str, reason: str) -> OpbridgeError:
         "dynamic module does not define": "add PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { ... } to its sources, or "
         "pass is_python_module=False if they register operators by TORCH_LIBRARY",
         "undefined symbol": "define it in one of the sources, or name the library that has it in extra_ldflags",
-        "Only a single TORCH_LIBRARY": "its operators are registered already, by an older version of it or by another "
-        "extension: start a new process, or use TORCH_LIBRARY_FRAGMENT",
+        " registered already": "by an older version of it or by another extension, and PyTorch takes none back: start "
+        "a new process, or write a namespace of its own",
         "already registered": "an older version of it has registered the class for the whole process: start a new one, "
         "or bind the class with py::module_local()",
     }

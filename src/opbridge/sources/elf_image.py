@@ -169,6 +169,10 @@ class Image:
                     at = self._data.find(b"\0" + prefix.encode(), at + 1, names.offset + names.size)
         return tuple(sorted(name for name in found if self.defines(name)))
 
+    @property
+    def data(self) -> mmap.mmap:
+        return self._data
+
     def holds(self, text: bytes) -> bool:
         return self._data.find(text) >= 0
 

@@ -5,7 +5,13 @@
 #ifndef OPBRIDGE_TWIN_TORCH_H
 #define OPBRIDGE_TWIN_TORCH_H
 
+// A source for PyTorch's stable ABI alone may include nothing else of PyTorch's.
+#if defined(TORCH_TARGET_VERSION) || defined(TORCH_STABLE_ONLY)
+#define OPBRIDGE_TWIN_TORCH_STABLE 1
+#include <torch/headeronly/core/TensorAccessor.h>
+#else
 #include <torch/extension.h>
+#endif
 
 // PyTorch declares it for CUDA's compiler alone.
 namespace torch::headeronly {
@@ -14,12 +20,14 @@ struct RestrictPtrTraits {
   typedef T* __restrict__ PtrType;
 };
 }  // namespace torch::headeronly
+#ifndef OPBRIDGE_TWIN_TORCH_STABLE
 namespace at {
 using torch::headeronly::RestrictPtrTraits;
 }
 namespace torch {
 using at::RestrictPtrTraits;
 }
+#endif
 
 // PyTorch leaves them out for compilers of the host.
 #ifndef C10_LAUNCH_BOUNDS_1
@@ -28,7 +36,7 @@ using at::RestrictPtrTraits;
 #define C10_LAUNCH_BOUNDS_2(threads, blocks)
 #endif
 
-#ifndef OPBRIDGE_TWIN_CUDA_DEVICE
+#if !defined(OPBRIDGE_TWIN_CUDA_DEVICE) && !defined(OPBRIDGE_TWIN_TORCH_STABLE)
 #ifdef OPBRIDGE_TWIN_CHECKS
 #include <opbridge_twin/torch_lent_memory.h>
 #endif

@@ -4,13 +4,7 @@
 
 #include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
-
-#include <string>
-
-extern "C" {
-const char* ob_twin_take_reports(void);
-void ob_twin_clear_errors(void);
-}
+#include <opbridge_twin/error_text.h>
 
 namespace c10 {
 class CUDAError : public AcceleratorError {
@@ -20,12 +14,8 @@ class CUDAError : public AcceleratorError {
 
 namespace opbridge_twin {
 
-// What the twin has found is the better half of the message.
 [[noreturn]] inline void throw_cuda_error(c10::SourceLocation place, cudaError_t error) {
-  std::string said = std::string("CUDA error: ") + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
-  if (const char* const reports = ob_twin_take_reports()) said += std::string("\n") + reports;
-  ob_twin_clear_errors();
-  throw c10::CUDAError(place, error, said);
+  throw c10::CUDAError(place, error, take_error_text(error));
 }
 
 }  // namespace opbridge_twin
