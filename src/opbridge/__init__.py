@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from opbridge.extensions import extension
     from opbridge.frameworks.torch.autograd import autograd
     from opbridge.frameworks.torch.module import module
+    from opbridge.frameworks.torch.onnx import onnx_translations
     from opbridge.judging import judge
     from opbridge.loading import aot, aten, formula, inline, load, tvm_ffi
     from opbridge.op import Op, OpLibrary
@@ -37,6 +38,7 @@ __all__ = [
     "judge",
     "load",
     "module",
+    "onnx_translations",
     "profile",
     "tvm_ffi",
 ]
@@ -54,6 +56,7 @@ _HOMES = {
     "judge": "opbridge.judging",
     "autograd": "opbridge.frameworks.torch.autograd",
     "module": "opbridge.frameworks.torch.module",
+    "onnx_translations": "opbridge.frameworks.torch.onnx",
     "Op": "opbridge.op",
     "OpLibrary": "opbridge.op",
     "load_ipython_extension": "opbridge.notebook",

@@ -1,4 +1,4 @@
-"""opbridge compile: one source to one library that any host of the aot call can load, without opbridge."""
+"""opbridge compile: a library for hosts without opbridge: of a source by the aot call, of a manifest for another."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from opbridge.cache.filesystem import copy_atomically
 from opbridge.cli.terminal import bold, size
 from opbridge.cxx.ascend_kernels import read_kernels
 from opbridge.errors import InputError
-from opbridge.manifest import DEVICES
+from opbridge.loading import MANIFEST_SUFFIXES
+from opbridge.manifest import DEVICES, Manifest
 from opbridge.sources.ascend.use import ASCEND_C
+from opbridge.sources.onnxruntime_export import operator_name, request_for
 from opbridge.sources.standalone import for_mindspore, kernels_of_source
 from opbridge.sources.store import companions, defines_for, language_of
 from opbridge.toolchains import BuildRequest, build
@@ -22,16 +24,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "source",
         type=Path,
         metavar="kernel.cpp",
-        help="the kernel's source; a .cu is for a GPU unless --device says cuda-twin, other sources are for the CPU",
+        help="the kernel's source, or with --for onnxruntime the ops.yaml; a .cu is for a GPU unless --device says "
+        "cuda-twin, other sources are for the CPU",
     )
     parser.add_argument("library", type=Path, metavar="out.so", help="the library to write")
     parser.add_argument(
         "--device", choices=DEVICES, help="what the kernel runs on (default: as the source's name says)"
     )
+    parser.add_argument(
+        "--for",
+        dest="host",
+        choices=("onnxruntime",),
+        help="the operators of an ops.yaml as custom operators of this host, in the place of functions",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     source, library = options.source, options.library
+    if options.host or source.suffix in MANIFEST_SUFFIXES:
+        return _compile_for_onnxruntime(options)
     device = options.device or ("cuda" if source.suffix == ".cu" else "cpu")
     if library.suffix != ".so":
         raise InputError(f"expected the name of a library to write, such as {source.stem}_{device}.so")
@@ -56,6 +67,29 @@ def run(options: argparse.Namespace) -> int:
     print(f"{library}  {size(library.stat().st_size)}")
     for name, signature in kernels.items():
         print(f"  {bold(name)}  {signature}")
+    return 0
+
+
+def _compile_for_onnxruntime(options: argparse.Namespace) -> int:
+    source, library = options.source, options.library
+    if source.suffix not in MANIFEST_SUFFIXES or not options.host:
+        raise InputError(
+            f"{source}: expected an ops.yaml and --for onnxruntime, or a source without it",
+            hint="what an operator's outputs are like, its out rule says, which stands in an ops.yaml",
+        )
+    if library.suffix != ".so":
+        raise InputError(f"expected the name of a library to write, such as {source.stem}_onnxruntime.so")
+    if options.device not in (None, "cpu"):
+        raise InputError(f"--for onnxruntime takes the kernels for the CPU, and not those for {options.device}")
+    ops = [op for op in Manifest.load(source).ops if not op.is_derived]
+    if not ops:
+        raise InputError(f"{source} declares no operators", hint="a library needs at least one")
+    cache = Cache()
+    built = build(request_for(ops, library.name, source.absolute().parent, cache), cache)
+    copy_atomically(built.path, library)
+    print(f"{library}  {size(library.stat().st_size)}")
+    for op in ops:
+        print(f"  {bold(operator_name(op.schema))}  {op.schema}")
     return 0
 
 

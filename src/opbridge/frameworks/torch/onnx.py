@@ -1,0 +1,141 @@
+"""`ob.onnx_translations`: what torch.onnx.export writes for operators, nodes of a domain that is their namespace.
+
+The nodes are those that `opbridge compile --for onnxruntime` makes operators for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from opbridge.errors import CallError, ToolchainError, UnsupportedError
+from opbridge.frameworks.aten.operators import AtenOperator
+from opbridge.op import Op, OpLibrary
+from opbridge.schema import Argument, Schema
+from opbridge.sources.onnxruntime_export import operator_name
+
+if TYPE_CHECKING:
+    import onnx
+
+_VERSION = 1
+"""Of the domain; a schema that changes is another operator."""
+
+_DTYPES = dict(
+    enumerate(
+        (
+            *("float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool"),
+            *("float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16"),
+        ),
+        start=1,
+    )
+)
+"""Element types by their number in ONNX."""
+
+_TYPES = [f"tensor({ {'float32': 'float', 'float64': 'double'}.get(name, name) })" for name in _DTYPES.values()]
+
+
+def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """torch.onnx.export's `custom_translation_table` for operators, or for all of a library."""
+    try:
+        import onnx
+        import onnxscript  # noqa: F401  # PyTorch's exporter needs it too, and says less
+    except ImportError as error:
+        raise ToolchainError(
+            f"onnx_translations() needs what torch.onnx.export does: {error}; `pip install onnx onnxscript`"
+        ) from error
+    table: dict[Callable[..., Any], Callable[..., Any]] = {}
+    for given in operators:
+        if not isinstance(given, (Op, OpLibrary)):
+            raise CallError(f"onnx_translations() expects operators or libraries of them, got {given!r:.60}")
+        for op in given if isinstance(given, OpLibrary) else (given,):
+            op.torch  # noqa: B018  # registers it
+            table[AtenOperator.registered(op.name).torch] = _translation(op.name, op.spec.schema, onnx)
+    return table
+
+
+def _translation(full_name: str, schema: Schema, onnx: Any) -> Callable[..., Any]:
+    if schema.mutable_arguments:
+        raise UnsupportedError(f"{full_name} writes to its arguments, and ONNX has no operator that does")
+
+    def translate(*args: Any, **kwargs: Any) -> Any:
+        from onnxscript import ir, values
+
+        given = {item.name: value for item, value in zip(schema.arguments, args, strict=False)} | kwargs
+        inputs, attributes = _split(full_name, schema, given)
+        declared = _declaration(schema, attributes, onnx)
+        opset = values.Opset(schema.namespace, _VERSION)
+        # An empty list would not say what it is a list of.
+        empty = {
+            item.name: (ir.AttrFloat32s if item.type.base == "float" else ir.AttrInt64s)(item.name, [])
+            for item in schema.arguments
+            if attributes.get(item.name) == []
+        }
+        return values.Op(opset, declared.name, declared)(*inputs, **attributes | empty)
+
+    return translate
+
+
+def _split(full_name: str, schema: Schema, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The tensors of a call in their order, and its attributes as ONNX has them."""
+    inputs: list[Any] = []
+    attributes: dict[str, Any] = {}
+    for argument in schema.arguments:
+        value = given.get(argument.name)
+        if argument.is_tensor:
+            inputs += list(value or ()) if argument.type.is_list else [value]
+        elif argument.name in given and value is not None:
+            attributes[argument.name] = _attribute(full_name, argument, value)
+    return inputs, attributes
+
+
+def _attribute(full_name: str, argument: Argument, value: Any) -> Any:
+    """As the library made for ONNX Runtime reads it: a type by its name, and truths as numbers."""
+    if argument.type.base == "ScalarType":
+        return _DTYPES[int(value)]  # PyTorch's exporter has made ONNX's number of it
+    if isinstance(value, (list, tuple)):
+        return [_attribute(full_name, argument, item) for item in value]
+    if argument.type.base == "float" and isinstance(value, (int, float)):
+        return float(value)
+    if isinstance(value, (bool, int)):
+        return int(value)
+    if isinstance(value, (float, str)):
+        return value
+    raise UnsupportedError(
+        f"{full_name}: '{argument.name}' is known when the model runs, and an attribute of ONNX when it is exported\n"
+        "  give it a number that does not depend on sizes or values"
+    )
+
+
+def _declaration(schema: Schema, attributes: Mapping[str, Any], onnx: Any) -> onnx.defs.OpSchema:
+    """The operator for the builder of graphs, which asks how many inputs and outputs there are, and of which kind."""
+    defs = onnx.defs.OpSchema
+    tensors = [argument for argument in schema.arguments if argument.is_tensor]
+    kinds = [
+        defs.FormalParameterOption.Variadic
+        if argument.type.is_list
+        else defs.FormalParameterOption.Optional
+        if argument.type.is_optional
+        else defs.FormalParameterOption.Single
+        for argument in tensors
+    ]
+    inputs = [
+        defs.FormalParameter(argument.name, f"T{place}", param_option=kind, is_homogeneous=False)
+        for place, (argument, kind) in enumerate(zip(tensors, kinds, strict=True))
+    ]
+    outputs = [defs.FormalParameter(f"out{place}", f"O{place}") for place in range(len(schema.returns))]
+    return defs(
+        operator_name(schema),
+        schema.namespace,
+        _VERSION,
+        inputs=inputs,
+        outputs=outputs,
+        type_constraints=[(item.type_str, _TYPES, "any") for item in (*inputs, *outputs)],
+        attributes=[defs.Attribute(name, _kind(value, onnx), required=False) for name, value in attributes.items()],
+    )
+
+
+def _kind(value: Any, onnx: Any) -> Any:
+    kinds = onnx.defs.OpSchema.AttrType
+    if isinstance(value, list):
+        return kinds.FLOATS if any(isinstance(item, float) for item in value) else kinds.INTS
+    return {int: kinds.INT, float: kinds.FLOAT, str: kinds.STRING}[type(value)]
