@@ -6,16 +6,13 @@ The nodes are those that `opbridge compile --for onnxruntime` makes operators fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opbridge.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.frameworks.aten.operators import AtenOperator
 from opbridge.op import Op, OpLibrary
 from opbridge.schema import Argument, Schema
 from opbridge.sources.onnxruntime_export import operator_name
-
-if TYPE_CHECKING:
-    import onnx
 
 _VERSION = 1
 """Of the domain; a schema that changes is another operator."""
@@ -106,7 +103,7 @@ def _attribute(full_name: str, argument: Argument, value: Any) -> Any:
     )
 
 
-def _declaration(schema: Schema, attributes: Mapping[str, Any], onnx: Any) -> onnx.defs.OpSchema:
+def _declaration(schema: Schema, attributes: Mapping[str, Any], onnx: Any) -> Any:
     """The operator for the builder of graphs, which asks how many inputs and outputs there are, and of which kind."""
     defs = onnx.defs.OpSchema
     tensors = [argument for argument in schema.arguments if argument.is_tensor]
