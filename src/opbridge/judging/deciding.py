@@ -60,6 +60,7 @@ def _judged(
     found = _round(forks, job, answer, folder, timeout)
     if not found.wants_larger_sizes:
         return found
+    shutil.rmtree(job.folder)  # the answer, which runs once more, must not find what should come of it
     job = replace(job, folder=folder / "larger" / "reference", is_patient=True)
     later = _round(forks, job, answer, folder / "larger", timeout)
     return found if later.verdict is Verdict.UNDECIDED else later
