@@ -46,7 +46,7 @@ def test_it_runs(tmp_path: Path) -> None:
     ob.extension(
         "stable",
         sources=[tmp_path / "stable.cu"],
-        extra_cuda_cflags=["-DTORCH_TARGET_VERSION=0x020a000000000000", "-DUSE_CUDA"],
+        extra_cuda_cflags=["-DTORCH_TARGET_VERSION=0x020d000000000000", "-DUSE_CUDA"],
         is_python_module=False,
     )
     filled = torch.ops.stable_on_the_twin.filled
