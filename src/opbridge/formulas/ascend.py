@@ -116,6 +116,7 @@ class _AscendPrinter(FormulaText):
             + _listed(f"void {name}(", [*self.signature(), f"ob::Context {context}"], ") {")
             + "  using F = float;\n" * any("F(" in value for value in passed)
             + "  ob::check_npu_type<T>();\n"
+            + "".join(f"  {line}\n" for line in self.checks())
             + f"  const ob::NpuGrid<{size}> grid({self.grid()}, {needs});\n"
             + "  if (!grid.has_work()) return;\n"
             + "  using U = ob::npu::Element<T>;\n"

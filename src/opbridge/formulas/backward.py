@@ -16,10 +16,23 @@ from opbridge.formulas.building import apply
 from opbridge.formulas.gradients import gradients
 from opbridge.formulas.kernels import Generated, output_names, stored_form
 from opbridge.formulas.loops import Output, loops
-from opbridge.formulas.nodes import GRID, Apply, Extent, Join, Node, Scalar, Tensor, Text, made, ordered, rebuilt
+from opbridge.formulas.nodes import (
+    GRID,
+    Apply,
+    Extent,
+    Join,
+    Node,
+    Scalar,
+    Tensor,
+    Text,
+    grid_tensors,
+    made,
+    ordered,
+    rebuilt,
+)
 from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program
-from opbridge.formulas.rules import flops_rule, grid_tensors, in_order, mapping_rules
+from opbridge.formulas.rules import flops_rule, in_order, mapping_rules
 from opbridge.formulas.size_text import names_of
 from opbridge.formulas.slicing import CutError, scattered, sliced
 from opbridge.rules.parser import MAX_DEPTH

@@ -26,6 +26,7 @@ from opbridge.formulas.nodes import (
     Text,
     ordered,
 )
+from opbridge.formulas.spans import Span
 from opbridge.schema import Schema
 
 
@@ -55,6 +56,8 @@ class Loops:
     names: tuple[tuple[str, Node], ...]
     others: tuple[Loops, ...] = ()
     """What the same kernel computes behind this, of parts that have another shape."""
+    spans: tuple[Span, ...] = ()
+    """What is asked of the sizes of a call."""
 
     @property
     def reductions(self) -> tuple[Reduce, ...]:

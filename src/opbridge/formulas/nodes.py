@@ -6,7 +6,7 @@ broadcast to, which is called the grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, TypeVar, cast
@@ -266,6 +266,12 @@ def ordered(roots: Iterator[Node] | tuple[Node, ...]) -> list[Node]:
             waiting.append((node, True))
             waiting.extend((child, False) for child in reversed(node.inputs))
     return list(order)
+
+
+def grid_tensors(roots: Iterable[Node]) -> tuple[str, ...]:
+    """The names of those that together have the shape of the grid."""
+    found = {node.name for node in ordered(tuple(roots)) if isinstance(node, Tensor) and node.form == GRID}
+    return tuple(sorted(found))
 
 
 def rebuilt(roots: tuple[Node, ...], change: Callable[[Node], Node | None]) -> tuple[Node, ...]:

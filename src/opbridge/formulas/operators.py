@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opbridge.errors import Location, RuleError
 from opbridge.formulas.backward import Backward, backward_of
@@ -13,6 +13,7 @@ from opbridge.formulas.offer import two_operators_of
 from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program, read_formula
 from opbridge.formulas.rules import flops_rule, in_order, mapping_rules, out_rule
+from opbridge.formulas.spans import spans
 from opbridge.schema import Schema
 
 
@@ -76,6 +77,7 @@ def _forward(program: Program, derivatives: dict[str, str]) -> Generated:
     names = output_names(program.schema)
     outputs = tuple(Output(name, node, stored_form(node)) for name, node in zip(names, program.outputs, strict=True))
     forward = loops(program.schema, program.text, outputs, program.names)
+    forward = replace(forward, spans=spans(program.outputs))
     rules: dict[str, object] = {"out": [out_rule(node, program.schema) for node in program.outputs]}
     rules |= {**mapping_rules(forward), "flops": flops_rule(program.outputs)}
     return Generated(program.schema, {**rules, "derivatives": derivatives} if derivatives else rules, forward)

@@ -23,10 +23,12 @@ from opbridge.formulas.nodes import (
     Squeeze,
     Tensor,
     Text,
+    grid_tensors,
     made,
     ordered,
 )
 from opbridge.formulas.size_text import divisions, names_of, size_text
+from opbridge.formulas.spans import Span
 from opbridge.names import is_cpp_name
 from opbridge.rules.syntax import Int
 from opbridge.schema import Schema
@@ -146,6 +148,7 @@ class FormulaText:
             f"ob::check_divides({size_text(whole, self.parameters)}, {divisor});"
             for whole, divisor in divisions(self.loops.cuts)
         ]
+        found += [self.span(span) for span in self.loops.spans]
         summed = {
             output.name: output for part in self.loops.all for output in part.outputs if output.is_sum and output.cuts
         }
@@ -153,6 +156,14 @@ class FormulaText:
             axes = ", ".join(str(cut.axis) for cut in output.cuts)
             found.append(f"ob::clear_shared({self.outputs[name]}, {{{axes}}});")
         return found
+
+    def span(self, span: Span) -> str:
+        axes = "ob::Axes::all()" if span.axes is None else f"{{{', '.join(map(str, span.axes))}}}"
+        tensors, everything = (
+            ", ".join(f"&{self.parameters[name]}" for name in names)
+            for names in (span.tensors, grid_tensors(output.value for output in self.loops.outputs))
+        )
+        return f"ob::check_spans({axes}, {{{tensors}}}, {{{everything}}});"
 
     def type_of(self, output: Output) -> str:
         return TYPES.get(dtype_of(output.value) or "", "int64_t" if is_index(output.value) else "T")

@@ -6,15 +6,9 @@ from collections.abc import Iterable
 
 from opbridge.errors import RuleError
 from opbridge.formulas.loops import Loops
-from opbridge.formulas.nodes import GRID, Count, Extent, Form, Join, Node, Tensor, ordered
+from opbridge.formulas.nodes import GRID, Count, Extent, Form, Join, Node, Tensor, grid_tensors, ordered
 from opbridge.formulas.printing import dtype_of, is_index
 from opbridge.schema import Schema
-
-
-def grid_tensors(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """The names of those that together have the shape of the grid."""
-    found = {node.name for node in ordered(tuple(nodes)) if isinstance(node, Tensor) and node.form == GRID}
-    return tuple(sorted(found))
 
 
 def in_order(names: Iterable[str], schema: Schema) -> tuple[str, ...]:

@@ -78,6 +78,22 @@ OB_COLD inline void check_divides(int64_t size, int64_t parts) {
   if (size % parts != 0) fail("a formula takes ", parts, " equal parts of an axis of size ", size);
 }
 
+// What is added up along some axes is there as long as everything that it is broadcast with: a shorter one would be
+// counted several times.
+OB_COLD inline void check_spans(const Axes& axes, std::initializer_list<const TensorView*> added,
+                                std::initializer_list<const TensorView*> all) {
+  int64_t rank = 0;
+  for (const TensorView* view : all) rank = detail::more(rank, view->ndim());
+  for (int64_t axis = -rank; axis < 0; ++axis) {
+    bool is_meant = axes.is_all;
+    for (int32_t a = 0; a < axes.count; ++a) is_meant |= axis == axes.items[a] - (axes.items[a] < 0 ? 0 : rank);
+    const int64_t size = broadcast_size(axis, added), whole = broadcast_size(axis, all);
+    if (!is_meant || size == whole) continue;
+    fail("a formula adds up along axis ", axis, " what has size ", size, " there, beside tensors of size ", whole,
+         ", and would count it ", whole, " times; make it two operators, or expand it before the call");
+  }
+}
+
 // `Of` is a GridOperand that knows more of its device.
 template <class Of>
 class GridShape {
