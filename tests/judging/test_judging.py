@@ -54,7 +54,7 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(task: Path, tmp_path: Path, bug: tuple[str, str], check: str) -> None:
     found = judged(task, tmp_path, attacks.RIGHT.replace(*bug))
     assert found.verdict is (Verdict.BROKEN if check == "build" else Verdict.WRONG), found
-    assert found.reasons[0].check == check
+    assert found.reasons[0].check == check, found
     if check != "values":
         assert found.reasons[0].place.startswith("cuda.cu:")
 

@@ -15,6 +15,7 @@ from tests.helpers.confinement import needs_confinement
 
 from opbridge.errors import InputError
 from opbridge.judging.comparing import difference
+from opbridge.judging.confining import private_folder
 from opbridge.judging.model import Judgement, Reason, Verdict
 from opbridge.judging.shapes import (
     LOOSE,
@@ -152,7 +153,7 @@ from pathlib import Path
 from opbridge.judging.confining import Cell, enter
 
 own, cache, secret = map(Path, sys.argv[1:4])
-enter(Cell(own, cache, (secret,)))
+enter(Cell(own, cache, (secret,), among=own.parent))
 
 
 def refused(act):
@@ -164,6 +165,7 @@ def refused(act):
 
 
 assert secret.read_text() == ""
+assert [*own.parent.iterdir()] == [own]
 assert (cache / "kept").read_text() == "kept"
 (cache / "kept").write_text("changed")
 (own / "new").write_text("new")
@@ -177,9 +179,9 @@ assert refused(lambda: socket.create_connection(("192.0.2.1", 80), 1))
 
 def test_an_answer_is_confined(tmp_path: Path) -> None:
     needs_confinement()
-    own, cache, others = (tmp_path / name for name in ("own", "cache", "others"))
-    for folder in (own, cache, others):
-        folder.mkdir()
+    own, cache, others = (tmp_path / name for name in ("judgements/own", "cache", "others"))
+    for folder in (own, own.with_name("another's"), cache, others):
+        folder.mkdir(parents=True)
     (cache / "kept").write_text("kept")
     (others / "there").write_text("there")
     secret = tmp_path / "secret"
@@ -193,3 +195,13 @@ def test_an_answer_is_confined(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert (cache / "kept").read_text() == "kept"
     assert (others / "there").read_text() == "there"
+    assert (own / "new").read_text() == "new"
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = private_folder()
+    assert private_folder() == folder
+    folder.chmod(0o777)
+    with pytest.raises(InputError, match="is not yours alone"):
+        private_folder()

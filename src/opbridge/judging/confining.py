@@ -9,12 +9,14 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import stat
 import struct
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from opbridge.errors import UnsupportedError
+from opbridge.errors import InputError, UnsupportedError
 
 _NEW_MOUNTS, _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x00020000, 0x10000000, 0x40000000, 0x08000000
 _OWN = _NEW_MOUNTS | _NEW_NETWORK | _NEW_IPC
@@ -46,6 +48,8 @@ class Cell:
     """Read as it is; what is written there is seen by nobody else."""
     hidden: tuple[Path, ...] = ()
     """Files and folders that are empty for it."""
+    among: Path | None = None
+    """Above its folder: all else in it is not there, as what other answers and references of this time write."""
 
 
 def enter(cell: Cell) -> None:
@@ -58,11 +62,13 @@ def enter(cell: Cell) -> None:
     else:  # whoever may without a user of its own, as root below another root folder may, gives that up below
         _check(_libc.unshare(_OWN), "a namespace of its own")
     _mount(None, "/", None, _ALL_BELOW | _PRIVATE)
+    if cell.among is not None:
+        _leave_alone(cell.folder, cell.among)
     upper, work = cell.folder / "cache", cell.folder / "cache-work"
     upper.mkdir(mode=0o700)
     work.mkdir(mode=0o700)
     _mount("overlay", cell.cache, "overlay", 0, f"lowerdir={cell.cache},upperdir={upper},workdir={work},userxattr")
-    for path in cell.hidden:
+    for path in filter(Path.exists, cell.hidden):
         if path.is_dir():
             _mount("tmpfs", path, "tmpfs", 0, "size=4k,mode=700")
         else:
@@ -70,6 +76,24 @@ def enter(cell: Cell) -> None:
     _end_rights_to_write((cell.folder, cell.cache, Path("/dev")))
     _give_up_capabilities()
     _libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)  # which new rights have ended
+
+
+def _leave_alone(folder: Path, among: Path) -> None:
+    own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    _mount("tmpfs", among, "tmpfs", 0, "size=64k,mode=700")
+    folder.mkdir(parents=True, mode=0o700)
+    _mount(f"/proc/self/fd/{own}", folder, None, _BIND)
+    os.close(own)
+
+
+def private_folder() -> Path:
+    """Where the folders of all judgements of this user are."""
+    folder = Path(tempfile.gettempdir(), f"opbridge-judgements-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise InputError(f"{folder} is not yours alone", hint="remove it, or name another place: TMPDIR=FOLDER")
+    return folder
 
 
 def _mount(source: str | None, target: str | Path, kind: str | None, flags: int, options: str = "") -> None:

@@ -18,7 +18,7 @@ from opbridge.costs.counted import read
 from opbridge.costs.profiling import ALONE
 from opbridge.costs.pytorch.timing import Call, ModelCost
 from opbridge.errors import KernelError, UnsupportedError
-from opbridge.judging.confining import Cell
+from opbridge.judging.confining import Cell, private_folder
 from opbridge.judging.cost_worker import CostJob
 from opbridge.judging.formats import format_of
 from opbridge.toolchains.cuda_twin import PROFILE
@@ -86,14 +86,14 @@ def costs(
 def _cost(task: Path, model: Path, names: tuple[str, str, str], device: str, chip: Chip, timeout: float) -> ModelCost:
     from opbridge.cache import Cache
 
-    with tempfile.TemporaryDirectory(prefix="opbridge-cost-") as made:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as made:
         folder = Path(made)
         counts = folder / "counts"
         counts.mkdir()
         copies = [
             Path(shutil.copyfile(path, folder / f"{which}.py")) for which, path in (("task", task), ("model", model))
         ]
-        job = CostJob(copies[0], copies[1], names, device, Cell(folder, Cache().root))
+        job = CostJob(copies[0], copies[1], names, device, Cell(folder, Cache().root, among=private_folder()))
         variables = {PROFILE: str(counts), ALONE: "1"} if device == "cuda" else {}
         calls = _ran(job, model.name, variables, timeout)
         return ModelCost(chip, analysed(read(counts), chip), calls)

@@ -15,7 +15,7 @@ from opbridge.check.child import NO_ANSWER, Child
 from opbridge.check.forking import Forks
 from opbridge.errors import InputError, ToolchainError, UnsupportedError
 from opbridge.judging.answer_texts import has_gradients, imports
-from opbridge.judging.confining import Cell
+from opbridge.judging.confining import Cell, private_folder
 from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Reason, Verdict
@@ -42,7 +42,7 @@ def judge_by(forks: Forks, reference: Path, answer: Path, seed: int, timeout: fl
     started = time.perf_counter()
     task = Path(os.path.abspath(reference))
     form = format_of(task)
-    with tempfile.TemporaryDirectory(prefix="opbridge-judge-") as folder:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         found = _judged(forks, task, form, Path(os.path.abspath(answer)), Path(folder), seed, timeout)
     return replace(found, seconds=round(time.perf_counter() - started, 1))
 
@@ -151,7 +151,7 @@ def _ran(
 
     own = folder / answer.name
     shutil.copyfile(answer, own)
-    cell = Cell(folder, Cache().root, (job.reference, answer, job.folder))
+    cell = Cell(folder, Cache().root, (job.reference, answer), private_folder())
     run = Run()
     to_do = AnswerJob(own, job.format.answer, job.seeds[0], job.with_gradients, cell)
     with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True) as child:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from opbridge.cache import Cache
 from opbridge.check.child import Say, serve
 from opbridge.errors import UnsupportedError
-from opbridge.judging.confining import Cell, enter
+from opbridge.judging.confining import Cell, enter, private_folder
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, patient, with_sizes
@@ -31,7 +31,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     (job,) = jobs
     # First, while this is the only thread.
     try:
-        enter(Cell(job.folder, Cache().root))
+        enter(Cell(job.folder, Cache().root, among=private_folder()))
     except UnsupportedError as error:
         say(refused=str(error))
         return
