@@ -102,6 +102,8 @@ def ascend_twin(compiler: list[str]) -> dict[str, list[str]]:
         str(path): [*flags, str(path)] for path in sorted((*(folder / "runtime").glob("*.cpp"), *COMMON.glob("*.cpp")))
     }
     headers = (*ASCEND, *sorted((folder / "include").rglob("*.h")))
+    # As kernels are compiled.
+    flags = ["-std=gnu++20" if flag == "-std=c++17" else flag for flag in flags] + ["-Wno-volatile"]
     return found | {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
 
 

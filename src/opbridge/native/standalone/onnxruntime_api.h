@@ -5,6 +5,8 @@
 // version up to its own.  So one library runs under every runtime from kVersion on.
 #pragma once
 
+#include <opbridge/abi.h>
+
 #include <cstddef>
 #include <cstdint>
 
