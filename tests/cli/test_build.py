@@ -98,3 +98,10 @@ def test_no_more_compilers_at_a_time_than_asked(project: Path, opbridge: Opbridg
     done = opbridge("build", "ops.yaml", "-j", "1", CXX=str(compiler))
     assert done.returncode == 0, done.stderr
     assert set(log.read_text().split()) == {"1"}
+
+
+def test_a_formula_has_no_file_for_an_editor(tmp_path: Path, opbridge: Opbridge) -> None:
+    (tmp_path / "ops.yaml").write_text("namespace: m\nops:\n  - {func: twice(Tensor x) -> Tensor, formula: 2 * x}\n")
+    told = opbridge("build", "ops.yaml", "--compile-commands")
+    assert told.returncode == 2
+    assert "ops.yaml names no kernel files" in told.stderr

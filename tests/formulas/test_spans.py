@@ -40,6 +40,12 @@ def test_a_tensor_that_is_broadcast_inside_the_sum_is_meant_to_be() -> None:
     assert op(SHORT, LONG).tolist() == [15.0, 15.0]
 
 
+def test_parts_that_are_put_together_have_sizes_of_their_own() -> None:
+    schema = "spans::parts(Tensor x, Tensor y, Tensor z) -> Tensor"
+    op = ob.formula(schema, "concat([z, sum(x, -1, keepdim=True) * y], -1)")
+    assert op(LONG, LONG, SHORT).tolist() == [[3.0, *[5.0] * 5]] * 2
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda", "npu"])
 def test_nothing_is_asked_of_sizes_that_cannot_differ(device: str) -> None:
     def source(formula: str) -> str:

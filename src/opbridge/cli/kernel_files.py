@@ -61,11 +61,11 @@ class KernelFile:
 
 
 def kernel_files(manifest: Manifest, device: str | None) -> list[KernelFile]:
-    """The files of the manifest's kernels, each once."""
+    """The files of the manifest's kernels, each once; what a formula generates is none."""
     sources: dict[KernelFile, None] = {}
     for op in manifest.ops:
         for kernel in op.kernels:
-            if kernel.path is not None and device in (None, kernel.device):
+            if kernel.path is not None and kernel.source is None and device in (None, kernel.device):
                 sources[KernelFile(kernel.path, kernel.device, op.file(kernel))] = None
     return list(sources)
 

@@ -274,6 +274,11 @@ def grid_tensors(roots: Iterable[Node]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def is_cut(roots: Iterable[Node]) -> bool:
+    """Whether parts of tensors stand in it, or are put together, whose shapes are not the grid's."""
+    return any(isinstance(node, Join) or (isinstance(node, Tensor) and node.cuts) for node in ordered(tuple(roots)))
+
+
 def rebuilt(roots: tuple[Node, ...], change: Callable[[Node], Node | None]) -> tuple[Node, ...]:
     """The same graph with nodes in the place of those for which `change` has one."""
     new: dict[Node, Node] = {}

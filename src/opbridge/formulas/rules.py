@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opbridge.errors import RuleError
 from opbridge.formulas.loops import Loops
-from opbridge.formulas.nodes import GRID, Count, Extent, Form, Join, Node, Tensor, grid_tensors, ordered
+from opbridge.formulas.nodes import GRID, Count, Extent, Form, Join, Node, Tensor, grid_tensors, is_cut, ordered
 from opbridge.formulas.printing import dtype_of, is_index
 from opbridge.schema import Schema
 
@@ -27,7 +27,7 @@ def out_rule(node: Node, schema: Schema) -> object:
     tensors = in_order(grid_tensors([node]), schema)
     numbers = _numbers([node], schema)
     dtype = "int64" if is_index(node) else dtype_of(node)
-    if dtype is None and node.form == GRID and numbers == tensors and not _is_cut((node,)):
+    if dtype is None and node.form == GRID and numbers == tensors and not is_cut((node,)):
         return tensors[0] if len(tensors) == 1 else f"broadcast({', '.join(tensors)})"
     if dtype is None:
         dtype = f"{numbers[0]}.dtype" if len(numbers) == 1 else f"promote({', '.join(numbers)})"
@@ -56,12 +56,8 @@ def _shape(node: Node, tensors: tuple[str, ...], schema: Schema) -> str:
     return f"broadcast({', '.join([shape, *in_order(others, schema)])})" if others else shape
 
 
-def _is_cut(nodes: tuple[Node, ...]) -> bool:
-    return any(isinstance(node, Join) or (isinstance(node, Tensor) and node.cuts) for node in ordered(nodes))
-
-
 def _grid_shape(node: Node, tensors: tuple[str, ...]) -> str:
-    if not _is_cut((node,)):
+    if not is_cut((node,)):
         return f"{tensors[0]}.shape" if len(tensors) == 1 else f"broadcast({', '.join(tensors)})"
     found = [part for part in ordered((node,)) if isinstance(part, Tensor) and part.form == GRID]
     shapes = list(dict.fromkeys(_cut_shape(part) for part in sorted(found, key=lambda part: tensors.index(part.name))))
@@ -100,7 +96,7 @@ def flops_rule(outputs: tuple[Node, ...]) -> str:
     each += sum(
         1 for node in ordered(outputs) if not isinstance(node, (Tensor, Count)) and node.inputs and node.form != GRID
     )
-    if tensors and _is_cut(outputs):
+    if tensors and is_cut(outputs):
         return f"{max(each, 1)} * {tensors[0]}.numel"
     grid = f"{tensors[0]}.numel" if len(tensors) == 1 else f"prod(broadcast({', '.join(tensors)}))"
     return f"{max(each, 1)} * {grid}" if tensors else "0"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from opbridge.formulas.nodes import Axes, Node, Reduce, Scan, Tensor, grid_tensors, ordered
+from opbridge.formulas.nodes import Axes, Node, Reduce, Scan, Tensor, grid_tensors, is_cut, ordered
 
 _COUNTING = ("sum", "prod", "logsumexp", "var")
 """Reductions that another copy of an element changes."""
@@ -24,12 +24,10 @@ class Span:
 
 def spans(outputs: tuple[Node, ...]) -> tuple[Span, ...]:
     """Those that are not so by themselves."""
-    nodes = ordered(outputs)
-    if any(isinstance(node, Tensor) and node.cuts for node in nodes):
-        # Of parts, each has sizes of its own.
+    if is_cut(outputs):
         return ()
     whole = grid_tensors(outputs)
-    found = (span for node in nodes for span in _spans(node))
+    found = (span for node in ordered(outputs) for span in _spans(node))
     return tuple(dict.fromkeys(span for span in found if span.tensors and span.tensors != whole))
 
 
