@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from opbridge.conversion.converting import imported
-
-Array = NDArray[Any]
+from opbridge.conversion.sides import Array, Side
 
 TOLERANCE = 1e-4
 """Of the largest number that PyTorch has in a tensor."""
@@ -34,19 +32,6 @@ class Comparison:
     @property
     def is_right(self) -> bool:
         return self.difference <= TOLERANCE
-
-
-class Side(Protocol):
-    """The converted network, in inference."""
-
-    def results(self) -> list[Array]: ...
-
-    def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
-        """Of the sum of a result times factors, by the names of parameters."""
-
-    def value(self, name: str) -> Array: ...
-
-    def set(self, name: str, value: Array) -> None: ...
 
 
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:

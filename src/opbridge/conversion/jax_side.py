@@ -8,9 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from opbridge.conversion.sides import Array, listed
 
 
 class JaxSide:
@@ -20,11 +19,11 @@ class JaxSide:
         self._call = jax.jit(self._apply)
 
     def results(self) -> list[Array]:
-        return [np.asarray(each) for each in _all(self._call(self._values, *self._inputs))]
+        return [np.asarray(each) for each in listed(self._call(self._values, *self._inputs))]
 
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
         def total(trained: dict[str, Any]) -> Any:
-            return (_all(self._apply(self._values | trained, *self._inputs))[index] * factors).sum()
+            return (listed(self._apply(self._values | trained, *self._inputs))[index] * factors).sum()
 
         found = jax.jit(jax.grad(total))({name: self._values[name] for name in names})
         return {name: np.asarray(gradient) for name, gradient in found.items()}
@@ -34,7 +33,3 @@ class JaxSide:
 
     def set(self, name: str, value: Array) -> None:
         self._values[name] = jnp.asarray(value)
-
-
-def _all(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, tuple) else [result]

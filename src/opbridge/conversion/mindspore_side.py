@@ -7,9 +7,8 @@ from typing import Any
 
 import mindspore as ms
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from opbridge.conversion.sides import Array, listed
 
 
 class MindSporeSide:
@@ -20,13 +19,13 @@ class MindSporeSide:
         self._parameters = {value.name: value for value in loaded.trainable_params()}
 
     def results(self) -> list[Array]:
-        return [each.asnumpy() for each in _all(self._cell(*self._inputs))]
+        return [each.asnumpy() for each in listed(self._cell(*self._inputs))]
 
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
         weights = ms.Tensor(factors)
 
         def total(*tensors: Any) -> Any:
-            return (_all(self._cell(*tensors))[index] * weights).sum()
+            return (listed(self._cell(*tensors))[index] * weights).sum()
 
         parameters = ms.ParameterTuple([self._parameters[name] for name in names])
         _, found = ms.value_and_grad(total, None, parameters)(*self._inputs)
@@ -37,7 +36,3 @@ class MindSporeSide:
 
     def set(self, name: str, value: Array) -> None:
         self._parameters[name].set_data(ms.Tensor(value))
-
-
-def _all(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, tuple) else [result]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from opbridge._version import __version__
 from opbridge.check.forking import Forks
 from opbridge.errors import InputError, OpbridgeError, ToolchainError
 from opbridge.judging.model import Judgement
-from opbridge.judging.running import Case, Found, Outcome, outcome
+from opbridge.judging.running import Case, Found, Outcome, outcome_of
 from opbridge.judging.submissions import Submission, torch_version
 from opbridge.judging.warming import prepared
 
@@ -80,8 +78,7 @@ def judge_submission(
     if own != versions:
         (ours, theirs) = (f"opbridge {one[0]} and PyTorch {one[1] or 'missing'}" for one in (own, versions))
         return f"this worker has {ours}, who asks has {theirs}: install the same on all machines"
-    with tempfile.TemporaryDirectory(prefix="opbridge-submission-") as folder:
-        found = outcome(_forks(), Case(submission, *submission.write(Path(folder)), chip, known))
+    found = outcome_of(_forks(), submission, chip, known)
     return str(found) if isinstance(found, OpbridgeError) else _plain(found)
 
 

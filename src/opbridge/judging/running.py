@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -67,6 +68,12 @@ def outcome(forks: Forks, case: Case) -> Outcome:
     except OpbridgeError as error:
         return error
     return Found(judgement, _cost(case) if case.chip and judgement.verdict is Verdict.RIGHT else None)
+
+
+def outcome_of(forks: Forks, submission: Submission, chip: str = "", known: Judgement | None = None) -> Outcome:
+    """The same, of what is no file here."""
+    with tempfile.TemporaryDirectory(prefix="opbridge-submission-") as folder:
+        return outcome(forks, Case(submission, *submission.write(Path(folder)), chip, known))
 
 
 def _judged(forks: Forks, case: Case) -> Judgement:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeAlias
 
 from opbridge.check.forking import Forks
 from opbridge.errors import OpbridgeError
 from opbridge.judging.model import Judgement
-from opbridge.judging.running import Case, Outcome, outcome
+from opbridge.judging.running import Outcome, outcome_of
 from opbridge.judging.submissions import Submission
 from opbridge.judging.verdicts import Verdicts
 
@@ -71,8 +69,7 @@ class Desk:
         return key in self._begun
 
     def _judged(self, submission: Submission) -> Outcome:
-        with tempfile.TemporaryDirectory(prefix="opbridge-submission-") as folder:
-            found = outcome(self._forks, Case(submission, *submission.write(Path(folder))))
+        found = outcome_of(self._forks, submission)
         if not isinstance(found, OpbridgeError):
             self._verdicts.keep(submission.key, found.judgement)
         return found
