@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,6 +31,15 @@ def test_an_operator_is_shown_with_what_one_needs_to_call_it(opbridge: Opbridge)
     snippet = text[text.index("import opbridge as ob") :]
     run = subprocess.run([sys.executable, "-W", "ignore", "-c", snippet], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_programs_read_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["aten", "leaky_relu", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schemas"][0].startswith("aten::leaky_relu(Tensor self")
+    assert "mint.nn.functional.leaky_relu" in found["mindspore"]
+    assert main(["aten", "--search", "pool", "2d", "--json"]) == 0
+    assert "aten::max_pool2d" in [one["name"] for one in json.loads(capsys.readouterr().out)]
 
 
 @pytest.mark.parametrize(

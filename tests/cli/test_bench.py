@@ -51,12 +51,15 @@ def test_times_stand_beside_a_reference(opbridge: Opbridge, project: Path) -> No
 
 
 def test_a_run_is_held_against_a_saved_one(opbridge: Opbridge, project: Path) -> None:
-    assert opbridge(*CUBE, "--save", "before").returncode == 0
+    saved = opbridge(*CUBE, "--save", "before", "--json")
+    assert saved.returncode == 0
+    assert "saved as" in saved.stderr
     file = project / ".opbridge" / "bench" / "before.json"
     result = opbridge(*CUBE, "--against", "before", "--threshold", "100000%")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "✓ cube in numpy, small: " in result.stdout
-    run = json.loads(file.read_text())
+    assert saved.stdout == file.read_text()
+    run = json.loads(saved.stdout)
     for measurement in run["measurements"]:
         measurement["time"] = {name: value / 1000 for name, value in measurement["time"].items()}
     file.write_text(json.dumps(run))

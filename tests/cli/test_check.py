@@ -64,6 +64,13 @@ def test_a_failed_row_makes_it_1(opbridge: Opbridge) -> None:
     assert "failed" in result.stdout.splitlines()[-1]
 
 
+def test_programs_have_stdout_for_themselves(opbridge: Opbridge) -> None:
+    asked = ("--op", "cube", "--framework", "numpy", "--reference", "expected:square", "--json")
+    result = opbridge("check", "ops.yaml", *asked)
+    assert result.returncode == 1
+    assert json.loads(result.stdout)["failed"] == result.stderr.count("✗ ") > 0
+
+
 def test_a_sanitizer_names_file_and_line(opbridge: Opbridge, project: Path) -> None:
     result = opbridge("check", "ops.yaml", "--op", "spills", "--framework", "numpy", "--sanitize", "address")
     assert result.returncode == 1

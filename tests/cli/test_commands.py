@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -176,6 +177,8 @@ def test_cache_lists_trims_and_clears(project: Path, opbridge: Opbridge, tmp_pat
     listed = opbridge("cache", "ls", **cache).stdout
     assert "twice.so" in listed
     assert "other.so" in listed
+    entries = json.loads(opbridge("cache", "ls", "--json", **cache).stdout)["entries"]
+    assert {"twice.so", "other.so"} <= {file for entry in entries for file in entry["files"]}
     assert "removed 0 entries" in opbridge("cache", "gc", **cache).stdout
     assert "twice.so" in opbridge("cache", "ls", **cache).stdout
     assert "0 B left" in opbridge("cache", "clear", **cache).stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,16 @@ def test_a_device_that_has_no_such_kernel_is_told_of(tmp_path: Path, capsys: pyt
     (tmp_path / "ops.yaml").write_text("namespace: m\nops: [{func: f(Tensor x) -> Tensor, formula: argmax(x)}]\n")
     assert main(["explain", str(tmp_path / "ops.yaml")]) == 0
     assert "  no kernel for npu: m::f becomes no kernel for an NPU: " in capsys.readouterr().out
+
+
+def test_programs_read_the_same(manifest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", manifest, "--source", "--json"]) == 0
+    (said,) = json.loads(capsys.readouterr().out)
+    assert said["operator"] == "m::f(Tensor x) -> Tensor"
+    assert said["rules"]["batch"] == "loop"
+    assert "batch" not in said["follows"]
+    assert said["gradients"] == {"x": "grad * cos(x)"}
+    assert "sin(" in said["sources"]["f"]["cpu"]
 
 
 def test_an_operator_without_a_formula_is_refused(manifest: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -202,6 +203,18 @@ def test_scripts_run_as_they_do_alone(tmp_path: Path) -> None:
     assert {f"aten::{name}" for name in wanted} <= rows(result.stdout).keys()
 
 
+def test_programs_have_stdout_for_themselves(tmp_path: Path) -> None:
+    script = "import torch\nnet = torch.nn.ReLU()\nprint(net(torch.ones(2)))\n"
+    (tmp_path / "script.py").write_text(script)
+    result = scan_without_mindspore(tmp_path, "script.py", "--json")
+    assert "tensor([1., 1.])" in result.stderr
+    found = {one["operator"]: one for one in json.loads(result.stdout)}["aten::relu"]
+    schema = "aten::relu(Tensor self) -> Tensor"
+    place = {"module": "ReLU", "line": "script.py:3"}
+    told = {"operator": "aten::relu", "schema": schema, "calls": 1, "dtypes": ["float32"], **place}
+    assert found == {**told, "mindspore": None}
+
+
 def test_what_cannot_be_watched_is_said(tmp_path: Path) -> None:
     mode = "from torch.utils.flop_counter import FlopCounterMode\nwith FlopCounterMode(display=False): torch.ones(2)"
     (tmp_path / "script.py").write_text(f"import torch\n{mode}\n")
@@ -299,6 +312,11 @@ def test_an_operator_is_looked_for_near_pytorch_first() -> None:
     assert candidates("aten::relu")[:2] == ("mint.relu", "mint.nn.functional.relu")
     assert candidates("aten::linalg_qr")[-1] == "mint.linalg.qr"
     assert candidates("aten::rsub.Scalar")[0] == "mint.sub"
+
+
+def test_a_verdict_is_told_in_words() -> None:
+    differs = Verdict(State.DIFFERS, "mint.nn.functional.gelu", "its values")
+    assert differs.fields() == {"state": "differs", "path": "mint.nn.functional.gelu", "reason": "its values"}
 
 
 def test_arguments_at_their_defaults_are_left_out_first() -> None:

@@ -6,8 +6,9 @@ import argparse
 import os
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold
 from opbridge.errors import InputError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search", nargs="+", metavar="WORD", help="list the operators with these words in their names"
     )
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,27 +36,36 @@ def run(options: argparse.Namespace) -> int:
         raise ToolchainError(f"operators are looked up in PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
     if (options.name is None) == (options.search is None):
         raise InputError("expected a name or --search", hint="opbridge aten leaky_relu, or opbridge aten --search pool")
-    return _show(options.name) if options.search is None else _search(options.search)
+    if options.search is None:
+        _show(options.name, options.json)
+    else:
+        _search(options.search, options.json)
+    return 0
 
 
-def _search(words: list[str]) -> int:
+def _search(words: list[str], as_json: bool) -> None:
     from opbridge.scan.catalog import lookup, search
 
     hits = search(words)
     if not hits:
         raise InputError(f"no operator of PyTorch has {' and '.join(words)} in its name")
+    if as_json:
+        print_json([{"name": (entry := lookup(name)).name, "schemas": entry.schemas} for name in hits])
+        return
     for name in hits[:_MOST_HITS]:
         entry = lookup(name)
         print(f"{bold(entry.name.removeprefix('aten::'))}{entry.schemas[0].partition(entry.name)[2]}")
     if len(hits) > _MOST_HITS:
         print(f"and {len(hits) - _MOST_HITS} more; another word narrows it")
-    return 0
 
 
-def _show(name: str) -> int:
+def _show(name: str, as_json: bool) -> None:
     from opbridge.scan.catalog import lookup
 
     entry = lookup(name)
+    if as_json:
+        print_json(_document(entry))
+        return
     for schema in entry.schemas:
         print(bold(schema))
     print()
@@ -63,17 +74,28 @@ def _show(name: str) -> int:
     for line in _mindspore(entry):
         print(line)
     print(_snippet(entry))
-    return 0
 
 
-def _mindspore(entry: OperatorDescription) -> Iterator[str]:
+def _document(entry: OperatorDescription) -> dict[str, Any]:
+    said = {"documentation": entry.documentation, "properties": entry.properties}
+    return {"name": entry.name, "schemas": entry.schemas, **said, "mindspore": _in_mindspore(entry)}
+
+
+def _in_mindspore(entry: OperatorDescription) -> tuple[str, ...] | None:
+    """Where it has the name; None where there is no MindSpore."""
     if not installed(FRAMEWORKS["mindspore"]):
-        yield f"MindSpore is not installed: {FRAMEWORKS['mindspore'].install}\n"
-        return
+        return None
     os.environ.setdefault("GLOG_v", "3")  # its warnings are of no use here
     from opbridge.scan.probe import places
 
-    found = places(entry.name)
+    return tuple(places(entry.name))
+
+
+def _mindspore(entry: OperatorDescription) -> Iterator[str]:
+    found = _in_mindspore(entry)
+    if found is None:
+        yield f"MindSpore is not installed: {FRAMEWORKS['mindspore'].install}\n"
+        return
     yield f"In MindSpore by name: {', '.join(found) or 'nowhere'}."
     yield "Whether that runs on this device and computes the same, `opbridge scan` finds out on a model.\n"
 

@@ -10,6 +10,7 @@ from opbridge.bench import ROUNDS, Measurement, Problem, Run, bench
 from opbridge.bench.against import Change, changes, require_comparable
 from opbridge.bench.saving import check_name, folder_of, save, saved, to_json
 from opbridge.bench.tables import seconds, table
+from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
 from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import bold, green, red, working
 from opbridge.cli.writing import require_writable
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, metavar="N", help=f"how often each is measured (default: {ROUNDS})"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured as JSON")
+    add_json_or_file(parser)
     parser.add_argument("--save", metavar="NAME", help="keep this run, to hold later ones against it")
     parser.add_argument("--against", metavar="NAME", help="hold this run against a saved one; exit code 1 if slower")
     parser.add_argument(
@@ -60,24 +61,30 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--threshold says how much slower than a saved run is too slow", hint="add --against NAME")
     for name in filter(None, (options.save, options.against)):
         check_name(name)
-    require_writable(options.json)
+    require_writable(file_of(options.json))
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)
     folder = folder_of(options.manifest)
     before = _earlier(options.against, folder)
-    done = _measured(options, operators, library, before)
+    with people_read_stderr(options.json):
+        done = _measured(options, operators, library, before)
+        _show(done)
+        if options.save:
+            print(f"\nsaved as {save(done, options.save, folder)}")
+    hand_over(to_json(done), options.json)
+    slower: list[Change] = []
+    if before is not None:
+        threshold = _THRESHOLD if options.threshold is None else options.threshold
+        with people_read_stderr(options.json):
+            found = changes(done, before, options.against)
+            slower = _confirmed(options, operators, library, before, found, threshold)
+    return 1 if slower or done.problems else 0
+
+
+def _show(done: Run) -> None:
     print(table(done))
     for problem in done.problems:
         print(f"{bold(problem.operator)} in {problem.framework}: {red('not measured')}: {problem.message}")
-    if options.json:
-        options.json.write_text(to_json(done), encoding="utf-8")
-    if options.save:
-        print(f"\nsaved as {save(done, options.save, folder)}")
-    if before is None:
-        return 1 if done.problems else 0
-    threshold = _THRESHOLD if options.threshold is None else options.threshold
-    slower = _confirmed(options, operators, library, before, changes(done, before, options.against), threshold)
-    return 1 if slower or done.problems else 0
 
 
 def _earlier(name: str | None, folder: Path) -> Run | None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opbridge.cache import Cache, StoredEntry
+from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import size
 from opbridge.errors import InputError
 from opbridge.toolchains.model import LOG
@@ -31,12 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=_ACTIONS, help=help_text)
     help_text = "of `key`: the FILE where the key is, or will be; of `log`: the KEY"
     parser.add_argument("name", nargs="?", metavar="FILE|KEY", help=help_text)
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if (options.action in _NAMED) != (options.name is not None):
         forms = ", ".join(f"{action} {_NAMED.get(action, '')}".strip() for action in _ACTIONS)
         raise InputError(f"cache {options.action}: expected one of: {forms}")
+    if options.json and options.action != "ls":
+        raise InputError("--json is of `cache ls`", hint=f"opbridge cache {options.action}")
     if options.action == "key":
         _key(Path(options.name))
         return 0
@@ -44,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "log":
         _show_log(cache, options.name)
     elif options.action == "ls":
-        _list(cache)
+        _list(cache, options.json)
     else:
         _report_removed(cache.gc() if options.action == "gc" else cache.clear(), cache)
     return 0
@@ -69,9 +73,14 @@ def _show_log(cache: Cache, key: str) -> None:
     print(log.read_text(encoding="utf-8", errors="replace"), end="")
 
 
-def _list(cache: Cache) -> None:
+def _list(cache: Cache, as_json: bool) -> None:
     now = time.time()
-    for entry in reversed(cache.entries()):
+    entries = list(reversed(cache.entries()))
+    if as_json:
+        listed = [{"files": entry.files, "bytes": entry.bytes, "used": entry.used} for entry in entries]
+        print_json({"folder": str(cache.root), "bytes": cache.size(), "entries": listed})
+        return
+    for entry in entries:
         print(f"{size(entry.bytes):>8}  {_age(now - entry.used):>8} ago  {', '.join(entry.files)}")
     print(f"{size(cache.size())} in {cache.root}")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from opbridge.check import SANITIZERS, Row, Status, check
 from opbridge.check.reports import to_json, to_junit
+from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
 from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import bold, green, red
 from opbridge.cli.writing import require_writable
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="build the kernels with this sanitizer too, and report what it finds; may be repeated",
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rows as JUnit XML")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
+    add_json_or_file(parser)
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw gradients' errors against eps, as PNG or SVG")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (default: 0)")
     parser.add_argument(
@@ -58,12 +59,19 @@ def _seconds(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
+    with people_read_stderr(options.json):
+        rows = _checked(options)
+    hand_over(to_json(rows, options.seed), options.json)
+    return 1 if any(row.failed for row in rows) else 0
+
+
+def _checked(options: argparse.Namespace) -> list[Row]:
     started = time.perf_counter()
     if options.plot:
         from opbridge.check import plotting
 
         plotting.require(options.plot)
-    require_writable(options.json, options.junit, options.plot)
+    require_writable(file_of(options.json), options.junit, options.plot)
     operators = chosen(load_library(options.manifest, options.device), options.op)
     table = _Table(operators)
     rows = check(
@@ -76,14 +84,12 @@ def run(options: argparse.Namespace) -> int:
         timeout=options.timeout,
         on_row=table.print,
     )
-    if options.json:
-        options.json.write_text(to_json(rows, options.seed), encoding="utf-8")
     if options.junit:
         options.junit.write_text(to_junit(rows), encoding="utf-8")
     if options.plot:
         plotting.draw(rows, options.plot)
     print(_summary(rows, time.perf_counter() - started))
-    return 1 if any(row.failed for row in rows) else 0
+    return rows
 
 
 def _reference(given: list[str]) -> str | Mapping[str, str] | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 
+from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold, green, red
 from opbridge.errors import ToolchainError
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.so",
         help="why this library does not load, what it offers, and how to use it; it is read and not run",
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def _library(path: Path, as_json: bool) -> int:
 
     report = examine(path)
     if as_json:
-        print(json.dumps(asdict(report), indent=2))
+        print_json(asdict(report))
         return 1 if report.problems else 0
     needs = "; ".join(f"{name} {what}" for name, what in report.needs.items())
     print(f"{bold(report.path)}: {report.kind}" + (f"\n         needs: {needs}" if needs else ""))
@@ -53,7 +53,7 @@ def _environment(as_json: bool) -> int:
 
     findings = examine_environment()
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        print_json([asdict(finding) for finding in findings])
     for finding in [] if as_json else findings:
         if finding.found is not None:
             print(f"{green('ok')}       {finding.what}: {finding.found}")

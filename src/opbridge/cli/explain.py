@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold
 from opbridge.errors import InputError, did_you_mean
 from opbridge.formulas import formula_operators
@@ -16,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest with the formula")
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="only these; all that have formulas otherwise")
     parser.add_argument("--source", action="store_true", help="print the kernels too, as they are compiled")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,20 +28,50 @@ def run(options: argparse.Namespace) -> int:
         if name not in formulas:
             hint = did_you_mean(name, formulas) or f"there are {', '.join(formulas) or 'none'}"
             raise InputError(f"{options.manifest} has no operator '{name}' with a formula", hint=hint)
-    for name in options.operators or formulas:
-        print("\n".join(_explained(formulas[name], options.source)))
+    found = [_explained(formulas[name], options.source) for name in options.operators or formulas]
+    if options.json:
+        print_json([asdict(one) for one in found])
+    else:
+        print("\n".join(line for one in found for line in _lines(one)))
     return 0
 
 
-def _explained(op: OpSpec, with_source: bool) -> Iterator[str]:
-    follows = formula_operators(str(op.formula), op.schema)
-    yield bold(str(op.schema))
-    yield from (f"  {line.strip()}" for line in str(op.formula).strip().splitlines())
-    for rule, value in op.rules.fields().items():
-        yield f"  {rule}: {value}" + ("" if rule in op.said else "  (follows)")
-    for name, text in follows.gradients if "derivatives" not in op.said and "backward" not in op.said else ():
-        yield f"  gradient of {name}: {text}"
-    for device, error in follows.refusals:
-        yield f"  no kernel for {device}: {error.message}"
-    if with_source:
-        yield from (f"\n{item.source(device)}" for item in follows.all for device in follows.devices)
+@dataclass(frozen=True)
+class _Explained:
+    operator: str
+    formula: str
+    rules: dict[str, str]
+    follows: tuple[str, ...]
+    """The rules that nobody said."""
+    gradients: dict[str, str]
+    refused: dict[str, str]
+    """Devices without a kernel, and why."""
+    sources: dict[str, dict[str, str]]
+    """Of each operator by device, where they are asked for."""
+
+
+def _explained(op: OpSpec, with_source: bool) -> _Explained:
+    found = formula_operators(str(op.formula), op.schema)
+    rules = {rule: str(value) for rule, value in op.rules.fields().items()}
+    return _Explained(
+        str(op.schema),
+        str(op.formula).strip(),
+        rules,
+        tuple(rule for rule in rules if rule not in op.said),
+        {} if {"derivatives", "backward"} & set(op.said) else dict(found.gradients),
+        {device: error.message for device, error in found.refusals},
+        {one.schema.name: {device: one.source(device) for device in found.devices} for one in found.all}
+        if with_source
+        else {},
+    )
+
+
+def _lines(one: _Explained) -> Iterator[str]:
+    yield bold(one.operator)
+    yield from (f"  {line.strip()}" for line in one.formula.splitlines())
+    yield from (
+        f"  {rule}: {value}" + ("  (follows)" if rule in one.follows else "") for rule, value in one.rules.items()
+    )
+    yield from (f"  gradient of {name}: {text}" for name, text in one.gradients.items())
+    yield from (f"  no kernel for {device}: {message}" for device, message in one.refused.items())
+    yield from (f"\n{source}" for sources in one.sources.values() for source in sources.values())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import green, red
 from opbridge.errors import InputError
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ray", metavar="ADDRESS", help="of a folder: on a cluster of Ray's instead; `auto` is this one's"
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="of a folder: one HTML file of its verdicts")
-    parser.add_argument("--json", action="store_true", help="print the verdict as JSON instead")
+    add_json(parser)
     parser.add_argument(
         "--cost", metavar="CHIP", help="say too what a right answer takes on a chip beside the reference, as in a100"
     )
@@ -96,7 +96,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _print(found: Judgement, as_json: bool, cost: Costs | None = None) -> int:
     if as_json:
-        print(json.dumps(json.loads(found.to_json()) | ({"cost": cost.fields()} if cost else {}), indent=2))
+        print_json(found.fields() | ({"cost": cost.fields()} if cost else {}))
     else:
         print(_coloured(found), *([cost] if cost else []), sep="\n")
     return found.verdict.exit_code

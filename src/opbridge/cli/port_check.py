@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold, green, red
 from opbridge.errors import InputError
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (default: 0)")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for an input (default: 60)")
-    parser.add_argument("--json", action="store_true", help="print the outcomes as JSON instead")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     wrong = sum(not outcome.is_good for outcome in outcomes)
     if options.json:
         verdict = "parts" if wrong else "same"
-        print(json.dumps({"verdict": verdict, "seed": options.seed, "operators": documents}, indent=2))
+        print_json({"verdict": verdict, "seed": options.seed, "operators": documents})
     elif outcomes:
         print(_summary(len(outcomes), wrong, time.perf_counter() - started))
     if unusable:

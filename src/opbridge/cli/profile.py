@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.profile_timeline import of_timeline
 from opbridge.cli.terminal import bold
 from opbridge.errors import BuildError, InputError
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="draw which thread of CUDA touches what, for a browser",
     )
-    parser.add_argument("--json", action="store_true", help="print all counts as JSON instead")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.trace_memory:
         _draw(found, options.trace_memory)
     if options.json:
-        print(json.dumps(found.fields(), indent=2))
+        print_json(found.fields())
     else:
         print(_screen(found))
     return 0

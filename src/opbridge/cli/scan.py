@@ -8,8 +8,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.terminal import bold, green, red
 from opbridge.errors import InputError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
@@ -46,10 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--namespace", help="of the operators that are written; the model's name and _ops by default")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the package; the namespace by default")
+    add_json(parser)
     parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="of the script")
 
 
 def run(options: argparse.Namespace) -> int:
+    with people_read_stderr(options.json):
+        operators, found = _scanned(options)
+    if options.json:
+        print_json(_document(operators, found))
+    return 0
+
+
+def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], MindSpore | None]:
     if not installed(FRAMEWORKS["torch"]):
         raise ToolchainError(f"a scan runs PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
     namespace = options.namespace or _default_namespace(options.target)
@@ -64,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         if not installed(FRAMEWORKS["mindspore"]):
             _print_operators(operators)
             print(f"\nTo see which of them MindSpore has: {FRAMEWORKS['mindspore'].install}, and scan again.")
-            return 0
+            return operators, None
         from opbridge.scan.probing import probe
 
         try:
@@ -77,7 +87,22 @@ def run(options: argparse.Namespace) -> int:
     lacking = [(operator, verdict) for operator, verdict in lacking if not verdict.state.is_there]
     if lacking:
         _write(lacking, namespace, options.output or Path(namespace), options.target, found)
-    return 0
+    return operators, found
+
+
+def _document(operators: Sequence[ScannedOperator], found: MindSpore | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "operator": operator.name,
+            "schema": operator.schema,
+            "calls": operator.calls,
+            "dtypes": sorted(operator.dtypes),
+            "module": operator.place.module,
+            "line": operator.place.line,
+            "mindspore": found and found.verdicts[operator.name].fields(),
+        }
+        for operator in operators
+    ]
 
 
 def _recorded(options: argparse.Namespace, folder: Path) -> list[ScannedOperator]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from enum import Enum
+from typing import Any
 
 from opbridge.errors import InputError
 
@@ -57,8 +58,11 @@ class Judgement:
     def wants_larger_sizes(self) -> bool:
         return self.verdict is Verdict.UNDECIDED and any(reason.check == SIZES for reason in self.reasons)
 
+    def fields(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.verdict.value}
+
     def to_json(self) -> str:
-        return json.dumps({**asdict(self), "verdict": self.verdict.value}, indent=2)
+        return json.dumps(self.fields(), indent=2)
 
     @classmethod
     def parse(cls, text: str) -> Judgement:

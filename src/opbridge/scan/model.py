@@ -73,6 +73,9 @@ class Verdict:
     form: int | None = None
     """Which of `names.calls` it agrees by, if one for all examples."""
 
+    def fields(self) -> dict[str, str]:
+        return {"state": self.state.value, "path": shown(self.path) if self.path else "", "reason": self.reason}
+
     def __str__(self) -> str:
         if self.state is State.HAS:
             return shown(self.path)
