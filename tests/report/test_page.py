@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from opbridge.check import Row, Status
 from opbridge.report import MOST_BYTES, Contents, ReportedKernel, ReportedOperator, page
 from opbridge.report.markup import Markup, element
+from opbridge.report.tables import without_empty_columns
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,27 @@ def test_markup_is_not_escaped_twice() -> None:
     assert element("p", element("b", "<"), ["&", None], class_="x", hidden=True, id=None) == Markup(
         '<p class="x" hidden><b>&lt;</b>&amp;</p>'
     )
+
+
+def test_few_operators_are_open_from_the_start(tree: Tree) -> None:
+    assert not [part for part in tree.all("details") if "open" in part]
+    assert [part["id"] for part in Tree(page(many(2, source=70))).all("details") if "open" in part] == [
+        "op-op_0",
+        "op-op_1",
+    ]
+
+
+def test_a_table_has_no_column_without_content() -> None:
+    head, rows = without_empty_columns(["operator", "note", "time"], [["a", None, "1 s"], ["b", "", "2 s"]])
+    assert (head, rows) == (["operator", "time"], [["a", "1 s"], ["b", "2 s"]])
+
+
+def test_times_without_a_picture_are_no_roofline(report: Contents) -> None:
+    assert report.run is not None
+    without = replace(report.run, measurements=tuple(replace(one, flops=None) for one in report.run.measurements))
+    headings = Tree(page(replace(report, run=without))).texts["h2"]
+    assert "Times" in headings
+    assert "Roofline" not in headings
 
 
 def test_a_source_is_shown_once(html: str) -> None:

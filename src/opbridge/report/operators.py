@@ -11,14 +11,14 @@ from opbridge.report import charts
 from opbridge.report.dispatch import Key, Level
 from opbridge.report.markup import Child, Markup, element
 from opbridge.report.model import ReportedKernel, ReportedOperator, place_of
-from opbridge.report.tables import code, mark, number, table
+from opbridge.report.tables import code, mark, number, table, without_empty_columns
 
 _DEVICES = {"CPU": "cpu", "CUDA": "cuda", "PrivateUse1": "npu"}
 """Whose kernel a key of PyTorch's calls."""
 
 
 def section(
-    operator: ReportedOperator, history: Mapping[str, Run], shown: dict[str, str], with_sources: bool
+    operator: ReportedOperator, history: Mapping[str, Run], shown: dict[str, str], with_sources: bool, is_open: bool
 ) -> Markup:
     """`shown` are the sources that other operators have shown, by text: where one may go to read them."""
     parts: list[Child] = [
@@ -33,7 +33,7 @@ def section(
         _sources(operator, shown) if with_sources else None,
     ]
     head = element("summary", mark(operator.status), " ", element("h3", operator.short))
-    return element("details", head, parts, class_="operator", id=operator.anchor)
+    return element("details", head, parts, class_="operator", id=operator.anchor, open=is_open)
 
 
 def _part(title: str, *content: Child) -> Markup:
@@ -121,7 +121,7 @@ def times(caption: str, measurements: tuple[Measurement, ...], short: Mapping[st
             _reached(item),
         ]
         rows.append(row if short is None else [short[item.operator], *row])
-    return table(caption, head if short is None else ["operator", *head], rows)
+    return table(caption, *without_empty_columns(head if short is None else ["operator", *head], rows))
 
 
 def _reached(item: Measurement) -> Child:

@@ -13,6 +13,9 @@ from opbridge.report.markup import Child, Markup, element
 from opbridge.report.model import Contents, ReportedOperator, place_of
 from opbridge.report.tables import mark, table
 
+_FEW = 2
+"""So many operators are open from the start: there is no list to look through."""
+
 
 def page(contents: Contents) -> str:
     """Below MOST_BYTES: where all of it is more, without sources, then without the operators' own parts."""
@@ -27,7 +30,8 @@ def _page(contents: Contents, with_sources: bool, with_parts: bool) -> str:
     shown: dict[str, str] = {}
     parts: list[Child] = []
     if with_parts:
-        parts = [operators.section(item, contents.history, shown, with_sources) for item in contents.operators]
+        are_few = len(contents.operators) <= _FEW
+        parts = [operators.section(item, contents.history, shown, with_sources, are_few) for item in contents.operators]
     left_out = None
     if not with_sources:
         left_out = "The kernels' sources are" if with_parts else "All but the summary is"
@@ -117,4 +121,5 @@ def _speed(contents: Contents, with_parts: bool) -> Markup | None:
     }
     shown = tuple(item for item in large if item.operator in names)
     numbers = operators.times("Large inputs, or the only ones", shown, names)
-    return element("section", element("h2", "Roofline"), figure, numbers, id="roofline")
+    title = "Roofline" if figure else "Times"
+    return element("section", element("h2", title), figure, numbers, id=title.lower())

@@ -31,6 +31,14 @@ def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]]) 
     return element("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
+def without_empty_columns(
+    head: Sequence[Child], rows: Sequence[Sequence[Child]]
+) -> tuple[list[Child], list[list[Child]]]:
+    """For a table that can say more than there is to say."""
+    kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
+    return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
 def number(text: str) -> Markup:
     """With its unit on the same line."""
     return element("span", text, class_="number")
