@@ -22,7 +22,7 @@ from opbridge.rules.model import RuleFields
 
 ROOT = Path(__file__).parents[1]
 AT_THE_ROOT = {
-    "README.md": "index.md",
+    "README.md": "readme.md",
     "README.zh.md": "zh.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
