@@ -231,7 +231,12 @@ class TestMistakes:
 
 @pytest.mark.parametrize(
     ("text", "flags", "is_linked"),
-    [("", (), False), ("#include <cublas_v2.h>", (), True), ("", ("-lcublas", "-lcudart"), True)],
+    [
+        ("", (), False),
+        ("#include <cublas_v2.h>", (), True),
+        ("void of() { cublasSgemm(at::cuda::getCurrentCUDABlasHandle()); }", (), True),
+        ("", ("-lcublas", "-lcudart"), True),
+    ],
 )
 def test_the_twin_has_libraries_of_its_own(
     source: MakeSource, text: str, flags: tuple[str, ...], is_linked: bool

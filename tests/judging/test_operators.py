@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opbridge.check import Row, Status
+from opbridge.errors import InputError
 from opbridge.judging.model import Verdict
 from opbridge.judging.operators import judge_operators, verdict_of
 
@@ -38,6 +39,15 @@ def test_what_does_not_compile_is_broken(tmp_path: Path) -> None:
     found = judge_operators(written(tmp_path, "T(2) +/ 1"))
     assert found.verdict is Verdict.BROKEN
     assert found.reasons[0].place == "twice.cpp:6"
+
+
+def test_one_reference_is_of_one_operator(tmp_path: Path) -> None:
+    manifest = written(tmp_path, "T(2)")
+    again = "  - func: again(Tensor x) -> Tensor\n    out: x\n    kernels: {cpu: twice.cpp}\n"
+    manifest.write_text(manifest.read_text() + again)
+    with pytest.raises(InputError, match=r"one operator is held against, and .* declares 2") as refused:
+        judge_operators(manifest, "aten::mul")
+    assert "opbridge check --reference NAME=" in str(refused.value)
 
 
 def row(check: str, status: Status, framework: str = "numpy", message: str = "") -> Row:

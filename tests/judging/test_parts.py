@@ -85,7 +85,10 @@ def test_what_an_answer_repeats_of_its_task_names_no_size() -> None:
 
 def test_few_images_where_batches_are_no_tiles() -> None:
     few = [plan for plan in plans({"batch_size": 128, "width": 256}, "") if plan.is_of_images]
-    assert [dict(plan.sizes) for plan in few] == [{"batch_size": 2, "width": 64}]
+    assert [(plan.kind, dict(plan.sizes)) for plan in few] == [
+        (SHRUNK, {"batch_size": 2, "width": 64}),
+        (LOOSE, {"batch_size": 2, "width": 24}),
+    ]
 
 
 def test_groups_keep_several_elements() -> None:

@@ -32,6 +32,7 @@ from opbridge.check.confining import (
     end_all,
     processes_of,
 )
+from opbridge.check.patience import Waiting
 
 _STARTING = 600.0
 """Seconds for kernels and adapters to be compiled and a framework to start, before the first job is begun."""
@@ -153,7 +154,6 @@ class Child:
         self._log = Path(folder, "log")
         self._patience = patience
         self._code: int | None = None
-        self._silent_since = time.monotonic()
         self._pipe, said = os.pipe()
         heard, self._orders = os.pipe() if is_told_more else (os.open(os.devnull, os.O_RDONLY), -1)
         with open(self._log, "wb") as log:
@@ -161,6 +161,7 @@ class Child:
             self._process = start(Start(module, folder, str(path), variables, heard, log.fileno(), said))
         os.close(said)
         os.close(heard)
+        self._silence = Waiting(self._processes)
         self._ended_for = ""
 
     def __enter__(self) -> Child:
@@ -184,7 +185,10 @@ class Child:
         orders, self._orders = self._orders, -1
         with suppress(BrokenPipeError), open(orders, "wb") as file:
             pickle.dump(more, file)
-        self._silent_since = time.monotonic()
+        self._silence.begin_anew()
+
+    def _processes(self) -> list[int]:
+        return processes_of(self._process.pid, self._folder.name)
 
     def messages(self, stop: Event | None = None) -> Iterator[dict[str, Any]]:
         """What it says until it ends, has said nothing for too long, or has too many processes; or nobody asks more."""
@@ -194,15 +198,15 @@ class Child:
                 # Its end is not always that of the pipe, which others may hold.
                 if self._process.has_ended():
                     return
-                if time.monotonic() - self._silent_since > patience:
+                if self._silence.look() > patience:
                     self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
-                elif len(processes_of(self._process.pid, self._folder.name)) > MOST_PROCESSES:
+                elif len(self._processes()) > MOST_PROCESSES:
                     self._ended_for = _TOO_MANY
                 continue
             read = os.read(self._pipe, 1 << 16)
             if not read:
                 return
-            self._silent_since = time.monotonic()
+            self._silence.begin_anew()
             *lines, unread = (unread + read).split(b"\n")
             for said in map(json.loads, lines):
                 if "begun" in said:
@@ -211,10 +215,13 @@ class Child:
 
     def end(self) -> str:
         """How it ended; empty if it did all it should."""
-        waiting_since = time.monotonic()
+        self._silence.begin_anew()
+        looked = time.monotonic()
         while not self._ended_for and not self._process.has_ended():
-            if time.monotonic() - waiting_since > self._patience:
-                self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
+            if time.monotonic() - looked > _LOOK:
+                looked = time.monotonic()
+                if self._silence.look() > self._patience:
+                    self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
             time.sleep(_GLANCE)
         code = self.stop()
         if self._ended_for or code in _ENDS:

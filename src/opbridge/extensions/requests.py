@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def request_for(
 
 
 def _with_libraries(sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The twin's in the place of NVIDIA's, named or not: where PyTorch is built for GPUs, it has loaded them."""
+    """The twin's in the place of NVIDIA's, named or only called: PyTorch for GPUs has loaded those."""
     from opbridge.toolchains import cuda_twin
     from opbridge.toolchains.twin_nvcc.toolkit import LIBRARIES, NAMES_OF_LIBRARIES
 
@@ -68,7 +69,7 @@ def _with_libraries(sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[st
     for library, names in NAMES_OF_LIBRARIES.items():
         named = {f"-l{name}" for name in names}
         there |= named
-        if named.intersection(flags) or f"{library}_v2.h" in text:
+        if named.intersection(flags) or re.search(rf"\b{library}(_v2\.h|[A-Z]\w*\s*\()", text):
             path = cuda_twin.library(library)
             flags = (*flags, str(path), f"-Wl,-rpath,{path.parent}")
     return tuple(flag for flag in flags if flag not in there)

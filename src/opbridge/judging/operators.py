@@ -14,7 +14,7 @@ from opbridge.errors import BuildError, InputError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.judging.model import Judgement, Reason, Verdict
 from opbridge.loading import MANIFEST_SUFFIXES, load
-from opbridge.manifest.kernels import TWINS
+from opbridge.manifest.kernels import DEVICES, TWINS
 from opbridge.op import Op, OpLibrary
 
 _PLACE = re.compile(r"([\w./-]+\.(?:cpp|cc|cu|cuh|h|yaml):\d+)")
@@ -43,6 +43,11 @@ def _of_all_devices(manifest: str | os.PathLike[str], reference: str | None, see
     library: OpLibrary = load(manifest)
     if not len(library):
         raise InputError(f"{os.fspath(manifest)} declares no operators")
+    if reference is not None and reference not in DEVICES and len(library) > 1:
+        raise InputError(
+            f"{reference} is what one operator is held against, and {os.fspath(manifest)} declares {len(library)}",
+            hint="give each a manifest of its own, or say whose it is: opbridge check --reference NAME=...",
+        )
     return [row for device in _devices(library) for row in _rows(manifest, device, reference, seed, timeout)]
 
 

@@ -14,6 +14,7 @@ from opbridge.cache import Cache
 from opbridge.check.child import Say, serve
 from opbridge.errors import UnsupportedError
 from opbridge.judging.confining import Cell, enter, private_folder
+from opbridge.judging.foreseeing import Limits, refusal
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, patient, with_sizes
@@ -21,9 +22,8 @@ from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, patient, with_s
 if TYPE_CHECKING:
     from opbridge.judging.problems import Problem
 
-_LIMITS = (1 << 22, 1 << 29)
-"""Elements of inputs, and products and sums in matrices and windows, that checked kernels take in seconds."""
-_MOST_LIMITS = (1 << 24, 1 << 34)
+_LIMITS = Limits(1 << 22, 1 << 29)
+_MOST_LIMITS = Limits(1 << 24, 1 << 34)
 """The same where nothing smaller could be had: much of such a task mostly is PyTorch's in answers too."""
 
 
@@ -62,9 +62,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     say(done=True)
 
 
-def _trials(
-    job: ReferenceJob, source: str, plan: Plan, number: int, limits: tuple[int, int]
-) -> list[dict[str, Any]] | str:
+def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Limits) -> list[dict[str, Any]] | str:
     import torch
 
     from opbridge.judging.comparing import difference
@@ -73,7 +71,13 @@ def _trials(
     from opbridge.judging.values import load
 
     settings = {**settings_of(job.reference), **dict(plan.sizes)} if job.format.hands_functions else {}
-    task = problem(job.format, _module(job, source, plan), settings, job.seeds[0])
+
+    def made_anew() -> Problem:
+        return problem(job.format, _module(job, source, plan), settings, job.seeds[0])
+
+    if too_large := refusal(made_anew, limits):
+        return too_large
+    task = made_anew()
     made: list[dict[str, Any]] = []
     first, second = job.seeds
     # Minus: numbers of both signs.
@@ -83,15 +87,15 @@ def _trials(
         if plan.is_of_images and max((tensor.dim() for tensor in tensors_in(inputs)), default=0) < 4:
             return "batches are tiles here"
         sizes = sum(tensor.numel() for tensor in tensors_in(inputs))
-        if sizes > limits[0]:
-            return f"{sizes} elements of inputs are too many for checked kernels"
+        if too_large := limits.refusal_of_elements(sizes):
+            return too_large
         outcome = _run(job, number + len(made), task, inputs, abs(seed))
         if outcome is None:
             if made:
                 continue
             return "the reference gives nothing finite"
-        if outcome["work"] > limits[1]:
-            return f"{outcome['work']:.2g} operations are too many for checked kernels"
+        if too_large := limits.refusal_of_work(outcome["work"]):
+            return too_large
         made.append({**outcome, "plan": [plan.kind, plan.sizes], "seed": abs(seed)})
     if len(made) > 1:
         one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (made[0], made[-1]))

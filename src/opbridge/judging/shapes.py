@@ -60,6 +60,7 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     small += [_of_few_images(plan, published) for plan in small[:2]]
     small += [changed(SHRUNK, kept(_four_units, _SMALL))]
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
+    loose += [_of_few_images(plan, published) for plan in loose]
     odd = changed(ODD, kept(lambda size: shrunk(size) + 1, 16))
     all_plans = (*small, Plan(PUBLISHED), odd, *loose)
     different: dict[str, Plan] = {}

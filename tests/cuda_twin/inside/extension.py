@@ -55,6 +55,16 @@ torch::Tensor sum_of(torch::Tensor x) {
 }
 
 void refused() { refuse<<<1, 1>>>(3); }
+
+torch::Tensor product(torch::Tensor x, torch::Tensor y) {
+  auto z = torch::empty({x.size(0), y.size(1)}, x.options());
+  const float one = 1, zero = 0;
+  const int m = y.size(1), n = x.size(0), k = x.size(1);
+  cublasSgemm(at::cuda::getCurrentCUDABlasHandle(), CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, y.data_ptr<float>(), m,
+              x.data_ptr<float>(), k, &zero, z.data_ptr<float>(), m);
+  return z;
+}
+
 double first_on_the_host(torch::Tensor x) { return x.data_ptr<float>()[0]; }
 int64_t stream() { return reinterpret_cast<int64_t>(at::cuda::getCurrentCUDAStream().stream()); }
 """
@@ -63,6 +73,7 @@ CPP = """
 torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check);
 torch::Tensor sum_of(torch::Tensor x);
 void refused();
+torch::Tensor product(torch::Tensor x, torch::Tensor y);
 double first_on_the_host(torch::Tensor x);
 int64_t stream();
 """
@@ -77,7 +88,7 @@ def extension() -> Any:
         name="inside",
         cpp_sources=CPP,
         cuda_sources=CUDA,
-        functions=["relu_of", "sum_of", "refused", "first_on_the_host", "stream"],
+        functions=["relu_of", "sum_of", "product", "refused", "first_on_the_host", "stream"],
         extra_cuda_cflags=["-O3", "--use_fast_math"],
         verbose=False,
     )
@@ -92,6 +103,11 @@ def test_kernels_compute(extension: Any, dtype: torch.dtype) -> None:
 def test_warps_and_atomics(extension: Any) -> None:
     x = torch.arange(50.0, device="cuda")
     assert extension.sum_of(x).item() == x.sum().item()
+
+
+def test_the_library_that_pytorch_has_a_handle_of(extension: Any) -> None:
+    x, y = torch.randn(3, 4, device="cuda"), torch.randn(4, 5, device="cuda")
+    torch.testing.assert_close(extension.product(x, y), x @ y)
 
 
 def test_errors_arrive_when_results_are_looked_at(extension: Any) -> None:

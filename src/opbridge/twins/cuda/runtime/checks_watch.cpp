@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -50,10 +51,37 @@ struct Runner {
   ~Runner();
 };
 
+// Seconds in which this process got on while it was looked at: where others have the processors, fewer than the
+// clock's.
+class Progress {
+ public:
+  Seconds passed() const { return passed_; }
+  void begin() { at_ = now(); }
+  void look() {
+    const Times before = at_;
+    begin();
+    passed_ += std::min(at_.clock - before.clock, at_.computed - before.computed);
+  }
+
+ private:
+  struct Times {
+    Seconds clock, computed;
+  };
+  static Times now() {
+    timespec computed = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &computed);
+    return {Clock::now().time_since_epoch(),
+            std::chrono::seconds(computed.tv_sec) + std::chrono::nanoseconds(computed.tv_nsec)};
+  }
+
+  Times at_ = now();
+  Seconds passed_{0};
+};
+
 // A launch that may run for too long.
 struct Watched {
   Launch* launch;
-  Clock::time_point begun;
+  Seconds begun;  // of the progress
 };
 
 // Never destroyed: threads may end after everything else.
@@ -62,6 +90,7 @@ struct Watch {
   std::condition_variable begun;
   std::vector<Watched> launches;
   std::vector<Runner*> runners;
+  Progress progress;
   bool is_running = false;
   bool sleeps = false;
 };
@@ -173,10 +202,13 @@ void keep_watch() {
       state.sleeps = true;
       state.begun.wait(lock, [&state] { return !state.launches.empty(); });
       state.sleeps = false;
+      state.progress.begin();
     }
     state.begun.wait_for(lock, kTick);
-    const auto late = std::find_if(state.launches.begin(), state.launches.end(),
-                                   [&](const Watched& watched) { return Clock::now() - watched.begun > limit; });
+    state.progress.look();
+    const auto late = std::find_if(state.launches.begin(), state.launches.end(), [&](const Watched& watched) {
+      return state.progress.passed() - watched.begun > limit;
+    });
     if (late != state.launches.end()) end_launch(lock, late->launch);
   }
 }
@@ -188,7 +220,7 @@ void watch(Launch* launch) {
   if (!is_wanted) return;
   Watch& state = watch_state();
   const std::lock_guard<std::mutex> lock(state.mutex);
-  state.launches.push_back({launch, Clock::now()});
+  state.launches.push_back({launch, state.progress.passed()});
   if (!state.is_running) std::thread(keep_watch).detach();
   state.is_running = true;
   // Awake, it comes by anyway: launches in a row do not wake it each time.

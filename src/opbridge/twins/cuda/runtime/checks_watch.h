@@ -1,4 +1,4 @@
-// Ends a launch that runs for longer than OPBRIDGE_TWIN_TIMEOUT seconds.
+// Ends a launch that runs for longer than OPBRIDGE_TWIN_TIMEOUT seconds, in which the machine was not busy with others.
 #ifndef OPBRIDGE_TWIN_CHECKS_WATCH_H
 #define OPBRIDGE_TWIN_CHECKS_WATCH_H
 

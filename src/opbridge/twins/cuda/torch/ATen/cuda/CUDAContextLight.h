@@ -4,6 +4,7 @@
 
 #include <ATen/cuda/Exceptions.h>
 #include <c10/cuda/CUDAStream.h>
+#include <cublas_v2.h>
 
 namespace at::cuda {
 
@@ -20,6 +21,18 @@ inline cudaDeviceProp* getDeviceProperties(c10::DeviceIndex) {
 }
 inline cudaDeviceProp* getCurrentDeviceProperties() { return getDeviceProperties(0); }
 inline int warp_size() { return getCurrentDeviceProperties()->warpSize; }
+
+// A thread's own, as PyTorch's are; it is never destroyed, since threads may end after the library.
+inline cublasHandle_t getCurrentCUDABlasHandle(bool = true) {
+  thread_local cublasHandle_t handle = [] {
+    cublasHandle_t made = nullptr;
+    TORCH_CHECK(cublasCreate(&made) == CUBLAS_STATUS_SUCCESS, "cublasCreate fails");
+    return made;
+  }();
+  TORCH_CHECK(cublasSetStream(handle, c10::cuda::getCurrentCUDAStream()) == CUBLAS_STATUS_SUCCESS,
+              "cublasSetStream fails");
+  return handle;
+}
 
 }  // namespace at::cuda
 

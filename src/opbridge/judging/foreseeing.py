@@ -1,0 +1,49 @@
+"""What a task would take at some sizes, by shapes alone: nothing is drawn and nothing computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opbridge.judging.problems import Problem
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What checked kernels take in seconds."""
+
+    elements: int
+    """Of inputs."""
+    work: int
+    """Products and sums in matrices and windows."""
+
+    def refusal_of_elements(self, count: int) -> str:
+        return f"{count} elements of inputs are too many for checked kernels" if count > self.elements else ""
+
+    def refusal_of_work(self, count: int) -> str:
+        return f"{count:.2g} operations are too many for checked kernels" if count > self.work else ""
+
+
+def refusal(made: Callable[[], Problem], limits: Limits) -> str:
+    """Why the sizes are too large; empty where they are not, or where a task cannot say so by shapes alone."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from opbridge.judging.tensors import tensors_in
+
+    try:
+        with torch.device("meta"), torch.no_grad():
+            task = made()
+            inputs = task.inputs(list)
+            if said := limits.refusal_of_elements(sum(tensor.numel() for tensor in tensors_in(inputs))):
+                return said
+            # What steps through time is counted on a device that has it as one operator, as where it will run.
+            if any(isinstance(module, torch.nn.RNNBase) for module in task.model.modules()):
+                return ""
+            with FlopCounterMode(display=False) as work:
+                task.model(*inputs)
+    except Exception:
+        return ""  # it looks at numbers, or is wrong, which its run will tell
+    return limits.refusal_of_work(work.get_total_flops())
