@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from subprocesses import python
 
-from opbridge.cli import COMMANDS, main
+from opbridge.cli import COMMANDS, main, parser_of
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -35,6 +36,28 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     words = capsys.readouterr().out
     assert COMMANDS[name].purpose in words
     assert f"example: {COMMANDS[name].example}" in words
+
+
+def switches(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                yield from switches(subparser)
+        elif action.option_strings:
+            yield action
+
+
+def test_the_same_switch_has_the_same_words_in_every_command() -> None:
+    spelled: dict[str, set[tuple[str, ...]]] = {}
+    takes: dict[str, set[object]] = {}
+    for action in (action for name in COMMANDS for action in switches(parser_of(name))):
+        for word in action.option_strings:
+            spelled.setdefault(word, set()).add(tuple(action.option_strings))
+            if action.metavar is not None:
+                takes.setdefault(word, set()).add(action.metavar)
+    assert not {word: forms for word, forms in spelled.items() if len(forms) > 1 and word != "--op"}
+    # What is made may be one file or a folder of them.
+    assert not {word: taken for word, taken in takes.items() if len(taken) > 1 and taken != {"FILE", "DIR"}}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_it_says_what_is_in_a_project_and_builds_it() -> None:
 
 
 def test_an_unknown_operator_is_told_of() -> None:
-    done = twin_op(str(PROJECT), "--operator", "Other")
+    done = twin_op(str(PROJECT), "--op", "Other")
     assert done.returncode == 2
     assert "defines no operator Other; it has ScaledSum" in done.stderr
 

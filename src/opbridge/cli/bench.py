@@ -29,8 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reference",
         action="append",
         default=[],
-        metavar="[OP=]NAME|aten::NAME|MODULE:FUNCTION|DEVICE",
-        help="what runs in turns with an operator: another one, PyTorch's, a function, another kernel; may be repeated",
+        metavar="[NAME=]REFERENCE",
+        help="what runs in turns with operators (the operator NAME): another one, PyTorch's as aten::NAME, a function "
+        "as MODULE:FUNCTION, another kernel as DEVICE; may be repeated",
     )
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, metavar="N", help=f"how often each is measured (default: {ROUNDS})"

@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reference",
         action="append",
         default=[],
-        metavar="[NAME=]DEVICE|aten::NAME|MODULE:FUNCTION",
-        help="what results (of the operator NAME) are held against: another kernel, an operator of PyTorch's, a "
-        "function of NumPy arrays; may be repeated with names",
+        metavar="[NAME=]REFERENCE",
+        help="what results (of the operator NAME) are held against: another kernel as DEVICE, an operator of "
+        "PyTorch's as aten::NAME, a function of NumPy arrays as MODULE:FUNCTION; may be repeated with names",
     )
     parser.add_argument(
         "--sanitize",

@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="S", help="seconds for the build, and for a call (default: 60)"
     )
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="answers of a folder at a time (default: 1)")
+    parser.add_argument(
+        *("-j", "--jobs"), type=int, default=1, metavar="N", help="answers of a folder at a time (default: 1)"
+    )
     parser.add_argument(
         "--ray", metavar="ADDRESS", help="of a folder: on a cluster of Ray's instead; `auto` is this one's"
     )

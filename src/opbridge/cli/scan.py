@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHAPE",
         help="a tensor that the model is run on, as 2,3,224,224 or 8,128:int64; once for each argument",
     )
-    parser.add_argument("--namespace", help="of the operators that are written; the model's name and _ops by default")
+    parser.add_argument(
+        "--namespace", metavar="NAME", help="of the operators that are written; the model's name and _ops by default"
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the package; the namespace by default")
     add_json(parser)
     parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="of the script")

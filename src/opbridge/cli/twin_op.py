@@ -18,15 +18,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-I", dest="include_dirs", type=Path, action="append", default=[], metavar="DIR")
     parser.add_argument(
-        "--output",
+        *("-o", "--output"),
         type=Path,
-        metavar="FOLDER",
+        metavar="DIR",
         help="write libraries, headers and an ops.yaml there, for others to use",
     )
     parser.add_argument(
         "--namespace", metavar="NAME", help="of the operators in the ops.yaml (default: the project's folder)"
     )
-    parser.add_argument("--operator", action="append", default=[], metavar="TYPE", help="this one alone, as ScaledSum")
+    parser.add_argument(
+        *("--op", "--operator"),
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this operator, as ScaledSum; may be repeated",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     project = read_project(options.folder, options.include_dirs)
     failures: list[str] = []
     built: list[Operator] = []
-    for definition in _chosen(project, options.operator):
+    for definition in _chosen(project, options.op):
         print(_signature(definition), flush=True)
         try:
             operator = Operator(project, definition)
