@@ -45,6 +45,7 @@ def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     program = ""
     for language, title, body in blocks(page):
         if title:
+            (tmp_path / title).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / title).write_text(body)
         elif language == "python":
             program += body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import zipfile
 from collections.abc import Callable
@@ -55,6 +56,17 @@ def test_a_folder_and_a_name_of_ones_own(project: Path, opbridge: Opbridge) -> N
     assert wheel.name.startswith("my_halves-0.1.0-py3-none-")
 
 
+def test_a_folder_for_the_loader_of_hugging_face(project: Path, opbridge: Opbridge) -> None:
+    result = opbridge("wheel", "ops.yaml", "--format", "kernels", "--version", "3", "--license", "MIT")
+    assert result.returncode == 0, result.stderr
+    (variant,) = (project / "dist" / "halves" / "build").iterdir()
+    said = json.loads((variant / "metadata.json").read_text())
+    assert (said["name"], said["version"], said["license"]) == ("halves", 3, "MIT")
+    assert (variant / "__init__.py").is_file()
+    assert "whoever loads it needs opbridge" in result.stdout
+    assert "load it with: kernels.get_local_kernel(Path('dist/halves'))" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
@@ -63,6 +75,9 @@ def test_a_folder_and_a_name_of_ones_own(project: Path, opbridge: Opbridge) -> N
         (["ops.yaml", "--version", "one"], "'one' is not a version", 2),
         (["ops.yaml", "--license-file", "NONE"], "cannot read NONE", 2),
         (["ops.yaml", "-o", "COPYING"], "cannot write COPYING/halves", 2),
+        (["ops.yaml", "--format", "kernels", "--version", "one.2"], "'one.2' is not a version", 2),
+        (["ops.yaml", "--format", "kernels", "--name", "x"], "'x' cannot name a kernel of the hub", 2),
+        (["ops.yaml", "--format", "kernels", "--device", "cuda"], "writes kernels for the CPU", 2),
         (["ops.yaml", "--adapter-for", "./none"], "cannot run ./none", 2),
     ],
 )

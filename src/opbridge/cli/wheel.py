@@ -8,12 +8,19 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.cli.terminal import bold, green, size
+from opbridge.wheel.hub_making import make_kernel
 from opbridge.wheel.making import Order, make_wheel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest, whose folder holds the kernels")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("dist"), help="default: dist")
+    parser.add_argument(
+        "--format",
+        choices=("wheel", "kernels"),
+        default="wheel",
+        help="kernels: a folder that Hugging Face's `kernels` loads; also of a kernel-builder project's build.toml",
+    )
     parser.add_argument("--name", help="of the package (default: the manifest's namespace)")
     parser.add_argument("--version", default="0.1.0", help="of the package (default: 0.1.0)")
     parser.add_argument("--license", metavar="SPDX", help='as in "Apache-2.0"')
@@ -41,13 +48,19 @@ def run(options: argparse.Namespace) -> int:
         devices=("cpu", "cuda") if options.device == "cuda" else ("cpu",),
         adapters_for=tuple(options.adapter_for),
     )
-    made = make_wheel(order, options.output, Cache())
+    of_hub = options.format == "kernels"
+    made = (make_kernel if of_hub else make_wheel)(order, options.output, Cache())
     for kernel, copies in made.kernels.items():
         print(f"{kernel}  {', '.join(copies) or 'one copy'}")
     for adapter in made.adapters:
         print(f"PyTorch adapter  {adapter}")
     for note in made.notes:
         print(note)
-    print(f"{bold(str(made.path))}  {size(made.path.stat().st_size)}")
-    print(green(f"install it with: pip install {made.path}    ({time.perf_counter() - started:.2f} s)"))
+    seconds = f"({time.perf_counter() - started:.2f} s)"
+    if of_hub:
+        print(bold(str(made.path)))
+        print(green(f"load it with: kernels.get_local_kernel(Path({str(made.path.parents[1])!r}))    {seconds}"))
+    else:
+        print(f"{bold(str(made.path))}  {size(made.path.stat().st_size)}")
+        print(green(f"install it with: pip install {made.path}    {seconds}"))
     return 0

@@ -17,6 +17,8 @@ from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import CallError, UnsupportedError
 from opbridge.extensions.arguments import Paths, Texts, check_name, flags, paths
 from opbridge.extensions.importing import imported, loaded, warn_without_a_gpu
+from opbridge.extensions.kernel_builder.building import Extra
+from opbridge.extensions.kernel_builder.loading import is_project, project_package
 from opbridge.extensions.requests import request_for
 from opbridge.extensions.texts import SourceTexts
 from opbridge.toolchains import build
@@ -52,6 +54,8 @@ def extension(
     With `is_python_module=False` the library is loaded, so that its operators are in `torch.ops`, and its path is
     returned.  `device="cuda-twin"` runs CUDA sources on the CPU.  `keep_intermediates` and `use_pch` change nothing
     here: what is worth keeping is in the cache, precompiled headers included.
+
+    A `name` that is the path of a build.toml means the project of kernel-builder there, and gives its Python package.
     """
     if is_standalone:
         raise UnsupportedError(
@@ -59,6 +63,15 @@ def extension(
         )
     if with_sycl or sycl_sources or extra_sycl_cflags:
         raise UnsupportedError("extension() has no SYCL compiler; torch.utils.cpp_extension.load takes these sources")
+    if is_project(name):
+        _check_alone(name, sources, cpp_sources, cuda_sources, functions, build_directory)
+        extra = Extra(
+            flags("extra_cflags", extra_cflags),
+            flags("extra_cuda_cflags", extra_cuda_cflags),
+            flags("extra_ldflags", extra_ldflags),
+            paths("extra_include_paths", extra_include_paths),
+        )
+        return project_package(Path(name), device, extra, _say if verbose else None)
     check_name(name)
     cache = Cache()
     directory = Path(os.path.abspath(build_directory)) if build_directory is not None else None
@@ -88,6 +101,14 @@ def extension(
     if request.language == "cuda":
         warn_without_a_gpu(name)
     return imported(name, built.path) if is_python_module else loaded(name, library)
+
+
+def _check_alone(name: str, *given: object) -> None:
+    if any(value is not None for value in given):
+        raise CallError(
+            f"extension({name!r}): the file names the sources; beside it there may be `device`, `verbose`, "
+            "`extra_cflags`, `extra_cuda_cflags`, `extra_ldflags` and `extra_include_paths`"
+        )
 
 
 def _check_given(name: str, sources: object, cpp_sources: object, *, by_text: bool) -> None:

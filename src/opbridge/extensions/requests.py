@@ -28,14 +28,14 @@ def request_for(
     flags: Iterable[str] = (),
     cuda_flags: Iterable[str] = (),
     link_flags: Iterable[str] = (),
+    source_flags: Iterable[tuple[Path, tuple[str, ...]]] = (),
     root: Path | None = None,
 ) -> BuildRequest:
     """The build of an extension; without a device, for CUDA where one of its sources is CUDA."""
     if device is None:
         device = "cuda" if any(path.suffix in _CUDA_SUFFIXES for path in sources) else "cpu"
     of_cuda_tensors = device == "cuda" and "cuda" in SIMULATED
-    if device == "cuda" and (of_cuda_tensors or TWINS["cuda-twin"].is_asked_for):
-        device = "cuda-twin"
+    device = with_twin(device)
     if device not in _DEVICES:
         raise CallError(f"unknown device {device!r}; devices of an extension: {', '.join(_DEVICES)}")
     checks: tuple[tuple[str, str], ...] = ()
@@ -55,8 +55,14 @@ def request_for(
         suffix_flags=(*((suffix, tuple(flags)) for suffix in host_suffixes), (".cu", tuple(cuda_flags))),
         link_flags=tuple(link_flags),
         language=LANGUAGES[device],
+        source_flags=tuple(source_flags),
         root=root,
     )
+
+
+def with_twin(device: str) -> str:
+    """The device that serves for one: the twin for CUDA, where this process simulates it or the environment asks."""
+    return "cuda-twin" if device == "cuda" and ("cuda" in SIMULATED or TWINS["cuda-twin"].is_asked_for) else device
 
 
 def _with_libraries(sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[str, ...]:

@@ -57,14 +57,39 @@ class Made:
     """What its author should know about it."""
 
 
+@dataclass(frozen=True)
+class Package:
+    """What installs the operators, in whatever form it travels."""
+
+    name: str
+    metadata: Metadata
+    platform: str
+    """As wheels name it: manylinux_2_28_x86_64, or any."""
+    contents: dict[str, bytes]
+    kernels: dict[str, tuple[str, ...]]
+    adapters: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def made(self, path: Path) -> Made:
+        return Made(path, self.kernels, self.adapters, self.notes)
+
+
 def make_wheel(order: Order, folder: Path, cache: Cache) -> Made:
+    package = assemble(order, cache)
+    files = {f"{package.name}/{place}": data for place, data in package.contents.items()}
+    tag = f"py3-none-{package.platform}"
+    path = write_wheel(folder, package.metadata, tag, files, lambda wheel: import_wheel(wheel, package.name, cache))
+    return package.made(path)
+
+
+def assemble(order: Order, cache: Cache) -> Package:
     manifest = Manifest.load(order.manifest)
     if not manifest.ops:
         raise InputError(f"{order.manifest} declares no operators", hint="a wheel needs at least one")
     ops = tuple(_kept(with_files(op, cache), order.devices) for op in manifest.ops)
     names = python_code.function_names(ops)
-    package = _package_name(order.name or manifest.namespace)
-    metadata = _metadata(order, manifest.namespace, names)
+    # What is wrong with them is told before anything is compiled.
+    name, metadata = _package_name(order.name or manifest.namespace), _metadata(order, manifest.namespace, names)
     libraries = _libraries(ops, cache)
     brought = dict(adapters.build_for(python, cache) for python in order.adapters_for)
     files = {f"{KERNELS}/{place}": path for place, path in libraries.items()}
@@ -77,16 +102,20 @@ def make_wheel(order: Order, folder: Path, cache: Cache) -> Made:
     contents["__init__.py"] = python_code.module(manifest.namespace, order.version, names).encode()
     contents["__init__.pyi"] = python_code.stub(manifest.namespace, names).encode()
     contents["py.typed"] = b""
-    tag = f"py3-none-{platform_tag(needs.values())}"
-    files_by_place = {f"{package}/{name}": data for name, data in contents.items()}
-    path = write_wheel(folder, metadata, tag, files_by_place, lambda wheel: import_wheel(wheel, package, cache))
-    kernels = {
-        kernel.path: tuple(variant.name for variant in _variants(kernel) if variant is not None)
-        for op in ops
-        for kernel in op.kernels
-        if kernel.path is not None
-    }
-    return Made(path, kernels, tuple(brought), (*_left_out(manifest.ops, order.devices), *_not_brought(needs)))
+    return Package(
+        name=name,
+        metadata=metadata,
+        platform=platform_tag(needs.values()),
+        contents=contents,
+        kernels={
+            kernel.path: tuple(variant.name for variant in _variants(kernel) if variant is not None)
+            for op in ops
+            for kernel in op.kernels
+            if kernel.path is not None
+        },
+        adapters=tuple(brought),
+        notes=(*_left_out(manifest.ops, order.devices), *_not_brought(needs)),
+    )
 
 
 def _package_name(name: str) -> str:

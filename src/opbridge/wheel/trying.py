@@ -34,17 +34,22 @@ def import_wheel(wheel: Path, package: str, cache: Cache) -> None:
     with tempfile.TemporaryDirectory(prefix="opbridge-wheel-") as folder:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
-        # It finds this opbridge, however that was found here.
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        tried = subprocess.run(
-            [sys.executable, "-c", _IMPORT, folder, package, KERNELS],
-            env={**os.environ, "PYTHONPATH": path, "OPBRIDGE_CACHE_DIR": str(cache.root)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
+        import_package(Path(folder), package, cache)
+
+
+def import_package(folder: Path, package: str, cache: Cache) -> None:
+    """The same of a package in a folder."""
+    # It finds this opbridge, however that was found here.
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    tried = subprocess.run(
+        [sys.executable, "-c", _IMPORT, str(folder), package, KERNELS],
+        env={**os.environ, "PYTHONPATH": path, "OPBRIDGE_CACHE_DIR": str(cache.root), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
     if tried.returncode:
         said = tried.stderr.strip() or f"Python ended with {tried.returncode}"
         raise BuildError(f"no wheel was made, because {package} would not import from it:\n{said}")

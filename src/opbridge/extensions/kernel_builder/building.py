@@ -1,0 +1,90 @@
+"""From a project of kernel-builder to its library, for one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.errors import InputError, UnsupportedError
+from opbridge.extensions.kernel_builder.project import BINDINGS, Part, Project
+from opbridge.extensions.requests import request_for, with_twin
+from opbridge.toolchains import BuildRequest
+from opbridge.toolchains.model import INCLUDE
+
+BACKENDS = {"cpu": "cpu", "cuda": "cuda", "cuda-twin": "cuda"}
+"""By the device that an extension is built for, the backend whose kernels are compiled."""
+
+_REGISTRATION = INCLUDE / "kernel_builder"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What the caller adds to all sources."""
+
+    cxx_flags: tuple[str, ...] = ()
+    cuda_flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+
+
+def device_for(project: Project, asked: str | None, has_gpu: bool) -> str:
+    """Where the project is to run: on a GPU that is there, on the CPU where it has kernels for it, else by the twin."""
+    if asked is None:
+        if "cuda" in project.backends and (has_gpu or "cpu" not in project.backends):
+            return "cuda" if has_gpu else "cuda-twin"
+        asked = "cpu"
+    backend = BACKENDS.get(asked, asked)
+    if backend not in project.backends:
+        has = ", ".join(project.backends) or "none"
+        raise UnsupportedError(f"{project.file} has no kernels for {backend}; its backends: {has}")
+    return asked
+
+
+def request(project: Project, device: str, extra: Extra) -> BuildRequest:
+    backend = BACKENDS[device]
+    parts = project.compiled_parts(backend)
+    _check_needs(project, parts, extra)
+    namespace = project.namespace(backend)
+    root = project.file.parent
+    return request_for(
+        namespace,
+        [source for part in parts for source in part.sources],
+        output=f"{namespace}.abi3.so",
+        device=device,
+        include_dirs=(
+            *(folder for part in parts for folder in part.include_dirs),
+            *_folders(root),
+            *extra.include_dirs,
+        ),
+        defines=((f"{backend.upper()}_KERNEL", "1"),),
+        flags=extra.cxx_flags,
+        cuda_flags=extra.cuda_flags,
+        link_flags=extra.link_flags,
+        source_flags=[(source, _flags(part, source, with_twin(device))) for part in parts for source in part.sources],
+        root=root,
+    )
+
+
+def _folders(root: Path) -> tuple[Path, ...]:
+    return (root, root / BINDINGS, _REGISTRATION)
+
+
+def _flags(part: Part, source: Path, device: str) -> tuple[str, ...]:
+    if source.suffix != ".cu":
+        return part.cxx_flags
+    if device == "cuda-twin":
+        # Not at the top: whoever has no use for the twin would wait for it.
+        from opbridge.twins.cuda.for_torch import host_flags
+
+        return host_flags(part.cuda_flags)
+    return part.cuda_flags
+
+
+def _check_needs(project: Project, parts: Sequence[Part], extra: Extra) -> None:
+    missing = sorted({need for part in parts for need in part.needs})
+    if missing and not extra.include_dirs:
+        raise InputError(
+            f"{project.file} needs the headers of {' and '.join(missing)}, which are not in the project",
+            hint="name the folder that they are in: extra_include_paths=FOLDER",
+        )

@@ -1,0 +1,148 @@
+"""Projects of Hugging Face's kernel-builder: built and imported as they stand, and written for the hub's loader."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from subprocesses import succeed
+
+import opbridge as ob
+from opbridge.cache import Cache
+from opbridge.errors import CallError, InputError, UnsupportedError
+from opbridge.extensions.kernel_builder.building import Extra, device_for, request
+from opbridge.extensions.kernel_builder.project import load
+from opbridge.wheel.hub_making import make_kernel
+from opbridge.wheel.making import Order
+
+WriteProject = Callable[..., Path]
+X = torch.tensor([1.0, -2.0])
+
+
+class TestExtension:
+    def test_is_the_package_that_its_author_wrote(self, project: Path) -> None:
+        package = ob.extension(str(project))
+        assert package.scaled(X).tolist() == [3.0, -6.0]
+        assert package.layers.Scaled()(X).tolist() == [3.0, -6.0]
+        assert ob.extension(project) is package
+
+    def test_its_operators_trace_by_what_its_python_says_of_them(self, project: Path) -> None:
+        package = ob.extension(project)
+        assert torch.compile(package.scaled, backend="aot_eager", fullgraph=True)(X).tolist() == [3.0, -6.0]
+
+    def test_a_changed_project_is_another_beside_it(
+        self, project: Path, tmp_path: Path, write_project: WriteProject
+    ) -> None:
+        first = ob.extension(project)
+        edited = (project.parent / "kernels" / "scaled.cpp").read_text().replace("* FACTOR", "* FACTOR * 10")
+        second = ob.extension(write_project(tmp_path, {"scaled.cpp": edited}))
+        assert (first.scaled(X).tolist(), second.scaled(X).tolist()) == ([3.0, -6.0], [30.0, -60.0])
+
+    def test_a_project_in_python_alone(self, tmp_path: Path) -> None:
+        package = tmp_path / "torch-ext" / "pure"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("from ._ops import add_op_namespace_prefix as full\n")
+        (tmp_path / "build.toml").write_text('[general]\nname = "pure"\nbackends = ["cpu"]\n')
+        assert ob.extension(tmp_path / "build.toml").full("f").endswith("::f")
+
+    def test_takes_no_sources_beside_the_file(self, project: Path) -> None:
+        with pytest.raises(CallError, match="the file names the sources"):
+            ob.extension(str(project), ["one.cpp"])
+
+    def test_names_the_headers_that_are_elsewhere(self, project: Path) -> None:
+        with pytest.raises(InputError, match=r"needs the headers of cutlass_3_6.*\n.*extra_include_paths"):
+            ob.extension(project, device="cuda-twin")
+
+    def test_names_a_source_that_is_not_there(self, tmp_path: Path, write_project: WriteProject) -> None:
+        project = write_project(tmp_path)
+        (tmp_path / "kernels" / "loop.h").unlink()
+        with pytest.raises(InputError, match=r"cannot read .*loop\.h: No such file"):
+            ob.extension(project)
+
+    def test_names_its_backends(self, project: Path) -> None:
+        with pytest.raises(UnsupportedError, match="has no kernels for metal; its backends: cpu, cuda"):
+            ob.extension(project, device="metal")
+
+
+class TestDevice:
+    """Without a word of the caller's."""
+
+    @pytest.mark.parametrize(
+        ("backends", "has_gpu", "device"),
+        [
+            ('["cpu", "cuda"]', False, "cpu"),
+            ('["cpu", "cuda"]', True, "cuda"),
+            ('["cuda", "metal"]', False, "cuda-twin"),
+            ('["cuda"]', True, "cuda"),
+        ],
+    )
+    def test_is_a_gpu_that_is_there_then_the_cpu_then_the_twin(
+        self, tmp_path: Path, backends: str, has_gpu: bool, device: str
+    ) -> None:
+        (tmp_path / "build.toml").write_text(f'[general]\nname = "some"\nbackends = {backends}\n')
+        assert device_for(load(tmp_path / "build.toml"), None, has_gpu) == device
+
+
+class TestFile:
+    def test_flags_are_those_of_one_part(self, project: Path) -> None:
+        wanted = request(load(project), "cpu", Extra())
+        flags = {source.name: wanted.flags_for(source) for source in wanted.sources}
+        assert flags == {"torch_binding.cpp": (), "scaled.cpp": ("-DFACTOR=3",)}
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("[general", "is no TOML"),
+            ("[general]\n", r"expected \[general\] to have the name"),
+            ('[general]\nname = "a b"\n', r"expected \[general\] to have the name"),
+            ('general = "ab"\n', r"expected \[general\] to be a table, got 'ab'"),
+            (
+                '[general]\nname = "ab"\nversion = "one"\n',
+                r"toml:3:1: \[general\] version: expected a number, got 'one'",
+            ),
+            ('[general]\nname = "ab"\n[torch]\nsrc = "a.cpp"\n', r"toml:4:1: \[torch\] src: expected a list of texts"),
+            (
+                '[general]\nname = "ab"\n[torch.stable-abi]\ncpu = "new"\n',
+                "expected a version as in \"2.10\", got 'new'",
+            ),
+        ],
+    )
+    def test_what_is_wrong_in_it_is_told_by_its_place(self, tmp_path: Path, text: str, said: str) -> None:
+        file = tmp_path / "build.toml"
+        file.write_text(text)
+        with pytest.raises(InputError, match=said):
+            load(file)
+
+
+class TestKernels:
+    """`opbridge wheel build.toml --format kernels`; its files are what the loader documents."""
+
+    def test_bring_all_that_the_loader_wants(self, project: Path, tmp_path: Path) -> None:
+        made = make_kernel(Order(project, "1"), tmp_path, Cache())
+        assert made.path.parent == tmp_path / "scaled-add" / "build"
+        assert made.path.name.startswith("torch-stable-abi210-cpu-")
+        said = json.loads((made.path / "metadata.json").read_text())
+        assert (said["name"], said["version"], said["license"]) == ("scaled-add", 2, "MIT")
+        assert said["backend"] == {"type": "cpu"}
+        # As the loader does it: one file by its path, under the name that the metadata says.
+        succeed(
+            "import importlib.util as u, sys, torch;"
+            f"spec = u.spec_from_file_location({said['id']!r}, {str(made.path / '__init__.py')!r});"
+            "module = u.module_from_spec(spec); sys.modules[spec.name] = module; spec.loader.exec_module(module);"
+            "assert module.scaled(torch.ones(2)).tolist() == [3.0, 3.0]"
+        )
+
+    def test_the_real_loader_takes_them(self, project: Path, tmp_path: Path) -> None:
+        kernels = pytest.importorskip("kernels")
+        made = make_kernel(Order(project, "1"), tmp_path, Cache())
+        assert kernels.get_local_kernel(made.path.parents[1], backend="cpu").scaled(X).tolist() == [3.0, -6.0]
+
+    def test_replace_those_of_before_and_nothing_else(self, project: Path, tmp_path: Path) -> None:
+        made = make_kernel(Order(project, "1"), tmp_path, Cache())
+        assert make_kernel(Order(project, "1"), tmp_path, Cache()).path == made.path
+        (made.path / "metadata.json").unlink()
+        with pytest.raises(InputError, match="is there already, and is no kernel"):
+            make_kernel(Order(project, "1"), tmp_path, Cache())
