@@ -23,7 +23,7 @@ help:
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make formulas        every function of formulas as CUDA and Ascend C, random formulas on the CPU; minutes of compiling"
 	@echo "make attacks         every way to deceive opbridge judge that is known; ten minutes"
-	@echo "make uncompiled      the tests of PyTorch's transforms, compilation and gradients without the native adapter"
+	@echo "make uncompiled      the tests of PyTorch's and JAX's transforms and gradients without what is compiled for them"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
 	@echo "make bench           speed against the peers, as one table"
@@ -69,12 +69,15 @@ formulas: setup
 attacks: setup
 	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/judging
 
-# Left out: nodes of C++, its threads and its shorter way, and sentences that it says otherwise.
+# Left out: nodes of C++, its threads and its shorter way, sentences that it says otherwise, and in JAX what counts calls of the
+# handler, or differentiates by PyTorch's operators.
 uncompiled: setup
 	$(BIN)/python -m pytest -q -p tests.helpers.without_adapter $(addprefix tests/frameworks/torch/test_,transforms.py \
 	  transforms_stacked.py compile.py gradients.py) --deselect \
 	  tests/frameworks/torch/test_gradients.py::test_a_derivative_that_nobody_asks_for_may_be_missing --deselect \
 	  tests/frameworks/torch/test_compile.py::test_inductor_keeps_writes
+	$(BIN)/python -m pytest -q -p tests.helpers.without_handler $(addprefix tests/frameworks/jax/test_,transforms.py \
+	  gradients.py values.py) -k 'not (makes_one_call or slices_run or loops_in_silence or checkpoints or list_of or readable_call)'
 
 math: setup
 	@mkdir -p build

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opbridge.frameworks.jax.handler import forget_operators, register_handler
+from opbridge.frameworks.jax.handler import forget_operators, handler_or_reason
 from opbridge.frameworks.jax.library import LibraryOperator
 from opbridge.frameworks.jax.operator import JaxOperator
+from opbridge.frameworks.jax.uncompiled import say_once
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
@@ -19,7 +20,8 @@ def define(library: Library) -> None:
 
 
 def view(library: Library, index: int) -> JaxOperator:
-    register_handler()
+    if reason := handler_or_reason():
+        say_once(str(reason))
     return JaxOperator(LibraryOperator(library, index))
 
 

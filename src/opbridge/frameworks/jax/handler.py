@@ -12,6 +12,7 @@ from types import ModuleType
 import jax
 import jaxlib
 
+from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.frameworks.jax.lookup import resolve
 from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension, python_headers
 from opbridge.progress import announce
@@ -22,6 +23,7 @@ TARGET = "opbridge"
 
 _NAME = "opbridge_jax_handler"
 _loaded: list[ModuleType] = []
+_missing: list[OpbridgeError] = []
 _lock = Lock()
 
 
@@ -35,6 +37,18 @@ def register_handler() -> None:
         for platform, handler in native.connect(resolve).items():
             jax.ffi.register_ffi_target(TARGET, handler, platform=platform)
         _loaded.append(native)
+
+
+def handler_or_reason() -> OpbridgeError | None:
+    """Registers the handler; or why it cannot be had here."""
+    if _missing:
+        return _missing[0]
+    try:
+        register_handler()
+    except (ToolchainError, BuildError) as error:
+        _missing.append(error)
+        return error
+    return None
 
 
 def forget_operators() -> None:

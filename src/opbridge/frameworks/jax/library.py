@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from opbridge._core import RuleOperator, infer_target
 from opbridge.errors import CallError, UnsupportedError
@@ -61,6 +62,13 @@ class LibraryOperator:
 
     def target(self, attributes: bytes, kinds: Kinds, device: str) -> object:
         return self._native.target(attributes, kinds, self._library.kernel(self._index, device), device)
+
+    def on_host(self, arguments: Mapping[str, Any]) -> Any:
+        """What the operator returns for NumPy's arrays."""
+        schema = self.schema
+        function = self._library.view(self._index, "numpy")
+        positional = [arguments[item.name] for item in schema.positional]
+        return function(*positional, **{item.name: arguments[item.name] for item in schema.keyword_only})
 
     def symbolic_outputs(self, call: LibraryCall, inputs: Sequence[Like]) -> list[tuple[tuple[Any, ...], str]]:
         """The shape and dtype of each output, of inputs some of whose sizes are symbols."""
@@ -208,6 +216,19 @@ class LibraryCall:
         else:
             described = self.operator.symbolic_outputs(self, inputs)
         return [jax.ShapeDtypeStruct(shape, DTYPES[dtype]) for shape, dtype in described]
+
+    def on_host(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        """The outputs, computed here and now, where no handler does it."""
+        # The kernel may not write to arrays of JAX's.
+        mine = {number: np.array(array) if number in self.written else array for number, array in enumerate(arrays)}
+        found = self.operator.on_host({**self.values, **self.grouped(mine)})
+        schema = self.schema
+        results = found if len(schema.returns) > 1 else (found,)
+        fresh = zip(schema.returns, results, strict=True) if schema.returns else ()
+        return [
+            *(mine[number] for number in self.written),
+            *(result for output, result in fresh if schema.aliased_argument(output) is None),
+        ]
 
     def arranged(self, outputs: Sequence[Array]) -> Any:
         values = tuple(None if place is None else outputs[place] for place in self.returned)

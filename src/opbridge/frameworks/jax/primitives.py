@@ -23,9 +23,10 @@ from jax.interpreters import ad, batching, mlir
 from opbridge.errors import KernelError
 from opbridge.frameworks.jax.batching import batched_call
 from opbridge.frameworks.jax.call import Array, Call, Like, Linear, in_jax, in_program
-from opbridge.frameworks.jax.handler import TARGET
+from opbridge.frameworks.jax.handler import TARGET, handler_or_reason
 from opbridge.frameworks.jax.mesh_types import abstract_like, alike, lying_as, spec_of
 from opbridge.frameworks.jax.sharding import is_divided, output_specs, partitioned, refuse_partly_manual
+from opbridge.frameworks.jax.uncompiled import lowered
 
 call_p = Primitive("opbridge")
 call_p.multiple_results = True
@@ -84,6 +85,8 @@ def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[Any]:
     refuse_partly_manual(ctx, call)
     if operands and is_divided(ctx):
         return _lower_divided(ctx, *operands, call=call)
+    if reason := handler_or_reason():
+        return lowered(call, device, reason)(ctx, *operands)
     exact = [
         aval.update(dtype=output.dtype) for aval, output in zip(ctx.avals_out, call.outputs(ctx.avals_in), strict=True)
     ]

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 
 from opbridge.errors import KernelError, OpbridgeError
 from opbridge.frameworks.jax.call import Array, Call, in_program
-from opbridge.frameworks.jax.handler import TARGET
+from opbridge.frameworks.jax.handler import TARGET, handler_or_reason
 from opbridge.frameworks.jax.primitives import bind_call
+from opbridge.frameworks.jax.uncompiled import run_for_effect
 
 RUNTIME_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
 """What a program raises where a kernel fails: the second where JAX has run it before."""
@@ -39,8 +40,11 @@ def compiled(call: Call) -> Callable[..., Any]:
 
 def _run_for_effect(call: Call, tensors: tuple[Array, ...]) -> None:
     call.target()  # says what is wrong with it now rather than when the program runs
-    still = map(jax.lax.stop_gradient, tensors)
-    jax.ffi.ffi_call(TARGET, (), has_side_effect=True)(*still, **in_program(call))
+    still = [*map(jax.lax.stop_gradient, tensors)]
+    if reason := handler_or_reason():
+        run_for_effect(call, still, reason)
+    else:
+        jax.ffi.ffi_call(TARGET, (), has_side_effect=True)(*still, **in_program(call))
 
 
 def translated(name: str, error: BaseException) -> BaseException:
