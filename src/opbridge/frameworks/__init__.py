@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -115,7 +116,9 @@ def framework(name: str) -> Framework:
 
 
 def installed(framework: Framework) -> bool:
-    return importlib.util.find_spec(framework.packages[0]) is not None
+    package = framework.packages[0]
+    # What stands in for a module may have nothing to be found by.
+    return sys.modules.get(package) is not None or importlib.util.find_spec(package) is not None
 
 
 def need(framework: Framework) -> None:
@@ -141,7 +144,20 @@ def aten_adapter(name: str) -> AtenAdapter | None:
 def _module(name: str, part: str) -> Any:
     row = framework(name)
     need(row)
-    return importlib.import_module(f"{row.package or f'{__name__}.{name}'}.{part}")
+    try:
+        return importlib.import_module(f"{row.package or f'{__name__}.{name}'}.{part}")
+    except OpbridgeError:
+        raise
+    except (ImportError, AttributeError, OSError, RuntimeError) as error:
+        raise ToolchainError(
+            f"{row.name} is here and does not work: {error}\n"
+            f"  what is imported is {_origin(row)}; install it again, as by `{row.install}`"
+        ) from error
+
+
+def _origin(framework: Framework) -> str:
+    module = sys.modules.get(framework.packages[0])
+    return str(getattr(module, "__file__", None) or framework.packages[0])
 
 
 def framework_of(value_type: type) -> Framework | None:
