@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from tests.formulas.test_cuda import held, inputs, needs_nvcc
 from tests.formulas.test_formulas import ELEMENTWISE, PICKED
-from tests.helpers.formula_library import formula_library, formula_source
+from tests.formulas.test_scans import ON_DEVICES
+from tests.helpers.formula_library import formula_library, formula_source, torch_value
 from tests.helpers.random_formulas import hold_random_formulas
 
 from opbridge.op import OpLibrary
@@ -65,10 +67,25 @@ def _second(name: str) -> tuple[int, ...]:
     return (3, 1) if name == "batch_norm" else (5,)
 
 
+@pytest.mark.parametrize("device", ["cuda-twin", "ascend-twin"])
+@pytest.mark.parametrize("size", [2, 7, 31, 32, 127, 129, 511, 512, 1025, 4096, 16385, 100_000])
+def test_scans_of_rows_of_any_length(device: str, size: int) -> None:
+    schemas = {f"every_scan::{name}(Tensor x, Tensor y) -> Tensor": text for name, text in ON_DEVICES.items()}
+    lib = formula_library(schemas, "float, ob::half, ob::bfloat16", device)
+    x, y = inputs((2, size), (size,))
+    held(lib, "running_mean", ON_DEVICES["running_mean"], x, y)
+    halves = [tensor.detach().bfloat16() for tensor in (x, y)]
+    expected = torch_value(
+        ON_DEVICES["of_a_scan"], {name: half.double() for name, half in zip("xy", halves, strict=True)}
+    )
+    torch.testing.assert_close(lib["of_a_scan"](*halves), expected.bfloat16())
+
+
 @needs_nvcc
 def test_nvcc_compiles_them_all(tmp_path: Path) -> None:
     source = tmp_path / "kernels.cu"
-    source.write_text(formula_source(SCHEMAS, "float", "cuda"))
+    scans = {f"every_formula::{name}(Tensor x, Tensor y) -> Tensor": text for name, text in ON_DEVICES.items()}
+    source.write_text(formula_source({**SCHEMAS, **scans}, "float", "cuda"))
     flags = ("-gencode=arch=compute_80,code=sm_80", "-Xcompiler=-Wall,-Wextra,-Werror", "-Werror=all-warnings")
     assert build(BuildRequest((source,), "kernels.so", language="cuda", flags=flags)).path.exists()
 

@@ -1,4 +1,4 @@
-"""Sums of what comes before each element: values, gradients of every order, and where they are refused."""
+"""Sums of what comes before each element: values, gradients of every order, and the twins of other devices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tests.helpers.formula_library import formula_library
+from tests.formulas.test_cuda import held, inputs
+from tests.helpers.formula_library import formula_library, torch_value
 
 from opbridge.errors import RuleError
 from opbridge.formulas import formula_operators
@@ -91,7 +92,57 @@ def test_what_is_refused(text: str, message: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize(("device", "word"), [("cuda", "a GPU"), ("npu", "an NPU")])
-def test_other_devices_say_why_they_have_no_kernel(device: str, word: str) -> None:
-    with pytest.raises(RuleError, match=f"becomes no kernel for {word}: .*cumsum"):
-        formula_operators("cumsum(x, -1)", Schema.parse("m::f(Tensor x) -> Tensor"), device=device)
+ON_DEVICES = {
+    "running_mean": "cumsum(x, -1) / (1 + cumsum(y * y, -1))",
+    "of_a_scan": "cumsum(x * rsqrt(1 + cumsum(y, -1)), -1) / cumsum(y, -1) - mean(x, -1, keepdim=True)",
+    "down_columns": "cumsum(x * y, -2)",
+}
+
+
+@pytest.fixture(scope="module", params=["cuda-twin", "ascend-twin"])
+def on_device(request: pytest.FixtureRequest) -> OpLibrary:
+    schemas = {f"scans_on_devices::{name}(Tensor x, Tensor y) -> Tensor": text for name, text in ON_DEVICES.items()}
+    return formula_library(schemas, "float, ob::half", request.param)
+
+
+@pytest.mark.parametrize("size", [1, 8, 9, 33, 128, 513, 9001])
+def test_rows_of_any_length_in_both_twins(on_device: OpLibrary, size: int) -> None:
+    for name in ("running_mean", "of_a_scan"):
+        held(on_device, name, ON_DEVICES[name], *inputs((3, size), (size,)))
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 40), (40, 3, 7), (70, 2), (3, 2, 1)])
+def test_axes_that_are_not_the_last_in_both_twins(on_device: OpLibrary, shape: tuple[int, ...]) -> None:
+    x, y = inputs(shape, shape[-1:])
+    held(on_device, "down_columns", ON_DEVICES["down_columns"], x, y)
+    held(on_device, "running_mean", ON_DEVICES["running_mean"], x.detach().mT.contiguous().mT.requires_grad_(), y)
+
+
+def test_halves_are_added_up_wider_in_both_twins(on_device: OpLibrary) -> None:
+    x, y = (tensor.detach().half() for tensor in inputs((2, 3000), (3000,)))
+    expected = torch_value(ON_DEVICES["running_mean"], {"x": x.double(), "y": y.double()})
+    torch.testing.assert_close(on_device["running_mean"](x, y), expected.half())
+
+
+def test_infinities_spoil_nothing_that_comes_before_them(on_device: OpLibrary) -> None:
+    x = torch.ones(1, 5000)
+    x[0, 4000] = torch.inf
+    sums = on_device["running_mean"](x, torch.zeros(5000))
+    torch.testing.assert_close(sums, x.cumsum(-1))
+    x.requires_grad_()
+    grad = torch.ones(1, 5000)
+    grad[0, 1000] = torch.inf
+    (found,) = torch.autograd.grad(on_device["running_mean"](x, torch.zeros(5000)), x, grad)
+    torch.testing.assert_close(found, grad.flip(-1).cumsum(-1).flip(-1))
+
+
+@pytest.mark.parametrize(
+    ("device", "line"),
+    [
+        ("cuda", "const auto total_row = row.scan(0, [=](F x) { return x; }, x_row);"),
+        ("npu", "      rows.scan(0, total, x);\n    }\n"),
+    ],
+)
+def test_sources_for_devices_walk_once_for_each_scan_too(device: str, line: str) -> None:
+    schema = Schema.parse("m::f(Tensor x) -> Tensor")
+    assert line in formula_operators("cumsum(x, -1) * x", schema, device=device).forward.source(device)

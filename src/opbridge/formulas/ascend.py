@@ -24,6 +24,7 @@ from opbridge.formulas.nodes import (
     Number,
     Reduce,
     Scalar,
+    Scan,
     Squeeze,
     Tensor,
     made,
@@ -56,8 +57,6 @@ def ascend_refusal(loops: Loops) -> RuleError | None:
             return _refused(loops, name)
     if any(dtype_of(output.value) == "float64" for output in loops.outputs):
         return _refused(loops, "float64")
-    if loops.has_scans:
-        return _refused(loops, "cumsum")
     if loops.cuts or loops.others:
         return _refused(loops, "slices")
     return None
@@ -83,6 +82,9 @@ class _AscendPrinter(FormulaText):
         """What the host passes, by its text there: type, name and text."""
         self.inputs: dict[Node, str] = {}
         self.has_functions = False
+        self.kept = 0
+        self.sums: dict[Node, int] = {}
+        """What a scan gives for each element, by its place among such."""
         self.everywhere: set[str] = set()
         """Values of rows that are in every lane."""
 
@@ -98,13 +100,14 @@ class _AscendPrinter(FormulaText):
         parameters = [*(f"GM_ADDR {one}" for one in data), "GM_ADDR workspace", f"ob::npu::View<{size}> view", *given]
         passed = [f"(GM_ADDR)ob::launch::address({tensor})" for tensor in tensors]
         passed += [f"grid.workspace({context})", "grid.view()", *(value for _, _, value in self.numbers.values())]
-        needs = f"{{{vectors}, {masks}, {str(self.has_functions).lower()}}}"
+        scans = f", {self.kept}" if self.kept else ""
+        needs = f"{{{vectors}, {masks}, {str(self.has_functions).lower()}{scans}}}"
         return (
             self.heading
             + "template <class T>\n"
             + _listed(f"__global__ __aicore__ void {kernel}(", parameters, ") {")
             + "  using namespace AscendC;\n"
-            + f"  ob::npu::Rows<{size}, {vectors}, {masks}> rows(view, workspace, {{{', '.join(data)}}});\n"
+            + f"  ob::npu::Rows<{size}, {vectors}, {masks}{scans}> rows(view, workspace, {{{', '.join(data)}}});\n"
             + _declared("vector", buffers["v"])
             + _declared("mask", buffers["m"])
             + "  for (; rows.is_left(); rows.next()) {\n"
@@ -137,8 +140,8 @@ class _AscendPrinter(FormulaText):
 
     def body(self) -> None:
         """The lines of a row."""
-        for reduction in self.loops.reductions:
-            self.reduction(reduction)
+        for step in self.loops.steps:
+            self.scan(step) if isinstance(step, Scan) else self.reduction(step)
         outputs = list(enumerate(self.loops.outputs, len(self.places)))
         elements = [(place, output) for place, output in outputs if output.form.extent is Extent.GRID]
         if elements:
@@ -185,6 +188,21 @@ class _AscendPrinter(FormulaText):
                 self.rows[node] = self.variance(node)
             case "logsumexp":
                 self.rows[node] = self.logsumexp(node)
+
+    def scan(self, node: Scan) -> None:
+        name = self.name_of(node, "rest" if node.is_backward else "total")
+        self.code.line(f"// {name}")
+        sums = self.code.keep("v", name)
+        self.prepare((node.arg,))
+        begin = self.code.begin_steps(node.is_backward)
+        named: dict[Node, str] = {}
+        self.elements((node.arg,), named)
+        value = self.settled(self.as_number(self.operand(node.arg, named), "n"), "n")[1]
+        self.code.line(f"rows.{'scan_back' if node.is_backward else 'scan'}({self.kept}, {sums}, {value});")
+        self.code.end_steps(begin)
+        self.sums[node] = self.kept
+        self.rows[node] = sums
+        self.kept += 1
 
     def mean(self, node: Reduce) -> str:
         known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
@@ -239,7 +257,8 @@ class _AscendPrinter(FormulaText):
         self.row_values(roots)
         nodes = [node for node in self.reached(roots) if node not in self.rows]
         used = {part for node in nodes for part in node.inputs if part in self.rows}
-        for value in dict.fromkeys(self.rows[node] for node in (*roots, *nodes, *used) if node in self.rows):
+        once = [node for node in (*roots, *nodes, *used) if node in self.rows and node not in self.sums]
+        for value in dict.fromkeys(self.rows[node] for node in once):
             self.spread(value)
 
     def spread(self, value: str) -> None:
@@ -260,6 +279,10 @@ class _AscendPrinter(FormulaText):
 
     def elements(self, roots: tuple[Node, ...], named: dict[Node, str]) -> None:
         """What there is for each lane of a step."""
+        for scan in self.scans(roots):
+            if scan not in named:
+                named[scan] = self.rows[scan]
+                self.code.line(f"rows.read_sums({self.sums[scan]}, {named[scan]});")
         for node in self.reached(roots):
             if node in named or node.form.extent is not Extent.GRID:
                 continue

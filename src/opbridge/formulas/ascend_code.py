@@ -35,8 +35,9 @@ class VectorCode:
         self.kept[place.strip("@")] = name
         return place
 
-    def begin_steps(self) -> int:
-        self.line("for (rows.first(); rows.has_step(); rows.step()) {")
+    def begin_steps(self, is_backward: bool = False) -> int:
+        first, step = ("last", "step_back") if is_backward else ("first", "step")
+        self.line(f"for (rows.{first}(); rows.has_step(); rows.{step}()) {{")
         self.depth += 1
         self.line("const uint32_t n = rows.count();")
         return len(self.lines)

@@ -127,7 +127,6 @@ REFUSED = MappingProxyType(
         "atan2": "the vector unit has no atan2",
         "argmax": "the vector unit gives places of 32 bits, and of one vector",
         "argmin": "the vector unit gives places of 32 bits, and of one vector",
-        "cumsum": "the vector unit adds up whole vectors, and not what comes before each element",
         "float64": "the vector unit computes in float32",
         "slices": "vectors go along whole axes there",
     }

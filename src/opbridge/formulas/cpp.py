@@ -81,15 +81,7 @@ class _CppPrinter(Printer):
     def place(self, node: Reduce) -> str:
         return f"ob::row_find<F>(n, {self.total(node.kind[3:], node.arg)}, {self.function(node.arg, 2)})"
 
-    def step(self, node: Reduce | Scan) -> None:
-        if isinstance(node, Scan):
-            self.scan(node)
-        else:
-            super().step(node)
-
-    def scan(self, node: Scan) -> None:
-        self.row_values((node.arg,))
-        name = self.name_of(node, "total")
+    def scan(self, node: Scan, name: str) -> None:
         self.line(2, f"F* {name} = row.keep<F>({self.kept});")
         self.kept += 1
         walk = "row_scan_back" if node.is_backward else "row_scan"

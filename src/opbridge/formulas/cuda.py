@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from opbridge.errors import RuleError
 from opbridge.formulas.functions import CALL
 from opbridge.formulas.loops import Loops, Output
-from opbridge.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Tensor, Text, ordered
+from opbridge.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Scan, Tensor, Text, ordered
 from opbridge.formulas.printing import ATTRIBUTES, Printer, function_name
 
 
 def cuda_source(loops: Loops) -> str:
     """One kernel, for the four floating-point types."""
     return _CudaPrinter(loops).source()
-
-
-def cuda_refusal(loops: Loops) -> RuleError | None:
-    """What a team of threads does not do together."""
-    if not loops.has_scans:
-        return None
-    message = (
-        f"{loops.schema.full_name} becomes no kernel for a GPU: the formula has cumsum, "
-        "and the threads of a row share sums of all its elements, not of those before each"
-    )
-    return RuleError(message, hint="do without it, or write a kernel and name it: kernels: {cuda: FILE.cu}")
 
 
 class _CudaPrinter(Printer):
@@ -55,6 +43,7 @@ class _CudaPrinter(Printer):
         """A function of the GPU, and what launches it."""
         self.start(loops)
         self.lines = []
+        self.kept = 0
         rows = self.fresh(name)
         given, passed = self.attributes()
         self.body()
@@ -68,7 +57,8 @@ class _CudaPrinter(Printer):
             + "\n  }\n}\n\n"
         )
         arguments = ", ".join([f"{rows}<T>", *passed])
-        return kernel, f"  ob::CudaGrid grid({self.grid()});\n  grid.launch<T>({arguments});\n"
+        grid = self.grid() + (f", {self.kept}" if self.kept else "")
+        return kernel, f"  ob::CudaGrid grid({grid});\n  grid.launch<T>({arguments});\n"
 
     def attributes(self) -> tuple[list[str], list[str]]:
         """What the rows need to know beside tensors: parameters, and the host's arguments for them."""
@@ -102,6 +92,12 @@ class _CudaPrinter(Printer):
 
     def place(self, node: Reduce) -> str:
         return self.total(node.kind, node.arg)
+
+    def scan(self, node: Scan, name: str) -> None:
+        walk = "scan_back" if node.is_backward else "scan"
+        self.line(2, f"const auto {self.pointer(name)} = row.{walk}({self.kept}, {self.function(node.arg, '{}')});")
+        self.kept += 1
+        self.rows[node] = name
 
     def logsumexp(self, node: Reduce, name: str) -> None:
         self.line(2, f"const F {name} = {self.total('logsumexp', node.arg)};")
@@ -145,10 +141,12 @@ class _CudaPrinter(Printer):
             self.line(2, f"row.put({place}, {value});")
 
     def read(self, roots: tuple[Node, ...]) -> tuple[list[str], list[str]]:
-        """The tensors of which an element is needed: as parameters of a body, and as the row has them."""
+        """Tensors and sums of which an element is needed: as parameters of a body, and as the row has them."""
         tensors = [node for node in self.reached(roots) if isinstance(node, Tensor) and node not in self.rows]
         parameters = [f"{'bool' if node.is_mask else 'F'} {self.locals_of[node]}" for node in tensors]
-        return parameters, [self.pointer(self.locals_of[node]) for node in tensors]
+        scans = [self.rows[node] for node in self.scans(roots)]
+        names = [*(self.locals_of[node] for node in tensors), *scans]
+        return parameters + [f"F {name}" for name in scans], [self.pointer(name) for name in names]
 
     def function(self, node: Node, around: str) -> str:
         """A value of each element as a function of what tensors have there, and these tensors."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from opbridge.errors import RuleError
 from opbridge.formulas.ascend import ascend_refusal, ascend_source
 from opbridge.formulas.cpp import cpp_refusal, cpp_source
-from opbridge.formulas.cuda import cuda_refusal, cuda_source
+from opbridge.formulas.cuda import cuda_source
 from opbridge.formulas.loops import Loops
 from opbridge.formulas.nodes import GRID, Extent, Form, Node
 from opbridge.formulas.printing import function_name
@@ -27,7 +27,7 @@ class Target:
 
 PRINTERS: Mapping[str, Target] = {
     "cpu": Target(".cpp", cpp_source, cpp_refusal),
-    "cuda": Target(".cu", cuda_source, cuda_refusal),
+    "cuda": Target(".cu", cuda_source),
     "npu": Target(".asc", ascend_source, ascend_refusal),
 }
 """By device."""

@@ -64,10 +64,6 @@ class Loops:
         return tuple(node for node in self.steps if isinstance(node, Reduce))
 
     @property
-    def has_scans(self) -> bool:
-        return any(isinstance(node, Scan) for part in self.all for node in part.steps)
-
-    @property
     def all(self) -> tuple[Loops, ...]:
         return (self, *self.others)
 

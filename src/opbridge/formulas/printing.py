@@ -213,6 +213,11 @@ class FormulaText:
             visit(root)
         return found
 
+    def scans(self, roots: tuple[Node, ...]) -> list[Scan]:
+        """Those that an element's value is made of."""
+        used = dict.fromkeys([*roots, *(part for node in self.reached(roots) for part in node.inputs)])
+        return [node for node in used if isinstance(node, Scan)]
+
     def text(self, node: Node, named: dict[Node, str]) -> tuple[str, int]:
         """C++ for a node, and how tightly it binds."""
         name = named.get(node) or self.rows.get(node)
@@ -283,8 +288,11 @@ class Printer(FormulaText, ABC):
         return "F" if output.is_sum else self.type_of(output)
 
     def step(self, node: Reduce | Scan) -> None:
-        """A walk over the row; a scan is one for printers of devices that do not refuse it."""
-        if isinstance(node, Reduce):
+        """A walk over the row."""
+        if isinstance(node, Scan):
+            self.row_values((node.arg,))
+            self.scan(node, self.name_of(node, "rest" if node.is_backward else "total"))
+        else:
             self.reduction(node)
 
     def reduction(self, node: Reduce) -> None:
@@ -322,6 +330,10 @@ class Printer(FormulaText, ABC):
     @abstractmethod
     def place(self, node: Reduce) -> str:
         """Of an argmax or argmin."""
+
+    @abstractmethod
+    def scan(self, node: Scan, name: str) -> None:
+        """Gives `rows` what a scan's value for an element is called."""
 
     @abstractmethod
     def logsumexp(self, node: Reduce, name: str) -> None: ...

@@ -19,12 +19,8 @@
 #ifndef OPBRIDGE_CUDA_GRID_H
 #define OPBRIDGE_CUDA_GRID_H
 
-#include <cooperative_groups.h>
-#include <opbridge/cuda.h>
-#include <opbridge/element.h>
+#include <opbridge/cuda_row.h>
 #include <opbridge/grid_shape.h>
-#include <opbridge/half.h>
-#include <opbridge/math.h>
 
 namespace ob {
 
@@ -32,107 +28,7 @@ struct Operand : GridOperand {
   // Of sums: adds up what the teams have for each element.
   void (*finish)(void* to, const void* parts, int64_t n_parts, int64_t stride, int64_t n, bool adds, Stream stream);
 };
-
-// How the threads of a launch share rows; what a kernel knows of its grid.
-struct GridView {
-  static constexpr int max_rank = 8;
-  static constexpr int max_operands = 24;
-  static constexpr int block = 256;
-
-  enum SumKind : int8_t {
-    each,
-    one,
-    some
-  };  // of a row's elements: each has its own place, all have one, or some share
-
-  // Where an operand's elements are, in a form that a launch copies to the device.
-  struct Placed {
-    void* data;
-    void* parts;  // of a sum that rows share: a copy for each team
-    int64_t part_stride;
-    int64_t strides[max_rank];
-    SumKind kind;
-  };
-
-  int64_t rows, length, numel;
-  int64_t sizes[max_rank];
-  Placed operands[max_operands];
-  void* partial;  // of a team that is the launch: what the blocks come down to, twice
-  int32_t n_outer, rank;
-  int32_t width;          // lanes of a team in one block
-  int32_t rows_in_block;  // teams of a block
-  bool is_whole;          // the launch is one team
-  bool is_adjacent;       // neighbouring threads are in neighbouring rows
-  bool is_packed;
-};
-
-// What the threads of a block tell each other.
-struct Exchange {
-  alignas(16) unsigned char bytes[GridView::block * 16];
-};
-
 namespace [[gnu::visibility("hidden")]] detail {
-
-// V values that lie beside each other, moved 16 bytes at a time.
-template <class U, int V>
-struct alignas(sizeof(U) * V < 16 ? sizeof(U) * V : 16) Pack {
-  U values[V];
-};
-
-// A value and where it stands.
-template <class F>
-struct Found {
-  F value;
-  int64_t at;
-};
-
-template <class F>
-__device__ inline F across(F value, int distance) {
-  return __shfl_xor_sync(0xffffffffu, value, distance);
-}
-
-__device__ inline int64_t across(int64_t value, int distance) {
-  return static_cast<int64_t>(__shfl_xor_sync(0xffffffffu, static_cast<long long>(value), distance));
-}
-
-template <class F>
-__device__ inline Found<F> across(Found<F> found, int distance) {
-  return {across(found.value, distance), across(found.at, distance)};
-}
-
-struct Plus {
-  template <class F>
-  OB_HOST_DEVICE F operator()(F a, F b) const {
-    return a + b;
-  }
-};
-
-struct Most {
-  template <class F>
-  OB_HOST_DEVICE F operator()(F a, F b) const {
-    return maximum(a, b);
-  }
-  // The first of those that are largest; a NaN is the largest.
-  template <class F>
-  OB_HOST_DEVICE Found<F> operator()(Found<F> a, Found<F> b) const {
-    const bool same = a.value == b.value || (a.value != a.value && b.value != b.value);
-    if (same) return a.at < b.at ? a : b;
-    return a.value > b.value || a.value != a.value ? a : b;
-  }
-};
-
-struct Least {
-  template <class F>
-  OB_HOST_DEVICE F operator()(F a, F b) const {
-    return minimum(a, b);
-  }
-  template <class F>
-  OB_HOST_DEVICE Found<F> operator()(Found<F> a, Found<F> b) const {
-    const bool same = a.value == b.value || (a.value != a.value && b.value != b.value);
-    if (same) return a.at < b.at ? a : b;
-    return a.value < b.value || a.value != a.value ? a : b;
-  }
-};
 
 template <class F, class U>
 __global__ void add_parts(const F* parts, int64_t n_parts, int64_t stride, int64_t n, U* to, int width, bool adds)
@@ -185,365 +81,12 @@ void clear_shared(const Out<T>& tensor, std::initializer_list<int64_t>) {
                      "a formula");
 }
 
-// A thread's part in the rows of its team.
-template <class T>
-class GridRow {
-  static constexpr int V = 16 / sizeof(T);  // elements of a pack
-  using F = opmath<T>;
-
- public:
-  __device__ GridRow(const GridView& grid, Exchange& exchange) : grid_(grid), exchange_(exchange.bytes) {
-    const int thread = static_cast<int>(threadIdx.x);
-    slot_ = grid.is_adjacent ? thread % grid.rows_in_block : thread / grid.width;
-    lane_ = grid.is_adjacent ? thread / grid.rows_in_block : thread % grid.width;
-    width_ = grid.width;
-    team_ = blockIdx.x * static_cast<int64_t>(grid.rows_in_block) + slot_;
-    first_ = blockIdx.x * static_cast<int64_t>(grid.rows_in_block);
-    step_ = gridDim.x * static_cast<int64_t>(grid.rows_in_block);
-    if (grid.is_whole) {
-      lane_ += static_cast<int64_t>(blockIdx.x) * grid.width;
-      width_ *= gridDim.x;
-      team_ = first_ = 0;
-      step_ = 1;
-    }
-  }
-
-  // The same for all threads of a block, so that they meet at barriers: one without a row has no elements.
-  __device__ bool is_left() const { return first_ < grid_.rows; }
-  __device__ void next() { first_ += step_; }
-  __device__ int64_t size() const { return grid_.length; }
-
-  // An input's elements, each as a U.
-  template <class U>
-  struct Reading {
-    const GridView& grid;
-    const U* data;
-    int64_t stride;
-    int32_t operand;
-
-    template <int N>
-    struct Cell {
-      detail::Pack<U, N> pack;
-      __device__ auto operator[](int k) const {
-        if constexpr (std::is_same<U, bool>::value) {
-          return pack.values[k];
-        } else {
-          return static_cast<opmath<U>>(pack.values[k]);
-        }
-      }
-      __device__ void flush(Reading&) {}
-    };
-
-    template <int N>
-    __device__ Cell<N> at(int64_t i) const {
-      Cell<N> cell;
-      if constexpr (N == 1) {
-        cell.pack.values[0] = data[offset_in_row(grid, operand, i, stride)];
-      } else if (stride == 1) {
-        cell.pack = *reinterpret_cast<const detail::Pack<U, N>*>(data + i);
-      } else {
-        for (int k = 0; k < N; ++k) cell.pack.values[k] = *data;
-      }
-      return cell;
-    }
-
-    __device__ void finish(GridRow&) {}
-  };
-
-  // Where an output's elements go: a body gives them in F, or as what they are where that is no number of T's kind.
-  template <class U>
-  struct Writing {
-    using Slot = std::conditional_t<std::is_integral<U>::value, U, F>;
-    const GridView& grid;
-    U* data;
-    int64_t stride;
-    int32_t operand;
-
-    template <int N>
-    struct Cell {
-      int64_t i;
-      Slot slots[N];
-      __device__ Slot& operator[](int k) { return slots[k]; }
-      __device__ void flush(Writing& to) {
-        if constexpr (N == 1) {
-          to.data[offset_in_row(to.grid, to.operand, i, to.stride)] = static_cast<U>(slots[0]);
-        } else {
-          detail::Pack<U, N> pack;
-          for (int k = 0; k < N; ++k) pack.values[k] = static_cast<U>(slots[k]);
-          *reinterpret_cast<detail::Pack<U, N>*>(to.data + i) = pack;
-        }
-      }
-    };
-
-    template <int N>
-    __device__ Cell<N> at(int64_t i) const {
-      return {i, {}};
-    }
-
-    __device__ void finish(GridRow&) {}
-  };
-
-  // What is added to an output smaller than the grid.
-  template <class U>
-  struct Adding {
-    const GridView& grid;
-    U* data;
-    F* parts;
-    int64_t stride;
-    int32_t operand;
-    GridView::SumKind kind;
-    F total;
-
-    template <int N>
-    struct Cell {
-      int64_t i;
-      F slots[N];
-      __device__ F& operator[](int k) { return slots[k]; }
-      __device__ void flush(Adding& to) {
-        if (to.kind == GridView::one) {
-          for (int k = 0; k < N; ++k) to.total += slots[k];
-        } else if (to.parts == nullptr) {
-          to.store(*this);
-        } else {
-          for (int k = 0; k < N; ++k) to.add(offset_in_row(to.grid, to.operand, i + k, to.stride), slots[k]);
-        }
-      }
-    };
-
-    template <int N>
-    __device__ Cell<N> at(int64_t i) const {
-      return {i, {}};
-    }
-
-    // An output that no two rows share.
-    template <int N>
-    __device__ void store(const Cell<N>& cell) {
-      if constexpr (N == 1) {
-        data[offset_in_row(grid, operand, cell.i, stride)] = static_cast<U>(cell.slots[0]);
-      } else {
-        detail::Pack<U, N> pack;
-        for (int k = 0; k < N; ++k) pack.values[k] = static_cast<U>(cell.slots[k]);
-        *reinterpret_cast<detail::Pack<U, N>*>(data + cell.i) = pack;
-      }
-    }
-
-    __device__ void add(int64_t at, F value) {
-      if (parts == nullptr) {
-        data[at] = static_cast<U>(value);
-      } else if (kind == GridView::some) {
-        atomicAdd(parts + at, value);
-      } else {
-        parts[at] += value;
-      }
-    }
-
-    __device__ void finish(GridRow& row) {
-      if (kind != GridView::one) return;
-      total = row.over_team(total, F(0), detail::Plus());
-      if (row.is_first()) add(0, total);
-    }
-  };
-
-  template <class U>
-  __device__ Reading<U> read(int k) const {
-    return {grid_, static_cast<const U*>(grid_.operands[k].data) + offset(k), stride(k), k};
-  }
-
-  // An input's only element.
-  template <class U>
-  __device__ U value(int k) const {
-    return static_cast<const U*>(grid_.operands[k].data)[offset(k)];
-  }
-
-  template <class U>
-  __device__ Writing<U> write(int k) const {
-    return {grid_, static_cast<U*>(grid_.operands[k].data) + offset(k), stride(k), k};
-  }
-
-  template <class U>
-  __device__ Adding<U> add(int k) const {
-    const GridView::Placed& operand = grid_.operands[k];
-    F* parts = static_cast<F*>(operand.parts);
-    if (parts != nullptr) parts += team_ * operand.part_stride + offset(k);
-    return {grid_, static_cast<U*>(operand.data) + offset(k), parts, stride(k), k, operand.kind, F(0)};
-  }
-
-  // An output's only element.
-  template <class U>
-  __device__ void put(int k, U value) const {
-    if (is_first()) static_cast<U*>(grid_.operands[k].data)[offset(k)] = value;
-  }
-
-  // The same for an output that gets the sum of several rows' values.
-  template <class U>
-  __device__ void put_sum(int k, F value) const {
-    if (is_first()) add<U>(k).add(0, value);
-  }
-
-  // Calls f with what stands at one place of each of `tensors`, for all places of the row.
-  template <class Body, class... Tensors>
-  __device__ void each(const Body& f, Tensors... tensors) {
-    const int64_t packs = grid_.is_packed ? count() / V : 0;
-    for (int64_t p = lane_; p < packs; p += width_) visit<V>(f, p * V, tensors...);
-    for (int64_t i = packs * V + lane_; i < count(); i += width_) visit<1>(f, i, tensors...);
-    static_cast<void>((tensors.finish(*this), ...));
-  }
-
-  template <class Body, class... Tensors>
-  __device__ F sum(const Body& f, const Tensors&... tensors) {
-    return value_of(F(0), detail::Plus(), f, tensors...);
-  }
-
-  template <class Body, class... Tensors>
-  __device__ F max(const Body& f, const Tensors&... tensors) {
-    return value_of(-static_cast<F>(INFINITY), detail::Most(), f, tensors...);
-  }
-
-  template <class Body, class... Tensors>
-  __device__ F min(const Body& f, const Tensors&... tensors) {
-    return value_of(static_cast<F>(INFINITY), detail::Least(), f, tensors...);
-  }
-
-  template <class Body, class... Tensors>
-  __device__ int64_t argmax(const Body& f, const Tensors&... tensors) {
-    return place_of(-static_cast<F>(INFINITY), detail::Most(), f, tensors...);
-  }
-
-  template <class Body, class... Tensors>
-  __device__ int64_t argmin(const Body& f, const Tensors&... tensors) {
-    return place_of(static_cast<F>(INFINITY), detail::Least(), f, tensors...);
-  }
-
-  // The logarithm of the sum of exponentials, which overflows nowhere.
-  template <class Body, class... Tensors>
-  __device__ F logsumexp(const Body& f, const Tensors&... tensors) {
-    F most = max(f, tensors...);
-    if (std::isinf(most)) most = F(0);  // else infinity minus infinity
-    return most + ob::log(sum([&](auto... values) { return ob::exp(f(values...) - most); }, tensors...));
-  }
-
- private:
-  __device__ bool is_active() const { return first_ + slot_ < grid_.rows || grid_.is_whole; }
-  __device__ bool is_first() const { return lane_ == 0 && is_active(); }
-  __device__ int64_t count() const { return is_active() ? grid_.length : 0; }
-
-  __device__ int64_t offset(int k) const {
-    const int64_t* strides = grid_.operands[k].strides;
-    int64_t row = grid_.is_whole ? first_ : first_ + slot_;
-    if (row >= grid_.rows) return 0;
-    int64_t at = 0;
-    for (int d = grid_.n_outer - 1; d > 0; --d) {
-      at += row % grid_.sizes[d] * strides[d];
-      row /= grid_.sizes[d];
-    }
-    return grid_.n_outer > 0 ? at + row * strides[0] : 0;
-  }
-
-  __device__ int64_t stride(int k) const {
-    return grid_.rank > grid_.n_outer ? grid_.operands[k].strides[grid_.rank - 1] : 0;
-  }
-
-  __device__ static int64_t offset_in_row(const GridView& grid, int k, int64_t i, int64_t stride) {
-    if (grid.rank - grid.n_outer <= 1) return i * stride;
-    int64_t at = 0;
-    for (int d = grid.rank - 1; d > grid.n_outer; --d) {
-      at += i % grid.sizes[d] * grid.operands[k].strides[d];
-      i /= grid.sizes[d];
-    }
-    return at + i * grid.operands[k].strides[grid.n_outer];
-  }
-
-  template <int N, class Body, class... Tensors>
-  __device__ static void visit(const Body& f, int64_t i, Tensors&... tensors) {
-    const auto visit_cells = [&](auto... cells) {
-      for (int k = 0; k < N; ++k) f(cells[k]...);
-      static_cast<void>((cells.flush(tensors), ...));
-    };
-    visit_cells(tensors.template at<N>(i)...);
-  }
-
-  // What all places come down to, the packs of a thread first.
-  template <class Value, class C, class Body, class... Tensors>
-  __device__ Value reduce(Value start, const C& combine, const Body& f, const Tensors&... tensors) {
-    Value all = start;
-    const auto take = [&](int64_t i, auto width, auto... cells) {
-      for (int k = 0; k < static_cast<int>(width); ++k) all = combine(all, f(i + k, cells[k]...));
-    };
-    using Packed = std::integral_constant<int, V>;
-    using Single = std::integral_constant<int, 1>;
-    const int64_t packs = grid_.is_packed ? count() / V : 0;
-    for (int64_t p = lane_; p < packs; p += width_) take(p * V, Packed(), tensors.template at<V>(p * V)...);
-    for (int64_t i = packs * V + lane_; i < count(); i += width_) take(i, Single(), tensors.template at<1>(i)...);
-    return over_team(all, start, combine);
-  }
-
-  template <class C, class Body, class... Tensors>
-  __device__ F value_of(F start, const C& combine, const Body& f, const Tensors&... tensors) {
-    return reduce(start, combine, [&](int64_t, auto... values) { return static_cast<F>(f(values...)); }, tensors...);
-  }
-
-  template <class C, class Body, class... Tensors>
-  __device__ int64_t place_of(F start, const C& combine, const Body& f, const Tensors&... tensors) {
-    const auto here = [&](int64_t i, auto... values) { return detail::Found<F>{static_cast<F>(f(values...)), i}; };
-    const detail::Found<F> none{start, INT64_MAX};
-    const int64_t at = reduce(none, combine, here, tensors...).at;
-    return at == INT64_MAX ? 0 : at;
-  }
-
-  template <class Value, class C>
-  __device__ Value over_team(Value mine, Value start, const C& combine) {
-    Value* shared = reinterpret_cast<Value*>(exchange_);
-    if (grid_.is_adjacent) {
-      shared[threadIdx.x] = mine;
-      __syncthreads();
-      for (int half = grid_.width / 2; half > 0; half /= 2) {
-        if (lane_ < half) {
-          shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + half * grid_.rows_in_block]);
-        }
-        __syncthreads();
-      }
-      mine = shared[slot_];
-      __syncthreads();
-      return mine;
-    }
-    mine = over_block(mine, combine);
-    if (!grid_.is_whole || gridDim.x == 1) return mine;
-    // One barrier is enough where the next round writes elsewhere.
-    Value* parts = static_cast<Value*>(grid_.partial) + (is_odd_ ? gridDim.x : 0);
-    is_odd_ = !is_odd_;
-    if (threadIdx.x == 0) parts[blockIdx.x] = mine;
-    cooperative_groups::this_grid().sync();
-    Value all = start;
-    for (unsigned part = threadIdx.x; part < gridDim.x; part += blockDim.x) all = combine(all, parts[part]);
-    return over_block(all, combine);
-  }
-
-  template <class Value, class C>
-  __device__ Value over_block(Value mine, const C& combine) {
-    for (int distance = (grid_.width < 32 ? grid_.width : 32) / 2; distance > 0; distance /= 2) {
-      mine = combine(mine, detail::across(mine, distance));
-    }
-    if (grid_.width <= 32) return mine;
-    Value* shared = reinterpret_cast<Value*>(exchange_);
-    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = mine;
-    __syncthreads();
-    mine = shared[0];
-    for (int warp = 1; warp < GridView::block / 32; ++warp) mine = combine(mine, shared[warp]);
-    __syncthreads();
-    return mine;
-  }
-
-  const GridView& grid_;
-  unsigned char* exchange_;
-  int64_t first_, step_, team_, lane_, width_;
-  int slot_;
-  bool is_odd_ = false;
-};
-
 // The host's side: how rows are shared among threads, and the launch.
 class CudaGrid : public GridShape<Operand> {
  public:
-  OB_COLD CudaGrid(const Axes& axes, std::initializer_list<Operand> operands) : GridShape(axes, operands) {
+  // A kernel keeps `n_kept` values of each element.
+  OB_COLD CudaGrid(const Axes& axes, std::initializer_list<Operand> operands, int64_t n_kept = 0)
+      : GridShape(axes, operands), n_kept_(n_kept) {
     if (!is_reduced_) walk_last_dimension();
     if (rank_ > GridView::max_rank) {
       fail("a formula on a GPU takes tensors of at most ", int64_t{GridView::max_rank}, " dimensions that do not join");
@@ -569,6 +112,11 @@ class CudaGrid : public GridShape<Operand> {
     const int64_t blocks = share(view_.is_packed ? pack : 1, resident);
     const int64_t teams = view_.is_whole ? 1 : detail::more(blocks * view_.rows_in_block, 1);
     for (int32_t k = 0; k < n_operands_; ++k) lend_parts<T>(k, teams, stream);
+    if (n_kept_ > 0) {
+      view_.kept_pitch = (length_ + pack - 1) / pack * pack;
+      view_.kept_array = teams * view_.kept_pitch;
+      view_.kept = scratch<opmath<T>>(detail::more(n_kept_ * view_.kept_array, 1));
+    }
     if (rows_ > 0) {
       void* arguments[] = {&view_, &attributes...};
       const dim3 grid(static_cast<unsigned>(blocks)), block(GridView::block);
@@ -591,6 +139,7 @@ class CudaGrid : public GridShape<Operand> {
 
  private:
   GridView view_ = {};
+  int64_t n_kept_;
   bool meets_ = false;  // a team's threads wait for each other
 
   OB_COLD void walk_last_dimension() {
@@ -665,7 +214,8 @@ class CudaGrid : public GridShape<Operand> {
       blocks = detail::less(blocks, detail::more(total_ / (shared * view_.rows_in_block), 1));
       blocks = detail::less(blocks, int64_t{8} * processors);
     }
-    return blocks;
+    // What teams keep stays in the cache where there are no more of them than run at a time.
+    return n_kept_ > 0 ? detail::less(blocks, resident * processors) : blocks;
   }
 
   OB_COLD int64_t blocks_of_whole(int64_t units, int64_t resident) {

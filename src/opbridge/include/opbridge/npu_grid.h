@@ -62,6 +62,7 @@ OB_COLD void check_npu_type() {
 struct NpuNeeds {
   int64_t vectors, masks;
   bool has_functions;  // of Ascend C's libraries, which take what is left
+  int64_t scans = 0;   // sums of what comes before each element
 };
 
 // The host's side: how rows are shared among blocks, and how much of them a vector holds.
@@ -123,7 +124,8 @@ class NpuGrid : public GridShape<GridOperand> {
 
   OB_COLD int64_t most_lanes() const {
     const int64_t loaded = view_.is_strided ? 32 : int64_t{sizeof(float)};
-    const int64_t lane = 2 * loaded + 2 * 4 + 4 * (needs_.vectors + 1) + (needs_.masks + 31) / 8 + view_.is_strided * 4;
+    const int64_t lane = 2 * loaded + 2 * 4 + 4 * (needs_.vectors + 1) + (needs_.masks + 31) / 8 +
+                         (view_.is_strided + 2 * (needs_.scans > 0)) * 4;
     const int64_t masks = needs_.masks > 0 ? 2 : 0;
     const int64_t room = unified_buffer - 1024 - (needs_.has_functions ? for_functions : 0);
     const int64_t lanes = detail::less(room / (lane + masks), view_.is_strided ? 4095 : 16384) / step * step;
@@ -141,7 +143,9 @@ class NpuGrid : public GridShape<GridOperand> {
       const int64_t even = (lanes + OB_NPU_BLOCKS - 1) / OB_NPU_BLOCKS;
       return detail::less(most, detail::more((even + step - 1) / step * step, fewest));
     };
-    view_.is_whole = is_reduced_ && outer * 2 <= OB_NPU_BLOCKS;
+    // What comes before an element is known to one block alone.
+    const bool may_share = is_reduced_ && needs_.scans == 0;
+    view_.is_whole = may_share && outer * 2 <= OB_NPU_BLOCKS;
     int64_t tile = most;
     if (view_.is_across ? outer < OB_NPU_BLOCKS : view_.is_whole)
       tile = shared(view_.lanes * (view_.is_across ? outer : pieces));
@@ -150,9 +154,10 @@ class NpuGrid : public GridShape<GridOperand> {
     view_.tiles = (view_.lanes + tile - 1) / tile;
     view_.groups = is_empty ? 0 : view_.is_across ? outer * view_.tiles : outer;
     view_.steps = total_ == 0 ? 0 : view_.is_across ? pieces : pieces * view_.tiles;
-    view_.is_whole = is_reduced_ && view_.groups * 2 <= OB_NPU_BLOCKS && view_.steps > 1;
+    view_.is_whole = may_share && view_.groups * 2 <= OB_NPU_BLOCKS && view_.steps > 1;
     blocks_ = detail::more(detail::less(view_.is_whole ? view_.steps : view_.groups, OB_NPU_BLOCKS), 1);
     if (view_.is_whole) take(view_.exchange, 2 * blocks_ * tile);
+    if (view_.steps > 1) take(view_.kept, needs_.scans * blocks_ * view_.steps * tile);
   }
 
   // Sums whose elements more than one step adds to get a place of their own for each block.

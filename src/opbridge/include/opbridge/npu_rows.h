@@ -38,8 +38,9 @@ struct Least {
   }
 };
 
-// Holds `floats` vectors and `masks` masks of the unified buffer, and the place that it has come to in the grid.
-template <int N, int floats, int masks>
+// Holds `floats` vectors and `masks` masks of the unified buffer, and the place that it has come to in the grid; keeps
+// `scans` values of each element, in the workspace where a row takes several steps.
+template <int N, int floats, int masks, int scans = 0>
 class Rows {
  public:
   __aicore__ inline Rows(const View<N>& view, GM_ADDR workspace, __gm__ uint8_t* const (&data)[N])
@@ -59,7 +60,11 @@ class Rows {
     }
     pipe_.InitBuffer(work_, view.tile / 32 * sizeof(float) + 256);
     pipe_.InitBuffer(total_, 32);
-    if (view.is_strided) count_offsets();
+    if (view.is_strided) count_offsets(offsets_, 32);
+    if (scans > 0 && !view.is_across) {
+      pipe_.InitBuffer(sums_, (view.tile + beside) * sizeof(float));
+      count_offsets(places_, sizeof(float));
+    }
     group_ = view.is_whole ? 0 : AscendC::GetBlockIdx();
     enter();
   }
@@ -79,8 +84,11 @@ class Rows {
 
   // The steps of a row, and how many lanes each has.
   __aicore__ inline void first() { step_to(view_.is_whole ? AscendC::GetBlockIdx() : 0); }
-  __aicore__ inline bool has_step() const { return step_ < view_.steps; }
+  __aicore__ inline bool has_step() const { return step_ >= 0 && step_ < view_.steps; }
   __aicore__ inline void step() { step_to(step_ + (view_.is_whole ? AscendC::GetBlockNum() : 1)); }
+  // From the end on.
+  __aicore__ inline void last() { step_to(view_.steps - 1); }
+  __aicore__ inline void step_back() { step_to(step_ - 1); }
   __aicore__ inline uint32_t count() const { return count_; }
 
   // How many lanes hold what there is once a row: one, or as many as there are rows.
@@ -104,6 +112,20 @@ class Rows {
   __aicore__ inline void sum(const Vector& all) { reduce<Plus>(all); }
   __aicore__ inline void max(const Vector& all) { reduce<Most>(all); }
   __aicore__ inline void min(const Vector& all) { reduce<Least>(all); }
+
+  // The sums of what stands before each element and there, or there and behind it, when the steps go backwards; `to` is
+  // the k-th vector of its kind, and stays as it is from step to step.
+  __aicore__ inline void scan(int k, const Vector& to, const Vector& from) { scan_step<false>(k, to, from); }
+  __aicore__ inline void scan_back(int k, const Vector& to, const Vector& from) { scan_step<true>(k, to, from); }
+
+  // Such sums at this step.
+  __aicore__ inline void read_sums(int k, const Vector& to) {
+    if (scanned_[k] == step_) return;
+    scanned_[k] = step_;
+    Vector loaded = load<float>(kept(k), count_, 1);
+    AscendC::Muls(to, loaded, 1.0f, count_);
+    in_.FreeTensor(loaded);
+  }
 
   // What there is once a row, in every lane of a vector.
   __aicore__ inline void spread(const Vector& value) {
@@ -165,6 +187,60 @@ class Rows {
     int64_t offset;
     uint32_t count;
   };
+
+  // Zeros beside the lanes that are added up: vectors begin at multiples of 32 bytes.
+  static constexpr uint32_t beside = 8;
+
+  __aicore__ inline __gm__ float* kept(int k) const {
+    const int64_t array = AscendC::GetBlockIdx() * scans + k;
+    return workspace_ + view_.kept + (array * view_.steps + step_) * view_.tile;
+  }
+
+  template <bool is_backward>
+  __aicore__ inline void scan_step(int k, const Vector& to, const Vector& from) {
+    const bool is_first = step_ == (is_backward ? view_.steps - 1 : 0);
+    if (!view_.is_across) {
+      if (is_first) so_far_ = 0.0f;
+      scan_lanes<is_backward>(to, from);
+    } else if (is_first) {
+      AscendC::Muls(to, from, 1.0f, count_);
+    } else {
+      AscendC::Add(to, to, from, count_);
+    }
+    scanned_[k] = step_;
+    if (view_.steps == 1) return;
+    const Vector result = out_.template AllocTensor<float>();
+    AscendC::Muls(result, to, 1.0f, count_);
+    send(kept(k), result, count_);
+    // Before anything of them is loaded again.
+    if (step_ == (is_backward ? 0 : view_.steps - 1)) AscendC::PipeBarrier<PIPE_ALL>();
+  }
+
+  // Each lane gets the sum of twice as many at a time; what lies less than 32 bytes beside it has to be gathered.
+  template <bool is_backward>
+  __aicore__ inline void scan_lanes(const Vector& to, const Vector& from) {
+    const Vector sums = sums_.template Get<float>();
+    const uint32_t n = count_, zeros = is_backward ? 0 : beside;
+    const Vector lanes = sums[zeros];
+    AscendC::Duplicate(sums, 0.0f, n + beside);
+    AscendC::Muls(lanes, from, 1.0f, n);
+    for (uint32_t distance = 1; distance < n; distance *= 2) {
+      if (distance < beside) {
+        const uint32_t first = is_backward ? distance : beside - distance;
+        AscendC::Gather(to, sums, places_.template Get<uint32_t>(), first * static_cast<uint32_t>(sizeof(float)), n);
+        AscendC::Add(lanes, lanes, to, n);
+      } else {
+        const Vector taken = is_backward ? lanes[distance] : lanes, given = is_backward ? lanes : lanes[distance];
+        AscendC::Muls(to, taken, 1.0f, n - distance);
+        AscendC::Add(given, given, to, n - distance);
+      }
+    }
+    AscendC::Adds(to, lanes, so_far_, n);
+    const auto done = static_cast<event_t>(pipe_.FetchEventID(AscendC::HardEvent::V_S));
+    AscendC::SetFlag<AscendC::HardEvent::V_S>(done);
+    AscendC::WaitFlag<AscendC::HardEvent::V_S>(done);
+    so_far_ = to.GetValue(is_backward ? 0 : n - 1);
+  }
 
   __aicore__ inline Vector spare() { return vector(floats); }
   __aicore__ inline bool is_first() const { return !view_.is_whole || AscendC::GetBlockIdx() == 0; }
@@ -349,11 +425,12 @@ class Rows {
     AscendC::SyncAll();
   }
 
-  __aicore__ inline void count_offsets() {
-    pipe_.InitBuffer(offsets_, view_.tile * sizeof(uint32_t));
-    const AscendC::LocalTensor<int32_t> offsets = offsets_.template Get<int32_t>();
+  // Of each lane, so many bytes apart.
+  __aicore__ inline void count_offsets(AscendC::TBuf<AscendC::TPosition::VECCALC>& to, int32_t bytes) {
+    pipe_.InitBuffer(to, view_.tile * sizeof(uint32_t));
+    const AscendC::LocalTensor<int32_t> offsets = to.template Get<int32_t>();
     AscendC::CreateVecIndex(offsets, 0, view_.tile);
-    AscendC::Muls(offsets, offsets, 32, view_.tile);
+    AscendC::Muls(offsets, offsets, bytes, view_.tile);
   }
 
   const View<N>& view_;
@@ -363,11 +440,13 @@ class Rows {
   Held held_[N];
   int64_t group_ = 0, step_ = 0, piece_ = 0, begin_ = 0;
   uint32_t count_ = 0, width_ = 0;
+  int64_t scanned_[scans + 1] = {};  // the step whose sums each vector has
+  float so_far_ = 0.0f;              // what the steps before have added up to
   bool is_odd_ = false, is_done_ = false;
   AscendC::TPipe pipe_;
   AscendC::TQue<AscendC::TPosition::VECIN, 2> in_;
   AscendC::TQue<AscendC::TPosition::VECOUT, 2> out_;
-  AscendC::TBuf<AscendC::TPosition::VECCALC> floats_, masks_, halves_, work_, total_, offsets_;
+  AscendC::TBuf<AscendC::TPosition::VECCALC> floats_, masks_, halves_, work_, total_, offsets_, sums_, places_;
 };
 
 }  // namespace npu

@@ -48,6 +48,7 @@ struct View {
 
   int64_t groups, steps, lanes, tiles;
   int64_t exchange;  // where blocks that share a row meet in the workspace, in floats
+  int64_t kept;      // where the sums of scans begin there
   int64_t sizes[max_rank];
   int32_t n_outer, rank;
   uint32_t tile, loaded_bytes;  // lanes of a vector; bytes of a buffer that is loaded into
