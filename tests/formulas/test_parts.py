@@ -13,6 +13,9 @@ from opbridge.formulas import formula_operators
 from opbridge.op import OpLibrary
 from opbridge.schema import Schema
 
+# PyTorch's own forward mode still uses it.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+
 Shape = tuple[int, ...]
 X, Y = (2, 3, 8), (3, 8)
 
@@ -118,6 +121,17 @@ def test_values_and_gradients(lib: OpLibrary, name: str) -> None:
     grad = drawn(tuple(expected.shape), 9).detach()
     mine, theirs = (torch.autograd.grad(value, inputs, grad) for value in (got, expected))
     torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_second_derivatives_and_forward_mode(lib: OpLibrary, name: str) -> None:
+    _, _, reference, shapes = FORMULAS[name]
+    inputs = tuple(drawn(shape, seed) for seed, shape in enumerate(shapes))
+    assert torch.autograd.gradgradcheck(lib[name], inputs)
+    plain = tuple(value.detach() for value in inputs)
+    tangents = tuple(map(torch.randn_like, plain))
+    found, wanted = (torch.func.jvp(f, plain, tangents)[1] for f in (lib[name], reference))
+    torch.testing.assert_close(found, wanted)
 
 
 @pytest.mark.parametrize("name", ON_TWIN)

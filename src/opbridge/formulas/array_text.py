@@ -64,6 +64,9 @@ class ArrayText:
     def tensor(self, name: str) -> Expr:
         return self.spelled.get(name) or Name(name)
 
+    def part(self, node: Tensor) -> Expr:
+        return self.tensor(node.name)
+
     def expression(self, root: Node) -> Expr:
         found: dict[Node, Expr] = {}
         for node in ordered((root,)):
@@ -98,8 +101,8 @@ class ArrayText:
                 return Name(name)
             case Text(name, value):
                 return Compare("==", Name(name), Str(value))
-            case Tensor(name):
-                return self.tensor(name)
+            case Tensor():
+                return self.part(node)
             case Count(axes, of):
                 return self.count(axes, of)
             case Expand(arg):
@@ -112,7 +115,7 @@ class ArrayText:
                 return _reduced(node, found[node.arg])
             case Scan(arg, axis, is_backward):
                 each = found[arg] if arg.form == GRID else Call("broadcast_to", (found[arg], self.shape()))
-                return _scanned(each, _int(axis), is_backward)
+                return _scanned(each, axis_text(axis), is_backward)
             case Apply(function, args):
                 return _applied(node, function, tuple(found[arg] for arg in args))
         raise TypeError(f"{type(node).__name__} has no text")
@@ -123,11 +126,11 @@ class ArrayText:
             return Attribute(whole, "numel")
         if axes is None:
             return Binary("/", Attribute(whole, "numel"), self.count(of.axes, GRID))
-        sizes: list[Expr] = [Index(Attribute(whole, "shape"), (_int(axis),)) for axis in axes]
+        sizes: list[Expr] = [Index(Attribute(whole, "shape"), (axis_text(axis),)) for axis in axes]
         return reduce(lambda a, b: Binary("*", a, b), sizes)
 
 
-def _int(value: int) -> Expr:
+def axis_text(value: int) -> Expr:
     return Int(value) if value >= 0 else Unary("-", Int(-value))
 
 
@@ -141,12 +144,12 @@ def _literal(value: int | float | bool) -> Expr:
 def _expanded(value: Expr, axes: Axes) -> Expr:
     # From the end that they are counted from, so that each place is that in the result.
     for axis in sorted(axes or (), key=abs):
-        value = Call("expand_dims", (value, _int(axis)))
+        value = Call("expand_dims", (value, axis_text(axis)))
     return value
 
 
 def _axes(axes: tuple[int, ...] | None) -> Expr:
-    items = tuple(map(_int, axes or ()))
+    items = tuple(map(axis_text, axes or ()))
     return items[0] if len(items) == 1 else ListOf(items)
 
 

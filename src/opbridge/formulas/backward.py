@@ -6,7 +6,7 @@ it.  Its own gradients are formulas of array functions, whose gradients framewor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,23 +26,27 @@ from opbridge.formulas.nodes import (
     Tensor,
     Text,
     grid_tensors,
+    is_cut,
     made,
     ordered,
     rebuilt,
 )
+from opbridge.formulas.part_text import PartText
 from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program
 from opbridge.formulas.rules import flops_rule, in_order, mapping_rules
 from opbridge.formulas.size_text import names_of
 from opbridge.formulas.slicing import CutError, scattered, sliced
 from opbridge.rules.parser import MAX_DEPTH
-from opbridge.rules.syntax import Expr, Index, Int, Name
+from opbridge.rules.syntax import Binary, Expr, Index, Int, Name
 from opbridge.schema import Schema
 
 _LONGEST = 20_000
 """Of a second derivative, beyond which there is none: every name in it is one operator of a framework."""
 
 Gradients = Mapping[Tensor, Node]
+Seeds = Sequence[tuple[Node, Tensor]]
+"""Values and the gradients that they are given."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,11 @@ class _Deriving:
 
     def backward(self) -> Backward | None:
         seeds: dict[Node, Node] = {}
+        grads: list[tuple[Node, Tensor]] = []
         for place, (node, name) in enumerate(zip(self.program.outputs, self.names, strict=True)):
             if not node.is_truth and not is_index(node):
                 grad = made(Tensor, self.fresh(f"grad_{name}", "grads", place), stored_form(node))
+                grads.append((node, grad))
                 for part, of_part in _seeds(node, grad):
                     seeds[part] = apply("add", seeds[part], of_part) if part in seeds else of_part
         try:
@@ -82,7 +88,7 @@ class _Deriving:
             raise RuleError(message, hint="make it two operators, or say its gradient: derivatives") from None
         if not found:
             return None
-        texts = self.texts(found)
+        texts = self.texts(found, grads)
         values = self.with_results(found)
         return self.declared(dict(zip(found, values, strict=True)), texts)
 
@@ -93,10 +99,10 @@ class _Deriving:
         self.spelled[name] = _output_of(self.schema, group, place)
         return name
 
-    def texts(self, found: Gradients) -> tuple[tuple[str, str], ...]:
+    def texts(self, found: Gradients, grads: Seeds) -> tuple[tuple[str, str], ...]:
         """For people."""
-        if any(getattr(node, "cuts", ()) for node in ordered(tuple(found.values()))):
-            return ()
+        if is_cut(found.values()):
+            return tuple((name, str(text)) for name, text in self.of_parts(self.spelled, grads).items())
         printer = ArrayText(self.spelled, in_order(grid_tensors(self.program.outputs), self.schema))
         return tuple((node.name, str(printer.gradient(value, node.name, node.form))) for node, value in found.items())
 
@@ -160,29 +166,44 @@ class _Deriving:
 
     def second(self, schema: Schema, values: Gradients, outputs: tuple[Output, ...]) -> dict[str, str]:
         """The gradients of the gradients; none where they are too long to be run as formulas."""
-        if any(getattr(node, "cuts", ()) for node in ordered(tuple(values.values()))):
+        spelled = {f"d {output.name}": _output_of(schema, "grads", place) for place, output in enumerate(outputs)}
+        seeds = [made(Tensor, name, node.form) for name, node in zip(spelled, values, strict=True)]
+        given = [(output.value, seed) for output, seed in zip(outputs, seeds, strict=True)]
+        is_of_parts = is_cut(values.values())
+        try:
+            found = self.of_parts(spelled, given) if is_of_parts else self.of_whole(spelled, given, schema)
+        except CutError:
             return {}
-        spelled: dict[str, Expr] = {}
-        seeds: dict[Node, Node] = {}
-        for place, (node, output) in enumerate(zip(values, outputs, strict=True)):
-            spelled[f"d {output.name}"] = _output_of(schema, "grads", place)
-            seed = made(Tensor, f"d {output.name}", node.form)
-            seeds[output.value] = apply("add", seeds[output.value], seed) if output.value in seeds else seed
-        found = {node.name: (node, value) for node, value in gradients(seeds).items()}
-        whole = in_order(grid_tensors(values.values()), schema)
+        if any(_depth(text) >= MAX_DEPTH or len(str(text)) > _LONGEST for text in found.values()):
+            return {}
+        names = [argument.name for argument in schema.tensor_arguments]
+        return {name: str(found[name]) if name in found else f"zeros_like({name})" for name in names}
+
+    def of_whole(self, spelled: Mapping[str, Expr], seeds: Seeds, schema: Schema) -> dict[str, Expr]:
+        joined: dict[Node, Node] = {}
+        for value, seed in seeds:
+            joined[value] = apply("add", joined[value], seed) if value in joined else seed
+        whole = in_order(grid_tensors(value for value, _ in seeds), schema)
         # What came from the outputs has the grid's shape, whatever the others are.
         printer = ArrayText(spelled, whole, tuple(name for name in whole if name in self.spelled))
-        formulas: dict[str, str] = {}
-        for argument in schema.tensor_arguments:
-            if argument.name not in found:
-                formulas[argument.name] = f"zeros_like({argument.name})"
-                continue
-            node, value = found[argument.name]
-            expr = printer.gradient(value, argument.name, node.form)
-            if _depth(expr) >= MAX_DEPTH or len(str(expr)) > _LONGEST:
-                return {}
-            formulas[argument.name] = str(expr)
-        return formulas
+        return {node.name: printer.gradient(value, node.name, node.form) for node, value in gradients(joined).items()}
+
+    def of_parts(self, spelled: Mapping[str, Expr], seeds: Seeds) -> dict[str, Expr]:
+        """Part by part, as each has a shape of its own."""
+        alike = {seed.name: seed.name.removeprefix("d grad_") for _, seed in seeds}
+        found: dict[Tensor, Expr] = {}
+        for value, seed in seeds:
+            for part, of_part in _seeds(value, seed):
+                printer = PartText(spelled, (part, of_part), self.spelled, alike)
+                for node, each in gradients({part: of_part}).items():
+                    text = printer.gradient_of_part(each, node)
+                    found[node] = Binary("+", found[node], text) if node in found else text
+        printer = PartText(spelled, found, self.spelled, alike)
+        texts: dict[str, Expr] = {}
+        for node, of_node in found.items():
+            text = printer.beside_zeros(of_node, node)
+            texts[node.name] = Binary("+", texts[node.name], text) if node.name in texts else text
+        return texts
 
 
 def _seeds(node: Node, grad: Node) -> Iterator[tuple[Node, Node]]:

@@ -33,17 +33,17 @@ def spans(outputs: tuple[Node, ...]) -> tuple[Span, ...]:
 
 def _spans(node: Node) -> Iterator[Span]:
     if isinstance(node, Scan):
-        yield Span((node.axis,), _beside_reductions(node.arg))
+        yield Span((node.axis,), tensors_beside_reductions(node.arg))
     elif isinstance(node, Reduce) and node.kind in _COUNTING:
         if node.axes is not None:
-            yield Span(node.axes, _beside_reductions(node.arg))
+            yield Span(node.axes, tensors_beside_reductions(node.arg))
             return
         yield Span(None, grid_tensors((node.arg,)))
         for axes in {inner.axes for inner in ordered((node.arg,)) if isinstance(inner, Reduce)}:
-            yield Span(axes, _beside_reductions(node.arg))
+            yield Span(axes, tensors_beside_reductions(node.arg))
 
 
-def _beside_reductions(root: Node) -> tuple[str, ...]:
+def tensors_beside_reductions(root: Node) -> tuple[str, ...]:
     """The tensors that give a value its axes: those below its reductions do not."""
     found: set[str] = set()
     waiting = [root]

@@ -3,7 +3,6 @@
 #define OPBRIDGE_CUDA_ROW_H
 
 #include <opbridge/cuda_view.h>
-#include <opbridge/element.h>
 
 namespace ob {
 

@@ -4,6 +4,7 @@
 
 #include <cooperative_groups.h>
 #include <opbridge/cuda.h>
+#include <opbridge/element.h>
 #include <opbridge/half.h>
 #include <opbridge/math.h>
 
