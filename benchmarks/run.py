@@ -14,6 +14,7 @@ from pathlib import Path
 import ascend_twin
 import aten
 import calls
+import cuda_course
 import fleet
 import floors
 import generated
@@ -59,6 +60,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "aten-large": processes.aten_large,
     "aten-load": aten.loading,
     "cuda-twin": cuda_twin.kernels,
+    "cuda-course": cuda_course.kernels,
     "ascend-twin": ascend_twin.kernels,
     "npu": npu_calls.small_calls,
     "lltm": lltm.cell,

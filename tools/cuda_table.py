@@ -20,7 +20,7 @@ PARTS = {
     "blocks, barriers, groups": "twins/cuda/test_blocks.py",
     "warps and atomics": "twins/cuda/test_warps.py",
     "intrinsics": "twins/cuda/test_intrinsics.py",
-    "FP8, FP4, packed numbers": "twins/cuda/test_small_numbers.py",
+    "FP8, FP6, FP4, packed numbers": "twins/cuda/test_small_numbers.py",
     "fragments, pipelines": "twins/cuda/test_fragments.py",
     "inline PTX": "twins/cuda/test_ptx.py",
     "textures and surfaces": "twins/cuda/test_textures.py",

@@ -164,8 +164,10 @@ def test_host_code_that_uses_device_memory_is_reported(run: Run, program: str) -
 
 def test_host_code_is_as_the_compiler_made_it(run: Run, folder: Path) -> None:
     (folder / "host.cu").write_text("int sum(const int* x, int n) { int s = 0; while (n--) s += x[n]; return s; }\n")
-    assert run("nvcc", "-c", "host.cu", "-o", "host.o").returncode == 0
+    made = run("nvcc", "-v", "-c", "host.cu", "-o", "host.o")
+    assert made.returncode == 0, made.stderr
     assert "__tsan" not in run("nm", "host.o").stdout
+    assert "-fsanitize=thread" not in made.stderr, "what has no kernels is compiled once"
 
 
 def test_what_cannot_be_there_twice_is_checked_everywhere(run: Run) -> None:

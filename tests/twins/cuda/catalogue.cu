@@ -1,4 +1,5 @@
 // All broken kernels in one library: compiling them one by one would take minutes.
+#include "broken/arrival_not_awaited.cu"
 #include "broken/barrier_in_branch.cu"
 #include "broken/blocks_race.cu"
 #include "broken/copy_of_elements.cu"

@@ -54,6 +54,12 @@ def test_barriers_that_vote(blocks: Any, device: Any, n: int) -> None:
     np.testing.assert_array_equal(out, np.repeat([[(n + 2) // 3], [10], [10]], n, axis=1))
 
 
+def test_warps_that_hand_values_over_by_arriving_and_waiting(blocks: Any, device: Any) -> None:
+    out = device(np.zeros((5, 32), np.int32))
+    assert blocks.call("run_handed_over", out, 5) == 0
+    np.testing.assert_array_equal(out, 100 * np.arange(5)[:, None] + np.arange(32)[::-1])
+
+
 @pytest.mark.parametrize("n", [1, 31, 256, 1024])
 def test_a_barrier_in_a_loop_in_a_function(blocks: Any, device: Any, n: int) -> None:
     before = np.arange(1, n + 1, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""FP8 and FP4 against ml_dtypes, and the functions for dynamic programming against NumPy's arithmetic."""
+"""FP8, FP6 and FP4 against ml_dtypes, and the functions for dynamic programming against NumPy's arithmetic."""
 
 from __future__ import annotations
 
@@ -84,6 +84,32 @@ def test_fp4_in_pairs_and_fours(kernels: Any) -> None:
     kernels.run("four_halves_of_bytes", np.float32([1.5, -3, 6, 0.5]), back, bits)
     assert list(back[:6]) == [1.5, -3, 6, 0.5, 6, 0.5]
     assert bits[0] == 0x17D3
+
+
+@pytest.mark.parametrize("kind", [ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn])
+def test_fp6_rounds_to_the_nearest_and_even_or_to_zero_and_saturates(kernels: Any, kind: type) -> None:
+    sizes = np.arange(32, dtype=np.uint8).view(kind).astype(np.float32)
+    middles = (sizes[1:] + sizes[:-1]) / 2
+    near = [np.nextafter(middles, np.float32(end)) for end in (0, 99)]
+    given = np.concatenate([sizes, middles, *near, sizes[-1] + np.float32([0.1, 9, 1e9, np.inf]), np.float32([1e-30])])
+    given = np.concatenate([given, -given, np.float32([np.nan])])
+    nearest, to_zero = np.zeros((2, given.size), np.uint8)
+    back = np.zeros(given.size, np.float32)
+    kernels.run("narrowed_to_six_bits", given, nearest, to_zero, back, given.size, kind is ml_dtypes.float6_e3m2fn)
+    clipped = np.clip(given, -sizes[-1], sizes[-1])
+    np.testing.assert_array_equal(nearest[:-1], clipped.astype(kind).view(np.uint8)[:-1])
+    np.testing.assert_array_equal(back[:-1], clipped.astype(kind).astype(np.float32)[:-1])
+    below = np.searchsorted(sizes, np.abs(clipped), side="right") - 1
+    np.testing.assert_array_equal(to_zero[:-1], (below + 32 * np.signbit(given))[:-1])
+    # The largest, as of four bits.
+    assert nearest[-1] == to_zero[-1] == 31
+
+
+def test_fp6_in_pairs_and_fours(kernels: Any) -> None:
+    back, bits = np.zeros(8, np.float32), np.zeros(1, np.uint32)
+    kernels.run("four_of_six_bits_each", np.float32([1.125, -3, 7.5, 0.25]), back, bits)
+    assert list(back[:6]) == [1.125, -3, 7.5, 0.25, 8, 0.25]
+    assert bits[0] == 0x021F3409
 
 
 def test_functions_for_dynamic_programming(kernels: Any) -> None:

@@ -31,6 +31,11 @@ def replacing_copies(call: Call, made: Path) -> int:
     return call(["objcopy", *(f"--redefine-sym={name}={replaced}" for name, replaced in _COPIES.items()), str(made)])
 
 
+def launches(plain: Path) -> bool:
+    """Whether an object has kernels, or whole functions that launch those of another."""
+    return any(name == "ob_twin_launch" for _, name in _symbols(plain))
+
+
 def join(
     call: Call,
     plain: Path,

@@ -159,7 +159,14 @@ class _Build:
                 [*self._cuda_compiler(False), *cuda.PLACES, *both, *ending[:-1], str(plain)],
                 [*self._cuda_compiler(True), *self._apart(), *both, "-w", "-c", "-o", str(checked)],
             )
-            if (code := self._call_both(*commands)) or "-dryrun" in self.words.switches:
+            if "-dryrun" not in self.words.switches and not device_functions:
+                # It may be host code alone, and take no second time; or launch kernels of headers that are not its own.
+                if (code := self._call(commands[0])) or not checked_kernels.launches(plain):
+                    return code or self._call(["ld", "-r", str(plain), "-o", str(target)])
+                code = self._call(commands[1])
+            else:
+                code = self._call_both(*commands)
+            if code or "-dryrun" in self.words.switches:
                 return code
             assembler = [*self._compiler(), "-x", "assembler", "-c"]
             joined = checked_kernels.join(self._call, plain, checked, target, unit, assembler, device_functions)

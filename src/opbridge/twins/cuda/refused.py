@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 HEADERS = {
     "CUTLASS": r"(?:cutlass|cute)/.*",
-    "FP6": r"cuda_fp6\.h",
-    "arrive-wait barriers of nvcuda": r"cuda_awbarrier.*",
+    "arrive-wait barriers of nvcuda": r"cuda_awbarrier(?!_primitives)\w*\.h",
     "texture references, which CUDA 12 has no more": r"texture_fetch_functions\.h|cuda_texture_types\.h",
     "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",
     "the cuBLAS of before CUDA 4": r"cublas\.h",

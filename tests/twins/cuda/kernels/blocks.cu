@@ -3,6 +3,7 @@
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
+#include <cuda_awbarrier_primitives.h>
 
 #include "shapes.cuh"
 
@@ -129,6 +130,41 @@ __global__ void votes(int* out, int n) {
 
 extern "C" int run_votes(int* out, int n) {
   votes<<<1, n>>>(out, n);
+  return cudaGetLastError();
+}
+
+// Warp 0 hands rounds of values to warp 1, which says when it has read them; a third one leaves after the first round.
+__global__ void handed_over(int* out, int rounds) {
+  __shared__ int values[32];
+  __shared__ __mbarrier_t filled, emptied;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (threadIdx.x == 0) {
+    __mbarrier_init(&filled, 96);
+    __mbarrier_init(&emptied, 32);
+  }
+  __syncthreads();
+  if (warp == 2) {
+    __mbarrier_arrive_and_drop(&filled);
+    return;
+  }
+  for (int round = 0; round < rounds; ++round) {
+    if (warp == 0) {
+      while (round > 0 && !__mbarrier_try_wait_parity(&emptied, (round - 1) % 2)) {
+      }
+      values[lane] = 100 * round + lane;
+      __mbarrier_arrive(&filled);
+    } else {
+      const __mbarrier_token_t token = __mbarrier_arrive(&filled);
+      while (!__mbarrier_test_wait(&filled, token)) {
+      }
+      out[round * 32 + lane] = values[31 - lane];
+      __mbarrier_arrive(&emptied);
+    }
+  }
+}
+
+extern "C" int run_handed_over(int* out, int rounds) {
+  handed_over<<<1, 96>>>(out, rounds);
   return cudaGetLastError();
 }
 

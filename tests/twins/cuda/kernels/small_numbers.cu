@@ -1,5 +1,6 @@
-// FP8, FP4 and the functions for dynamic programming, for test_small_numbers.py.
+// FP8, FP6, FP4 and the functions for dynamic programming, for test_small_numbers.py.
 #include <cuda_fp4.h>
+#include <cuda_fp6.h>
 #include <cuda_fp8.h>
 
 template <class Fp8>
@@ -42,6 +43,24 @@ __global__ void four_of_four_bits(const float4* values, float4* back, unsigned s
   const __nv_fp4x4_e2m1 all(*values);
   *bits = all.__x;
   const __half2 halves(__nv_fp4x2_e2m1(float2{values->z, values->w}));
+  back[0] = float4(all);
+  back[1] = {float(halves.x), float(halves.y), 0, 0};
+}
+
+template <class Fp6>
+__global__ void narrow_to_six_bits(const float* values, unsigned char* nearest, unsigned char* to_zero, float* back,
+                                   __nv_fp6_interpretation_t kind, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  nearest[i] = Fp6(values[i]).__x;
+  to_zero[i] = __nv_cvt_float_to_fp6(values[i], kind, cudaRoundZero);
+  back[i] = float(Fp6(values[i]));
+}
+
+__global__ void four_of_six_bits(const float4* values, float4* back, unsigned* bits) {
+  const __nv_fp6x4_e2m3 all(*values);
+  *bits = all.__x;
+  const __half2 halves(__nv_fp6x2_e3m2(float2{values->z, values->w}));
   back[0] = float4(all);
   back[1] = {float(halves.x), float(halves.y), 0, 0};
 }
@@ -90,5 +109,15 @@ extern "C" int narrowed_to_four_bits(const float* values, unsigned char* nearest
 }
 extern "C" int four_halves_of_bytes(const float4* values, float4* back, unsigned short* bits) {
   four_of_four_bits<<<1, 1>>>(values, back, bits);
+  return cudaGetLastError();
+}
+extern "C" int narrowed_to_six_bits(const float* values, unsigned char* nearest, unsigned char* to_zero, float* back,
+                                    int n, int e3m2) {
+  const auto kernel = e3m2 ? narrow_to_six_bits<__nv_fp6_e3m2> : narrow_to_six_bits<__nv_fp6_e2m3>;
+  kernel<<<(n + 63) / 64, 64>>>(values, nearest, to_zero, back, e3m2 ? __NV_E3M2 : __NV_E2M3, n);
+  return cudaGetLastError();
+}
+extern "C" int four_of_six_bits_each(const float4* values, float4* back, unsigned* bits) {
+  four_of_six_bits<<<1, 1>>>(values, back, bits);
   return cudaGetLastError();
 }

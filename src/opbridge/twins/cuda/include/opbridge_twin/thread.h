@@ -55,7 +55,14 @@ constexpr int warpSize = 32;
 
 namespace opbridge_twin {
 
+#ifdef OPBRIDGE_TWIN_CHECKS
+// The library's own variables are no memory of a kernel's, and to find that out takes longer than to wait.
+OB_TWIN_UNSEEN inline unsigned this_thread() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+#else
 OB_TWIN_INLINE unsigned this_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+#endif
 
 #ifdef OPBRIDGE_TWIN_CHECKS
 // Who waits: a thread that comes back from waiting may find another one's number in the worker.
