@@ -130,3 +130,47 @@ def test_what_does_not_fit(library: ctypes.CDLL, handle: Any) -> None:
     assert product(four) == INVALID
     lent[1][0] = 3  # a column beside the matrix
     assert product(three) == INVALID
+
+
+def factored(library: ctypes.CDLL, handle: Any, a: Any, base: int = 0) -> tuple[Array, int, int]:
+    """The values that incomplete LU leaves, and what it says of pivots: its status, and the row."""
+    made, state, row = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+    assert library.cusparseCreateMatDescr(ctypes.byref(made)) == OK
+    assert library.cusparseSetMatIndexBase(made, base) == OK
+    assert library.cusparseCreateCsrilu02Info(ctypes.byref(state)) == OK
+    offsets, columns = ((part + base).astype(np.int32) for part in (a.indptr, a.indices))
+    values = a.data.copy()
+    arguments = (handle, a.shape[0], a.nnz, made, pointer(values), pointer(offsets), pointer(columns), state, 0, None)
+    letter = {np.float32: "S", np.float64: "D", np.complex64: "C", np.complex128: "Z"}[values.dtype.type]
+    assert getattr(library, f"cusparse{letter}csrilu02_analysis")(*arguments) == OK
+    assert getattr(library, f"cusparse{letter}csrilu02")(*arguments) == OK
+    status = library.cusparseXcsrilu02_zeroPivot(handle, state, ctypes.byref(row))
+    assert library.cusparseDestroyCsrilu02Info(state) == library.cusparseDestroyMatDescr(made) == OK
+    return values, status, row.value
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("base", [0, 1])
+def test_incomplete_lu_is_right_wherever_the_matrix_has_entries(
+    library: ctypes.CDLL, handle: Any, dtype: Any, base: int
+) -> None:
+    n = 12
+    dense = drawn((n, n), dtype) * (np.random.default_rng(1).random((n, n)) < 0.4) + 9 * np.eye(n, dtype=dtype)
+    a = sparse.csr_array(dense.astype(dtype))
+    values, status, row = factored(library, handle, a, base)
+    assert (status, row) == (OK, -1)
+    factors = sparse.csr_array((values, a.indices, a.indptr), a.shape).toarray()
+    product = (np.tril(factors, -1) + np.eye(n)) @ np.triu(factors)
+    there = a.toarray() != 0
+    np.testing.assert_allclose(
+        product[there], a.toarray()[there], rtol=1e-4 if dtype in (np.float32, np.complex64) else 1e-12
+    )
+    assert np.abs(product[~there]).max() > 0, "what fills the other places is left out"
+
+
+def test_incomplete_lu_says_which_pivot_is_missing_or_zero(library: ctypes.CDLL, handle: Any) -> None:
+    zero = 9
+    missing = sparse.csr_array(np.array([[1.0, 2, 0], [3, 0, 1], [0, 0, 1]]))
+    assert factored(library, handle, missing)[1:] == (zero, 1)
+    cancelled = sparse.csr_array(np.array([[1.0, 2, 0], [3, 6, 1], [0, 0, 1]]))
+    assert factored(library, handle, cancelled, base=1)[1:] == (zero, 2)

@@ -1,7 +1,9 @@
-// cuSPARSE as far as the twin has it: the generic functions for products and triangular systems of sparse matrices.
+// cuSPARSE as far as the twin has it: the generic functions for products and triangular systems of sparse matrices, and
+// incomplete LU as CUDA 12 still has it of before those.
 #ifndef OPBRIDGE_TWIN_CUSPARSE_H
 #define OPBRIDGE_TWIN_CUSPARSE_H
 
+#include <cuComplex.h>
 #include <cuda_runtime_api.h>
 #include <library_types.h>
 #include <stdint.h>
@@ -60,7 +62,17 @@ typedef enum {
 } cusparseSpMMAlg_t;
 typedef enum { CUSPARSE_SPSV_ALG_DEFAULT = 0 } cusparseSpSVAlg_t;
 
+typedef enum {
+  CUSPARSE_MATRIX_TYPE_GENERAL = 0,
+  CUSPARSE_MATRIX_TYPE_SYMMETRIC = 1,
+  CUSPARSE_MATRIX_TYPE_HERMITIAN = 2,
+  CUSPARSE_MATRIX_TYPE_TRIANGULAR = 3
+} cusparseMatrixType_t;
+typedef enum { CUSPARSE_SOLVE_POLICY_NO_LEVEL = 0, CUSPARSE_SOLVE_POLICY_USE_LEVEL = 1 } cusparseSolvePolicy_t;
+
 typedef struct cusparseContext* cusparseHandle_t;
+typedef struct cusparseMatDescr* cusparseMatDescr_t;
+typedef struct csrilu02Info* csrilu02Info_t;
 typedef struct cusparseSpMatDescr* cusparseSpMatDescr_t;
 typedef const struct cusparseSpMatDescr* cusparseConstSpMatDescr_t;
 typedef struct cusparseDnVecDescr* cusparseDnVecDescr_t;
@@ -140,6 +152,34 @@ cusparseStatus_t cusparseSpSV_analysis(cusparseHandle_t handle, cusparseOperatio
 cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t handle, cusparseOperation_t op, const void* alpha,
                                     cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x, cusparseDnVecDescr_t y,
                                     cudaDataType compute, cusparseSpSVAlg_t way, cusparseSpSVDescr_t state);
+
+cusparseStatus_t cusparseCreateMatDescr(cusparseMatDescr_t* matrix);
+cusparseStatus_t cusparseDestroyMatDescr(cusparseMatDescr_t matrix);
+cusparseStatus_t cusparseSetMatType(cusparseMatDescr_t matrix, cusparseMatrixType_t type);
+cusparseStatus_t cusparseSetMatIndexBase(cusparseMatDescr_t matrix, cusparseIndexBase_t base);
+cusparseStatus_t cusparseSetMatFillMode(cusparseMatDescr_t matrix, cusparseFillMode_t fill);
+cusparseStatus_t cusparseSetMatDiagType(cusparseMatDescr_t matrix, cusparseDiagType_t diagonal);
+
+// Of a square matrix by rows, in its own place and with its own zeros.
+cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t* state);
+cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t state);
+// Where the first pivot is that is missing or 0; -1 where none is.
+cusparseStatus_t cusparseXcsrilu02_zeroPivot(cusparseHandle_t handle, csrilu02Info_t state, int* position);
+#define OB_TWIN_CSRILU02(letter, Element)                                                                        \
+  cusparseStatus_t cusparse##letter##csrilu02_bufferSize(                                                        \
+      cusparseHandle_t handle, int rows, int count, const cusparseMatDescr_t matrix, Element* values,            \
+      const int* offsets, const int* columns, csrilu02Info_t state, int* bytes);                                 \
+  cusparseStatus_t cusparse##letter##csrilu02_analysis(                                                          \
+      cusparseHandle_t handle, int rows, int count, const cusparseMatDescr_t matrix, const Element* values,      \
+      const int* offsets, const int* columns, csrilu02Info_t state, cusparseSolvePolicy_t policy, void* buffer); \
+  cusparseStatus_t cusparse##letter##csrilu02(                                                                   \
+      cusparseHandle_t handle, int rows, int count, const cusparseMatDescr_t matrix, Element* values,            \
+      const int* offsets, const int* columns, csrilu02Info_t state, cusparseSolvePolicy_t policy, void* buffer);
+OB_TWIN_CSRILU02(S, float)
+OB_TWIN_CSRILU02(D, double)
+OB_TWIN_CSRILU02(C, cuComplex)
+OB_TWIN_CSRILU02(Z, cuDoubleComplex)
+#undef OB_TWIN_CSRILU02
 
 #ifdef __cplusplus
 }
