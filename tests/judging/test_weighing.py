@@ -96,6 +96,13 @@ def test_other_parameters_are_wrong_at_any_size(tmp_path: Path, drawn: tuple[flo
     assert found.reasons[0].check == ("values" if of_the_reference else "parameters")
 
 
+@pytest.mark.parametrize(("kind", "verdict"), [("TypeError", Verdict.BROKEN), ("RuntimeError", Verdict.UNDECIDED)])
+def test_a_call_that_no_size_makes_right_needs_no_larger_ones(tmp_path: Path, kind: str, verdict: Verdict) -> None:
+    case = Case(tmp_path, LOOSE)
+    case.fails(0, "incompatible function arguments", kind=kind)
+    assert case.decided().verdict is verdict
+
+
 def test_what_the_twin_finds_has_its_line(tmp_path: Path) -> None:
     case = Case(tmp_path, SHRUNK)
     case.fails(0, FOUND)

@@ -72,10 +72,18 @@ def _with_libraries(sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[st
 
     text = "".join(source.read_text(encoding="utf-8", errors="replace") for source in sources if source.is_file())
     there = {f"-l{name}" for name in LIBRARIES}
+    called = libraries_called(text)
     for library, names in NAMES_OF_LIBRARIES.items():
         named = {f"-l{name}" for name in names}
         there |= named
-        if named.intersection(flags) or re.search(rf"\b{library}(_v2\.h|[A-Z]\w*\s*\()", text):
+        if named.intersection(flags) or library in called:
             path = cuda_twin.library(library)
             flags = (*flags, str(path), f"-Wl,-rpath,{path.parent}")
     return tuple(flag for flag in flags if flag not in there)
+
+
+def libraries_called(text: str) -> list[str]:
+    """Those of NVIDIA's that the twin has and a source needs."""
+    from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
+
+    return [name for name in NAMES_OF_LIBRARIES if re.search(rf"\b{name}(_v2\.h|[A-Z]\w*\s*\()", text)]

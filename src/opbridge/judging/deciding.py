@@ -53,6 +53,7 @@ def _judged(
     source = _source(answer)
     if not form.hands_functions and (seen := _of_the_text(source, answer.name)):
         return seen
+    _build_libraries(source)
     text = task.read_text(encoding="utf-8")
     seeds = (seed + 1, seed + 2)
     sizes = _sizes(form, task, text)
@@ -74,6 +75,15 @@ def _round(forks: Forks, job: ReferenceJob, answer: Path, folder: Path, timeout:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, (trials, left_out) = _ran(job, answer, expecting, of_answer, timeout, forks)
     return decide(run, trials, job.folder, of_answer, answer.name, tuple(left_out))
+
+
+def _build_libraries(source: str) -> None:
+    """Here, since what an answer builds is there for nobody else, and these take longer than most answers."""
+    from opbridge.extensions.requests import libraries_called
+    from opbridge.toolchains import cuda_twin
+
+    for name in libraries_called(source):
+        cuda_twin.library(name)
 
 
 def _of_the_text(source: str, name: str) -> Judgement | None:

@@ -28,8 +28,11 @@ _NOT_OURS = re.compile(
 _OF_PYTORCH = "a framework: "
 """Begins what the twin finds in accesses of PyTorch's own, which are no answer's."""
 _ON_GPU = "judge it on a GPU"
-_PARAMETERS = "parameters"
-"""The check of those that no size makes right."""
+_PARAMETERS, _PROGRAM = "parameters", "program"
+_OF_NO_SIZE = (_PARAMETERS, _PROGRAM)
+"""The checks of what no size makes right."""
+_OF_PROGRAMS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
+"""What Python raises of calls that are wrong whatever the numbers are."""
 _KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)")
 
 
@@ -87,7 +90,7 @@ def decide(
     if right and (all(trial.plan.kind == ODD for trial in wrong) or _holds_as_published(right, wrong)):
         return Judgement(Verdict.RIGHT, bad[0][1].reasons, PUBLISHED_SHAPES, shapes)
     trial, first = next((trial, found) for trial, found in bad if trial.plan.kind != ODD)
-    if trial.plan.kind == LOOSE and first.reasons[0].check != _PARAMETERS:
+    if trial.plan.kind == LOOSE and first.reasons[0].check not in _OF_NO_SIZE:
         message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
         return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, _ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)
@@ -217,7 +220,8 @@ def _of_error(error: dict[str, Any], answer: str, trial: Trial | None, shapes: t
         place, said = (at[1], at[2]) if at else (error["place"], message.splitlines()[0])
         return Judgement(Verdict.BROKEN, (Reason("build", f"it does not compile: {said}", "correct it", place),))
     text = f"{error['kind']}: {message.splitlines()[0]}"
-    return Judgement(Verdict.BROKEN, (Reason("run", text, "correct it", error["place"], shape, seed),), shapes=shapes)
+    check = _PROGRAM if error["kind"] in _OF_PROGRAMS else "run"
+    return Judgement(Verdict.BROKEN, (Reason(check, text, "correct it", error["place"], shape, seed),), shapes=shapes)
 
 
 def _of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judgement:
