@@ -103,6 +103,18 @@ def test_a_call_that_no_size_makes_right_needs_no_larger_ones(tmp_path: Path, ki
     assert case.decided().verdict is verdict
 
 
+def test_no_answer_is_broken_for_tools_of_ours(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.run.raised = {
+        "kind": "OSError",
+        "message": "[Errno 116] Stale file handle",
+        "place": "answer.py:3",
+        "tools": True,
+    }
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.UNDECIDED, "machine")
+
+
 def test_what_the_twin_finds_has_its_line(tmp_path: Path) -> None:
     case = Case(tmp_path, SHRUNK)
     case.fails(0, FOUND)

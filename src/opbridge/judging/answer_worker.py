@@ -12,12 +12,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from opbridge import cache, toolchains
 from opbridge.check.child import Say, serve, told_more
-from opbridge.errors import UnsupportedError
+from opbridge.errors import CacheError, ToolchainError, UnsupportedError
 from opbridge.judging.confining import enter
 from opbridge.judging.jobs import AnswerJob, Trial, telling
 
 _DEVICE = "cuda"
+_TOOLS = (os.path.dirname(cache.__file__), os.path.dirname(toolchains.__file__))
 
 
 def _work(jobs: list[AnswerJob], say: Say) -> None:
@@ -136,11 +138,15 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _told(error: BaseException, answer: str) -> dict[str, Any]:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == answer]
+    trace = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in trace if frame.filename == answer]
+    # As where others write to the cache below this process's own view of it.
+    is_of_tools = isinstance(error, (OSError, CacheError, ToolchainError)) and trace[-1].filename.startswith(_TOOLS)
     place = f"{os.path.basename(answer)}:{frames[-1].lineno}" if frames else ""
     text = str(error) or type(error).__name__
     names = {kind.__name__ for kind in type(error).__mro__}
-    return {"kind": type(error).__name__, "message": text[:20000], "place": place, "build": "BuildError" in names}
+    kinds = {"build": "BuildError" in names, "tools": is_of_tools}
+    return {"kind": type(error).__name__, "message": text[:20000], "place": place, **kinds}
 
 
 if __name__ == "__main__":

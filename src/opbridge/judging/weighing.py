@@ -220,6 +220,9 @@ def _of_error(error: dict[str, Any], answer: str, trial: Trial | None, shapes: t
         place, said = (at[1], at[2]) if at else (error["place"], message.splitlines()[0])
         return Judgement(Verdict.BROKEN, (Reason("build", f"it does not compile: {said}", "correct it", place),))
     text = f"{error['kind']}: {message.splitlines()[0]}"
+    if error.get("tools"):
+        reason = Reason("machine", f"our tools fail while they build it: {text}", "judge it again", error["place"])
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     check = _PROGRAM if error["kind"] in _OF_PROGRAMS else "run"
     return Judgement(Verdict.BROKEN, (Reason(check, text, "correct it", error["place"], shape, seed),), shapes=shapes)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import io
+import resource
+from pathlib import Path
 
 import pytest
 import torch
@@ -45,6 +47,20 @@ def test_operators_are_those_of_the_cpu() -> None:
     y[1:] = torch.ones(2, 4)
     assert y.sum().item() == 6 + 8
     assert torch.empty(4, device="cuda").isnan().all(), "what nobody wrote does not look like a result"
+
+
+def test_a_process_with_little_memory_calls_operators_for_long() -> None:
+    """Each gives and frees memory, whose addresses are taken anew while there is room for what is known of them."""
+    pages = int(Path("/proc/self/statm").read_text().split()[5])
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (pages * resource.getpagesize() + (1 << 30), before[1]))
+    try:
+        x = torch.zeros(4, device="cuda")
+        for _ in range(20_000):
+            x = x + 1
+        assert x.tolist() == [20_000.0] * 4
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def test_devices_do_not_mix() -> None:

@@ -42,6 +42,9 @@ struct Dim {
 // The address space that device memory is taken from; host code has no business in it.
 void device_region(const void* begin, size_t bytes);
 
+// Whether what is known of the memory, which takes several times its size, can be kept.
+bool can_check(const void* begin, size_t bytes);
+
 // `how` is the function, or the variable's or tensor's name; `made_at` is a return address in the code that asked.
 void allocated(Space space, const void* begin, size_t bytes, const char* how, const void* made_at);
 

@@ -63,6 +63,8 @@ void device_region(const void* begin, size_t bytes) {
   memory.set_device_region(reinterpret_cast<uintptr_t>(begin), bytes);
 }
 
+bool can_check(const void* begin, size_t bytes) { return cover(reinterpret_cast<uintptr_t>(begin), bytes); }
+
 void allocated(Space space, const void* begin, size_t bytes, const char* how, const void* made_at) {
   memory.add({reinterpret_cast<uintptr_t>(begin), bytes, space, how, made_at, nullptr, false});
 }

@@ -129,7 +129,12 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
   std::lock_guard<std::mutex> hold(guard_);
   if (!reserve()) return noted(cudaErrorMemoryAllocation);
   char* pages = take(pages_bytes);
-  if (pages == nullptr) return noted(cudaErrorMemoryAllocation);
+  if (pages != nullptr && !checks::can_check(pages, pages_bytes)) {
+    // The system has no memory for what is known of further addresses: those of freed memory are given again.
+    next_ = region_;
+    pages = take(pages_bytes);
+  }
+  if (pages == nullptr || !checks::can_check(pages, pages_bytes)) return noted(cudaErrorMemoryAllocation);
   if (mprotect(pages, pages_bytes, PROT_READ | PROT_WRITE) != 0) return noted(cudaErrorMemoryAllocation);
   if (pages_bytes >= kHugePage) madvise(pages, pages_bytes, MADV_HUGEPAGE);
   // It ends where its pages end, so that what runs over the end is stopped.
