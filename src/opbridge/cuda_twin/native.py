@@ -14,4 +14,4 @@ DEVICE = SimulatedDevice("cuda", cuda.INCLUDE, (("OPBRIDGE_SIMULATES_CUDA", "1")
 
 @cache
 def load() -> ModuleType:
-    return DEVICE.load(runtime())
+    return DEVICE.load(runtime)

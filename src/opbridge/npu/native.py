@@ -9,10 +9,9 @@ from opbridge.frameworks.torch.simulated import SimulatedDevice
 from opbridge.toolchains.ascend_twin import runtime
 from opbridge.twins import ascend
 
-# The lists of autocast take as long as all the rest, at the same time.
-DEVICE = SimulatedDevice("npu", ascend.INCLUDE, besides=("npu/autocast.cpp",))
+DEVICE = SimulatedDevice("npu", ascend.INCLUDE)
 
 
 @cache
 def load() -> ModuleType:
-    return DEVICE.load(runtime())
+    return DEVICE.load(runtime)

@@ -26,7 +26,7 @@ def build(request: BuildRequest, cache: Cache | None = None, on_progress: Progre
     return _built(_job(request, cache), cache, on_progress or _log_progress, None)
 
 
-def begin(request: BuildRequest, cache: Cache) -> Callable[[], BuiltLibrary]:
+def begin(request: BuildRequest, cache: Cache, on_progress: Progress | None = None) -> Callable[[], BuiltLibrary]:
     """Starts a build that takes time beside the caller's work; the function returned waits for it."""
     job = _job(request, cache)
     entry = cache.find(job.key, job.places)
@@ -36,7 +36,7 @@ def begin(request: BuildRequest, cache: Cache) -> Callable[[], BuiltLibrary]:
     from concurrent.futures import ThreadPoolExecutor
 
     thread = ThreadPoolExecutor(1)
-    running = thread.submit(_built, job, cache, _log_progress, None)
+    running = thread.submit(_built, job, cache, on_progress or _log_progress, None)
     thread.shutdown(wait=False)
 
     def wait() -> BuiltLibrary:

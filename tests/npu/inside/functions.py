@@ -138,3 +138,39 @@ def test_autocast() -> None:
         assert torch.nn.functional.linear(x, x).dtype == torch.bfloat16
     with torch.npu.amp.autocast(), torch.autocast("npu", enabled=False):
         assert (x @ x).dtype == torch.float32
+
+
+def test_autocast_has_the_operators_that_pytorch_lists_for_other_devices() -> None:
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+    listed = {name for name in names if has(name, "AutocastMTIA")}
+    listed.remove("aten::binary_cross_entropy")  # in no list: PyTorch refuses it where it registers those devices
+    assert len(listed) > 80
+    assert {name for name in names if has(name, "AutocastPrivateUse1")} == listed
+
+
+def test_autocast_by_what_it_does_to_arguments() -> None:
+    x, half = torch.rand(3, 3, device="npu"), torch.rand(3, 3, device="npu").half()
+    double = x.double()
+    with torch.autocast("npu"):
+        assert torch.einsum("ij,jk->ik", x, half).dtype == torch.float16, "tensors in a list are cast too"
+        assert torch.mm(double, double).dtype == torch.float64, "doubles are left alone"
+        assert half.exp().dtype == torch.float32
+        assert half.sum().dtype == half.sum(0).dtype == torch.float32
+        assert half.sum(dtype=torch.float16).dtype == torch.float16, "what the caller asks for holds"
+        assert torch.ones(3, dtype=torch.int32, device="npu").sum().dtype == torch.int64
+        assert half.norm().dtype == half.norm(2, 0).dtype == torch.float32
+        torch.testing.assert_close(half.norm(2, 1), half.float().pow(2).sum(1).sqrt())
+        assert torch.dot(x[0], half[0]).dtype == torch.float32, "the widest of several"
+        assert torch.dot(half[0], half[0]).dtype == torch.float16
+        put = x.index_put((torch.tensor([0], device="npu"),), x[1:2])
+    assert torch.equal(put[0], x[1])
+
+
+def test_autocast_keeps_gradients() -> None:
+    weight = torch.rand(3, 3, device="npu", requires_grad=True)
+    with torch.autocast("npu"):
+        torch.nn.functional.linear(torch.ones(2, 3, device="npu"), weight).sum().backward()
+    assert weight.grad is not None
+    assert weight.grad.dtype == torch.float32
+    assert (weight.grad == 2).all()

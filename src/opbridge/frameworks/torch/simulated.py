@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
+from opbridge.cache import Cache
 from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension
 from opbridge.progress import announce
-from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains import BuildRequest, begin
 
 _FOLDER = NATIVE / "simulated"
 
@@ -23,8 +25,6 @@ class SimulatedDevice:
     twin: Path
     """The folder of the headers of the twin behind it."""
     defines: tuple[tuple[str, str], ...] = ()
-    besides: tuple[str, ...] = ()
-    """Sources that are not among those compiled as one."""
 
     @property
     def module(self) -> str:
@@ -32,24 +32,25 @@ class SimulatedDevice:
 
     def request(self) -> BuildRequest:
         return BuildRequest(
-            sources=tuple(_FOLDER / name for name in (*self.besides, "together.cpp")),
+            sources=(_FOLDER / "together.cpp",),
             output=f"{self.module}.so",
-            include_dirs=(self.twin,),
+            include_dirs=(_FOLDER / "slim", self.twin),
             defines=self.defines,
             # Several of them, of the same functions, may be in one process.
             flags=("-fvisibility=hidden",),
             link_flags=LINK_FLAGS,
         )
 
-    def load(self, runtime: Path) -> ModuleType:
-        """`runtime` is the twin's library, which the module, PyTorch's adapter and kernels are to find as one."""
-        ctypes.CDLL(str(runtime), ctypes.RTLD_GLOBAL)
-        library = build(self.request(), on_progress=_Announcement(self.name)).path
-        return import_extension(self.module, library, f"the simulated {self.name}")
+    def load(self, runtime: Callable[[], Path]) -> ModuleType:
+        """`runtime` finds the twin's library, which the module, PyTorch's adapter and kernels are to find as one."""
+        # Where neither was built yet, both are compiled at the same time.
+        wait = begin(self.request(), Cache(), _Announcement(self.name))
+        ctypes.CDLL(str(runtime()), ctypes.RTLD_GLOBAL)
+        return import_extension(self.module, wait().path, f"the simulated {self.name}")
 
 
 class _Announcement:
-    """One line, before the first of several compilers runs."""
+    """One line, before the first of several steps."""
 
     def __init__(self, name: str) -> None:
         self._name = name

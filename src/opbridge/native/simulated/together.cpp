@@ -10,6 +10,7 @@
 #include "cuda/own_bindings.cpp"
 #include "cuda/twin.cpp"
 #else
+#include "npu/autocast.cpp"
 #include "npu/own_bindings.cpp"
 #include "npu/twin.cpp"
 #endif
