@@ -14,7 +14,7 @@ from opbridge.port import Outcome, Settings, Status, compare, pairs_of
 from opbridge.port.pairing import Said
 
 KERNELS = Path(__file__).parent / "kernels"
-ORIGINAL, PORT = KERNELS / "original.cu", KERNELS / "port.cpp"
+ORIGINAL, PORT, BARE = KERNELS / "original.cu", KERNELS / "port.cpp", KERNELS / "bare.cu"
 
 
 def held(original: str, port: str | None = None, **said: str) -> list[Outcome]:
@@ -83,6 +83,37 @@ def test_a_bare_kernel_is_started_as_launch_says() -> None:
     launch = {"n": "x.numel", "error": "0", "factor": "1"}
     (pair,) = pairs_of(f"{ORIGINAL}:copy", f"{PORT}:scale_kernel", Said(launch=launch))
     assert {outcome.status for outcome in compare(pair, Settings())} == {Status.SAME}
+
+
+def test_a_kernel_of_cuda_that_no_function_starts_is_started_as_its_parameters_and_launch_say() -> None:
+    numbers = {"n": "x.numel", "error": "0"}
+    (pair,) = pairs_of(f"{BARE}:scale_kernel", f"{PORT}:scale_kernel", Said(launch=numbers))
+    assert str(pair.schema) == "port_check::scale_kernel(Tensor x, float factor) -> Tensor"
+    assert {outcome.status for outcome in compare(pair, Settings())} == {Status.SAME}
+    (pair,) = pairs_of(f"{BARE}:scale_kernel", f"{PORT}:scale_kernel", Said(launch={**numbers, "error": "0.25"}))
+    assert Status.DIFFERS in {outcome.status for outcome in compare(pair, Settings())}
+
+
+def test_the_grid_of_such_a_kernel_is_said_by_launch() -> None:
+    sizes = {"columns": "x.shape[1]", "rows": "x.shape[0]", "n": "x.numel", "error": "0", "factor": "1"}
+    grid = {"grid": "ceil_div(x.shape[1], 64)", "grid_y": "x.shape[0]", "block": "64"}
+    said = Said(shapes="rows columns -> rows columns", launch={**sizes, **grid})
+    (pair,) = pairs_of(f"{BARE}:of_rows", f"{PORT}:scale_kernel", said)
+    assert {outcome.status for outcome in compare(pair, Settings())} == {Status.SAME}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "launch", "message"),
+    [
+        ("scale_kernel", {}, "takes 'const int n', which can be anything"),
+        ("scale_kernel", {"n": "x.numel", "eror": "0"}, "--launch eror: neither kernel takes it"),
+        ("of_types", {"n": "x.numel"}, "of_types is a template, or in a namespace"),
+        ("", {"n": "x.numel"}, "bare.cu has several kernels: scale_kernel, of_rows"),
+    ],
+)
+def test_what_of_such_a_kernel_cannot_be_known(kernel: str, launch: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        pairs_of(f"{BARE}:{kernel}" if kernel else str(BARE), f"{PORT}:scale", Said(launch=launch))
 
 
 def test_the_command_prints_json_and_says_by_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=FORMULA",
-        help="a parameter of a bare kernel of Ascend C, as in n=x.numel; may be repeated",
+        help="a parameter of a bare kernel, as in n=x.numel, or grid, block, blockDim; may be repeated",
     )
     parser.add_argument("--dtype", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
     parser.add_argument(

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from opbridge.cxx.ascend_kernels import read_kernels
+from opbridge.cxx.ascend_kernels import AscendKernel, read_kernels
 from opbridge.errors import InputError, did_you_mean
 from opbridge.manifest import Manifest, OpSpec
 from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.openings import read_file
+from opbridge.port.bare import hosted, keys_of, shown
 from opbridge.port.model import ORIGINAL, PORT, SIDES, Pair
 from opbridge.port.shapes import output_shapes
 from opbridge.port.signatures import Guess, guess
+from opbridge.rules.launch import BLOCKS
 from opbridge.schema import Schema
 from opbridge.sources.standalone import symbols_of_source
 
@@ -62,15 +64,22 @@ def pairs_of(original: str, port: str, said: Said = Said()) -> list[Pair]:
     sources = {ORIGINAL: _Source.of(original), PORT: _Source.of(port)}
     if said.schema is None and (declared := _declared(sources, said)):
         return declared
-    names = {side: _symbols(source, side) for side, source in sources.items()}
+    schema = None
     if said.schema is not None:
         schema = Schema.parse(said.schema if "::" in said.schema else f"port_check::{said.schema}")
-        wanted = [schema.name]
-    else:
-        schema = None
-        wanted = [name for name in names[ORIGINAL] if name in names[PORT]] or [""]
+    names = {side: _symbols(source) for side, source in sources.items()}
+    if (bare := _bare(sources[ORIGINAL], names)) is not None:
+        return [_started(sources, bare, names[PORT], schema, said)]
+    both = [name for name in names[ORIGINAL] if name in names[PORT]] or [""]
+    wanted = [schema.name] if schema is not None else both
     chosen = [tuple(_chosen(source, names[side], name) for side, source in sources.items()) for name in wanted]
-    return [_pair(sources, symbols, schema, said) for symbols in chosen]
+    if schema is not None:
+        return [_pair(sources, symbols, schema, None, said) for symbols in chosen]
+    guesses = [guess(sources[ORIGINAL].path, symbols[0]) for symbols in chosen]
+    return [
+        _pair(sources, symbols, Schema.parse(guessed.schema), guessed, said)
+        for symbols, guessed in zip(chosen, guesses, strict=True)
+    ]
 
 
 def _refs(spec: OpSpec, side: str) -> list[KernelRef]:
@@ -102,10 +111,47 @@ def _absolute(spec: OpSpec, sources: Mapping[str, _Source]) -> OpSpec:
     return replace(spec, kernels=tuple(kernels))
 
 
-def _symbols(source: _Source, side: str) -> list[str]:
-    """The kernels of a file that can be called; the one that was named, where one was."""
+def _bare(original: _Source, names: Mapping[str, list[str]]) -> AscendKernel | None:
+    """The kernel that is meant, where it is one that no function starts."""
+    read = read_kernels(original.path)
+    if read is None or (symbols_of_source(original.path) and original.symbol not in read.global_functions):
+        return None
+    both = [name for name in names[ORIGINAL] if name in names[PORT]]
+    chosen = _chosen(original, names[ORIGINAL], both[0] if len(both) == 1 else "")
+    found = next((kernel for kernel in read.kernels if kernel.name == chosen), None)
+    if found is None and chosen in read.global_functions:
+        raise InputError(
+            f"{original.path.name}: {chosen} is a template, or in a namespace, and opbridge cannot start it",
+            hint="write a function on opbridge/kernel.h that does, and OB_KERNEL(name) behind it",
+        )
+    return found
+
+
+def _started(
+    sources: Mapping[str, _Source], bare: AscendKernel, ports: list[str], schema: Schema | None, said: Said
+) -> Pair:
+    """The operator of a bare kernel of CUDA, by a function that starts it, beside its port."""
+    original, port, launch = sources[ORIGINAL].path, sources[PORT].path, said.launch or {}
+    symbol = _chosen(sources[PORT], ports, bare.name)
+    read = read_kernels(port)
+    of_port = next((kernel for kernel in read.kernels if kernel.name == symbol), None) if read else None
+    taken = {BLOCKS, *(one.name for one in of_port.parameters)} if of_port else set()
+    if strange := sorted(set(launch) - keys_of(bare) - taken):
+        known = sorted(keys_of(bare) | taken)
+        raise InputError(f"--launch {strange[0]}: neither kernel takes it", hint=did_you_mean(strange[0], known))
+    guessed = shown(original, bare, launch) if schema is None else None
+    known_schema = Schema.parse(guessed.schema) if guessed else schema
+    assert known_schema is not None
+    path, function = hosted(original, bare, known_schema, launch)
+    for_port = replace(said, launch={key: text for key, text in launch.items() if key in taken})
+    started = {ORIGINAL: _Source(path, function), PORT: sources[PORT]}
+    return _pair(started, (function, symbol), known_schema, guessed, for_port)
+
+
+def _symbols(source: _Source) -> list[str]:
+    """The kernels of a file that can be called, else those that nobody can; the one that was named, where one was."""
     names = sorted(symbols_of_source(source.path))
-    read = read_kernels(source.path) if side == PORT else None
+    read = read_kernels(source.path)
     bare = [kernel.name for kernel in read.kernels] if read else []
     if source.symbol is None:
         return names or bare
@@ -130,10 +176,9 @@ def _chosen(source: _Source, names: list[str], wanted: str) -> str:
     )
 
 
-def _pair(sources: Mapping[str, _Source], symbols: tuple[str, ...], schema: Schema | None, said: Said) -> Pair:
-    guessed = guess(sources[ORIGINAL].path, symbols[0]) if schema is None else None
-    known = Schema.parse(guessed.schema) if guessed else schema
-    assert known is not None
+def _pair(
+    sources: Mapping[str, _Source], symbols: tuple[str, ...], known: Schema, guessed: Guess | None, said: Said
+) -> Pair:
     kernels = {
         SIDES[side]: f"{source.path.absolute()}:{symbol}"
         for (side, source), symbol in zip(sources.items(), symbols, strict=True)

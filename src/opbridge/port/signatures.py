@@ -25,7 +25,7 @@ _ATTRIBUTES = {
     "Bools": "bool[]",
     "DType": "ScalarType",
 }
-_DTYPES = {
+DTYPES = {
     "float": "float32",
     "double": "float64",
     "half": "float16",
@@ -75,7 +75,7 @@ def guess(source: Path, symbol: str) -> Guess:
     returned = "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
     return Guess(
         f"port_check::{symbol}({arguments}) -> {returned}",
-        tuple((shape,) * len(outputs) for shape in _shapes([one.name for one in inputs if not one.is_optional])),
+        tuple((shape,) * len(outputs) for shape in usual_shapes([one.name for one in inputs if not one.is_optional])),
         tuple(_dtype(one, inputs) for one in outputs),
     )
 
@@ -101,7 +101,7 @@ def _argument(parameter: _Parameter, letter: str) -> str:
     return f"{base}{alias}{'[]' * parameter.is_list}{'?' * parameter.is_optional} {parameter.name}"
 
 
-def _shapes(inputs: list[str]) -> Iterator[str]:
+def usual_shapes(inputs: list[str]) -> Iterator[str]:
     """The shapes that outputs usually have."""
     if not inputs:
         return
@@ -118,7 +118,7 @@ def _shapes(inputs: list[str]) -> Iterator[str]:
 
 
 def _dtype(output: _Parameter, inputs: list[_Parameter]) -> str:
-    if output.element in _DTYPES:
-        return _DTYPES[output.element]
+    if output.element in DTYPES:
+        return DTYPES[output.element]
     like = next((one.name for one in inputs if one.element == output.element), None)
     return f"{like}.dtype" if like else f"promote({', '.join(one.name for one in inputs)})" if inputs else "float32"

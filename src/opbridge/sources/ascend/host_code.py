@@ -8,40 +8,17 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.cxx.ascend_kernels import AscendKernel, KernelParameter
-from opbridge.errors import InputError, KernelError, UnsupportedError
-from opbridge.rules.kinds import NOWHERE, Kind, kind_of
-from opbridge.rules.launch import BLOCKS, Launch, is_struct, parse_launch
-from opbridge.rules.syntax import (
-    Attribute,
-    Binary,
-    Bool,
-    BoolOp,
-    Call,
-    Compare,
-    Expr,
-    Float,
-    IfElse,
-    Index,
-    Int,
-    Name,
-    Unary,
-)
-from opbridge.schema import Argument, OptionalType, Schema
+from opbridge.errors import KernelError, UnsupportedError
+from opbridge.rules.kinds import Kind
+from opbridge.rules.launch import BLOCKS, is_struct
+from opbridge.rules.syntax import Call, Expr, Name
+from opbridge.schema import Schema
 from opbridge.sources.ascend.use import AscendUses, Use
+from opbridge.sources.starting import StartingFunction
 from opbridge.toolchains import BuildRequest
 
 DEFAULT_BLOCKS = "8"
 
-_ATTRIBUTES = {
-    Kind.INT: "int64_t",
-    Kind.FLOAT: "double",
-    Kind.BOOL: "bool",
-    Kind.STR: "ob::String",
-    Kind.INTS: "ob::Ints",
-    Kind.FLOATS: "ob::Floats",
-    Kind.BOOLS: "ob::Bools",
-    Kind.DTYPE: "ob::DType",
-}
 _TYPED = re.compile(r"__gm__\s+(?P<element>\w+) \*$")
 _ELEMENTS = {
     "half": "ob::half",
@@ -67,7 +44,7 @@ def generate(source: Path, uses: AscendUses) -> str:
     return "\n".join((f'#include "{source.name}"', "#include <opbridge/launch.h>", *hosts))
 
 
-class _StartingFunction:
+class _StartingFunction(StartingFunction):
     def __init__(self, source: Path, kernel: AscendKernel | None, use: Use) -> None:
         if kernel is None:
             raise UnsupportedError(
@@ -76,10 +53,7 @@ class _StartingFunction:
             )
         self.kernel = kernel
         self.use = use
-        self.schema = Schema.parse(use.schema)
-        self.launch = parse_launch(dict(use.launch), self.schema, NOWHERE) if use.launch else Launch()
-        self.kinds = {argument.name: kind_of(argument.type) for argument in self.schema.arguments}
-        self.source = source
+        super().__init__(use.operator, source, Schema.parse(use.schema), dict(use.launch))
         self.statements: list[str] = []
         unknown = [name for name, _ in self.launch.values if name != BLOCKS and name not in self._names()]
         if unknown:
@@ -112,25 +86,18 @@ class _StartingFunction:
 
     def parameters(self) -> list[str]:
         """Of the function that hosts call."""
-        elements = dict(zip(self.tensors(), self.addresses(), strict=False))
-        taken = [self.parameter(argument, elements) for argument in self.schema.arguments]
+        addresses = dict(zip(self.tensors(), self.addresses(), strict=False))
+        elements = {name: _element(address) for name, address in addresses.items()}
+        taken = [
+            self.parameter(argument, elements.get(f"a_{argument.name}", "ob::any"))
+            for argument in self.schema.arguments
+        ]
         outputs = (f"out_{index}" for index in range(len(self.schema.new_outputs)))
-        return [*taken, *(f"ob::Out<{_element(elements.get(name))}> {name}" for name in outputs), "ob::Context context"]
-
-    def parameter(self, argument: Argument, elements: dict[str, KernelParameter]) -> str:
-        kind = self.kinds[argument.name]
-        name = f"a_{argument.name}"
-        if kind is Kind.TENSOR:
-            role = "InOut" if argument.mutable else "In"
-            spelled = f"ob::{role}<{_element(elements.get(name))}>"
-        elif kind in _ATTRIBUTES:
-            spelled = _ATTRIBUTES[kind]
-        else:
-            raise UnsupportedError(
-                f"{self.use.operator}: opbridge starts no kernel that takes {kind.value} ('{argument.name}'); write a "
-                f"function on opbridge/kernel.h in {self.source.name} that does"
-            )
-        return f"{f'ob::Optional<{spelled}>' if isinstance(argument.type, OptionalType) else spelled} {name}"
+        return [
+            *taken,
+            *(f"ob::Out<{elements.get(name, 'ob::any')}> {name}" for name in outputs),
+            "ob::Context context",
+        ]
 
     def tensors(self) -> list[str]:
         """All that the operator has, in the order in which a kernel takes them."""
@@ -185,52 +152,8 @@ class _StartingFunction:
             self.statements.append(f"{place} = static_cast<decltype({place})>({self.expression(value)});")
         return name
 
-    def expression(self, expr: Expr | None) -> str:
-        match expr:
-            case Int(value):
-                return f"int64_t{{{value}}}"
-            case Float(value):
-                return repr(value)
-            case Bool(value):
-                return "true" if value else "false"
-            case Name(id):
-                return self.value(id)
-            case Attribute(Name(id), "numel" | "ndim" as what):
-                return f"{self.value(id)}.{what}()"
-            case Index(Attribute(Name(id), "shape"), (item,)):
-                return f"{self.value(id)}.size({self.expression(item)})"
-            case Index(Name(id), (item,)):
-                return f"{self.value(id)}[{self.expression(item)}]"
-            case Unary(op, operand):
-                return f"({'!' if op == 'not' else '-'}{self.expression(operand)})"
-            case Binary("//" | "%" as op, left, right):
-                function = "floor_divide" if op == "//" else "modulo"
-                return f"ob::launch::{function}({self.expression(left)}, {self.expression(right)})"
-            case Binary("/", left, right):
-                return f"(static_cast<double>({self.expression(left)}) / {self.expression(right)})"
-            case Binary("+" | "-" | "*" as op, left, right):
-                return f"({self.expression(left)} {op} {self.expression(right)})"
-            case Compare("==" | "!=" | "<" | "<=" | ">" | ">=" as op, left, right):
-                return f"({self.expression(left)} {op} {self.expression(right)})"
-            case BoolOp(op, left, right):
-                return f"({self.expression(left)} {'&&' if op == 'and' else '||'} {self.expression(right)})"
-            case IfElse(body, condition, orelse):
-                return f"({self.expression(condition)} ? {self.expression(body)} : {self.expression(orelse)})"
-            case Call("min" | "max" as name, (left, right)):
-                return f"std::{name}({self.expression(left)}, {self.expression(right)})"
-            case Call("ceil_div", (left, right)):
-                return f"ob::launch::ceil_divide({self.expression(left)}, {self.expression(right)})"
-        raise InputError(
-            f"{self.use.operator}: launch cannot hold {expr}",
-            hint="it takes numbers, arguments, x.numel, x.ndim, x.shape[0], arithmetic, min, max, ceil_div",
-        )
 
-    def value(self, name: str) -> str:
-        argument = self.schema.argument(name)
-        return f'ob::launch::given(a_{name}, "{name}")' if isinstance(argument.type, OptionalType) else f"a_{name}"
-
-
-def _element(parameter: KernelParameter | None) -> str:
+def _element(parameter: KernelParameter) -> str:
     """The type of a tensor's elements, where the kernel's parameter says it."""
-    typed = _TYPED.search(parameter.type) if parameter else None
+    typed = _TYPED.search(parameter.type)
     return _ELEMENTS.get(typed["element"], "ob::any") if typed else "ob::any"

@@ -1,0 +1,38 @@
+// What the functions that opbridge writes around bare kernels compute with; nobody includes it by hand.
+#ifndef OPBRIDGE_LAUNCH_VALUES_H
+#define OPBRIDGE_LAUNCH_VALUES_H
+
+#include <opbridge/kernel.h>
+
+namespace ob {
+namespace [[gnu::visibility("hidden")]] launch {
+
+template <class Tensor>
+void* address(const Tensor& tensor) {
+  return const_cast<void*>(static_cast<const void*>(tensor.data()));
+}
+
+// A tensor that is missing.
+template <class Tensor>
+void* address(const Optional<Tensor>& tensor) {
+  return tensor ? address(*tensor) : nullptr;
+}
+
+// The value of an argument that may be missing, and is needed.
+template <class T>
+const T& given(const Optional<T>& argument, const char* name) {
+  if (!argument) fail("the launch of the kernel needs '", name, "', which is None");
+  return *argument;
+}
+
+// Division and its remainder as rules have them, towards the smaller number.
+inline int64_t floor_divide(int64_t a, int64_t b) {
+  if (b == 0) fail("launch: division by zero");
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+inline int64_t modulo(int64_t a, int64_t b) { return a - floor_divide(a, b) * b; }
+inline int64_t ceil_divide(int64_t a, int64_t b) { return -floor_divide(-a, b); }
+
+}  // namespace launch
+}  // namespace ob
+#endif
