@@ -41,14 +41,25 @@ GROUPS = {
     "matmul": "matrices",
 }
 """Headers, and what the functions of each are called in the document; of others, the header's name."""
-WITHOUT_FUNCTIONS = {"tensor", "pipe", "machine", "launch", "aot", "device", "tiling", "refused", "constants"}
+WITHOUT_FUNCTIONS = {
+    "tensor",
+    "static_tensors",
+    "pipe",
+    "machine",
+    "launch",
+    "aot",
+    "device",
+    "tiling",
+    "refused",
+    "constants",
+}
 """Headers of classes, which the document describes, and of what kernels do not call."""
 
 _MARKER = re.compile(r'^# \d+ "([^"]+)"')
 _FUNCTION = re.compile(r"\b(?:void|bool|float|half|bfloat16_t|u?int\d+_t|[TU]|\w+\*) ([A-Z]\w+)\(")
 _TYPES = re.compile(r'((?:"[^"]*"\s*)+?)" takes elements of "\s*"([^"]*)"')
 _PAIRS = re.compile(r'((?:"[^"]*"\s*)+?)" takes "\s*"([^"]*)"\s*", as destination')
-_REFUSED = re.compile(r"^OPBRIDGE_ASCEND_REFUSED(?:_CLASS)?\((\w+)", re.MULTILINE)
+_REFUSED = re.compile(r"^OPBRIDGE_ASCEND_REFUSED(?:_CLASS|_TEMPLATE)?\((\w+)", re.MULTILINE)
 _CLASS = re.compile(r"\b(?:class|struct) ([A-Z]\w+)(?: final)?(?: :[^;{]*)?\s*{|\busing ([A-Z]\w+) =")
 _OTHER = re.compile(r"\b(?:GM_ADDR|TPipe\*|constexpr \w+) ([A-Z]\w+)\(")
 _MACRO = re.compile(r"^#define ([A-Z]\w+)\(", re.MULTILINE)

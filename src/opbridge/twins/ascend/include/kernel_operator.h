@@ -19,6 +19,7 @@
 #include "opbridge_ascend/shape.h"
 #include "opbridge_ascend/softmax.h"
 #include "opbridge_ascend/sort.h"
+#include "opbridge_ascend/static_tensors.h"
 #include "opbridge_ascend/sync.h"
 #include "opbridge_ascend/tiling.h"
 #include "opbridge_ascend/vector.h"

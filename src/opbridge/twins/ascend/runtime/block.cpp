@@ -94,6 +94,7 @@ void Block::begin(Launch& of, uint32_t index) {
       std::fill_n(touched_.begin() + begin / kBlockBytes, bytes / kBlockBytes, Touched{});
     }
     used_[space] = Used{};
+    whole_[space] = -1;
   }
   buffers_.clear();
   sites_.clear();
@@ -290,6 +291,21 @@ uint16_t Block::allocate(uint32_t count, uint32_t bytes, AscendC::TPosition posi
   used.most = std::max(used.most, used.now);
   if (recording_ != nullptr) recording_->takes({position, count, each, at});
   return static_cast<uint16_t>(first);
+}
+
+Local Block::chosen(AscendC::TPosition position, uint32_t begin, uint32_t bytes, Place at) {
+  const auto space = static_cast<int>(space_of(position));
+  const uint32_t most = chosen_soc()->bytes[space];
+  if (uint64_t{begin} + bytes > most) {
+    fail(Kind::local_budget,
+         "a tensor of " + std::to_string(bytes) + " bytes at " + std::to_string(begin) + " ends behind " +
+             name_of(space_of(position)),
+         text_of(at) + ", a tensor in " + name_of(position),
+         {{"memory", std::string(chosen_soc()->name) + " has " + std::to_string(most) + " bytes of it"}});
+  }
+  if (whole_[space] < 0 || buffers_[whole_[space]].bytes == 0) whole_[space] = allocate(1, most, position, at);
+  const Local whole = local(static_cast<uint16_t>(whole_[space]));
+  return {whole.data + begin, bytes, whole.buffer, whole.generation};
 }
 
 Local Block::local(uint16_t number) const {

@@ -81,6 +81,8 @@ class Block {
   // Local memory
   static Space space_of(AscendC::TPosition position);
   uint16_t allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at);
+  // Of the memory that a position is in, all of which is one buffer from then on: nothing else hands it out.
+  Local chosen(AscendC::TPosition position, uint32_t begin, uint32_t bytes, Place at);
   Local local(uint16_t buffer) const;
   // The buffer that an address lies in, the last one that was handed out there; none for another address.
   Local local_at(const void* address) const;
@@ -152,6 +154,7 @@ class Block {
     uint32_t most = 0;  // since the last reset of what is known of them
   };
   Used used_[kSpaces];
+  int whole_[kSpaces] = {-1, -1, -1, -1, -1, -1};  // the buffer that is all of a memory, for tensors with addresses
   std::vector<Buffer> buffers_;
 
   std::array<Clock, kPipes> clocks_{};

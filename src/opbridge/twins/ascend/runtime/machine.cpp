@@ -149,6 +149,10 @@ uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition posit
   return Block::current().allocate(count, bytes, position, at);
 }
 
+Local static_memory(AscendC::TPosition position, uint32_t begin, uint32_t bytes, Place at) {
+  return Block::current().chosen(position, begin, bytes, at);
+}
+
 void assert_that(bool holds, const char* what, Place at) {
   if (!holds) Block::current().fail(Kind::assertion, std::string("ASSERT(") + what + ") does not hold", text_of(at));
 }

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include <vector>
+
 #include "copy.h"
 
 namespace AscendC {
@@ -63,27 +65,72 @@ struct Nd2NzParams {
         dstNzMatrixStride(dst_matrix) {}
 };
 
-template <class T>
-void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, Place at = Place::here()) {
-  Instruction instruction("DataCopy", PIPE_MTE2, at);
-  constexpr uint32_t kWidth = detail::kRow<T>;
+namespace detail {
+
+// begin(from, bytes) is called for each row that is read.
+template <class T, class Begin>
+void into_fractals(Instruction& instruction, const LocalTensor<T>& dst, const T* src, const Nd2NzParams& p,
+                   Begin begin) {
+  constexpr uint32_t kWidth = kRow<T>;
   instruction.aligned(dst.start(), "dst");
   instruction.requires_that(p.nValue <= 16384, "nValue", p.nValue, "at most 16384 rows");
   instruction.requires_that(p.dstNzC0Stride >= 1 && p.dstNzC0Stride <= 16384, "dstNzC0Stride", p.dstNzC0Stride,
                             "1 to 16384 rows of 32 bytes from one column of fractals to the next");
   for (uint32_t i = 0; i < p.ndNum; ++i) {
     for (uint32_t row = 0; row < p.nValue; ++row) {
-      const T* const from = src.data() + size_t{i} * p.srcNdMatrixStride + size_t{row} * p.srcDValue;
-      instruction.reads(src.memory(), from, p.dValue * sizeof(T));
+      const T* const from = src + size_t{i} * p.srcNdMatrixStride + size_t{row} * p.srcDValue;
+      begin(from, p.dValue * sizeof(T));
       for (uint32_t column = 0; column < p.dValue; column += kWidth) {
         const uint32_t fractal_row = column / kWidth * p.dstNzC0Stride + row * p.dstNzNStride;
         T* const to = dst.data() + size_t{i} * p.dstNzMatrixStride + size_t{fractal_row} * kWidth;
-        instruction.writes(dst.memory(), to, detail::kBlockBytes);
+        instruction.writes(dst.memory(), to, kBlockBytes);
         // Behind the last column a fractal's row is filled up with zeros.
         for (uint32_t j = 0; j < kWidth; ++j) to[j] = column + j < p.dValue ? from[column + j] : T(0);
       }
     }
   }
+}
+
+}  // namespace detail
+
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p, Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_MTE2, at);
+  detail::into_fractals(instruction, dst, src.data(), p,
+                        [&](const T* from, size_t bytes) { instruction.reads(src.memory(), from, bytes); });
+}
+
+// From the unified buffer to L1, by way of global memory that the kernel does not see.
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Nd2NzParams& p, Place at = Place::here()) {
+  Instruction instruction("DataCopy", PIPE_MTE3, at);
+  instruction.aligned(src.start(), "src");
+  detail::into_fractals(instruction, dst, src.data(), p,
+                        [&](const T* from, size_t bytes) { instruction.reads(src.memory(), from, bytes); });
+}
+
+// The same, where `copied` puts the rows that `p` takes.
+template <class T>
+void DataCopyPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& copied,
+                 const Nd2NzParams& p, Place at = Place::here()) {
+  Instruction instruction("DataCopyPad", PIPE_MTE3, at);
+  instruction.aligned(src.start(), "src");
+  const size_t apart = size_t{copied.blockLen} + copied.dstStride;
+  std::vector<uint8_t> between(copied.blockCount * apart);
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(src.data());
+  for (uint32_t i = 0; i < copied.blockCount; ++i) {
+    const uint8_t* const from =
+        bytes + i * (size_t{detail::rounded_up(copied.blockLen, uint32_t{detail::kBlockBytes})} +
+                     copied.srcStride * detail::kBlockBytes);
+    instruction.reads(src.memory(), from, copied.blockLen);
+    memcpy(between.data() + i * apart, from, copied.blockLen);
+  }
+  const auto* const rows = reinterpret_cast<const T*>(between.data());
+  detail::into_fractals(instruction, dst, rows, p, [&](const T* from, size_t size) {
+    const size_t end = reinterpret_cast<const uint8_t*>(from) - between.data() + size;
+    instruction.requires_that(end <= between.size(), "nd2nzParams end", static_cast<long long>(end),
+                              "within the bytes that dataCopyParams copy");
+  });
 }
 
 }  // namespace AscendC

@@ -202,6 +202,9 @@ class Instruction {
 // Local memory for `count` buffers of `bytes` each; the number of the first.
 uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at)
     OPBRIDGE_ASCEND_LIBRARY(allocate_local);
+// A stretch of the whole memory that a position is in, for kernels that divide it themselves.
+Local static_memory(AscendC::TPosition position, uint32_t begin, uint32_t bytes, Place at)
+    OPBRIDGE_ASCEND_LIBRARY(static_memory);
 // What InitBuffer was told; MAX for a tensor without memory.
 AscendC::TPosition position_of(const Local& local) OPBRIDGE_ASCEND_LIBRARY(position_of);
 Local local_memory(uint16_t buffer) OPBRIDGE_ASCEND_LIBRARY(local_memory);

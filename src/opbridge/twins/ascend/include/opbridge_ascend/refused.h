@@ -143,5 +143,16 @@ OPBRIDGE_ASCEND_REFUSED_CLASS(GroupBarrier)
 OPBRIDGE_ASCEND_REFUSED_CLASS(Hccl)
 #undef OPBRIDGE_ASCEND_REFUSED_CLASS
 
+#define OPBRIDGE_ASCEND_REFUSED_TEMPLATE(Name, ...)                                                 \
+  template <__VA_ARGS__>                                                                            \
+  struct Name {                                                                                     \
+    static_assert(detail::never<First>,                                                             \
+                  "opbridge's Ascend twin has no " #Name " yet; docs/ascend.md lists what it has"); \
+  };
+
+OPBRIDGE_ASCEND_REFUSED_TEMPLATE(TensorTrait, class First, auto position = TPosition::MAX, class Layout = void)
+OPBRIDGE_ASCEND_REFUSED_TEMPLATE(TBufPool, TPosition position, uint32_t buffers = 4, class First = void)
+#undef OPBRIDGE_ASCEND_REFUSED_TEMPLATE
+
 }  // namespace AscendC
 #endif

@@ -334,28 +334,34 @@ uint32_t GetSortLen(const uint32_t elements) {
   return elements * detail::kSorted<T>;
 }
 
-// The k largest or smallest of each row, and where they stood; both come in rows of whole blocks.
+// The k largest or smallest of each row, and where they stood; both come in rows of whole blocks, or, of rows of 32 in
+// the small mode, one behind the other, where each row has indices of its own.
 template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
           TopKMode topkMode = TopKMode::TOPK_NORMAL>
 void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, const LocalTensor<T>& src,
           const LocalTensor<int32_t>& srcIndex, const LocalTensor<bool>& finished, const int32_t k, const TopkTiling&,
           const TopKInfo& info, const bool isLargest = true, Place at = Place::here()) {
   OPBRIDGE_ASCEND_TYPES("TopK", T, half, float);
-  static_assert(topkMode == TopKMode::TOPK_NORMAL, "opbridge's Ascend twin has TopK in TOPK_NORMAL mode only yet");
+  constexpr bool is_small = topkMode == TopKMode::TOPK_NSMALL;
+  static_assert(!(is_small && isHasfinish), "TopK in TOPK_NSMALL mode takes no finished rows: isHasfinish is false");
   Instruction instruction("TopK", PIPE_V, at);
   instruction.requires_that(info.inner % 32 == 0, "inner", info.inner, "a multiple of 32");
+  instruction.requires_that(!is_small || info.inner == 32, "inner", info.inner, "32 in TOPK_NSMALL mode");
   instruction.requires_that(info.n >= 1 && info.n <= info.inner, "n", info.n, "1 to inner");
   instruction.requires_that(k >= 1 && k <= info.n, "k", k, "1 to n");
-  const auto padded = [k](size_t size) { return static_cast<uint32_t>((k * size + 31) / 32 * 32 / size); };
+  const auto padded = [k](size_t size) {
+    return static_cast<uint32_t>(is_small ? k : (k * size + 31) / 32 * 32 / size);
+  };
   const auto n = static_cast<uint32_t>(info.n);
   std::vector<detail::Scored<T>> row(n);
   for (uint32_t r = 0; r < static_cast<uint32_t>(info.outter); ++r) {
     const T* const from = src.data() + r * static_cast<uint32_t>(info.inner);
     instruction.reads(src.memory(), from, n * sizeof(T));
-    if (isInitIndex) instruction.reads(srcIndex.memory(), srcIndex.data(), n * sizeof(int32_t));
+    const int32_t* const indices = srcIndex.data() + (is_small ? r * static_cast<uint32_t>(info.inner) : 0);
+    if (isInitIndex) instruction.reads(srcIndex.memory(), indices, n * sizeof(int32_t));
     if (isHasfinish) instruction.reads(finished.memory(), finished.data() + r, 1);
     for (uint32_t i = 0; i < n; ++i) {
-      row[i] = {from[i], isInitIndex ? static_cast<uint32_t>(srcIndex.data()[i]) : i};
+      row[i] = {from[i], isInitIndex ? static_cast<uint32_t>(indices[i]) : i};
     }
     detail::sort_stably(row.data(), n, [isLargest](const auto& a, const auto& b) {
       return isLargest ? is_larger(a, b) : is_larger(b, a);

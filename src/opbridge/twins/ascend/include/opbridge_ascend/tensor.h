@@ -104,6 +104,11 @@ class LocalTensor {
   LocalTensor() = default;
   LocalTensor(const Local& memory, uint32_t offset_bytes, uint32_t size)
       : data_(reinterpret_cast<T*>(memory.data + offset_bytes)), size_(size), memory_(memory) {}
+  // At an address of that kind of memory that the kernel has chosen itself.
+  LocalTensor(TPosition pos, uint32_t addr, uint32_t tileSize, Place at = Place::here())
+      : LocalTensor(opbridge_ascend::static_memory(
+                        pos, addr, static_cast<uint32_t>(uint64_t{tileSize} * sizeof(T) / detail::kInByte<T>), at),
+                    0, tileSize) {}
 
   // a = b + c, over all elements of a.
   template <class Operation>
