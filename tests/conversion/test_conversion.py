@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from opbridge.conversion import weights
 from opbridge.conversion.cells import load
 from opbridge.conversion.checking import check
 from opbridge.conversion.converting import Converted, converted, imported
+from opbridge.conversion.locating import first_difference
 from opbridge.errors import InputError, UnsupportedError
 
 NETWORK = """
@@ -132,6 +134,22 @@ def test_a_graph_computes_the_same(network: Any, package: Path, image: torch.Ten
     eager = cell(given)[0].asnumpy()
     cell.construct = ms.jit(cell.construct)
     np.testing.assert_allclose(cell(given)[0].asnumpy(), eager, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_the_first_operator_that_differs_is_named(network: Any, image: torch.Tensor, to: str, tmp_path: Path) -> None:
+    made = converted(network, (image,), to=to)
+    made.write(tmp_path / "net")
+    assert first_difference(made, tmp_path / "net", (image,), {}) is None
+    stopped = f"{'jax.lax' if to == 'jax' else 'ops'}.stop_gradient"
+    for wrong, what in (("aten_conv2d(0.5 * x,", "value"), (f"aten_conv2d({stopped}(x),", "gradient")):
+        source = made.source.replace("aten_conv2d(x,", wrong)
+        (tmp_path / "net" / "network.py").write_text(source)
+        found = first_difference(made, tmp_path / "net", (image,), {})
+        assert found is not None
+        assert (found.operator, found.module, found.what) == ("aten::conv2d", "blocks.0.conv", what)
+        assert re.search(r'tiny_network.py", line \d+, in forward', found.line)
+        assert wrong in found.source
 
 
 def test_values_come_from_every_kind_of_file(network: Any, package: Path, tmp_path: Path) -> None:
@@ -279,8 +297,10 @@ def test_the_command_writes_and_checks(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(folder)
-    arguments = ["convert", "tiny_network:Block", "--input", "1,3,4,4", "-o", "block_ms", "--check"]
-    assert main(arguments) == 0
+    arguments = ["convert", "tiny_network:Block", "--input", "1,3,4,4", "-o", "block_ms"]
+    assert main([*arguments, "--page", "block.html"]) == 2
+    assert main([*arguments, "--check", "--page", "block.html"]) == 0
+    assert "comparisons agree." in (folder / "block.html").read_text()
     assert "comparisons agree with PyTorch" in capsys.readouterr().out
     wrong = (folder / "block_ms" / "network.py").read_text().replace("aten_relu(x)", "aten_relu(x * 2)")
     (folder / "block_ms" / "network.py").write_text(wrong)

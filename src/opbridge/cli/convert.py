@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbridge.cli.terminal import bold, green, red
+from opbridge._version import __version__
+from opbridge.cli.terminal import bold, green, red, size
+from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
 
 if TYPE_CHECKING:
-    from opbridge.conversion.checking import Comparison
+    from opbridge.conversion.comparison import Comparison, Difference
+    from opbridge.conversion.converting import Converted
 
 _DIFFERENT = 1
 _ROWS = 12
@@ -42,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare values, the gradient of each parameter and three steps of training with PyTorch's",
     )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="with --check: what was found as one HTML file")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,6 +55,9 @@ def run(options: argparse.Namespace) -> int:
     from opbridge.conversion.converting import converted
     from opbridge.scan.running import loaded_model
 
+    if options.page and not options.check:
+        raise InputError("--page shows what --check finds", hint="--check --page net.html")
+    require_writable(options.page)
     model = loaded_model(options.target)
     args = _inputs(options)
     started = time.perf_counter()
@@ -61,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels{own}"
     print(green(f"{bold(str(options.output))}: {said}    {took}"))
     print(f"  from {options.output.name} import load")
-    return _checked(model, options.output, args) if options.check else 0
+    return _checked(model, made, args, options) if options.check else 0
 
 
 def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
@@ -75,10 +83,10 @@ def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
     return drawn(options.input)
 
 
-def _checked(model: Any, folder: Path, args: tuple[Any, ...]) -> int:
+def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argparse.Namespace) -> int:
     from opbridge.conversion.checking import check
 
-    found = check(model, folder, args, {})
+    found = check(model, options.output, args, {})
     wrong = [each for each in found if not each.is_right]
     shown = sorted(found, key=lambda each: -each.difference)[:_ROWS]
     print(bold(f"{'difference':>10}  of"))
@@ -88,9 +96,33 @@ def _checked(model: Any, folder: Path, args: tuple[Any, ...]) -> int:
         print(f"{'':10}  and {len(found) - len(shown)} smaller")
     if wrong:
         print(red(f"{len(wrong)} of {len(found)} comparisons differ from PyTorch"))
-        return _DIFFERENT
-    print(green(f"all {len(found)} comparisons agree with PyTorch"))
-    return 0
+        first = _first_difference(made, options.output, args)
+    else:
+        print(green(f"all {len(found)} comparisons agree with PyTorch"))
+        first = None
+    if options.page:
+        _write_page(options.page, made, found, first)
+    return _DIFFERENT if wrong else 0
+
+
+def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> Difference | None:
+    from opbridge.conversion.locating import first_difference
+
+    first = first_difference(made, folder.resolve(), args, {})
+    print(f"first: {first}" if first else "each operator agrees by itself, given PyTorch's numbers")
+    return first
+
+
+def _write_page(file: Path, made: Converted, found: list[Comparison], first: Difference | None) -> None:
+    from opbridge.conversion.converting import TARGETS
+    from opbridge.report.conversions import ShownConversion, conversion_page
+
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    name, framework = made.package.exported.name, TARGETS[made.to]
+    operators = made.operators, made.native, made.in_the_way
+    page = conversion_page(ShownConversion(name, framework, now, __version__, found, *operators, first))
+    file.write_text(page, encoding="utf-8")
+    print(f"{file}: {size(len(page.encode()))}")
 
 
 def _print_row(each: Comparison) -> None:

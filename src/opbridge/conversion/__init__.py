@@ -5,4 +5,6 @@ rendering      one graph as the lines of a function: names, arguments, writes, n
 mindspore, jax one module a framework: the package that the lines stand in
 weights        the values, in safetensors' format
 checking       the package beside the network: values, gradients, steps of training
+locating       the first operator that differs: the source by lines (stepping), PyTorch's graphs by nodes
+               (replaying), and each line's gradient by itself (differentiating)
 """

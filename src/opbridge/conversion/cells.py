@@ -77,7 +77,13 @@ def _array(value: Any) -> Array:
 
 
 def _place(network: Any, name: str) -> tuple[Any, str]:
-    *path, last = name.split(".")
-    for part in path:
-        network = network._cells[part]
-    return network, last
+    path, _, last = name.rpartition(".")
+    return cell_below(network, path), last
+
+
+def cell_below(network: Any, path: str) -> Any:
+    """The cell of a module of PyTorch's, by its path; None where there is none."""
+    for part in filter(None, path.replace("@", "__").split(".")):
+        cells = getattr(network, "_cells", {})
+        network = cells.get(part, cells.get(f"_{part}"))
+    return network

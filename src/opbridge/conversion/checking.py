@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from opbridge.conversion.comparison import Comparison
 from opbridge.conversion.converting import imported
-from opbridge.conversion.sides import Array, Side
+from opbridge.conversion.sides import Side, loaded_side
 
-TOLERANCE = 1e-4
-"""Of the largest number that PyTorch has in a tensor."""
+Array = NDArray[Any]
+
 _STEPS = 3
 _RATE = 0.01
 _ROUNDING = 1e-3
@@ -22,24 +22,12 @@ _ROUNDING = 1e-3
 but for rounding, as that of the bias of an attention's keys, is no larger."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    what: str
-    """`value`, `gradient of conv1.weight`, `conv1.weight after 3 steps`."""
-    difference: float
-    """The largest, as a part of the largest number that PyTorch has there."""
-
-    @property
-    def is_right(self) -> bool:
-        return self.difference <= TOLERANCE
-
-
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
     """The package beside the module, which is left as it was.  Both are compared as in inference: nothing is drawn."""
     before = {name: value.detach().clone() for name, value in module.state_dict().items()}
     gradients = {value: value.grad for value in module.parameters()}
     modes = {part: part.training for part in module.modules()}
-    side = _side(imported(folder).load(), [each.detach().numpy() for each in _tensors([*args, *kwargs.values()])])
+    side = loaded_side(imported(folder).load(), arrays(args, kwargs))
     try:
         module.eval()
         return list(_compared(module, side, args, kwargs))
@@ -51,20 +39,9 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
             part.training = was
 
 
-def _side(loaded: Any, inputs: Sequence[Array]) -> Side:
-    """JAX has a function and its values, MindSpore a Cell."""
-    if isinstance(loaded, tuple):
-        from opbridge.conversion.jax_side import JaxSide
-
-        return JaxSide(loaded, inputs)
-    from opbridge.conversion.mindspore_side import MindSporeSide
-
-    return MindSporeSide(loaded, inputs)
-
-
 def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Comparison]:
     with torch.no_grad():
-        expected = list(_tensors(module(*args, **kwargs)))
+        expected = list(tensors(module(*args, **kwargs)))
     got = side.results()
     if len(expected) != len(got):
         yield Comparison(f"{len(got)} results instead of {len(expected)}", float("inf"))
@@ -84,7 +61,7 @@ def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[s
     (args, kwargs), (index, factors) = inputs, loss
     for number in range(_STEPS):
         module.zero_grad(set_to_none=True)
-        (list(_tensors(module(*args, **kwargs)))[index] * factors).sum().backward()
+        (list(tensors(module(*args, **kwargs)))[index] * factors).sum().backward()
         gradients = side.gradients(index, factors.numpy(), list(trained))
         wanted = {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
         largest = max(_largest(each) for each in wanted.values())
@@ -102,21 +79,34 @@ def _comparison(what: str, want: Any, have: Array, least: float = 1e-6) -> Compa
     reference = want.detach().numpy()
     if reference.shape != have.shape:
         return Comparison(f"{what}: shape {have.shape} instead of {reference.shape}", float("inf"))
-    if not reference.size:
-        return Comparison(what, 0.0)
-    difference = float(np.abs(have.astype(np.float64) - reference).max())
-    return Comparison(what, difference / max(_largest(want), least))
+    return Comparison(what, difference(reference, have, least))
+
+
+def difference(want: Array, have: Array, least: float = 1e-6) -> float:
+    """The largest, as a part of the largest finite number that is wanted; NaN and infinities are to be the same."""
+    want, have = want.astype(np.float64), have.astype(np.float64)
+    apart = ~((want == have) | (np.isnan(want) & np.isnan(have)))
+    if not apart.any():
+        return 0.0
+    found = float(np.abs(have[apart] - want[apart]).max())
+    largest = np.abs(want[np.isfinite(want)]).max(initial=least)
+    return found / float(largest) if np.isfinite(found) else float("inf")
 
 
 def _largest(tensor: Any) -> float:
     return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Array]:
+    """The tensors that a converted network is called with."""
+    return [each.detach().numpy() for each in tensors([*args, *kwargs.values()])]
+
+
+def tensors(value: Any) -> Iterator[Any]:
     if isinstance(value, Mapping):
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):
         for each in value:
-            yield from _tensors(each)
+            yield from tensors(each)
     elif isinstance(value, torch.Tensor):
         yield value

@@ -17,7 +17,7 @@ from opbridge.conversion.rendering import MARK
 from opbridge.errors import InputError, UnsupportedError, did_you_mean
 
 WEIGHTS = "weights.safetensors"
-TARGETS = ("mindspore", "jax")
+TARGETS = {"mindspore": "MindSpore", "jax": "JAX"}
 PREFERENCES = ("aten", "native")
 
 
@@ -35,6 +35,8 @@ class Converted:
     """ATen names of those that the framework computes, by the same calls proved to agree."""
     in_the_way: Mapping[str, str] = field(default_factory=dict)
     """Why the framework does not compute the others, where it was tried."""
+    package: Any = field(default=None, repr=False, compare=False)
+    """What wrote the source, and knows what each name of it stands for."""
 
     def require_native(self) -> None:
         if self.in_the_way:
@@ -80,7 +82,7 @@ def converted(
         package = importlib.import_module(f"opbridge.conversion.{to}").Package(exported)
     source = package.source()
     used, native = (tuple(sorted(each)) for each in (package.operators.used, package.operators.native))
-    made = Converted(to, source, _state(exported), used, native, package.in_the_way())
+    made = Converted(to, source, _state(exported), used, native, package.in_the_way(), package)
     if native_only:
         made.require_native()
     return made

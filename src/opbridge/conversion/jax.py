@@ -54,6 +54,8 @@ class Package:
     def __init__(self, exported: Exported) -> None:
         self.exported = exported
         self.operators = Operators()
+        self.origins: dict[tuple[str, str], dict[str, Any]] = {}
+        """By mode and path: what the names in a module's source stand for."""
         self.functions: dict[str, str] = {}
         """Names by text, with a blank in the place of the name."""
 
@@ -121,6 +123,7 @@ def apply(values, *inputs, train=False):
     def body(self, path: str, mode: str, graph: Any) -> tuple[list[str], list[str]]:
         body = FunctionBody(self, mode, path)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
+        self.origins[mode, path] = body.origins
         output = body.graph(graph)
         return inputs, [*body.lines, f"return {returned(body, output if path else leaves(output))}"]
 

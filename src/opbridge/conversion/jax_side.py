@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -33,3 +33,26 @@ class JaxSide:
 
     def set(self, name: str, value: Array) -> None:
         self._values[name] = jnp.asarray(value)
+
+    def run(self) -> None:
+        self._apply(self._values, *self._inputs)
+
+    def path(self, variables: Mapping[str, Any], paths: Iterable[str]) -> str | None:
+        starts = {f"{path}.".replace("@", "__").lstrip("."): path for path in paths}
+        return starts.get(variables.get("at", "."))
+
+    def array(self, value: Any) -> Array:
+        return np.asarray(value)
+
+    def pulled_back(
+        self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
+    ) -> list[Array]:
+        def total(*values: Any) -> Any:
+            return (_all(function(*values))[index] * factors).sum()
+
+        found = jax.grad(total, tuple(range(len(given))))(*map(jnp.asarray, given))
+        return [np.asarray(gradient) for gradient in found]
+
+
+def _all(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, tuple) else [result]

@@ -91,6 +91,8 @@ class Package:
         self.exported = exported
         self.natives = natives
         self.operators = Operators()
+        self.origins: dict[tuple[str, str], dict[str, Any]] = {}
+        """By mode and path: what the names in a module's source stand for."""
         self.classes: dict[str, _Class] = {}
         """By text, with a blank in the place of the name."""
         self.names: set[str] = set()
@@ -219,6 +221,7 @@ def network():
         body.natives = self.natives
         body.taken |= set(factories)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
+        self.origins[mode, path] = body.origins
         output = body.graph(graph)
         if not path:
             output = leaves(output)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import mindspore as ms
 import numpy as np
 
-from opbridge.conversion.sides import Array, listed
+from opbridge.conversion.cells import cell_below
+
+Array = NDArray[Any]
 
 
 class MindSporeSide:
@@ -36,3 +38,28 @@ class MindSporeSide:
 
     def set(self, name: str, value: Array) -> None:
         self._parameters[name].set_data(ms.Tensor(value))
+
+    def run(self) -> None:
+        self._cell(*self._inputs)
+
+    def path(self, variables: Mapping[str, Any], paths: Iterable[str]) -> str | None:
+        return next((path for path in paths if cell_below(self._cell, path) is variables.get("self")), None)
+
+    def array(self, value: Any) -> Array:
+        widened = value.astype(ms.float32) if value.dtype == ms.bfloat16 else value
+        return np.asarray(widened.asnumpy())
+
+    def pulled_back(
+        self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
+    ) -> list[Array]:
+        weights = ms.Tensor(factors)
+
+        def total(*values: Any) -> Any:
+            return (_all(function(*values))[index] * weights).sum()
+
+        found = ms.grad(total, tuple(range(len(given))))(*map(ms.Tensor, given))
+        return [self.array(each) for each in (found if isinstance(found, tuple) else (found,))]
+
+
+def _all(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, tuple) else [result]

@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -54,6 +55,30 @@ _ARITHMETIC = {
 }
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a name in the source stands for."""
+
+    node: Any
+    inputs: Mapping[str, Any]
+    """Nodes that it is computed from, by what stands for them there."""
+
+    @property
+    def line(self) -> str:
+        """`File "net.py", line 12, in forward`; empty where PyTorch does not know."""
+        return user_line(self.node)
+
+
+def user_line(node: Any) -> str:
+    """The innermost line that PyTorch remembers of a node: of its own modules only where there is no other."""
+    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
+    files = [line for line in reversed(lines) if line.startswith("File ") and not line.startswith('File "<')]
+    return next((line for line in files if _TORCH not in line), files[0] if files else "")
+
+
+_TORCH = f'"{Path(torch.__file__).parent}'
+
+
 @dataclass
 class Operators:
     """The operators of a package, each by the name that its source has for it."""
@@ -86,6 +111,8 @@ class Body(ABC):
         )
         self.factories: dict[str, str] = {}
         """Tensors that no input shapes: an expression by name."""
+        self.origins: dict[str, Origin] = {}
+        """By the names that hold what nodes give, as it is when they give it."""
 
     # What a framework says.
     @abstractmethod
@@ -114,6 +141,7 @@ class Body(ABC):
         nodes = [node for node in graph.nodes if node.op == "placeholder"]
         for index, node in enumerate(nodes):
             self.env[node] = self.fresh(names[index] if index < len(names) else f"x{index or ''}")
+            self.origins[self.env[node]] = Origin(node, {})
         return [self.env[node] for node in nodes]
 
     def fresh(self, wanted: str) -> str:
@@ -158,8 +186,13 @@ class Body(ABC):
             raise self.refusal(node, f"{getattr(target, '__name__', target)} is no operator of PyTorch's")
 
     def put(self, node: Any, wanted: str, text: str) -> None:
-        self.env[node] = self.fresh(wanted)
-        self.lines.append(f"{self.env[node]} = {text}")
+        name = self.fresh(wanted)
+        if node not in self.env:
+            self.origins[name] = Origin(
+                node, {self.env[each]: each for each in node.all_input_nodes if each in self.env}
+            )
+        self.env[node] = name
+        self.lines.append(f"{name} = {text}")
 
     def pick(self, node: Any) -> None:
         source, index = node.args
@@ -330,9 +363,7 @@ class Body(ABC):
         return repr(value)
 
     def refusal(self, node: Any, why: str) -> UnsupportedError:
-        lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()]
-        files = [line for line in lines if line.startswith("File ")]
-        where = f"\n  at {files[-1]}" if files else ""
+        where = f"\n  at {line}" if (line := user_line(node)) else ""
         return UnsupportedError(f"{self.place or 'the network'}: {node.target} cannot be converted: {why}{where}")
 
 

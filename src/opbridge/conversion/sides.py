@@ -1,8 +1,8 @@
-"""What a check asks of a converted network, whatever framework it is for."""
+"""The converted network as a check sees it, in either framework."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -22,7 +22,27 @@ class Side(Protocol):
 
     def set(self, name: str, value: Array) -> None: ...
 
+    def run(self) -> None:
+        """Line by line, as Python does."""
 
-def listed(result: Any) -> list[Any]:
-    """What a network returns, as several also where it is one."""
-    return list(result) if isinstance(result, tuple) else [result]
+    def path(self, variables: Mapping[str, Any], paths: Iterable[str]) -> str | None:
+        """Of the module whose source has such variables."""
+
+    def array(self, value: Any) -> Array:
+        """Of one of the framework's tensors."""
+
+    def pulled_back(
+        self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
+    ) -> list[Array]:
+        """The gradients, by what is given, of the sum of a result times factors."""
+
+
+def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
+    """JAX has a function and its values, MindSpore a Cell."""
+    if isinstance(loaded, tuple):
+        from opbridge.conversion.jax_side import JaxSide
+
+        return JaxSide(loaded, inputs)
+    from opbridge.conversion.mindspore_side import MindSporeSide
+
+    return MindSporeSide(loaded, inputs)

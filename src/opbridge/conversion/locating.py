@@ -1,0 +1,90 @@
+"""The first operator of a converted network that does not give what PyTorch's gives, and its line.
+
+The source runs line by line beside PyTorch's graph of the same modules; what a name holds is compared with what its
+node gave.  Where all values agree, each line is differentiated by itself, with PyTorch's numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from torch._ops import OpOverload
+
+from opbridge.conversion.checking import arrays, tensors
+from opbridge.conversion.comparison import TOLERANCE, Difference
+from opbridge.conversion.converting import Converted, imported
+from opbridge.conversion.differentiating import gradient_apart, tensors_apart
+from opbridge.conversion.exporting import Exported
+from opbridge.conversion.replaying import Replay
+from opbridge.conversion.sides import Side, loaded_side
+from opbridge.conversion.stepping import Step, steps_of
+
+Array = NDArray[Any]
+
+
+def first_difference(
+    made: Converted, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Difference | None:
+    """None where each operator agrees by itself."""
+    exported = made.package.exported
+    side = loaded_side(imported(folder).load(), arrays(args, kwargs))
+    source = folder / "network.py"
+    steps = list(steps_of(side, made.package.origins, source))
+    found: dict[Any, list[Any]] = defaultdict(list)
+    Replay(exported, "", lambda path, node, args, value: found[path, node].append(value)).start(args, kwargs)
+    for step in steps:
+        values = found[step.path, step.origin.node]
+        amount = _apart(side, values.pop(0) if values else None, step.value)
+        if amount > TOLERANCE:
+            return _told(step, "value", amount, source)
+    return _first_gradient(exported, side, steps, source, args, kwargs)
+
+
+def _apart(side: Side, want: Any, have: Any) -> float:
+    """How far a value is from PyTorch's."""
+    wanted = list(tensors(want))
+    got = list(have) if isinstance(have, (tuple, list)) else [have]
+    if not wanted:
+        return 0.0
+    if len(wanted) != len(got):
+        return float("inf")
+    return max(map(lambda one, other: tensors_apart(one, side.array(other)), wanted, got))
+
+
+def _first_gradient(
+    exported: Exported, side: Side, steps: Sequence[Step], source: Path, args: Any, kwargs: Any
+) -> Difference | None:
+    lines = {node.lineno: node.value for node in ast.walk(_parsed(source)) if isinstance(node, ast.Assign)}
+    by_node: dict[Any, list[Step]] = defaultdict(list)
+    for step in steps:
+        by_node[step.path, step.origin.node].append(step)
+    found: list[Difference] = []
+
+    def compare(path: str, node: Any, given: Any, value: Any) -> None:
+        left = by_node[path, node]
+        step = left.pop(0) if left else None
+        if found or step is None or given is None or step.number not in lines:
+            return
+        amount = gradient_apart(exported, side, step, lines[step.number], given)
+        if amount > TOLERANCE:
+            found.append(_told(step, "gradient", amount, source))
+
+    Replay(exported, "", compare).start(args, kwargs)
+    return found[0] if found else None
+
+
+def _parsed(source: Path) -> ast.Module:
+    return ast.parse(source.read_text(encoding="utf-8"))
+
+
+def _told(step: Step, what: str, amount: float, source: Path) -> Difference:
+    target = step.origin.node.target
+    name = target._name if isinstance(target, OpOverload) else str(getattr(target, "__name__", target))
+    text = source.read_text(encoding="utf-8").splitlines()[step.number - 1].strip()
+    place = f"{source.parent.name}/{source.name}:{step.number}: {text}"
+    return Difference(name.removesuffix(".default"), step.path, what, amount, step.origin.line, place)

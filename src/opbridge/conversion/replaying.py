@@ -1,0 +1,58 @@
+"""PyTorch's graphs of a network, run node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from opbridge.conversion.exporting import Exported
+
+MODE = "inference"
+
+
+class Replay(torch.fx.Interpreter):  # type: ignore[misc]
+    """PyTorch's graphs of a network, run by nodes; each is told of with what it was given and gave."""
+
+    def __init__(self, exported: Exported, path: str, tell: Callable[[str, Any, Any, Any], None]) -> None:
+        super().__init__(torch.nn.Module(), graph=exported.graph(MODE, path))
+        self._exported, self._path, self._tell = exported, path, tell
+        self._nested = exported.nested(MODE, path)
+
+    def start(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        with torch.no_grad():
+            self.run(*torch.utils._pytree.tree_leaves((tuple(args), dict(kwargs)), is_leaf=lambda each: each is None))
+
+    def run_node(self, n: Any) -> Any:
+        given = [self.fetch_args_kwargs_from_env(n)] if isinstance(n.target, OpOverload) else [None]
+        if given[0] is not None and n.target._schema.is_mutable:
+            given[0] = torch.fx.node.map_aggregate(given[0], _cloned)
+        value = super().run_node(n)
+        self._tell(self._path, n, given[0], torch.fx.node.map_aggregate(value, _cloned))
+        return value
+
+    def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target in self._nested:
+            return self._inner(self._nested[target])
+        return self._exported.state[f"{self._path}.{target}".lstrip(".")].clone()
+
+    def _inner(self, module: Any) -> Callable[..., Any]:
+        """A nested graph, whose nodes stand in the source of their module."""
+
+        def run(*operands: Any) -> Any:
+            inner = Replay(self._exported, self._path, self._tell)
+            inner.graph, inner.module = module.graph, module
+            inner._nested = dict(module.named_children())
+            return inner.run(*operands)
+
+        return run
+
+    def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+        path = f"{self._path}.{target}".lstrip(".")
+        return Replay(self._exported, path, self._tell).run(*args, *kwargs.values())
+
+
+def _cloned(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
