@@ -9,14 +9,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from opbridge.conversion import weights
+from opbridge.conversion import weights as files
+from opbridge.conversion.drawing import Keys, dropout
 
 
 def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
     """The values of a file of safetensors, or of PyTorch's; `tied` are names that stand for others."""
     path = Path(path)
     if path.suffix == ".safetensors":
-        state: Mapping[str, Any] = weights.load(path)
+        state: Mapping[str, Any] = files.load(path)
     else:
         import torch
 
@@ -24,7 +25,35 @@ def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
     return {name: jnp.asarray(value) for name, value in state.items() if name not in tied}
 
 
+def branch(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
+    """PyTorch's cond."""
+    return jax.lax.cond(condition, yes, no, *operands)
+
+
+def repeat(condition: Any, body: Any, carried: Any, more: Any) -> Any:
+    """PyTorch's while_loop."""
+    return jax.lax.while_loop(lambda given: condition(*given, *more), lambda given: body(*given, *more), carried)
+
+
+def each(body: Any, rows: Any, more: Any) -> Any:
+    """PyTorch's map, over the first axis."""
+    return jax.lax.map(lambda given: body(*given, *more), rows)
+
+
+def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
+    """PyTorch's scan, over the first axis."""
+    count = len(carried)
+
+    def step(before: Any, given: Any) -> Any:
+        results = body(*before, *given, *more)
+        return results[:count], results[count:]
+
+    after, stacked = jax.lax.scan(step, carried, rows)
+    return (*after, *stacked)
+
+
 def attention(
+    keys: Keys,
     query: Any,
     key: Any,
     value: Any,
@@ -35,7 +64,7 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """PyTorch's scaled_dot_product_attention without dropout, for which its own would ask for a generator."""
+    """PyTorch's scaled_dot_product_attention, which would ask for a generator of its own."""
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key, value = jnp.repeat(key, groups, axis=-3), jnp.repeat(value, groups, axis=-3)
@@ -44,4 +73,5 @@ def attention(
         attn_mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
     if attn_mask is not None:
         scores = jnp.where(attn_mask, scores, -jnp.inf) if attn_mask.dtype == bool else scores + attn_mask
-    return jax.nn.softmax(scores, axis=-1) @ value
+    weights = jax.nn.softmax(scores, axis=-1)
+    return (dropout(keys, weights, dropout_p) if dropout_p else weights) @ value

@@ -24,6 +24,45 @@ def buffer(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
     return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype), requires_grad=False)
 
 
+def branch(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
+    """PyTorch's cond."""
+    if condition:
+        return yes(*operands)
+    return no(*operands)
+
+
+def repeat(condition: Any, body: Any, carried: Any, more: Any) -> Any:
+    """PyTorch's while_loop."""
+    while condition(*carried, *more):
+        carried = body(*carried, *more)
+    return carried
+
+
+def each(body: Any, rows: Any, more: Any) -> Any:
+    """PyTorch's map, over the first axis."""
+    results = []
+    for index in range(rows[0].shape[0]):
+        results.append(body(*[row[index] for row in rows], *more))
+    return _stacked(results)
+
+
+def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
+    """PyTorch's scan, over the first axis."""
+    count, results = len(carried), []
+    for index in range(rows[0].shape[0]):
+        given = body(*carried, *[row[index] for row in rows], *more)
+        carried = given[:count]
+        results.append(given[count:])
+    return (*carried, *_stacked(results))
+
+
+def _stacked(results: Any) -> Any:
+    stacked: tuple[Any, ...] = ()
+    for place in range(len(results[0])):
+        stacked = (*stacked, ms.ops.stack([result[place] for result in results]))
+    return stacked
+
+
 def tie(network: Any, name: str, other: str) -> None:
     """Lets two places of a network have one parameter."""
     place, last = _place(network, name)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from opbridge.conversion.comparison import Comparison
-from opbridge.conversion.converting import imported
+from opbridge.conversion.converting import array_of, imported
 from opbridge.conversion.sides import Side, loaded_side
 
 Array = NDArray[Any]
@@ -48,13 +48,11 @@ def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str,
         return
     for place, (want, have) in enumerate(zip(expected, got, strict=True)):
         yield _comparison("value" if len(got) == 1 else f"value {place}", want, have)
-    # The first results that a gradient comes through; weights make all of their elements count.
     index = next((i for i, each in enumerate(expected) if each.is_floating_point()), None)
     trained = {name: value for name, value in module.named_parameters() if value.requires_grad}
     if index is None or not trained:
         return
-    factors = torch.linspace(-1, 1, expected[index].numel()).reshape(expected[index].shape).to(expected[index].dtype)
-    yield from _trained(module, side, (args, kwargs), (index, factors), trained)
+    yield from _trained(module, side, (args, kwargs), (index, factors_of(expected[index])), trained)
 
 
 def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:
@@ -76,7 +74,7 @@ def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[s
 
 
 def _comparison(what: str, want: Any, have: Array, least: float = 1e-6) -> Comparison:
-    reference = want.detach().numpy()
+    reference = array_of(want)
     if reference.shape != have.shape:
         return Comparison(f"{what}: shape {have.shape} instead of {reference.shape}", float("inf"))
     return Comparison(what, difference(reference, have, least))
@@ -97,9 +95,15 @@ def _largest(tensor: Any) -> float:
     return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 
+def factors_of(result: Any) -> Any:
+    """What a result is weighed by before it is summed, so that all elements count; bfloat16 is summed as float32."""
+    dtype = torch.float32 if result.dtype is torch.bfloat16 else result.dtype
+    return torch.linspace(-1, 1, result.numel()).reshape(result.shape).to(dtype)
+
+
 def arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Array]:
     """The tensors that a converted network is called with."""
-    return [each.detach().numpy() for each in tensors([*args, *kwargs.values()])]
+    return [array_of(each.detach()) for each in tensors([*args, *kwargs.values()])]
 
 
 def tensors(value: Any) -> Iterator[Any]:

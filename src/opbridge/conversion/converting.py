@@ -139,15 +139,15 @@ def _count() -> int:
 
 def _state(exported: Exported) -> dict[str, Any]:
     state = {name: value for name, value in exported.state.items() if name not in exported.tied}
-    return {name.replace("@", "__"): _array(value) for name, value in state.items()}
+    return {name.replace("@", "__"): array_of(value) for name, value in state.items()}
 
 
-def _array(value: Any) -> Any:
+def array_of(value: Any) -> Any:
     if str(value.dtype) == "torch.bfloat16":
         import ml_dtypes
 
-        return value.float().cpu().numpy().astype(ml_dtypes.bfloat16)
-    return value.cpu().numpy()
+        return value.detach().float().cpu().numpy().astype(ml_dtypes.bfloat16)
+    return value.detach().cpu().numpy()
 
 
 _INIT = {

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
-from opbridge.conversion.checking import difference, tensors
+from opbridge.conversion.checking import difference, factors_of, tensors
 from opbridge.conversion.comparison import TOLERANCE
+from opbridge.conversion.converting import array_of
 from opbridge.conversion.exporting import Exported
 from opbridge.conversion.sides import Side
 from opbridge.conversion.stepping import Step
@@ -34,7 +35,7 @@ def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.e
         if index is None:
             return 0.0
         result = results[index]
-        factors = torch.linspace(-1, 1, result.numel()).reshape(result.shape).to(result.dtype)
+        factors = factors_of(result)
         gradients = torch.autograd.grad((result * factors).sum(), wanted, allow_unused=True)
     want = [torch.zeros_like(leaf) if each is None else each for leaf, each in zip(wanted, gradients, strict=True)]
     code = compile(ast.Expression(_Named(list(texts)).visit(_parsed_again(expression))), "<line>", "eval")
@@ -110,5 +111,5 @@ def _where(node: Any) -> dict[str, int]:
 
 
 def tensors_apart(want: Any, have: Array, least: float = 1e-6) -> float:
-    reference = want.float().numpy() if want.dtype is torch.bfloat16 else want.numpy()
+    reference = array_of(want)
     return difference(reference, have, least) if reference.shape == have.shape else float("inf")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
 
+from opbridge.conversion.functions import as_operators
 from opbridge.conversion.vmapped import without_vmap
 from opbridge.errors import UnsupportedError
 
@@ -146,10 +150,14 @@ def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch's own future
-            with _DrawnBranches():
+            watch = _Watch()
+            with watch, as_operators():
                 program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            watch.require_kept(program.graph)
             without_vmap(program)
-            return torch.export.unflatten(program)
+            return _of_tensors(torch.export.unflatten(program))
+    except UnsupportedError:
+        raise
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         files = re.findall(r'File "[^"]+", line \d+', str(error))
@@ -160,18 +168,53 @@ def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode:
         ) from error
 
 
-class _DrawnBranches(TorchFunctionMode):  # type: ignore[misc]
-    """Decides branches on what is drawn where every draw decides alike: `torch.rand([]) < layerdrop` with 0."""
+def _of_tensors(tree: Any) -> Any:
+    """Without the inputs that are no tensors: they are in the graph as they were given."""
+    for node in list(tree.graph.nodes):
+        is_fixed = node.op == "placeholder" and not isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt))
+        if is_fixed and not node.users:
+            tree.graph.erase_node(node)
+    return tree
+
+
+class _Watch(TorchFunctionMode):  # type: ignore[misc]
+    """Decides branches on what is drawn where every draw decides alike: `torch.rand([]) < layerdrop` with 0.
+
+    Sees where gradients are switched off, which torch.export forgets where control flow stands there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._without_gradients: list[str] = []
+        """Where the network switches gradients off."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in (torch.Tensor.lt, torch.Tensor.__lt__) and hasattr(args[0], _DRAWN) and args[1] <= 0:
             return False
+        if func is torch._C._set_grad_enabled and torch.is_grad_enabled() and not args[0]:
+            self._without_gradients.append(_caller())
         result = func(*args, **(kwargs or {}))
         if func is torch.rand:
             setattr(result, _DRAWN, True)
         return result
 
+    def require_kept(self, graph: Any) -> None:
+        names = [node.target.__name__ for node in graph.nodes if isinstance(node.target, HigherOrderOperator)]
+        kept = names.count("wrap_with_set_grad_enabled")
+        if kept < len(self._without_gradients) and len(names) > kept + names.count("wrap_with_autocast"):
+            raise UnsupportedError(
+                f"torch.export loses torch.no_grad() beside control flow\n  at {self._without_gradients[kept]}; "
+                "detach() what is computed there instead"
+            )
 
+
+def _caller() -> str:
+    """The line of the network that is being traced."""
+    frames = [each for each in traceback.extract_stack() if not each.filename.startswith((*_NOT_THE_NETWORK, "<"))]
+    return f'File "{frames[-1].filename}", line {frames[-1].lineno}'
+
+
+_NOT_THE_NETWORK = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _DRAWN = "_opbridge_drawn"
 
 

@@ -12,27 +12,34 @@ from torch._ops import OpOverload
 from opbridge.conversion.exporting import Exported, ModuleGraphs
 from opbridge.conversion.rendering import MARK, Body, Operators, leaves, returned, wrapped
 
-_GIVEN = ("values", "at", "train", "new")
-"""Parameters of every function: all values, where the module's own begin, the mode, and buffers' new values."""
+_GIVEN = ("values", "at", "train", "new", "keys")
+"""Parameters of every function: all values, where the module's own begin, the mode, buffers' new values, what draws."""
+_DRAWN = ("dropout", "feature_dropout", "bernoulli", "rand", "randn", "rand_like", "randn_like")
+"""Random operators that are functions of `conversion.drawing`."""
 
 
 class FunctionBody(Body):
     def __init__(self, package: Package, mode: str, path: str) -> None:
         super().__init__(package.operators, package.exported, mode, path)
         self.package = package
-        self.taken |= {*_GIVEN, "jax", "attention"}
+        self.taken |= {*_GIVEN, "jax", "attention", *_DRAWN}
 
     def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
-        if op._opname == "scaled_dot_product_attention" and not bound.get("dropout_p"):
-            return f"attention({self.arguments(op, bound)})"
-        return super().operator(op, bound)
+        name = "attention" if op._opname == "scaled_dot_product_attention" else op._opname
+        if name != "attention" and name not in _DRAWN:
+            return super().operator(op, bound)
+        if name == "attention":
+            self.operators.helpers.add(name)
+        if name != "attention" or bound.get("dropout_p"):
+            self.operators.drawn.append(name)
+        return f"{name}(keys, {self.arguments(op, bound)})"
 
     def attribute(self, path: str) -> str:
         return f'values[at + "{_key(path)}"]'
 
     def called(self, path: str, arguments: str) -> str:
         whole = f"{self.place}.{path}" if self.place else path
-        given = f'values, at + "{_key(path)}.", train, new'
+        given = f'values, at + "{_key(path)}.", train, new, keys'
         return f"{self.package.function(whole)}({given}{', ' if arguments else ''}{arguments})"
 
     def dtype(self, name: str) -> str:
@@ -61,8 +68,13 @@ class Package:
 
     def source(self) -> str:
         root = self.function("")
-        used = self.operators.used.items()
-        operators = "\n".join(f'{name} = ob.aten("{full}").jax' for full, name in sorted(used))
+        brought = {
+            "arrays": sorted(self.operators.helpers),
+            "drawing": sorted({"Keys", *self.operators.drawn} - {"attention"}),
+        }
+        helpers = "\n".join(
+            f"from opbridge.conversion.{module} import {', '.join(names)}" for module, names in brought.items() if names
+        )
         bodies = "\n\n\n".join(text.replace("\0", name, 1) for text, name in self.functions.items())
         tied = "".join(f'    "{_key(name)}": "{_key(other)}",\n' for name, other in self.exported.tied.items())
         return f'''"""{self.exported.name} of PyTorch's, for JAX.
@@ -74,9 +86,9 @@ import jax
 import jax.numpy as jnp
 
 import opbridge as ob
-from opbridge.conversion.arrays import attention
-
-{operators}
+{helpers}
+{self.operators.imported}
+{self.operators.definitions("jax")}
 
 TIED = {{{chr(10) if tied else ""}{tied}}}
 """Names that stand for the values of others."""
@@ -85,11 +97,14 @@ TIED = {{{chr(10) if tied else ""}{tied}}}
 {bodies}
 
 
-def apply(values, *inputs, train=False):
-    """The network's results; in training with them the buffers' new values, to be merged into `values`."""
+def apply(values, *inputs, train=False, key=None):
+    """The network's results; in training with them the buffers' new values, to be merged into `values`.
+
+    What is drawn in training is of the key, as of jax.random.key(0).
+    """
     new = {{}}
     values = values | {{name: values[other] for name, other in TIED.items()}}
-    result = {root}(values, "", train, new, *inputs)
+    result = {root}(values, "", train, new, Keys(key), *inputs)
     return (result, new) if train else result
 '''
 

@@ -32,7 +32,7 @@ class JaxSide:
         return np.asarray(self._values[name])
 
     def set(self, name: str, value: Array) -> None:
-        self._values[name] = jnp.asarray(value)
+        self._values[name] = jnp.asarray(value).astype(self._values[name].dtype)
 
     def run(self) -> None:
         self._apply(self._values, *self._inputs)
@@ -55,4 +55,4 @@ class JaxSide:
 
 
 def _all(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, tuple) else [result]
+    return list(result) if isinstance(result, (tuple, list)) else [result]

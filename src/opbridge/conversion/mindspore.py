@@ -104,8 +104,7 @@ class Package:
 
     def source(self) -> str:
         root = self.made("")
-        used = self.operators.used.items()
-        operators = "\n".join(f'{name} = ob.aten("{full}").mindspore' for full, name in sorted(used))
+        cells = ", ".join(sorted({"buffer", "name_parameters", "parameter", "tie", *self.operators.helpers}))
         bodies = "\n\n\n".join(text.replace("\0", each.name, 1) for text, each in self.classes.items())
         return f'''"""{self.exported.name} of PyTorch's, in MindSpore.
 
@@ -118,10 +117,10 @@ import mindspore as ms
 from mindspore import {"mint, " if self.operators.native else ""}nn, ops
 
 import opbridge as ob
-from opbridge.conversion.cells import buffer, name_parameters, parameter, tie
-{"from opbridge.scan import forms" if self.operators.native else ""}
+from opbridge.conversion.cells import {cells}
+{self.operators.imported}{"from opbridge.scan import forms" if self.operators.native else ""}
 
-{operators}
+{self.operators.definitions("mindspore")}
 
 
 {bodies}

@@ -17,11 +17,11 @@ class MindSporeSide:
     def __init__(self, loaded: Any, inputs: Sequence[Array]) -> None:
         self._cell = loaded
         self._cell.set_train(False)
-        self._inputs = [ms.Tensor(np.ascontiguousarray(each)) for each in inputs]
+        self._inputs = [_tensor(each) for each in inputs]
         self._parameters = {value.name: value for value in loaded.trainable_params()}
 
     def results(self) -> list[Array]:
-        return [each.asnumpy() for each in listed(self._cell(*self._inputs))]
+        return [self.array(each) for each in _all(self._cell(*self._inputs))]
 
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
         weights = ms.Tensor(factors)
@@ -31,13 +31,13 @@ class MindSporeSide:
 
         parameters = ms.ParameterTuple([self._parameters[name] for name in names])
         _, found = ms.value_and_grad(total, None, parameters)(*self._inputs)
-        return {name: gradient.asnumpy() for name, gradient in zip(names, found, strict=True)}
+        return {name: self.array(gradient) for name, gradient in zip(names, found, strict=True)}
 
     def value(self, name: str) -> Array:
-        return np.asarray(self._parameters[name].asnumpy())
+        return self.array(self._parameters[name])
 
     def set(self, name: str, value: Array) -> None:
-        self._parameters[name].set_data(ms.Tensor(value))
+        self._parameters[name].set_data(ms.Tensor(value).astype(self._parameters[name].dtype))
 
     def run(self) -> None:
         self._cell(*self._inputs)
@@ -61,5 +61,11 @@ class MindSporeSide:
         return [self.array(each) for each in (found if isinstance(found, tuple) else (found,))]
 
 
+def _tensor(array: Array) -> Any:
+    if array.dtype.name == "bfloat16":
+        return ms.Tensor(array.astype(np.float32)).astype(ms.bfloat16)
+    return ms.Tensor(np.ascontiguousarray(array))
+
+
 def _all(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, tuple) else [result]
+    return list(result) if isinstance(result, (tuple, list)) else [result]

@@ -16,7 +16,9 @@ from typing import Any
 import torch
 from torch._ops import HigherOrderOperator, OpOverload
 
+from opbridge.conversion.casts import cast_as_autocast
 from opbridge.conversion.exporting import Exported
+from opbridge.conversion.functions import source_of
 from opbridge.conversion.writes import (
     bases,
     is_one_of_parts,
@@ -38,6 +40,8 @@ _SAME = ("contiguous", "alias", "lift_fresh_copy", "lift_fresh")
 _DROPOUTS = ("dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
 """What does nothing outside of training."""
 _CHECKS = ("_assert", "sym_constrain_range", "_functional_assert")
+_CONTROL = {"cond": "branch", "while_loop": "repeat", "map_impl": "each", "scan": "accumulate"}
+"""PyTorch's control flow, and what it is called in the source of another framework."""
 _ARITHMETIC = {
     operator.add: "+",
     operator.sub: "-",
@@ -87,11 +91,25 @@ class Operators:
     """By ATen name with overload."""
     native: set[str] = field(default_factory=set)
     """ATen names of those that the framework computes itself."""
+    helpers: set[str] = field(default_factory=set)
+    """Functions of opbridge's that the source calls."""
+    drawn: list[str] = field(default_factory=list)
+    """Those of them that draw random numbers, one for each call."""
 
     def name(self, op: OpOverload) -> str:
         full = op._name.removesuffix(".default")
         words = re.sub(r"\W+", "_", full.removeprefix("aten::")).strip("_").lower()
         return self.used.setdefault(full, f"aten_{words}")
+
+    def definitions(self, view: str) -> str:
+        """The lines that bring a framework's views of them."""
+        names = ((name, source_of(full) or f'"{full}"') for full, name in sorted(self.used.items()))
+        return "\n".join(f"{name} = ob.aten({said}).{view}" for name, said in names)
+
+    @property
+    def imported(self) -> str:
+        """The line for those that are a network's own functions, if any."""
+        return "from opbridge.conversion.functions import function\n" if any(map(source_of, self.used)) else ""
 
 
 class Body(ABC):
@@ -107,7 +125,9 @@ class Body(ABC):
         self.lines: list[str] = []
         self.env: dict[Any, str] = {}
         self.taken: set[str] = (
-            set(keyword.kwlist) | set(dir(builtins)) | {"self", "ms", "mint", "forms", "jnp", "ops", "nn"}
+            set(keyword.kwlist)
+            | set(dir(builtins))
+            | {"self", "ms", "mint", "forms", "jnp", "ops", "nn", *_CONTROL.values()}
         )
         self.factories: dict[str, str] = {}
         """Tensors that no input shapes: an expression by name."""
@@ -326,15 +346,27 @@ class Body(ABC):
             self.lines.append(self.assigned(old.target, moved))
 
     def nest(self, node: Any) -> None:
-        """Graphs that only set a mode stand where they are called."""
+        """Graphs that set a mode stand where they are called; those of control flow are functions."""
         name = node.target.__name__
         if name == "wrap_with_set_grad_enabled":
             enabled, inner, *arguments = node.args
-        elif name == "wrap_with_autocast" and not node.args[2]:
-            _, _, _, _, inner, *arguments = node.args
-            enabled = True
+            self.inline(node, inner, arguments, stops=not enabled)
+        elif name == "wrap_with_autocast":
+            device, dtype, enabled, _, inner, *arguments = node.args
+            if enabled:
+                cast_as_autocast(self.nested[inner.target].graph, device, dtype)
+            self.inline(node, inner, arguments, stops=False)
+        elif name in _CONTROL:
+            first = name == "cond"
+            functions = [self.function(node, each) for each in node.args if _is_graph(each, self.nested)]
+            rest = [each for each in node.args if not _is_graph(each, self.nested)]
+            texts = [*map(self.value, rest[:first]), *functions, *map(self.value, rest[first:])]
+            self.operators.helpers.add(_CONTROL[name])
+            self.put(node, name, f"{_CONTROL[name]}({', '.join(texts)})")
         else:
             raise self.refusal(node, f"{name} has no form here yet")
+
+    def inline(self, node: Any, inner: Any, arguments: Any, *, stops: bool) -> None:
         graph = self.nested[inner.target].graph
         places = (each for each in graph.nodes if each.op == "placeholder")
         for place, argument in zip(places, arguments, strict=True):
@@ -344,7 +376,24 @@ class Body(ABC):
         self.nested = outer
         for index, output in enumerate(outputs):
             value = self.value(output)
-            self.env[(node, index)] = value if enabled else self.stopped(value)
+            self.env[(node, index)] = self.stopped(value) if stops else value
+
+    def function(self, node: Any, inner: Any) -> str:
+        """A nested graph as a function of its own, which stands before the line that calls it."""
+        module = self.nested[inner.target]
+        names = []
+        for place in (each for each in module.graph.nodes if each.op == "placeholder"):
+            self.env[place] = self.fresh(place.name)
+            names.append(self.env[place])
+        name = self.fresh(inner.target)
+        (outer, self.nested), (before, self.lines) = (self.nested, _children(module)), (self.lines, [])
+        drawn = len(self.operators.drawn)
+        result = self.value(self.graph(module.graph))
+        if len(self.operators.drawn) > drawn:
+            raise self.refusal(node, "it draws random numbers, whose key would be the same in every turn")
+        body = [f"    {line}" for line in (*self.lines, f"return {result}")]
+        self.nested, self.lines = outer, [*before, f"def {name}({', '.join(names)}):", *body]
+        return name
 
     def value(self, value: Any) -> str:
         if isinstance(value, torch.fx.Node):
@@ -394,6 +443,10 @@ def returned(body: Body, output: Any) -> str:
     values = output if isinstance(output, (tuple, list)) else (output,)
     texts = [body.value(value) for value in values]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _is_graph(value: Any, nested: Mapping[str, Any]) -> bool:
+    return isinstance(value, torch.fx.Node) and value.op == "get_attr" and value.target in nested
 
 
 def _children(module: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
+from opbridge.conversion.checking import tensors
 from opbridge.conversion.exporting import Exported
 
 MODE = "inference"
@@ -23,7 +24,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
 
     def start(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         with torch.no_grad():
-            self.run(*torch.utils._pytree.tree_leaves((tuple(args), dict(kwargs)), is_leaf=lambda each: each is None))
+            self.run(*tensors([*args, *kwargs.values()]))
 
     def run_node(self, n: Any) -> Any:
         given = [self.fetch_args_kwargs_from_env(n)] if isinstance(n.target, OpOverload) else [None]
