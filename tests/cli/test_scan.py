@@ -14,10 +14,12 @@ import torch
 import yaml
 from subprocesses import python
 
+from opbridge.cache import Cache
 from opbridge.cli import main
 from opbridge.scan.model import Place, ScannedOperator, State, Verdict
 from opbridge.scan.names import calls, candidates
 from opbridge.scan.probing import OperatorProbe, work_off
+from opbridge.scan.remembering import verdicts_on
 from opbridge.scan.writing import functions, package
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
@@ -294,6 +296,22 @@ def test_what_is_spelled_otherwise_is_found_on_a_cpu(tmp_path: Path) -> None:
     assert {str(verdict) for verdict in found.values()} == {
         *("ops.LayerNorm", "ops.cumsum", "Tensor.__getitem__", "ops.gather", "Tensor.reshape")
     }
+
+
+def test_what_was_tried_once_is_known_for_such_calls(tmp_path: Path) -> None:
+    example, cache = tmp_path / "relu.pt", Cache(tmp_path / "cache")
+    torch.save({"operator": "aten::relu", "arguments": {"self": torch.ones(2)}}, example)
+
+    def tried(rank: int) -> Verdict:
+        called = (("self", (torch.float32, rank, False)),)
+        relu = ScannedOperator("aten::relu", "", Place("", ""), signatures={called}, examples=[example])
+        return verdicts_on([relu], "CPU", cache)["aten::relu"]
+
+    first = tried(1)
+    assert first.state is State.HAS
+    example.unlink()
+    assert tried(1) == first
+    assert tried(2).state is State.FAILS
 
 
 def test_what_was_recorded_is_printed_where_mindspore_cannot_be_tried(project: Path, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 import mindspore
 import torch
 
+from opbridge.cache import Cache
 from opbridge.scan.model import ScannedOperator, State, Verdict
 from opbridge.scan.names import PYTORCH_ONLY, calls, find, parameters_of
-from opbridge.scan.probing import probe
 from opbridge.scan.recording import Recorder, described
+from opbridge.scan.remembering import verdicts_on
 
 
 class Expression(str):
@@ -72,8 +73,9 @@ def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Native
             module.load_state_dict(before)
             for part, was in modes.items():
                 part.training = was
-        found = probe(recorder.operators.values())
-    return Natives(recorder.operators, found.verdicts)
+        device = mindspore.get_context("device_target")
+        found = verdicts_on(recorder.operators.values(), device, Cache())
+    return Natives(recorder.operators, found)
 
 
 _MOST_EXAMPLES = 64
