@@ -11,9 +11,7 @@ import torch
 
 from opbridge.conversion.comparison import Comparison
 from opbridge.conversion.converting import array_of, imported
-from opbridge.conversion.sides import Side, loaded_side
-
-Array = NDArray[Any]
+from opbridge.conversion.sides import Array, Side
 
 _STEPS = 3
 _RATE = 0.01
@@ -37,6 +35,17 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
             value.grad = gradient
         for part, was in modes.items():
             part.training = was
+
+
+def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
+    """JAX has a function and its values, MindSpore a Cell."""
+    if isinstance(loaded, tuple):
+        from opbridge.conversion.jax_side import JaxSide
+
+        return JaxSide(loaded, inputs)
+    from opbridge.conversion.mindspore_side import MindSporeSide
+
+    return MindSporeSide(loaded, inputs)
 
 
 def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Comparison]:

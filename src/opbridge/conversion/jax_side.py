@@ -48,11 +48,7 @@ class JaxSide:
         self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
     ) -> list[Array]:
         def total(*values: Any) -> Any:
-            return (_all(function(*values))[index] * factors).sum()
+            return (listed(function(*values))[index] * factors).sum()
 
         found = jax.grad(total, tuple(range(len(given))))(*map(jnp.asarray, given))
         return [np.asarray(gradient) for gradient in found]
-
-
-def _all(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (tuple, list)) else [result]

@@ -15,13 +15,13 @@ from typing import Any
 from numpy.typing import NDArray
 from torch._ops import OpOverload
 
-from opbridge.conversion.checking import arrays, tensors
+from opbridge.conversion.checking import arrays, loaded_side, tensors
 from opbridge.conversion.comparison import TOLERANCE, Difference
 from opbridge.conversion.converting import Converted, imported
 from opbridge.conversion.differentiating import gradient_apart, tensors_apart
 from opbridge.conversion.exporting import Exported
 from opbridge.conversion.replaying import Replay
-from opbridge.conversion.sides import Side, loaded_side
+from opbridge.conversion.sides import Side
 from opbridge.conversion.stepping import Step, steps_of
 
 Array = NDArray[Any]

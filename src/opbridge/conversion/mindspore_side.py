@@ -9,8 +9,7 @@ import mindspore as ms
 import numpy as np
 
 from opbridge.conversion.cells import cell_below
-
-Array = NDArray[Any]
+from opbridge.conversion.sides import Array, listed
 
 
 class MindSporeSide:
@@ -21,7 +20,7 @@ class MindSporeSide:
         self._parameters = {value.name: value for value in loaded.trainable_params()}
 
     def results(self) -> list[Array]:
-        return [self.array(each) for each in _all(self._cell(*self._inputs))]
+        return [self.array(each) for each in listed(self._cell(*self._inputs))]
 
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
         weights = ms.Tensor(factors)
@@ -55,7 +54,7 @@ class MindSporeSide:
         weights = ms.Tensor(factors)
 
         def total(*values: Any) -> Any:
-            return (_all(function(*values))[index] * weights).sum()
+            return (listed(function(*values))[index] * weights).sum()
 
         found = ms.grad(total, tuple(range(len(given))))(*map(ms.Tensor, given))
         return [self.array(each) for each in (found if isinstance(found, tuple) else (found,))]
@@ -65,7 +64,3 @@ def _tensor(array: Array) -> Any:
     if array.dtype.name == "bfloat16":
         return ms.Tensor(array.astype(np.float32)).astype(ms.bfloat16)
     return ms.Tensor(np.ascontiguousarray(array))
-
-
-def _all(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (tuple, list)) else [result]

@@ -37,12 +37,6 @@ class Side(Protocol):
         """The gradients, by what is given, of the sum of a result times factors."""
 
 
-def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
-    """JAX has a function and its values, MindSpore a Cell."""
-    if isinstance(loaded, tuple):
-        from opbridge.conversion.jax_side import JaxSide
-
-        return JaxSide(loaded, inputs)
-    from opbridge.conversion.mindspore_side import MindSporeSide
-
-    return MindSporeSide(loaded, inputs)
+def listed(result: Any) -> list[Any]:
+    """What a network returns, as several also where it is one."""
+    return list(result) if isinstance(result, (tuple, list)) else [result]
