@@ -5,43 +5,64 @@ Who waits by the clock ends on a busy machine what would have ended well on an i
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_TICK = 1 / os.sysconf("SC_CLK_TCK")
-_WAITS_FOR_A_PROCESSOR = b"R"
-_USER, _SYSTEM, _LAST = 11, 12, 15
-"""Where /proc/PID/stat has a process's time behind its name, followed by that of its children that have ended."""
+_RUNS_OR_WOULD = b"R"
+_NANO = 1e-9
+
+
+@dataclass(frozen=True)
+class Thread:
+    """What the scheduler says of one, in seconds since it began."""
+
+    computed: float
+    waited: float
+    """For a processor."""
+    is_ready: bool
+
+    @classmethod
+    def read(cls, folder: Path) -> Thread:
+        computed, waited, _ = map(int, (folder / "schedstat").read_bytes().split())
+        state = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0]
+        return cls(computed * _NANO, waited * _NANO, state == _RUNS_OR_WOULD)
+
+    def since(self, before: Thread) -> Thread:
+        return Thread(self.computed - before.computed, self.waited - before.waited, self.is_ready)
+
+
+_BEGUN = Thread(0, 0, False)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What processes had done at one time."""
+    """Where threads were at one time."""
 
     at: float
-    computed: float
-    is_ready: bool
-    """Whether one of them would go on at once if it were given a processor."""
+    threads: Mapping[str, Thread]
 
     @classmethod
     def of(cls, pids: Iterable[int]) -> Sample:
-        computed, is_ready = 0.0, False
-        for pid in pids:
-            try:
-                fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-            except OSError:
-                continue  # it has ended
-            computed += _TICK * sum(map(int, fields[_USER:_LAST]))
-            is_ready |= fields[0] == _WAITS_FOR_A_PROCESSOR
-        return cls(time.monotonic(), computed, is_ready)
+        return cls(time.monotonic(), {name: thread for pid in pids for name, thread in _threads(pid)})
 
     def counts_since(self, before: Sample) -> float:
-        """Seconds in which they got on or could have; not those in which they waited for a processor."""
-        passed, computed = self.at - before.at, max(0.0, self.computed - before.computed)
-        return min(passed, computed) if computed or self.is_ready else passed
+        """Seconds in which they got on or had no wish to; not those in which the busiest waited for a processor."""
+        passed = self.at - before.at
+        did = [thread.since(before.threads.get(name, _BEGUN)) for name, thread in self.threads.items()]
+        if any(one.is_ready for one in did) and not any(one.computed for one in did):
+            return 0.0  # a wait is told when it is over
+        return max(0.0, passed - max((one.waited for one in did), default=0.0))
+
+
+def _threads(pid: int) -> Iterator[tuple[str, Thread]]:
+    """Of a process that may end meanwhile."""
+    with suppress(OSError):
+        for folder in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                yield folder.name, Thread.read(folder)
 
 
 class Waiting:

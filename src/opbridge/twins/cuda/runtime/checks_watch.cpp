@@ -60,7 +60,9 @@ class Progress {
   void look() {
     const Times before = at_;
     begin();
-    passed_ += std::min(at_.clock - before.clock, at_.computed - before.computed);
+    const Seconds clock = at_.clock - before.clock, computed = at_.computed - before.computed;
+    // Who computes nothing waits for something else than a processor.
+    passed_ += computed < clock / 100 ? clock : std::min(clock, computed);
   }
 
  private:
