@@ -1,14 +1,17 @@
 // One extension that asks for everything that CUDA extensions ask PyTorch for; tests/twins/cuda/test_torch.py runs it.
+#include <ATen/AccumulateType.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/Exceptions.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <torch/csrc/jit/serialization/pickler_helper.h>
 #include <torch/extension.h>
 
 #include <ATen/cuda/Atomic.cuh>
 #include <tuple>
+#include <type_traits>
 
 namespace {
 
@@ -25,6 +28,9 @@ __global__ void add_up(const T* in, T* sum, int64_t count) {
 }
 
 __global__ void nothing() {}
+
+// What a GPU adds floats up in, which is not what the CPU does.
+static_assert(std::is_same_v<at::acc_type<float, true>, float> && std::is_same_v<at::acc_type<float, false>, double>);
 
 }  // namespace
 
