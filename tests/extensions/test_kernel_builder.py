@@ -62,10 +62,6 @@ class TestExtension:
         with pytest.raises(InputError, match=r"cannot read .*loop\.h: No such file"):
             ob.extension(project)
 
-    def test_names_its_backends(self, project: Path) -> None:
-        with pytest.raises(UnsupportedError, match="has no kernels for metal; its backends: cpu, cuda"):
-            ob.extension(project, device="metal")
-
 
 class TestDevice:
     """Without a word of the caller's."""
@@ -84,6 +80,19 @@ class TestDevice:
     ) -> None:
         (tmp_path / "build.toml").write_text(f'[general]\nname = "some"\nbackends = {backends}\n')
         assert device_for(load(tmp_path / "build.toml"), None, has_gpu) == device
+
+    @pytest.mark.parametrize(
+        ("device", "said"),
+        [
+            (None, "has no kernels for cpu; its backends: metal"),
+            ("cuda-twin", "has no kernels for cuda; its backends: metal"),
+            ("metal", "'metal' is no device of an extension; there are cpu, cuda, cuda-twin"),
+        ],
+    )
+    def test_that_it_has_no_kernels_for_is_told(self, tmp_path: Path, device: str | None, said: str) -> None:
+        (tmp_path / "build.toml").write_text('[general]\nname = "some"\nbackends = ["metal"]\n')
+        with pytest.raises(UnsupportedError, match=said):
+            device_for(load(tmp_path / "build.toml"), device, False)
 
 
 class TestFile:

@@ -34,10 +34,11 @@ def device_for(project: Project, asked: str | None, has_gpu: bool) -> str:
         if "cuda" in project.backends and (has_gpu or "cpu" not in project.backends):
             return "cuda" if has_gpu else "cuda-twin"
         asked = "cpu"
-    backend = BACKENDS.get(asked, asked)
-    if backend not in project.backends:
+    if asked not in BACKENDS:
+        raise UnsupportedError(f"{asked!r} is no device of an extension; there are {', '.join(BACKENDS)}")
+    if BACKENDS[asked] not in project.backends:
         has = ", ".join(project.backends) or "none"
-        raise UnsupportedError(f"{project.file} has no kernels for {backend}; its backends: {has}")
+        raise UnsupportedError(f"{project.file} has no kernels for {BACKENDS[asked]}; its backends: {has}")
     return asked
 
 
