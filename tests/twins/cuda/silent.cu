@@ -137,6 +137,17 @@ __global__ void locked(int* total) {
   atomicExch(&lock, 0);
 }
 
+// The same with the fences of PTX.
+__global__ void locked_by_hand(int* total) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&lock, 0, 1) != 0) {
+  }
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  *total += 1;
+  asm volatile("membar.gl;" ::: "memory");
+  atomicExch(&lock, 0);
+}
+
 // An atomic of one's own, as CUDA's guide has it: what the plain read found is compared by the atomic.
 __device__ double add(double* address, double value) {
   auto* const bits = reinterpret_cast<unsigned long long*>(address);
@@ -300,6 +311,7 @@ extern "C" int silent() {
     last_block<<<8, 32>>>(x, y, total);
     last_block_of_all<<<4, 128>>>(x, y, total);
     locked<<<8, 32>>>(total);
+    locked_by_hand<<<8, 32>>>(total);
     cudaMemset(y, 0, 512 * sizeof(int));
     hand_over<<<1, 64>>>(y, total);
     sum_of_doubles<<<8, 64>>>(x, sums);

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "checks.h"
 #include "ptx.h"
 
 namespace opbridge_twin::ptx {
@@ -668,7 +669,11 @@ void active_mask(M m, I i) {
   m.service(OB_TWIN_PTX_CONVERGED, &request);
   m.set(i.operands.at(0), request.mask);
 }
-void fence(M, I) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+// Told here, because this file is not instrumented.
+void fence(M, I) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  checks::fence();
+}
 void sleep(M m, I) {
   ob_twin_ptx_request request{};
   m.service(OB_TWIN_PTX_SLEEP, &request);
