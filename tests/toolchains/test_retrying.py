@@ -35,6 +35,8 @@ def library(tmp_path: Path) -> InstalledLibrary:
         "‘never_included’ was not declared in this scope",
         "‘never_included’ is not a member of ‘big’",
         "use of undeclared identifier 'misspelt'",
+        "‘class std::tuple<at::Tensor, at::Tensor>’ has no member named ‘values’",
+        "no member named 'values' in 'std::tuple<at::Tensor, at::Tensor>'",
     ],
 )
 def test_what_no_header_mends(library: InstalledLibrary, error: str) -> None:
