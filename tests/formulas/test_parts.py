@@ -82,12 +82,18 @@ FORMULAS: dict[str, tuple[str, str, Callable[..., torch.Tensor], tuple[Shape, ..
         lambda x: torch.softmax(x[..., 1:], -1),
         (X,),
     ),
+    "sizes_as_numbers": (
+        "Tensor x, Tensor y, *, float eps=0.5",
+        "n = x.shape[-1]\nshare = y * (1 - eps) + eps / n\nshare * exp(x / n) - x.shape[-2]",
+        lambda x, y: (y * 0.5 + 0.5 / 8) * (x / 8).exp() - 3,
+        (X, Y),
+    ),
     "first_against_rest": ("Tensor x", "x[..., :1] * x[..., 1:]", lambda x: x[..., :1] * x[..., 1:], (X,)),
 }
 SCHEMAS = {f"parts::{name}({arguments}) -> Tensor": text for name, (arguments, text, _, _) in FORMULAS.items()}
 
 
-ON_TWIN = ("rope", "rolled", "mean_of_every_second", "first_against_rest")
+ON_TWIN = ("rope", "sizes_as_numbers", "rolled", "mean_of_every_second", "first_against_rest")
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +138,25 @@ def test_second_derivatives_and_forward_mode(lib: OpLibrary, name: str) -> None:
     tangents = tuple(map(torch.randn_like, plain))
     found, wanted = (torch.func.jvp(f, plain, tangents)[1] for f in (lib[name], reference))
     torch.testing.assert_close(found, wanted)
+
+
+def test_two_tensors_are_turned_by_the_same_angles() -> None:
+    text = "h = x.shape[-1] // 2\n" + ", ".join(
+        f"{t} * y + concat([-{t}[..., h:], {t}[..., :h]], -1) * z" for t in ("x", "w")
+    )
+    schema = "parts_of_two::rope(Tensor x, Tensor w, Tensor y, Tensor z) -> (Tensor, Tensor)"
+    op = formula_library({schema: text})["rope"]
+    x, w, y, z = (drawn(shape, seed) for seed, shape in enumerate((X, X, Y, Y)))
+    got, expected = op(x, w, y, z), tuple(t * y + _rotated(t) * z for t in (x, w))
+    torch.testing.assert_close(got, expected)
+    found, wanted = (torch.autograd.grad(a.sin().sum() + b.cos().sum(), (x, w, y, z)) for a, b in (got, expected))
+    torch.testing.assert_close(found, wanted)
+
+
+def test_a_size_of_one_sample_is_that_under_vmap() -> None:
+    op = formula_library({"parts_of_one::shared(Tensor x) -> Tensor": "x / x.shape[0]"})["shared"]
+    x = drawn((4, 2, 3), 0)
+    torch.testing.assert_close(torch.vmap(op)(x), x / 2)
 
 
 @pytest.mark.parametrize("name", ON_TWIN)

@@ -23,7 +23,7 @@ BINARY = "f(Tensor x, Tensor y, *, float a=1.0, str mode='up') -> Tensor"
         ("x * z", "1:5: 'z' is no argument of m::f, nor a part named before", ""),
         ("s = x\nx + t", "2:5: 't' is no argument", ""),
         ("x @ y", "a product of matrices is more than one pass", "write a kernel"),
-        ("x.shape[0] * y", "has no meaning in a formula", ""),
+        ("x.shape * y", "computes with elements, not with sizes", "mean(x) divides"),
         ("sum(x)[0] + y", "has no meaning in a formula", ""),
         ("x - mean(x, -1)", "'x' stands beside what has lost axes, and beside what has them", "keepdim=True"),
         ("x - mean(y, -1) * max(x * y, -1, keepdim=True)", "one part has lost axes that the other has", "keepdim=True"),

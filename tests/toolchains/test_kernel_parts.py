@@ -58,6 +58,16 @@ def test_what_is_no_kernel_or_compiled_in_its_own_way_has_none(
     assert steps(request_for(text, **fields)) == ["compiling kernel.cpp", "linking kernel.so"]
 
 
+@pytest.mark.parametrize("own", ["", "#include <vector>\n", '#include "more.h"\n'])
+def test_functions_of_cmath_that_most_kernels_do_without_are_there(
+    request_for: MakeRequest, steps: Callable[[BuildRequest], list[str]], own: str
+) -> None:
+    call = "double called() { return std::legendre(2, 0.5); }\n"
+    request = request_for(f"#include <cmath>\n{own}{KERNEL}{'' if 'more' in own else call}")
+    (request.sources[0].parent / "more.h").write_text(f"#include <cmath>\n{call}")
+    assert "linking kernel.so" in steps(request)
+
+
 def test_failures_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones((2, 3), np.float32)
 

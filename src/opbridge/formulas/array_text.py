@@ -18,6 +18,7 @@ from opbridge.formulas.nodes import (
     Reduce,
     Scalar,
     Scan,
+    Size,
     Squeeze,
     Tensor,
     Text,
@@ -99,6 +100,8 @@ class ArrayText:
                 return _literal(value)
             case Scalar(name):
                 return Name(name)
+            case Size(size):
+                return size
             case Text(name, value):
                 return Compare("==", Name(name), Str(value))
             case Tensor():

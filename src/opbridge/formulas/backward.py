@@ -36,7 +36,7 @@ from opbridge.formulas.printing import is_index
 from opbridge.formulas.reading import Program
 from opbridge.formulas.rules import flops_rule, in_order, mapping_rules
 from opbridge.formulas.size_text import names_of
-from opbridge.formulas.slicing import CutError, scattered, sliced
+from opbridge.formulas.slicing import CutError, scattered, sliced, with_one_size
 from opbridge.rules.parser import MAX_DEPTH
 from opbridge.rules.syntax import Binary, Expr, Index, Int, Name
 from opbridge.schema import Schema
@@ -75,7 +75,7 @@ class _Deriving:
     def backward(self) -> Backward | None:
         seeds: dict[Node, Node] = {}
         grads: list[tuple[Node, Tensor]] = []
-        for place, (node, name) in enumerate(zip(self.program.outputs, self.names, strict=True)):
+        for place, (node, name) in enumerate(zip(with_one_size(self.program.outputs), self.names, strict=True)):
             if not node.is_truth and not is_index(node):
                 grad = made(Tensor, self.fresh(f"grad_{name}", "grads", place), stored_form(node))
                 grads.append((node, grad))
@@ -134,7 +134,7 @@ class _Deriving:
         used = {node.name: node for node in _tensors(values.values())}
         alone = {node for node in values if self.is_alone(node)}
         has_grid = any(node.form == GRID for node in used.values())
-        sizes = names_of(cut for node in ordered(tuple(values.values())) for cut in getattr(node, "cuts", ()))
+        sizes = names_of(ordered(tuple(values.values())))
         shapes = {node.name for node in values if node not in alone or not has_grid}
         if sizes:
             shapes |= {node.name for node in values} | sizes & {item.name for item in self.schema.tensor_arguments}

@@ -49,6 +49,8 @@ class _CppPrinter(Printer):
         self.start(loops)
         self.lines = []
         self.kept = 0
+        for size, text in self.sizes():
+            self.line(1, f"const int64_t {size} = {text};")
         self.line(1, f"const ob::Grid grid({self.grid()});")
         self.line(1, "grid.each_row([=](ob::Row& row) {")
         self.body()

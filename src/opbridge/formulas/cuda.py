@@ -66,6 +66,9 @@ class _CudaPrinter(Printer):
         used = {node.name: node.type for node in nodes if isinstance(node, Scalar)}
         given = [f"{ATTRIBUTES[kind]} {self.parameters[name]}" for name, kind in used.items()]
         passed = [self.parameters[name] for name in used]
+        for size, text in self.sizes():
+            given.append(f"int64_t {size}")
+            passed.append(text)
         for node in nodes:
             if isinstance(node, Text):
                 # Texts stay on the host.

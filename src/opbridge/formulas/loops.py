@@ -22,6 +22,7 @@ from opbridge.formulas.nodes import (
     Reduce,
     Scalar,
     Scan,
+    Size,
     Tensor,
     Text,
     ordered,
@@ -79,7 +80,9 @@ class Loops:
         return node.form.extent is not Extent.GRID
 
     def is_call(self, node: Node) -> bool:
-        return isinstance(node, (Number, Scalar, Text)) or (isinstance(node, Apply) and node.form.extent is Extent.CALL)
+        return isinstance(node, (Number, Scalar, Size, Text)) or (
+            isinstance(node, Apply) and node.form.extent is Extent.CALL
+        )
 
 
 def loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...] = ()) -> Loops:

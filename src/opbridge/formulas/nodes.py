@@ -104,6 +104,13 @@ class Text(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Size(Node):
+    """A size of a call as a number."""
+
+    size: Expr
+
+
+@dataclass(frozen=True, eq=False)
 class Tensor(Node):
     name: str
     placed: Form = GRID
@@ -284,11 +291,12 @@ def rebuilt(roots: tuple[Node, ...], change: Callable[[Node], Node | None]) -> t
     new: dict[Node, Node] = {}
     for node in ordered(roots):
         replaced = change(node)
-        new[node] = replaced if replaced is not None else _with_inputs(node, new)
+        new[node] = replaced if replaced is not None else with_inputs(node, new)
     return tuple(new[root] for root in roots)
 
 
-def _with_inputs(node: Node, new: dict[Node, Node]) -> Node:
+def with_inputs(node: Node, new: dict[Node, Node]) -> Node:
+    """The node with others in the place of its inputs."""
     if all(new[child] is child for child in node.inputs):
         return node
     values = [getattr(node, field.name) for field in fields(node)]

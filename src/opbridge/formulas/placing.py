@@ -8,7 +8,7 @@ from opbridge.errors import RuleError
 from opbridge.formulas.nodes import GRID, Cut, Join, Node, Tensor, ordered
 from opbridge.formulas.sizes import minus, plus
 from opbridge.formulas.slicing import CutError, join, sliced
-from opbridge.rules.syntax import Attribute, Binary, Call, Dots, Expr, Index, Int, ListOf, Name, Slice, Unary
+from opbridge.rules.syntax import Attribute, Binary, Call, Expr, Index, Int, ListOf, Name, Slice, Unary
 from opbridge.schema import Schema
 
 _OF_SIZES = ("+", "-", "*", "//")
@@ -34,12 +34,24 @@ class Placer:
 
     def is_size(self, expr: Expr) -> bool:
         """Whether it is one that no value can be, since it looks at a shape."""
-        return any(
+        looks = any(
             (isinstance(node, Attribute) and node.name == "shape") or (isinstance(node, Name) and node.id in self.sizes)
             for node in expr.walk()
-        ) and not any(
-            isinstance(node, Call) or (isinstance(node, Index) and Dots() in node.items) for node in expr.walk()
         )
+        return looks and self._is_of_sizes(expr)
+
+    def _is_of_sizes(self, expr: Expr) -> bool:
+        match expr:
+            case Name(id):
+                return id in self.sizes or id in self._ints()
+            case Unary("-", operand):
+                return self._is_of_sizes(operand)
+            case Binary(op, left, right):
+                return op in _OF_SIZES and self._is_of_sizes(left) and self._is_of_sizes(right)
+        return isinstance(expr, Int) or (isinstance(expr, Index) and isinstance(expr.value, Attribute))
+
+    def _ints(self) -> set[str]:
+        return {item.name for item in self.reader.schema.attributes if str(item.type) in _INTS}
 
     def size(self, expr: Expr) -> Expr:
         match expr:
@@ -47,7 +59,7 @@ class Placer:
                 return expr
             case Name(id) if id in self.sizes:
                 return self.sizes[id]
-            case Name(id) if id in {item.name for item in self.reader.schema.attributes if str(item.type) in _INTS}:
+            case Name(id) if id in self._ints():
                 return Name(id)
             case Unary("-", operand):
                 return minus(Int(0), self.size(operand))

@@ -20,6 +20,7 @@ from opbridge.formulas.nodes import (
     Reduce,
     Scalar,
     Scan,
+    Size,
     Squeeze,
     Tensor,
     Text,
@@ -131,7 +132,8 @@ class FormulaText:
         masks = {tensor.name for part in self.loops.all for tensor in part.tensors if tensor.is_mask}
         values = {output.name: output for part in self.loops.all for output in part.outputs}
         nodes = ordered(tuple(output.value for part in self.loops.all for output in part.outputs))
-        used = {node.name for node in nodes if isinstance(node, (Tensor, Scalar, Text))} | names_of(self.loops.cuts)
+        used = {node.name for node in nodes if isinstance(node, (Tensor, Scalar, Text))}
+        used |= names_of([*nodes, *(output for part in self.loops.all for output in part.outputs)])
         found = []
         for argument in self.loops.schema.arguments:
             # Of some tensors a gradient needs the shape alone.
@@ -195,6 +197,16 @@ class FormulaText:
             return "F(n)"
         return self.numel if node.of.extent is Extent.GRID else self.n_rows
 
+    def sizes(self) -> list[tuple[str, str]]:
+        """What is a number among elements: names, which stand for them from here on, and texts."""
+        found = []
+        for node in ordered(tuple(output.value for output in self.loops.outputs)):
+            if isinstance(node, Size):
+                name = self.name_of(node, "size")
+                found.append((name, size_text(node.size, self.parameters)))
+                self.rows[node] = f"F({name})"
+        return found
+
     def line(self, depth: int, text: str) -> None:
         self.lines.append("  " * depth + text)
 
@@ -235,6 +247,8 @@ class FormulaText:
                 return (own if node.is_truth else f"F({own})"), CALL
             case Text(name, value):
                 return f'{self.parameters[name]} == "{value}"', COMPARISON
+            case Size(size):
+                return f"F({size_text(size, self.parameters)})", CALL
             case Expand(arg) | Squeeze(arg):
                 return self.text(arg, named)
             case Count():

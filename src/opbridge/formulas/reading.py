@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opbridge.errors import Location, RuleError, TextLocation, did_you_mean
 from opbridge.formulas.building import FormError, apply, expand, number, reduce, scan
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
-from opbridge.formulas.nodes import GRID, Axes, Extent, Join, Node, Scalar, Tensor, Text, made, ordered
+from opbridge.formulas.nodes import GRID, Axes, Extent, Join, Node, Scalar, Size, Tensor, Text, made, ordered
 from opbridge.formulas.placing import Placer
 from opbridge.formulas.slicing import CutError
 from opbridge.rules.arrays import ARRAY_FUNCTIONS
@@ -221,6 +221,10 @@ class _Reader:
         match expr:
             case Int(value) | Float(value) | Bool(value):
                 return number(value)
+            case Name(id) if id in self.placer.sizes:
+                return made(Size, self.placer.sizes[id])
+            case Index(Attribute(_, "shape")):
+                return made(Size, self.placer.size(expr))
             case Name(id):
                 return self.name(expr, id)
             case Unary("not", operand):
@@ -278,7 +282,9 @@ class _Reader:
             message = f"shapes do not go together: one part has lost axes that the other has, in {at}"
             raise self.error(message, at, hint) from None
         except CutError as error:
-            raise self.error(f"one pass over memory does not give {error}, in {at}", at, two_operators(at)) from None
+            raise self.error(
+                f"one pass over memory does not give {error}, in {at}", at, two_operators(_reduced(at))
+            ) from None
 
     def truth(self, node: Node, at: Expr) -> Node:
         """A condition; a tensor that stands as one is a mask."""
@@ -443,6 +449,12 @@ _KERNEL = "write a kernel for it: opbridge new NAME --template cpp"
 def two_operators(part: Expr) -> str:
     """The way out of a formula that needs a second pass."""
     return f"make it two operators: one with `formula: {part}`, and one that takes what it returns"
+
+
+def _reduced(expr: Expr) -> Expr:
+    """What of it has to be there before the rest."""
+    first = (node for node in expr.walk() if isinstance(node, Call) and node.name in (*REDUCTIONS, *_SCANS))
+    return next(first, expr)
 
 
 def _values(count: int) -> str:

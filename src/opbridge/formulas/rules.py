@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opbridge.errors import RuleError
 from opbridge.formulas.loops import Loops
-from opbridge.formulas.nodes import GRID, Count, Extent, Form, Join, Node, Tensor, grid_tensors, is_cut, ordered
+from opbridge.formulas.nodes import GRID, Count, Extent, Form, Join, Node, Size, Tensor, grid_tensors, is_cut, ordered
 from opbridge.formulas.printing import dtype_of, is_index
 from opbridge.schema import Schema
 
@@ -108,7 +108,14 @@ def mapping_rules(loops: Loops) -> dict[str, object]:
     outputs = loops.outputs
     if axes is None or any(axis >= 0 for axis in axes) or any(output.is_sum for output in outputs):
         return {"batch": "loop"}
-    if loops.cuts or loops.others or any(tensor.form != GRID for tensor in loops.tensors):
+    nodes = ordered(tuple(output.value for output in outputs))
+    # A size of what is mapped or divided is another one.
+    if (
+        loops.cuts
+        or loops.others
+        or any(isinstance(node, Size) for node in nodes)
+        or any(tensor.form != GRID for tensor in loops.tensors)
+    ):
         return {"batch": "loop"}
     if not axes:
         return {"batch": "elementwise", "shard": "elementwise"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from opbridge.formulas.nodes import Cut
+from opbridge.formulas.nodes import Cut, Size
 from opbridge.formulas.sizes import divided
 from opbridge.rules.syntax import Attribute, Binary, Call, Expr, Index, Int, Name, Unary
 
@@ -38,7 +38,10 @@ def divisions(cuts: Iterable[Cut]) -> Iterator[tuple[Expr, int]]:
     return iter(dict.fromkeys(division for size in sizes for division in divided(size)))
 
 
-def names_of(cuts: Iterable[Cut]) -> set[str]:
-    """Arguments that their sizes are made of."""
-    sizes = (size for cut in cuts for size in (cut.start, cut.count, cut.whole))
+def names_of(found: Iterable[object]) -> set[str]:
+    """Arguments that the sizes in these nodes and outputs are made of."""
+    items = list(found)
+    cuts = [cut for item in items for cut in getattr(item, "cuts", ())]
+    sizes = [size for cut in cuts for size in (cut.start, cut.count, cut.whole)]
+    sizes += [item.size for item in items if isinstance(item, Size)]
     return {node.id for size in sizes for node in size.walk() if isinstance(node, Name)}

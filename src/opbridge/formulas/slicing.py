@@ -9,9 +9,24 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
 
-from opbridge.formulas.nodes import Apply, Count, Cut, Expand, Extent, Join, Node, Number, Reduce, Tensor, made
+from opbridge.formulas.nodes import (
+    Apply,
+    Count,
+    Cut,
+    Expand,
+    Extent,
+    Join,
+    Node,
+    Number,
+    Reduce,
+    Scan,
+    Tensor,
+    made,
+    ordered,
+    with_inputs,
+)
 from opbridge.formulas.sizes import is_zero, minus, order, plus
-from opbridge.rules.syntax import Expr, Int
+from opbridge.rules.syntax import Expr, Index, Int
 
 
 class CutError(Exception):
@@ -34,7 +49,7 @@ def sliced(node: Node, cut: Cut) -> Node:
             return node
         case Join(parts, cuts):
             return _join_cut(parts, cuts, cut)
-    raise CutError("a slice of what is reduced")
+    raise CutError("a slice of what is added up" if isinstance(node, Scan) else "a slice of what is reduced")
 
 
 def _tensor_cut(node: Tensor, cut: Cut) -> Tensor:
@@ -108,6 +123,45 @@ def scattered(node: Node, cut: Cut) -> Node:
         places = [Cut(cut.axis, Int(k), cut.count, cut.step, cut.whole) for k in range(cut.step)]
         return join([node if one == cut else zero for one in places], places)
     raise CutError("a slice of a slice in other steps")
+
+
+def with_one_size(roots: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The same where each axis of a tensor has one name for its size, though it is sliced like several others.
+
+    They have to be of one size along it; a kernel refuses others.
+    """
+    names: dict[tuple[str, int], Expr] = {}
+    same: dict[Expr, Expr] = {}
+
+    def resolved(size: Expr) -> Expr:
+        while size in same:
+            size = same[size]
+        return size
+
+    tensors = [node for node in ordered(roots) if isinstance(node, Tensor)]
+    for name, cut in ((node.name, cut) for node in tensors for cut in node.cuts):
+        whole = resolved(cut.whole)
+        first = resolved(names.setdefault((name, cut.axis), whole))
+        if whole != first and isinstance(whole, Index):
+            same[whole] = first
+
+    def size(expr: Expr) -> Expr:
+        return plus(expr.rewritten(resolved), Int(0))
+
+    def renamed(cuts: tuple[Cut, ...]) -> tuple[Cut, ...]:
+        return tuple(Cut(cut.axis, size(cut.start), size(cut.count), cut.step, size(cut.whole)) for cut in cuts)
+
+    found: dict[Node, Node] = {}
+    for node in ordered(roots) if same else ():
+        inputs = tuple(found[part] for part in node.inputs)
+        match node:
+            case Tensor(name, placed, is_mask, cuts):
+                found[node] = made(Tensor, name, placed, is_mask, renamed(cuts))
+            case Join(_, cuts):
+                found[node] = made(Join, inputs, renamed(cuts))
+            case _:
+                found[node] = with_inputs(node, found)
+    return tuple(found.get(root, root) for root in roots)
 
 
 def through_joins(name: str, args: tuple[Node, ...], make: Callable[[tuple[Node, ...]], Node]) -> Node:

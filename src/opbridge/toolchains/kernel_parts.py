@@ -22,8 +22,12 @@ from opbridge.toolchains.model import INCLUDE, BuildRequest
 _HEADER, _GRID_HEADER = INCLUDE / "opbridge" / "kernel.h", INCLUDE / "opbridge" / "grid_parts.h"
 _HERE, _LINKED = "OB_PARTS_HERE", "OB_PARTS_LINKED"
 _OBJECT = "kernel_parts.o"
+_PLAIN = "OB_WITHOUT_SPECIAL_FUNCTIONS"
 _KERNEL = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]opbridge/kernel\.h[>\"]", re.MULTILINE)
 _GRID = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]opbridge/grid\.h[>\"]", re.MULTILINE)
+_FOREIGN = re.compile(rb"^[ \t]*#[ \t]*include(?![ \t]*[<\"](opbridge/|cmath\b|c?stdint\b))", re.MULTILINE)
+_SPECIAL = re.compile(rb"assoc_|\bbeta|bessel|ellint|expint|hermite|laguerre|legendre|neumann|riemann_zeta")
+"""Functions of <cmath> since C++17, whose definitions take an eighth of a small kernel's compilation."""
 
 
 def leaves_parts(request: BuildRequest) -> bool:
@@ -40,9 +44,12 @@ def _includes(header: re.Pattern[bytes], request: BuildRequest) -> bool:
 
 def with_parts(request: BuildRequest, scratch: Path) -> BuildRequest:
     """The request for a link with what `place_parts` puts into the folder."""
+    texts = [source.read_bytes() for source in request.sources]
+    is_plain = not any(_FOREIGN.search(text) or _SPECIAL.search(text) for text in texts)
+    plain = ((_PLAIN, "1"),) if is_plain else ()
     return replace(
         request,
-        defines=(*request.defines, (_LINKED, "1")),
+        defines=(*request.defines, (_LINKED, "1"), *plain),
         link_flags=(str(scratch / _OBJECT), *request.link_flags),
     )
 
