@@ -18,6 +18,7 @@ from opbridge.judging.comparing import difference
 from opbridge.judging.confining import private_folder
 from opbridge.judging.model import Judgement, Reason, Verdict
 from opbridge.judging.shapes import (
+    LONG,
     LOOSE,
     ODD,
     PUBLISHED,
@@ -89,6 +90,15 @@ def test_few_images_where_batches_are_no_tiles() -> None:
         (SHRUNK, {"batch_size": 2, "width": 64}),
         (LOOSE, {"batch_size": 2, "width": 24}),
     ]
+
+
+def test_one_odd_size_is_of_several_blocks() -> None:
+    long = [plan for plan in plans({"batch": 64, "length": 65536, "features": 4096}, "") if plan.kind == LONG]
+    assert [dict(plan.sizes) for plan in long] == [{"batch": 9, "length": 2113, "features": 25}]
+    assert all(plan.is_odd for plan in long)
+    assert not [plan for plan in plans({"batch": 64, "length": 2048}, "") if plan.kind == LONG], (
+        "it is none of the task"
+    )
 
 
 def test_groups_keep_several_elements() -> None:

@@ -17,7 +17,7 @@ from opbridge.judging.confining import Cell, enter, private_folder
 from opbridge.judging.foreseeing import Limits, refusal
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob
-from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, Plan, patient, with_sizes
+from opbridge.judging.shapes import LONG, LOOSE, PUBLISHED, Plan, patient, with_sizes
 
 if TYPE_CHECKING:
     from opbridge.judging.problems import Problem
@@ -41,7 +41,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     number = 0
     tried: set[str] = set()
     for plan in patient(job.plans) if job.is_patient else job.plans:
-        if plan.kind in tried or (plan.kind == LOOSE and tried):
+        if plan.kind in tried or (plan.kind == LOOSE and tried) or (plan.kind == LONG and not tried):
             continue  # of the same kind one is enough, and what may be too small is for want of others
         say(begun=str(plan))
         limits = _MOST_LIMITS if job.is_patient or (plan.kind == PUBLISHED and not number) else _LIMITS
@@ -101,7 +101,7 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
         one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (made[0], made[-1]))
         if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:
             return "the reference's output is the same for all inputs, and any constant would be right"
-    return made[:1] if plan.kind == ODD else made
+    return made[:1] if plan.is_odd else made
 
 
 def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:

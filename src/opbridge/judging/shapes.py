@@ -15,12 +15,13 @@ from math import prod
 
 _SMALL = 64
 """Sizes up to this stay: windows, strides, heads and groups are among them."""
+_LONG = 2 * 1024 + 65
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _BATCH = re.compile(r"batch(_size)?|N|B|n|b")
 
 
-SHRUNK, LOOSE, PUBLISHED, ODD = "shrunk", "loosely shrunk", "published", "odd"
+SHRUNK, LOOSE, PUBLISHED, ODD, LONG = "shrunk", "loosely shrunk", "published", "odd", "odd and long"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Plan:
     @property
     def is_small(self) -> bool:
         return self.kind in (SHRUNK, LOOSE)
+
+    @property
+    def is_odd(self) -> bool:
+        return self.kind in (ODD, LONG)
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.sizes) or "the published shapes"
@@ -62,7 +67,8 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
     loose += [_of_few_images(plan, published) for plan in loose]
     odd = changed(ODD, kept(lambda size: shrunk(size) + 1, 16))
-    all_plans = (*small, Plan(PUBLISHED), odd, *loose)
+    long = _with_one_long(changed(LONG, kept(lambda size: smallest(size) + 1, 16)), published)
+    all_plans = (*small, Plan(PUBLISHED), odd, *long, *loose)
     different: dict[str, Plan] = {}
     for plan in all_plans:
         if plan.sizes or plan.kind == PUBLISHED:
@@ -101,6 +107,13 @@ def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
     """With a batch of two, where inputs are so many-dimensional that no kernel goes through batches by tiles."""
     few = {name: 2 for name, size in published.items() if _BATCH.fullmatch(name) and isinstance(size, int) and size > 2}
     return replace(plan, sizes=tuple({**dict(plan.sizes), **few}.items()), is_of_images=bool(few))
+
+
+def _with_one_long(plan: Plan, published: dict[str, object]) -> list[Plan]:
+    """With more of the largest size than two blocks have threads: some kernels are wrong in the last block alone."""
+    long = {name: size for name, size in published.items() if isinstance(size, int) and size > _LONG}
+    some = sorted(long.keys() & dict(plan.sizes).keys(), key=lambda name: (long[name], name))
+    return [replace(plan, sizes=tuple({**dict(plan.sizes), name: _LONG}.items())) for name in some[-1:]]
 
 
 def shrunk(size: int) -> int:
