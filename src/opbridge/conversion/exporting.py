@@ -201,11 +201,14 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
     def require_kept(self, graph: Any) -> None:
         names = [node.target.__name__ for node in graph.nodes if isinstance(node.target, HigherOrderOperator)]
         kept = names.count("wrap_with_set_grad_enabled")
-        if kept < len(self._without_gradients) and len(names) > kept + names.count("wrap_with_autocast"):
+        if kept < len(self._without_gradients) and not _CONTROL_FLOW.isdisjoint(names):
             raise UnsupportedError(
                 f"torch.export loses torch.no_grad() beside control flow\n  at {self._without_gradients[kept]}; "
                 "detach() what is computed there instead"
             )
+
+
+_CONTROL_FLOW = frozenset({"cond", "while_loop", "map_impl", "scan"})
 
 
 def _caller() -> str:
