@@ -176,6 +176,18 @@ def test_what_cannot_be_there_twice_is_checked_everywhere(run: Run) -> None:
     assert (done.stdout, done.stderr) == ("5\n", "")
 
 
+def test_files_share_the_locks_of_openmp(run: Run, folder: Path) -> None:
+    add = "void add(int more, int* sum) {\n#pragma omp critical(adding)\n  *sum += more;\n}\n"
+    launch = "__global__ void wait() {}\nvoid launch() { wait<<<1, 1>>>(); }\n"
+    (folder / "add.cu").write_text(add + launch)
+    call = "#pragma omp parallel for\n  for (int i = 0; i < 64; ++i) add(i, &sum);\n"
+    main = f'int main() {{ int sum = 0; launch();\n{call}  printf("%d\\n", sum); }}\n'
+    (folder / "main.cu").write_text("void launch();\n" + add.replace("void add", "static void add") + main)
+    made = run("nvcc", "-O1", "-Xcompiler", "-fopenmp", "add.cu", "main.cu", "-o", "locked")
+    assert (made.stderr, made.returncode) == ("", 0)
+    assert run("./locked").stdout == "2016\n"
+
+
 def test_templates_have_shared_memory_too(run: Run) -> None:
     made = run("nvcc", "template.cu", "-o", "template")
     assert made.returncode == 0, made.stderr

@@ -19,6 +19,8 @@ SUFFIX = ".checked"
 """Of the functions with checks."""
 
 _COPIES = {name: f"__wrap_{name}" for name in cuda.REPLACED}
+_KEEPING = ("ld", "-r", "--gc-sections", "--force-group-allocation")
+"""What nothing reaches from the roots is left out."""
 _ENROLL = re.compile(r"_ZN13opbridge_twin8Enrolled.*6enrollEv")
 _STATES_OF_THE_TWIN = re.compile(r"_ZStL8__ioinit|_ZGV|.*4slot|.*13vain_attempts|\.L")
 _RELOCATION = re.compile(r"^[0-9a-f]+\s+[0-9a-f]+\s+R_\w+64\s+[0-9a-f]+\s+(\S+)")
@@ -58,10 +60,14 @@ def join(
     names = {name: f"ob_twin_enroll_{unit}_{i}" for i, name in enumerate(enrolling)}
     beginning, kept = checked.with_suffix(".begin.o"), checked.with_suffix(".kept.o")
     roots = checked.with_suffix(".roots")
-    roots.write_text("".join(f"-u {name}\n" for name in (*names.values(), *for_others)))
+    common = [name for kind, name in symbols if kind == "C"]
+    roots.write_text("".join(f"-u {name}\n" for name in (*names.values(), *for_others, *common)))
+    defined = checked.with_suffix(".common.o")
     for command in (
         ["objcopy", *_renaming(checked, symbols, names, device_functions), str(checked)],
-        ["ld", "-r", "--gc-sections", "--force-group-allocation", f"@{roots}", str(checked), "-o", str(kept)],
+        [*assembler, str(_definitions(checked.with_suffix(".common.s"), common)), "-o", str(defined)],
+        [*_KEEPING, f"@{roots}", str(checked), str(defined), "-o", str(kept)],
+        ["objcopy", *(f"--weaken-symbol={name}" for name in common), str(kept)],  # other files have them too
         [*assembler, str(_constructors(checked.with_suffix(".s"), names.values())), "-o", str(beginning)],
     ):
         if code := call(command):
@@ -106,6 +112,13 @@ def _constructors(file: Path, functions: Iterable[str]) -> Path:
     calls = "".join(f".8byte {name}\n" for name in functions)
     end = '.section .note.GNU-stack,"",%progbits\n'
     file.write_text(f'.section .init_array,"aw",%init_array\n.p2align 3\n{calls}{end}')
+    return file
+
+
+def _definitions(file: Path, common: Iterable[str]) -> Path:
+    """Assembly with what no file defines, such as OpenMP's locks: ld drops it where only debug information names it."""
+    variables = "".join(f'.globl "{name}"\n.balign 8\n"{name}": .zero 8\n' for name in common)
+    file.write_text(f'.bss\n{variables}.section .note.GNU-stack,"",%progbits\n')
     return file
 
 
