@@ -197,6 +197,7 @@ def test_a_rotation_is_one_pass_over_memory() -> None:
         ("sum(concat([x, y], -1), -1)", "does not reduce what is put together", "formula: concat([x, y], -1)"),
         ("softmax(x, -1)[..., 1:]", "a slice of what is reduced", "slice the tensors"),
         ("sum(x, -1)[..., 1:]", "a slice of what is reduced", "slice the tensors"),
+        ("mean(abs(x[..., 1:] - x[..., :-1]))", "in its gradient", "sum(...) / (x.shape[-1] - 1)"),
         ("x[..., 0]", "expected a slice, got 0", "one slice for each of the last axes"),
         ("x[..., ::-2]", "expected a step of 1 or more", "goes backwards"),
         ("x[..., 3::2]", "one of its first places", "x[..., k::2]"),

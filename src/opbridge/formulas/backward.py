@@ -43,6 +43,9 @@ from opbridge.schema import Schema
 
 _LONGEST = 20_000
 """Of a second derivative, beyond which there is none: every name in it is one operator of a framework."""
+_INSTEAD = (
+    "make it two operators, say its gradient: derivatives, or write a mean of slices as sum(...) / (x.shape[-1] - 1)"
+)
 
 Gradients = Mapping[Tensor, Node]
 Seeds = Sequence[tuple[Node, Tensor]]
@@ -85,7 +88,7 @@ class _Deriving:
             found = _of_whole(gradients(seeds))
         except CutError as error:
             message = f"{self.schema.full_name}: one pass over memory does not give {error}, in its gradient"
-            raise RuleError(message, hint="make it two operators, or say its gradient: derivatives") from None
+            raise RuleError(message, hint=_INSTEAD) from None
         if not found:
             return None
         texts = self.texts(found, grads)
