@@ -149,7 +149,7 @@ __global__ void handed_over(int* out, int rounds) {
   }
   for (int round = 0; round < rounds; ++round) {
     if (warp == 0) {
-      while (round > 0 && !__mbarrier_try_wait_parity(&emptied, (round - 1) % 2)) {
+      while (round > 0 && !__mbarrier_try_wait_parity(&emptied, (round - 1) % 2, 1000)) {
       }
       values[lane] = 100 * round + lane;
       __mbarrier_arrive(&filled);

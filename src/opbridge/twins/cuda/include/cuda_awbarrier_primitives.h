@@ -62,10 +62,10 @@ OB_TWIN_INLINE bool __mbarrier_test_wait(__mbarrier_t* barrier, __mbarrier_token
 OB_TWIN_INLINE bool __mbarrier_test_wait_parity(__mbarrier_t* barrier, bool parity) {
   return opbridge_twin::asked((opbridge_twin::phase_of(barrier) & 1) != parity);
 }
-OB_TWIN_INLINE bool __mbarrier_try_wait(__mbarrier_t* barrier, __mbarrier_token_t token, unsigned = 0) {
+OB_TWIN_INLINE bool __mbarrier_try_wait(__mbarrier_t* barrier, __mbarrier_token_t token, unsigned) {
   return __mbarrier_test_wait(barrier, token);
 }
-OB_TWIN_INLINE bool __mbarrier_try_wait_parity(__mbarrier_t* barrier, bool parity, unsigned = 0) {
+OB_TWIN_INLINE bool __mbarrier_try_wait_parity(__mbarrier_t* barrier, bool parity, unsigned) {
   return __mbarrier_test_wait_parity(barrier, parity);
 }
 
