@@ -2,6 +2,10 @@
 #ifndef OPBRIDGE_ASCEND_REFUSED_H
 #define OPBRIDGE_ASCEND_REFUSED_H
 
+#include <stdint.h>
+
+#include "qualifiers.h"
+
 namespace AscendC {
 namespace detail {
 
