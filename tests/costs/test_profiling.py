@@ -61,6 +61,14 @@ def test_a_program_is_profiled_by_a_sample_of_its_blocks(
     assert bar["dur"] == pytest.approx(kernel["predicted_seconds"] * 1e6)
 
 
+def test_what_is_not_the_readers_to_edit_has_a_short_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    func = "func: next(Tensor x) -> Tensor, formula: where(x > 0, x, x + 1)"
+    (tmp_path / "ops.yaml").write_text(f"namespace: profiled\nops: [{{{func}}}]\n")
+    assert main(["profile", "--chip", "a100", str(tmp_path / "ops.yaml")]) == 0
+    places = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "requests, " in line]
+    assert {place.rpartition(":")[0] for place in places} == {"opbridge/cuda_row.h"}
+
+
 def test_an_operator_is_profiled_by_a_call_of_its_own() -> None:
     source = """
     __global__ void sum(const float* x, float* out, int n) {
