@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from subprocesses import succeed
+from subprocesses import python, succeed
 
 INSIDE = Path(__file__).parent / "inside"
 
@@ -49,7 +49,9 @@ for mixed in (lambda: x + y, lambda: x.npu(), lambda: y.cuda()):
     except RuntimeError as error:
         print(str(error).splitlines()[0])
 """
-    there, mixed, *copied = succeed(program).splitlines()
+    done = python(program)
+    assert done.stderr == "", "both say the same to PyTorch, which warns of what it is told twice"
+    there, mixed, *copied = done.stdout.splitlines()
     assert there == "npu 3.0 3.0 npu:0"
     assert "Expected all tensors to be on the same device" in mixed
     assert [line.partition(";")[2] for line in copied] == [" go by way of the CPU"] * 2

@@ -206,8 +206,13 @@ TORCH_LIBRARY_IMPL(aten, OPBRIDGE_KEY, m) {
   m.impl("unfold", at::native::unfold);
 }
 
-// A copy reads conjugated and negated tensors as they are: making them plain would be a copy again.
-TORCH_LIBRARY_IMPL(aten, Conjugate, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
-TORCH_LIBRARY_IMPL(aten, Negative, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
+// A copy reads conjugated and negated tensors as they are: making them plain would be a copy again.  Of several
+// simulated devices in a process the first says so for all.
+void leave_as_it_is(torch::Library& library, c10::DispatchKey key) {
+  const auto copy = c10::Dispatcher::singleton().findSchemaOrThrow("aten::_copy_from", "");
+  if (!copy.hasKernelForDispatchKey(key)) library.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) { leave_as_it_is(m, c10::DispatchKey::Conjugate); }
+TORCH_LIBRARY_IMPL(aten, Negative, m) { leave_as_it_is(m, c10::DispatchKey::Negative); }
 
 }  // namespace opbridge::simulated
