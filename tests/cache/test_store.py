@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -14,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_disk import on_a_small_disk
 from subprocesses import python
+from tests.helpers.confinement import needs_confinement
 
 from opbridge.cache import Build, Cache, CacheEntry, Dependencies, Key, KeyBuilder
 from opbridge.cache import dependencies as dependency_sets
@@ -394,6 +398,20 @@ class TestBounds:
         assert len(cache.clear()) == 3
         assert cache.size() == 0
         assert cache.entries() == []
+
+    def test_a_view_over_another_cache_is_emptied_and_the_other_stays(self, cache: Cache, tmp_path: Path) -> None:
+        needs_confinement()
+        self.fill(cache, 2)
+        for name in ("upper", "work", "view"):
+            (tmp_path / name).mkdir(mode=0o700)
+        layers = f"lowerdir={cache.root},upperdir={tmp_path}/upper,workdir={tmp_path}/work,userxattr"
+        view = f"Path({str(tmp_path / 'view')!r})"
+        program = f"from pathlib import Path; from opbridge.cache import Cache; print(len(Cache({view}).clear()))"
+        mounted = f"mount -t overlay overlay -o {layers} {tmp_path}/view"
+        inside = f"{mounted} && {shlex.quote(sys.executable)} -c {shlex.quote(program)}"
+        done = subprocess.run(["unshare", "-Urm", "sh", "-c", inside], capture_output=True, text=True)
+        assert (done.stdout, done.stderr) == ("2\n", "")
+        assert len(cache.entries()) == 2
 
     def test_entries_say_what_is_there(self, cache: Cache) -> None:
         path = cache.fetch(KEY, writes("text")).path

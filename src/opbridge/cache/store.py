@@ -17,6 +17,7 @@ built again.  Entries appear by one rename, and a lock dies with its process, so
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -386,7 +387,12 @@ class Cache:
         first = path.name if path.parent.parent == self._store else path.parent.name
         aside = self._temporary(Key(first))
         with suppress(FileNotFoundError):
-            path.rename(aside)
+            try:
+                path.rename(aside)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                aside = path  # a view over another cache, as a judged answer has one, cannot move what is below
             remove(aside)
 
     def _read_only(self) -> bool:
