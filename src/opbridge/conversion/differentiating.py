@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from numpy.typing import NDArray
 
 from opbridge.conversion.checking import difference, factors_of, tensors
 from opbridge.conversion.comparison import TOLERANCE
 from opbridge.conversion.converting import array_of
 from opbridge.conversion.exporting import Exported
-from opbridge.conversion.sides import Side
+from opbridge.conversion.sides import Array, Side
 from opbridge.conversion.stepping import Step
-
-Array = NDArray[Any]
 
 
 def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.expr, given: Any) -> float:

@@ -25,12 +25,14 @@ class FunctionBody(Body):
         self.taken |= {*_GIVEN, "jax", "attention", *_DRAWN}
 
     def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
-        name = "attention" if op._opname == "scaled_dot_product_attention" else op._opname
-        if name != "attention" and name not in _DRAWN:
-            return super().operator(op, bound)
-        if name == "attention":
+        if op._opname in _DRAWN:
+            name, draws = op._opname, True
+        elif op._opname == "scaled_dot_product_attention":
+            name, draws = "attention", bool(bound.get("dropout_p"))
             self.operators.helpers.add(name)
-        if name != "attention" or bound.get("dropout_p"):
+        else:
+            return super().operator(op, bound)
+        if draws:
             self.operators.drawn.append(name)
         return f"{name}(keys, {self.arguments(op, bound)})"
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
 from torch._ops import OpOverload
 
 from opbridge.conversion.checking import arrays, loaded_side, tensors
@@ -23,8 +22,6 @@ from opbridge.conversion.exporting import Exported
 from opbridge.conversion.replaying import Replay
 from opbridge.conversion.sides import Side
 from opbridge.conversion.stepping import Step, steps_of
-
-Array = NDArray[Any]
 
 
 def first_difference(
