@@ -82,7 +82,6 @@ class _AscendPrinter(FormulaText):
         """What the host passes, by its text there: type, name and text."""
         self.inputs: dict[Node, str] = {}
         self.has_functions = False
-        self.kept = 0
         self.sums: dict[Node, int] = {}
         """What a scan gives for each element, by its place among such."""
         self.everywhere: set[str] = set()
@@ -100,7 +99,7 @@ class _AscendPrinter(FormulaText):
         parameters = [*(f"GM_ADDR {one}" for one in data), "GM_ADDR workspace", f"ob::npu::View<{size}> view", *given]
         passed = [f"(GM_ADDR)ob::launch::address({tensor})" for tensor in tensors]
         passed += [f"grid.workspace({context})", "grid.view()", *(value for _, _, value in self.numbers.values())]
-        scans = f", {self.kept}" if self.kept else ""
+        scans = f", {len(self.sums)}" if self.sums else ""
         needs = f"{{{vectors}, {masks}, {str(self.has_functions).lower()}{scans}}}"
         return (
             self.heading
@@ -198,11 +197,11 @@ class _AscendPrinter(FormulaText):
         named: dict[Node, str] = {}
         self.elements((node.arg,), named)
         value = self.settled(self.as_number(self.operand(node.arg, named), "n"), "n")[1]
-        self.code.line(f"rows.{'scan_back' if node.is_backward else 'scan'}({self.kept}, {sums}, {value});")
+        place = len(self.sums)
+        self.code.line(f"rows.{'scan_back' if node.is_backward else 'scan'}({place}, {sums}, {value});")
         self.code.end_steps(begin)
-        self.sums[node] = self.kept
+        self.sums[node] = place
         self.rows[node] = sums
-        self.kept += 1
 
     def mean(self, node: Reduce) -> str:
         known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
