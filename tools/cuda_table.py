@@ -54,7 +54,7 @@ OF_THE_INSIDE = frozenset(
         "guards",
         "learning",
         "processors",
-        "rewrite",
+        "rewriting",
         "sources",
     ]
 )

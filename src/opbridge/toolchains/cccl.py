@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opbridge.cache import Cache
 from opbridge.toolchains import stamped_folder
-from opbridge.twins.cuda import cccl, rewrite
+from opbridge.twins.cuda import cccl, rewriting
 
 
 @cache
@@ -17,7 +17,8 @@ def flags() -> tuple[str, ...]:
     headers = cccl.find()
     if headers is None:
         return ()
-    text = (Path(module.__file__ or "").read_bytes() for module in (cccl, rewrite))
+    sources = (Path(cccl.__file__), *sorted(Path(rewriting.__path__[0]).glob("*.py")))
+    text = (source.read_bytes() for source in sources)
     stamp = hashlib.sha256(b"\0".join((str(headers).encode(), *text))).hexdigest()
     folder = stamped_folder.write(Cache().root / "cccl", stamp, lambda new: cccl.write(headers, new))
     return (cccl.MARK, f"-isystem{folder}", f"-isystem{headers}")

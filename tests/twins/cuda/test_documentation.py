@@ -11,8 +11,8 @@ from typing import Any
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
 from opbridge.twins.cuda import INCLUDE
-from opbridge.twins.cuda.assembly import INSTRUCTIONS
 from opbridge.twins.cuda.refused import HEADERS
+from opbridge.twins.cuda.rewriting.assembly import INSTRUCTIONS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "cuda.md").read_text()
 HEADER_TEXT = "\n".join(path.read_text() for path in sorted(INCLUDE.rglob("*.h")))

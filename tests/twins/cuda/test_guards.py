@@ -11,9 +11,9 @@ from tests.twins.cuda.conftest import CHECKS, KERNELS, Kernels
 
 from opbridge.cxx.tokens import tokenize
 from opbridge.toolchains import BuildRequest, build
-from opbridge.twins.cuda.grid_strides import find_grid_stride
-from opbridge.twins.cuda.guards import find_guard
-from opbridge.twins.cuda.rewrite import Unit, rewrite
+from opbridge.twins.cuda.rewriting import Unit, rewrite
+from opbridge.twins.cuda.rewriting.grid_strides import find_grid_stride
+from opbridge.twins.cuda.rewriting.guards import find_guard
 
 SOURCE = KERNELS / "guards.cu"
 NAMES = ("inside", "left early", "two dimensions", "either", "parameter changes", "strided", "in steps", "until")

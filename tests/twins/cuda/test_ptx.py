@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from opbridge.twins.cuda import RUNTIME
-from opbridge.twins.cuda.assembly import INSTRUCTIONS, unknown_instruction
+from opbridge.twins.cuda.rewriting.assembly import INSTRUCTIONS, unknown_instruction
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["fast", "checked"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from opbridge import floating_point
-from opbridge.twins.cuda.rewrite import ARCHITECTURE
+from opbridge.twins.cuda.rewriting import ARCHITECTURE
 from opbridge.twins.cuda.sources import Translation, translate
 
 __all__ = [

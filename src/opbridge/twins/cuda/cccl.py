@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from opbridge.twins.cuda.rewrite import Unit, rewrite
+from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 PACKAGES = {"nvidia-cuda-cccl-cu12": "nvidia/cuda_cccl/include"}
 """What is installed from, and where the headers are below the folder of installed packages."""

@@ -29,6 +29,11 @@ def unsupported(feature: str) -> str:
     return f"{feature}: not supported by the CUDA twin, which docs/cuda.md says more about"
 
 
+def compile_error(feature: str) -> str:
+    """What stands in a source where it uses the feature, for the compiler to stop at."""
+    return f'_Pragma("GCC error \\"{unsupported(feature)}\\"") '
+
+
 def refused_header(name: str) -> str | None:
     """The feature that a header stands for."""
     return _feature(HEADERS, name)

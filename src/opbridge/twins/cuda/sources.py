@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.rewriting import Files, Included, Preprocess
-from opbridge.twins.cuda.rewrite import Unit, rewrite
+from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 _CUDA = re.compile(r"<<<|__(?:global|device|host|shared|constant|managed)__|__CUDA_ARCH__")
 

@@ -1,4 +1,4 @@
-"""The parts of an asm statement, and the instructions of PTX that the twin has."""
+"""asm statements: their parts, what they become, and the instructions of PTX that the twin has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from opbridge.cxx.reader import CLOSERS, PAIRS
 from opbridge.cxx.tokens import Token
+from opbridge.twins.cuda.refused import compile_error
+from opbridge.twins.cuda.rewriting.source import Source
 
 INSTRUCTIONS = frozenset(
     [
@@ -133,3 +135,37 @@ def unknown_instruction(texts: Sequence[str]) -> str | None:
         if found and found[1] not in INSTRUCTIONS:
             return found[1]
     return None
+
+
+def rewrite_assembly(source: Source, index: int) -> None:
+    """`asm volatile("..." : "=r"(x) : "r"(y))` becomes `ptx("...", ptx_output("=r", (x)), ptx_input("r", (y)))`."""
+    opened = source.next(index + 1)
+    while opened is not None and source.tokens[opened].text in ("volatile", "__volatile__", "__volatile"):
+        source.texts[opened] = ""
+        opened = source.next(opened + 1)
+    if opened is None or source.tokens[opened].text != "(":
+        return
+    sections = split_assembly(source.tokens, opened, source.match(opened))
+    for number, section in enumerate(sections[1:]):
+        function = ("ptx_output", "ptx_input")[number] if number < 2 else ""
+        for item in section.items:
+            _rewrite_operand(source, item, function)
+        for separator in section.separators:
+            source.texts[separator] = ""
+    source.texts[index] = "::opbridge_twin::ptx"
+    text = [source.tokens[i].text for item in sections[0].items for i in item if not source.tokens[i].blank]
+    if not source.unit.is_library and (unknown := unknown_instruction(text)):
+        source.before[index] = compile_error(f"`{unknown}` of inline PTX assembly")
+
+
+def _rewrite_operand(source: Source, item: list[int], function: str) -> None:
+    words = [i for i in item if not source.tokens[i].blank]
+    if not words:
+        return
+    if not function:
+        source.erase(words[0], words[-1])
+        return
+    opened = source.match_back(words[-1])
+    source.before[words[0]] = f", ::opbridge_twin::{function}("
+    source.texts[opened] = ", ("
+    source.texts[words[-1]] += ")"

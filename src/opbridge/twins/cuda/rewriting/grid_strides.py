@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from opbridge.cxx.tokens import Kind, Token
-from opbridge.twins.cuda.guards import CASTS, Guard, closing, declares, end_of_body, is_plain
+from opbridge.twins.cuda.rewriting.guards import CASTS, Guard, closing, declares, end_of_body, is_plain
 
 _BLOCK = ("blockIdx.x*blockDim.x", "blockDim.x*blockIdx.x")
 _STARTS = frozenset(

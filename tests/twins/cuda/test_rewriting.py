@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from opbridge.errors import InputError
-from opbridge.twins.cuda.rewrite import Unit, rewrite
+from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 KERNELS = sorted((Path(__file__).parent / "kernels").iterdir())
 

@@ -1,0 +1,65 @@
+"""Directives of the preprocessor: conditions that ask for device code, headers that the twin lacks, and macros."""
+
+from __future__ import annotations
+
+import re
+
+from opbridge.cxx.tokens import tokenize
+from opbridge.twins.common.rewriting import INCLUDE_LINE
+from opbridge.twins.cuda.refused import MISSING_CCCL, cccl_part, refused_header, unsupported
+from opbridge.twins.cuda.rewriting.guards import is_plain
+from opbridge.twins.cuda.rewriting.unit import Unit
+from opbridge.twins.cuda.rewriting.words import ARCHITECTURE, NOINLINE
+
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
+_IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
+_MACRO = re.compile(r"#\s*define\s+(\w+)(?:\([^)]*\))?")
+_OF_CUDA = re.compile(r"<<<|__(?:global|shared|device)__|\b__asm|\basm\b")
+
+
+def device_condition(text: str) -> str:
+    """The condition as it reads in device code, where __CUDA_ARCH__ is defined."""
+    text = _IF_DEFINED.sub(lambda m: f"#{m[1]}if{m[3]}{0 if m[2] else 1}", text)
+    return re.sub(r"\b__CUDA_ARCH__\b", str(ARCHITECTURE), _DEFINED.sub("1", text))
+
+
+def include(text: str, unit: Unit) -> str:
+    named = INCLUDE_LINE.match(text)
+    if named is None:
+        return text
+    header = named["name"][1:-1]
+    if replacement := unit.include(named["name"]):
+        return text[: named.start("name")] + f'"{replacement}"' + text[named.end() :]
+    if feature := refused_header(header):
+        return f"#error {unsupported(feature)}"
+    if not unit.has_cccl and (feature := cccl_part(header)):
+        return f"#error {MISSING_CCCL.format(feature)}"
+    return text
+
+
+def macro(text: str, unit: Unit) -> tuple[str, int | None]:
+    """The definition, and where the part of it begins that has to be rewritten as a source is."""
+    text = re.sub(r"(?<![(,\w])(\s*)\b__noinline__\b", rf"\1{NOINLINE}", text)
+    found = _MACRO.match(text)
+    if found is None:
+        return text, None
+    name, body = found[1], text[found.end() :]
+    if not is_plain([token for token in tokenize(body) if not token.blank], unit.opaque):
+        unit.opaque.add(name)
+    if not _OF_CUDA.search(text):
+        return text, None
+    words = set(re.findall(r"\w+", body))
+    if "__shared__" in words and ";" not in body:
+        unit.shared_words.add(name)
+        return text.replace("__shared__", ""), None
+    if words & unit.device_words and "{" not in body:
+        _note_specifier(name, words, unit)
+        return text, None
+    return text, found.end()
+
+
+def _note_specifier(name: str, words: set[str], unit: Unit) -> None:
+    """The macro is used where __device__ or __global__ may stand."""
+    unit.device_words.add(name)
+    if words & unit.kernel_words:
+        unit.kernel_words.add(name)

@@ -1,0 +1,170 @@
+"""Goes through a source, knows what scope it is in, and has each construct of CUDA's rewritten."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from opbridge.cxx.tokens import Kind
+from opbridge.twins.common.columns import Columns
+from opbridge.twins.common.host_calls import aot_function
+from opbridge.twins.cuda.rewriting import directives
+from opbridge.twins.cuda.rewriting.declarations import function_name
+from opbridge.twins.cuda.rewriting.grid_strides import waits
+from opbridge.twins.cuda.rewriting.guards import Guard
+from opbridge.twins.cuda.rewriting.launches import refuse_calls, rewrite_launch
+from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
+from opbridge.twins.cuda.rewriting.source import Scope, Source
+from opbridge.twins.cuda.rewriting.unit import Unit
+from opbridge.twins.cuda.rewriting.variables import VARIABLE_WORDS, announce_variable, declare_shared, shared_used
+from opbridge.twins.cuda.rewriting.words import rewrite_word
+
+_DIRECTIVE = re.compile(r"#\s*(\w*)")
+_CONDITIONS = frozenset({"if", "elif", "ifdef", "ifndef"})
+
+
+class Rewriter(Source):
+    def __init__(self, source: str, file: str, unit: Unit, *, line: int = 1, in_macro: bool = False) -> None:
+        super().__init__(source, file, unit, line=line, in_macro=in_macro)
+        self.branches: list[list[Scope]] = []
+        self.last_spaces = (False, False)
+        """Whether the last function was the device's and the host's."""
+        self.done = -1
+        """The last token of what has moved elsewhere."""
+
+    def run(self) -> str:
+        self.unit.waits |= waits(token.text for token in self.tokens)
+        for index, token in enumerate(self.tokens):
+            if index <= self.done:
+                continue
+            if token.kind is Kind.DIRECTIVE:
+                self._directive(index)
+            elif not token.blank:
+                self._code(index)
+        pieces = [(self.before.get(index, ""), text) for index, text in enumerate(self.texts)]
+        if not (self.in_macro or self.unit.is_library):
+            written = (token.text for token in self.tokens)
+            self.unit.columns[self.file] = Columns.of(
+                (*piece, part) for piece, part in zip(pieces, written, strict=True)
+            )
+        return "".join(before + text for before, text in pieces)
+
+    def _code(self, index: int) -> None:
+        token = self.tokens[index]
+        text = token.text
+        if token.kind is Kind.NAME:
+            rewrite_word(self, index)
+        elif text == "<<<" and not self.follows(index, "operator"):
+            self.done = rewrite_launch(self, index)
+        if text == "{":
+            self._open(index)
+        elif text == "}":
+            self._close(index)
+        elif text == ";":
+            self._end_of_statement(index)
+            self.head = []
+        else:
+            self.head.append(index)
+
+    def _open(self, index: int) -> None:
+        scope = scope_opened(self, index, self.last_spaces)
+        entered = scope.kind == "function" and self.scopes[-1].kind != "function"
+        if self.in_function():
+            refuse_calls(self)
+        if entered:
+            self._note_function(scope.kernel, scope.device)
+        if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
+            self.unit.aot_functions.append(name)
+        inside = "".join(shared_used(self, index)) if scope.device and entered else ""
+        if inside:
+            scope = replace(scope, shields=True)
+            inside += "{"
+        self.scopes.append(scope)
+        launch = ""
+        if scope.kernel:
+            starts, head = "launch", "OPBRIDGE_TWIN_KERNEL"
+            if scope.guard:
+                if scope.guard.takes_turns:
+                    starts, head = "launch_in_turns", "OPBRIDGE_TWIN_KERNEL_IN_TURNS"
+                else:
+                    head = "OPBRIDGE_TWIN_GUARDED_KERNEL"
+                self._mark(scope.guard)
+            elif has_own_scopes(self, index):
+                head = "OPBRIDGE_TWIN_KERNEL_OF_VARIABLES"
+            launch = f"{{ ::opbridge_twin::{starts}(__PRETTY_FUNCTION__, [=]{head} "
+        self.texts[index] = f"{launch}{{{inside}"
+        self.head = []
+
+    def _mark(self, guard: Guard) -> None:
+        if guard.takes_turns:
+            self.texts[guard.first] = "; (opbridge_twin_passed ? opbridge_twin_first : bool("
+            self.texts[guard.last] = ")); opbridge_twin_first = false,"
+            return
+        known = "!opbridge_twin_passed &&" if guard.returns else "opbridge_twin_passed ||"
+        self.texts[guard.first] = f"({known} ("
+        self.texts[guard.last] = "))"
+
+    def _has_c_linkage(self) -> bool:
+        words = [self.tokens[i].text for i in self.head[:2]]
+        return words == ["extern", '"C"'] or any(scope.c_linkage for scope in self.scopes)
+
+    def _close(self, index: int) -> None:
+        scope = self.scopes.pop() if len(self.scopes) > 1 else self.scopes[0]
+        self.last_spaces = (scope.device, scope.host)
+        if scope.shields:
+            self.texts[index] += "}"
+        if scope.kernel:
+            question = f", [=]OPBRIDGE_TWIN_GUARD {{ {scope.guard.question} }}" if scope.guard else ""
+            self.texts[index] += f"{question}); }}"
+        # A variable may follow a class, and more of them an initializer.
+        self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
+
+    def _note_function(self, kernel: bool, device: bool = False) -> None:
+        name = function_name([self.tokens[i] for i in self.head])
+        if name is not None:
+            (self.unit.kernels if kernel else self.unit.functions).add(name)
+            if device:
+                self.unit.device_functions.add(name)
+
+    def _end_of_statement(self, index: int) -> None:
+        words = {self.tokens[i].text for i in self.head}
+        if self.head and self.in_function():
+            refuse_calls(self)
+        else:
+            self._note_function(bool(words & self.unit.kernel_words), bool(words & self.unit.device_words))
+        if words & self.unit.shared_words:
+            declare_shared(self, index)
+        elif self.scopes[-1].kind == "namespace" and words & VARIABLE_WORDS and not words & {"extern", "operator"}:
+            announce_variable(self, index)
+
+    def _directive(self, index: int) -> None:
+        text = self.texts[index]
+        found = _DIRECTIVE.match(text)
+        word = found[1] if found else ""
+        self._branch(word)
+        if word in _CONDITIONS and self.scopes[-1].device:
+            self.texts[index] = directives.device_condition(text)
+        elif word == "include":
+            self.texts[index] = directives.include(text, self.unit)
+        elif word == "define":
+            self._macro(index)
+
+    def _branch(self, word: str) -> None:
+        """The branches of a condition start in the same scope."""
+        if word in ("if", "ifdef", "ifndef"):
+            self.branches.append(list(self.scopes))
+        elif word in ("else", "elif") and self.branches:
+            self.scopes = list(self.branches[-1])
+        elif word == "endif" and self.branches:
+            self.branches.pop()
+
+    def _macro(self, index: int) -> None:
+        self.texts[index], start = directives.macro(self.texts[index], self.unit)
+        if start is None:
+            return
+        text = self.texts[index]
+        blank = re.sub(r"[^\n]", " ", text[:start])
+        inner = Rewriter(blank + text[start:], self.file, self.unit, line=self.line(index), in_macro=True)
+        if self.in_function():
+            inner.scopes.append(self.scopes[-1])
+        self.texts[index] = text[:start] + inner.run()[start:]

@@ -1,0 +1,53 @@
+"""What a brace opens."""
+
+from __future__ import annotations
+
+from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.twins.cuda.rewriting.grid_strides import find_grid_stride
+from opbridge.twins.cuda.rewriting.guards import Guard, find_guard
+from opbridge.twins.cuda.rewriting.source import Scope, Source, outside_of_brackets
+
+_CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
+
+
+def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> Scope:
+    outer, head = source.scopes[-1], (*source.head, index)
+    words = [source.tokens[i].text for i in source.head]
+    device = outer.device or any(word in source.unit.device_words for word in words)
+    host = outer.host or any(word in source.unit.host_words for word in words)
+    outside = outside_of_brackets(words)
+    is_class = bool(_CLASS_WORDS & set(outside)) and outside[-1] != ")"
+    if outer.kind in ("function", "initializer"):
+        return Scope("class" if is_class else outer.kind, device, host, head=head)
+    if "namespace" in outside or (words[:1] == ["extern"] and words[-1].startswith('"')):
+        return Scope("namespace", c_linkage=words == ["extern", '"C"'])
+    if not words or words[0] == ",":
+        # The body of a constructor, behind the braces of its initializers.
+        return Scope("function", *last_spaces)
+    in_brackets = sum((word in PAIRS) - (word in CLOSERS) for word in words) > 0  # as a default argument is
+    if in_brackets or ("=" in outside and "operator" not in outside):
+        return Scope("initializer", device, host, head=head)
+    if is_class:
+        return Scope("class", head=head)
+    if ")" not in outside:
+        return Scope("initializer", device, host, head=head)
+    kernel = bool(source.unit.kernel_words & set(outside))
+    has_guard = kernel and not source.in_macro and not has_own_scopes(source, index)
+    guard = _guard(source, index) if has_guard else None
+    return Scope("function", device, host, kernel, guard)
+
+
+def _guard(source: Source, index: int) -> Guard | None:
+    opaque = source.unit.opaque | source.unit.shared.keys()
+    guard = find_guard(source.tokens, index, opaque)
+    return guard or find_grid_stride(source.tokens, index, opaque, source.unit.waits)
+
+
+def has_own_scopes(source: Source, opened: int) -> bool:
+    """Whether a kernel's body holds lambdas without a capture or classes, to which its parameters are not known."""
+    before = ""
+    for token in source.body(opened):
+        if token.text in ("class", "struct", "union") or (before == "[" and token.text == "]"):
+            return True
+        before = token.text if not token.blank else before
+    return False

@@ -1,0 +1,46 @@
+"""What the files of one translation unit tell each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from opbridge.twins.common.columns import Columns
+from opbridge.twins.common.rewriting import Included
+
+
+@dataclass
+class Unit:
+    """What the files of one translation unit tell each other."""
+
+    include: Included = lambda name: None
+    kernel_words: set[str] = field(default_factory=lambda: {"__global__"})
+    """Macros that stand for __global__ too."""
+    device_words: set[str] = field(default_factory=lambda: {"__device__", "__global__"})
+    host_words: set[str] = field(default_factory=lambda: {"__host__"})
+    aot_functions: list[str] = field(default_factory=list)
+    """What hosts on the CPU call: the functions with the plain C call."""
+    kernels: set[str] = field(default_factory=set)
+    """The names of __global__ functions, …"""
+    functions: set[str] = field(default_factory=set)
+    """… and of others, which may be the same."""
+    device_functions: set[str] = field(default_factory=set)
+    """Those of both that are not the host's, and are perhaps another source's."""
+    opaque: set[str] = field(default_factory=set)
+    """Macros that may be more than a number or a name."""
+    shared_words: set[str] = field(default_factory=lambda: {"__shared__"})
+    """Macros that stand for __shared__ too."""
+    shared: dict[str, str] = field(default_factory=dict)
+    """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
+    columns: dict[str, Columns] = field(default_factory=dict)
+    """Of each file, for whoever reads what the compiler says of the result."""
+    is_library: bool = False
+    """What it does not use of a library may need what the twin lacks."""
+    has_cccl: bool = False
+    """Whether Thrust, CUB and libcu++ are there to be included."""
+    waits: bool = False
+    """A function may wait for other threads, in what was read so far."""
+    count: int = 0
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count

@@ -1,0 +1,97 @@
+"""Variables of device code: those in shared memory, and those that the checks know by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opbridge.cxx.tokens import Kind, Token
+from opbridge.twins.cuda.rewriting.declarations import declared_names, extents, pointer_to_function, specifiers
+from opbridge.twins.cuda.rewriting.source import Source, outside_of_brackets
+
+VARIABLE_WORDS = frozenset({"__device__", "__constant__", "__managed__"})
+
+
+def declare_shared(source: Source, end: int) -> None:
+    first = source.head[0]
+    tokens = [source.tokens[i] for i in source.head]
+    names = declared_names(tokens, skipped={*source.unit.shared_words, "__align__", "alignas", "extern", "static"})
+    if not names:
+        raise source.refusal(first, "expected the name of a variable behind __shared__")
+    if any(token.text == "=" for token in tokens):
+        raise source.refusal(first, "a __shared__ variable cannot be initialized where it is declared")
+    if source.in_macro:
+        raise source.refusal(first, "__shared__ in a macro: declare the variable outside of it")
+    if any(token.text == "extern" for token in tokens):
+        _declare_dynamic(source, first, end, tokens, names[0])
+    else:
+        _declare_static(source, first, end, names)
+
+
+def _declare_dynamic(source: Source, first: int, end: int, tokens: list[Token], name: str) -> None:
+    kind = specifiers(tokens, name) + extents(tokens, name)
+    declaration = f"auto* const {name} = ::opbridge_twin::dynamic_shared<{kind}>();"
+    lines = "".join(source.texts[first : end + 1]).count("\n")
+    source.erase(first, end)
+    if source.in_function():
+        source.texts[first] = declaration + "\n" * lines
+    else:
+        source.texts[first] = "\n" * lines
+        source.unit.shared[name] = declaration
+
+
+def _declare_static(source: Source, first: int, end: int, names: list[str]) -> None:
+    number = source.unit.number()
+    kind, block = f"opbridge_twin_shared_{number}", f"opbridge_twin_block_{number}"
+    for i in source.head:
+        if source.tokens[i].text in ("__shared__", "static"):
+            source.texts[i] = ""
+    use = f'auto& {block} = ::opbridge_twin::shared<{kind}>("{", ".join(names)}");'
+    use += "".join(f" auto& {name} = {block}.{name};" for name in names)
+    source.before[first] = f"{source.before.get(first, '')}struct {kind} {{ "
+    source.texts[end] = "; };"
+    if source.in_function():
+        source.texts[end] += " " + use
+    else:
+        source.unit.shared |= dict.fromkeys(names, use)
+
+
+def shared_used(source: Source, opened: int) -> Iterable[str]:
+    """The declarations of the __shared__ variables from outside that a function mentions."""
+    if not source.unit.shared:
+        return []
+    # A parameter or a member of the same name is what the function means.
+    hidden = {source.tokens[i].text for i in source.head} | _members(source)
+    names = {token.text for token in source.body(opened)}
+    used = (text for name, text in source.unit.shared.items() if name in names and name not in hidden)
+    return dict.fromkeys(used)
+
+
+def _members(source: Source) -> set[str]:
+    """The names that the class around declares, more or less: whatever stands outside of its functions."""
+    scope = source.scopes[-1]
+    if scope.kind != "class" or not scope.head:
+        return set()
+    names: set[str] = set()
+    depth = 0
+    for token in source.body(scope.head[-1]):
+        depth += (token.text == "{") - (token.text == "}")
+        if depth == 1 and token.kind is Kind.NAME:
+            names.add(token.text)
+    return names
+
+
+def announce_variable(source: Source, end: int) -> None:
+    """Lets the checks know a variable of device code by its name."""
+    tokens = [source.tokens[i] for i in source.head]
+    outside = outside_of_brackets([token.text for token in tokens])
+    before_value = outside[: outside.index("=")] if "=" in outside else outside
+    is_function = ")" in before_value and not {"__align__", "alignas"} & set(before_value)
+    if {"template", "using"} & set(outside):
+        return
+    if pointer := pointer_to_function(tokens):
+        source.texts[end] += f" OPBRIDGE_TWIN_VARIABLE({pointer}, {source.unit.number()})"
+        return
+    if is_function:
+        return
+    for name in declared_names(tokens, skipped={*VARIABLE_WORDS, "__align__", "alignas", "static"}):
+        source.texts[end] += f" OPBRIDGE_TWIN_VARIABLE({name}, {source.unit.number()})"

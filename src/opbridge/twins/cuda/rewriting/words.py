@@ -1,0 +1,84 @@
+"""Words that mean something else to CUDA's compiler than to the host's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.twins.cuda.refused import compile_error
+from opbridge.twins.cuda.rewriting.assembly import rewrite_assembly
+from opbridge.twins.cuda.rewriting.casts import strip_cast_to_member, strip_casts
+from opbridge.twins.cuda.rewriting.source import Source
+
+ARCHITECTURE = 800
+"""What __CUDA_ARCH__ is: the newest whose every feature outside of PTX the twin has."""
+
+NOINLINE = "__attribute__((noinline))"
+"""A macro of this name would break the attribute of the same name, which libraries use."""
+
+_TAKE_KERNELS = frozenset(
+    {
+        "cudaLaunchKernel",
+        "cudaLaunchKernelExC",
+        "cudaLaunchCooperativeKernel",
+        "cudaFuncSetAttribute",
+        "cudaFuncSetCacheConfig",
+        "cudaFuncGetAttributes",
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+        "cudaOccupancyMaxPotentialBlockSize",
+    }
+)
+_TARGETS = frozenset({"NV_IF_TARGET", "NV_IF_ELSE_TARGET", "NV_DISPATCH_TARGET"})
+
+
+def rewrite_word(source: Source, index: int) -> None:
+    text = source.tokens[index].text
+    device = source.scopes[-1].device
+    if text == "__CUDA_ARCH__" and device:
+        source.texts[index] = str(ARCHITECTURE)
+    elif text in ("asm", "__asm__", "__asm") and (device or source.in_macro):
+        rewrite_assembly(source, index)
+    elif text in _TARGETS and device and not source.scopes[-1].host:
+        source.texts[index] = f"OB_TWIN_DEVICE_{text}"
+    elif text == "__noinline__" and not _is_attribute(source, index):
+        source.texts[index] = NOINLINE
+    elif text in _TAKE_KERNELS:
+        strip_casts(source, index)
+    elif text == "cudaDeviceSynchronize" and device and not (source.scopes[-1].host or source.unit.is_library):
+        source.before[index] = compile_error("waiting for kernels in device code, which CUDA 12 has no more")
+    elif text == "func":
+        strip_cast_to_member(source, index)
+    elif source.in_function():
+        _template_of_class(source, index)
+
+
+def _is_attribute(source: Source, index: int) -> bool:
+    before = source.previous(index - 1)
+    return before is not None and source.tokens[before].text in ("(", ",")
+
+
+def _template_of_class(source: Source, index: int) -> None:
+    """nvcc knows what `A<T>::call<2>(x)` means where `template` is left out before the name."""
+    colons, angle = source.previous(index - 1), source.next(index + 1)
+    if colons is None or angle is None or source.tokens[colons].text != "::" or source.tokens[angle].text != "<":
+        return
+    before, closed = source.previous(colons - 1), source.match_angle(angle)
+    called = source.next(closed + 1) if closed is not None else None
+    if before is None or called is None or source.tokens[before].text != ">" or source.tokens[called].text != "(":
+        return
+    inside = (token.text for token in source.tokens[angle + 1 : closed])
+    # Otherwise these were comparisons.
+    if not {*CLOSERS, "&&", "||"} & set(_unpaired(inside)):
+        source.before[index] = "template "
+
+
+def _unpaired(words: Iterable[str]) -> Iterable[str]:
+    """The words that are no bracket of a pair among them."""
+    opened: list[str] = []
+    for word in words:
+        if word in PAIRS:
+            opened.append(word)
+        elif word in CLOSERS and opened:
+            opened.pop()
+        else:
+            yield word
