@@ -70,10 +70,10 @@ def test_the_table_of_libraries_is_what_their_headers_have() -> None:
 def test_every_refusal_is_named() -> None:
     table = section("What it has not")
     refused = re.findall(r'_REFUSED_FUNCTION\(\w+, "(.+)"\)|"([^"]+): not supported', HEADER_TEXT)
-    sources = (INCLUDE.parent / "rewrite.py").read_text()
-    features = (
-        {first or second for first, second in refused} | set(HEADERS) | set(re.findall(r'_error\("(.+)"\)', sources))
-    )
+    sources = "".join(file.read_text() for file in (INCLUDE.parent / "rewriting").glob("*.py"))
+    compile_errors = re.findall(r'compile_error\(\s*"(.+)"\s*\)', sources)
+    assert compile_errors
+    features = {first or second for first, second in refused} | set(HEADERS) | set(compile_errors)
     assert len(features) > 15
     assert not {feature for feature in features if feature not in table}
 
