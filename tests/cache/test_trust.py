@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cache_entries import KEY, key
+from subprocesses import python
+
+from opbridge.cache import Cache
+from opbridge.errors import CacheError
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes the rights to become another user")
+
+
+class TestTrust:
+    def test_a_new_folder_is_for_its_user_alone(self, tmp_path: Path) -> None:
+        old = os.umask(0)
+        try:
+            root = Cache(tmp_path / "cache").root
+        finally:
+            os.umask(old)
+        assert root.stat().st_mode & 0o777 == 0o700
+
+    @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+    def test_a_folder_that_others_may_write_is_refused(self, tmp_path: Path, mode: int) -> None:
+        root = tmp_path / "cache"
+        root.mkdir()
+        root.chmod(mode)
+        with pytest.raises(CacheError, match=rf"mode {mode:o}.*\n.*chmod 700 {re.escape(str(root))}"):
+            Cache(root)
+
+    @as_root
+    def test_a_folder_of_another_user_is_refused(self, tmp_path: Path) -> None:
+        root = tmp_path / "cache"
+        root.mkdir(mode=0o700)
+        os.chown(root, 65534, 65534)
+        with pytest.raises(CacheError, match=r"owned by user 65534.*\n.*sudo chown -hR 0 .*\n.*OPBRIDGE_CACHE_DIR"):
+            Cache(root)
+
+    @as_root
+    def test_a_link_to_a_folder_of_another_user_is_refused(self, tmp_path: Path) -> None:
+        foreign = tmp_path / "foreign"
+        foreign.mkdir(mode=0o700)
+        os.chown(foreign, 65534, 65534)
+        (tmp_path / "cache").symlink_to(foreign)
+        with pytest.raises(CacheError, match="owned by user 65534"):
+            Cache(tmp_path / "cache")
+
+    @as_root
+    def test_a_link_made_by_another_user_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "ours").mkdir(mode=0o700)
+        (tmp_path / "cache").symlink_to(tmp_path / "ours")
+        os.chown(tmp_path / "cache", 65534, 65534, follow_symlinks=False)
+        with pytest.raises(CacheError, match="a link made by user 65534"):
+            Cache(tmp_path / "cache")
+
+    def test_a_link_to_a_folder_of_ours_is_fine(self, tmp_path: Path) -> None:
+        (tmp_path / "ours").mkdir(mode=0o700)
+        (tmp_path / "cache").symlink_to(tmp_path / "ours")
+        assert Cache(tmp_path / "cache").fetch_value(KEY, lambda: b"value") == b"value"
+
+    def test_a_place_where_no_folder_can_be_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(CacheError, match=r"cannot be created: a file is in its place\n  name another folder"):
+            Cache(tmp_path / "file" / "cache")
+
+
+READ_ONLY = """
+# Whatever will be imported, first: the interpreter may lie where nobody can read.
+import atexit, logging, os, pathlib, shutil, sys, tempfile
+from opbridge.cache import Cache, KeyBuilder
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+logging.basicConfig(format="%(levelname)s %(message)s")
+def key(name): return KeyBuilder("test").add("name", name).key()
+root = pathlib.Path(sys.argv[1])
+for name in ("there", "new", "new", "newer"):
+    made = []
+    value = Cache(root).fetch_value(key(name), lambda: made.append(1) or b"made")
+    print(name, value.decode(), "made" if made else "found")
+"""
+
+
+@as_root
+def test_a_read_only_cache_still_hits_and_misses_stay_in_the_process(shared_path: Path) -> None:
+    cache = Cache(shared_path / "cache")
+    cache.fetch_value(key("there"), lambda: b"stored")
+    for path in (cache.root, *cache.root.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    done = python(READ_ONLY, str(cache.root), timeout=60)
+    assert done.stdout == "there stored found\nnew made made\nnew made found\nnewer made made\n", done.stderr
+    assert done.stderr.count("\n") == 1
+    assert f"WARNING the cache {cache.root} is read-only" in done.stderr
+    assert len(cache.entries()) == 1
+
+
+@pytest.fixture
+def shared_path() -> Iterator[Path]:
+    """As tmp_path, where other users can read."""
+    path = Path(tempfile.mkdtemp())
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
