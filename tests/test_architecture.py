@@ -28,8 +28,9 @@ LAYERS = (
     ("frameworks",),
     ("loading", "scan", "extensions", "compat", "npu", "cuda_twin", "autoload"),
     ("wheel", "conversion"),
-    ("check", "doctor", "codegen", "bench"),
+    ("check", "doctor", "codegen"),
     ("costs",),
+    ("bench",),
     ("report", "port", "judging"),
     ("cli", "notebook", "__main__"),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ def bench(
     extents: tuple[str, ...] = (SMALL, LARGE),
     seed: int = 0,
     sizes: Mapping[tuple[str, str], int] | None = None,
+    chip: str = "",
     others: Iterable[Op] = (),
     on_result: Callable[[Measurement | Problem], None] = lambda result: None,
 ) -> Run:
@@ -40,18 +42,21 @@ def bench(
     `references` are raced against: "aten::name", an operator's name (of `op` or of `others`), a device with a kernel,
     "module:function" or "file.py:function", which are given the framework's own tensors.  Of several, each framework
     takes the first that can be called there; "name=reference" is one for the operator of that name.  `sizes` are those
-    of another run, by operator and framework.
+    of another run, by operator and framework.  What kernels would take on `chip` is predicted.
     """
     from opbridge.bench.references import assigned
     from opbridge.bench.running import run
     from opbridge.check import chosen_frameworks
     from opbridge.check import model as check_model
+    from opbridge.costs.chips import chip_named
     from opbridge.op import Op
 
     operators = [op] if isinstance(op, Op) else list(op)
     if rounds < 1:
         raise InputError(f"expected at least one round, got {rounds}")
     known = {item.name: item for item in (*operators, *others)}
+    if chip:
+        chip_named(chip)  # before anything is measured
     references_of = assigned(references, [item.name for item in operators], known)
     racing = {
         reference.name: known[reference.name]
@@ -59,16 +64,19 @@ def bench(
         for reference in found
         if reference.kind == "operator"
     }
-    settings = Settings(references_of, device, rounds, seed, extents, sizes or {})
+    settings = Settings(references_of, device, rounds, seed, extents, sizes or {}, chip)
     results: list[Measurement | Problem] = []
+    predicted: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
     def told(result: Measurement | Problem) -> None:
         results.append(result)
+        if isinstance(result, Measurement) and result.predicted is not None:
+            predicted[result.operator][result.input] = result.predicted
         on_result(result)
 
     for framework in chosen_frameworks(frameworks, check_model.Settings(device=device)):
-        jobs = [OperatorTimings(item, item.name, framework, settings, racing) for item in operators]
-        run(jobs, told)
+        jobs = (OperatorTimings(op, op.name, framework, settings, racing, predicted[op.name]) for op in operators)
+        run(list(jobs), told)
     places = {item.name: place for place, item in enumerate(operators)}
     results.sort(key=lambda result: (places[result.operator], [*FRAMEWORKS].index(result.framework)))
     return Run(

@@ -10,6 +10,7 @@ from typing import Any
 
 from opbridge.bench.ceilings import copying, multiplying
 from opbridge.bench.model import LARGE, SMALL, Measurement, OperatorTimings
+from opbridge.bench.predicting import with_prediction
 from opbridge.bench.references import Racer, operator, opponent
 from opbridge.bench.timing import Contestant, Spread, burst, race, ratios, rested
 from opbridge.check.arrays import Argument, Array, arguments, mismatch
@@ -38,10 +39,10 @@ def measurements(job: OperatorTimings, subject: OperatorUnderTest) -> Iterator[M
     subject.require_kernel()
     small = subject.case
     racer, note = _checked_opponent(job, subject, small)
-    yield _measured(job, subject, small, SMALL, None, racer, note)
+    yield with_prediction(job, small, _measured(job, subject, small, SMALL, None, racer, note))
     found = _large(job, subject, small) if LARGE in job.settings.extents else None
     if found is not None:
-        yield _measured(job, subject, *found, racer, note)
+        yield with_prediction(job, found[0], _measured(job, subject, *found, racer, note))
 
 
 def _checked_opponent(job: OperatorTimings, subject: OperatorUnderTest, case: Case) -> tuple[Racer | None, str]:

@@ -26,6 +26,8 @@ class Settings:
     extents: tuple[str, ...] = (SMALL, LARGE)
     sizes: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The size of the large input by operator and framework, where it is to be that of another run."""
+    chip: str = ""
+    """What calls are predicted for, beside being measured; empty for nothing."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class OperatorTimings:
     settings: Settings
     others: Mapping[str, Any] = field(default_factory=dict)
     """The operators that are references, by name."""
+    predicted: Mapping[str, float] = field(default_factory=dict)
+    """What is known of its inputs already: a prediction is the same for all frameworks."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,12 @@ class Measurement:
     """The part of the machine's limit for this work, pair by pair."""
     bound: str = ""
     """What the limit is: "memory" or "arithmetic"."""
+    chip: str = ""
+    """What the prediction is for, which need not be here."""
+    predicted: float | None = None
+    """The seconds that the kernels of a call are predicted to take on the chip; None: nothing was predicted."""
     note: str = ""
-    """Why there is no reference, for one."""
+    """Why there is no reference, or no prediction."""
 
     @property
     def place(self) -> tuple[str, str, str, str]:

@@ -44,7 +44,11 @@ def machine_line(run: Run) -> str:
     return ", ".join(known)
 
 
-_COLUMNS = ("operator", "framework", "input", "a call", "", "reference", "", "of the limit")
+PREDICTED = (
+    "Predicted is what the kernels of a call would take on the chip that is named, by counts in a twin and published "
+    "rates: nothing ran there.  All other times were measured here."
+)
+_COLUMNS = ("operator", "framework", "input", "a call", "", "reference", "", "of the limit", "predicted")
 
 
 def table(run: Run) -> str:
@@ -53,7 +57,9 @@ def table(run: Run) -> str:
     widths = {place: max(len(row[place]) for row in (_COLUMNS, *rows)) for place in used}
     lines = ["  ".join(row[place].ljust(widths[place]) for place in used) for row in (_COLUMNS, *rows)]
     notes = dict.fromkeys(f"{_short(item)} in {item.framework}: {item.note}" for item in run.measurements if item.note)
-    return "\n".join(["", machine_line(run), "", *(line.rstrip() for line in lines), *([""] if notes else []), *notes])
+    said = [PREDICTED] if any(item.predicted is not None for item in run.measurements) else []
+    below = [*said, *notes]
+    return "\n".join(["", machine_line(run), "", *(line.rstrip() for line in lines), *([""] if below else []), *below])
 
 
 def _row(item: Measurement) -> tuple[str, ...]:
@@ -62,7 +68,12 @@ def _row(item: Measurement) -> tuple[str, ...]:
     if item.ratio:
         race = (f"{item.ratio.median:.2f}x {item.reference}", f"({item.ratio.low:.2f} to {item.ratio.high:.2f})")
     limit = f"{percent(item.reached.median)} ({item.bound})" if item.reached else ""
-    return (_short(item), where, item.input, seconds(item.time.median), spread(item.time), *race, limit)
+    time = (seconds(item.time.median), spread(item.time))
+    return (_short(item), where, item.input, *time, *race, limit, prediction(item))
+
+
+def prediction(item: Measurement) -> str:
+    return "" if item.predicted is None else f"{seconds(item.predicted)} on {item.chip}"
 
 
 def _short(item: Measurement) -> str:

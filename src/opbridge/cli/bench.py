@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, metavar="N", help=f"how often each is measured (default: {ROUNDS})"
     )
+    parser.add_argument(
+        "--chip", default="", metavar="NAME", help="predict too what the kernels of a call take there, as on a100"
+    )
     add_json_or_file(parser)
     parser.add_argument("--save", metavar="NAME", help="keep this run, to hold later ones against it")
     parser.add_argument("--against", metavar="NAME", help="hold this run against a saved one; exit code 1 if slower")
@@ -111,6 +114,7 @@ def _measured(options: argparse.Namespace, operators: list[Op], library: OpLibra
         device=options.device,
         rounds=options.rounds,
         sizes=sizes,
+        chip=options.chip,
         others=library,
         on_result=_progress,
     )

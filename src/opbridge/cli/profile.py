@@ -112,7 +112,7 @@ def _library(manifest: Path, chip: str | None) -> OpLibrary:
     from opbridge.costs import chip_named
 
     if chip is not None:
-        return load_library(manifest, "cuda-twin" if chip_named(chip).multiprocessor else "ascend-twin")
+        return load_library(manifest, chip_named(chip).twin)
     library = load_library(manifest, "cuda-twin")
     devices = {kernel.device for op in library for kernel in op.spec.kernels}
     return load_library(manifest, "ascend-twin") if "npu" in devices and "cuda" not in devices else library

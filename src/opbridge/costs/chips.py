@@ -70,6 +70,11 @@ class Chip:
     soc: str = ""
     """How the Ascend twin calls it."""
 
+    @property
+    def twin(self) -> str:
+        """The device that runs its kernels on the CPU."""
+        return "cuda-twin" if self.multiprocessor else "ascend-twin"
+
 
 _CAPABILITIES = Source(
     "CUDA C++ Programming Guide, technical specifications per compute capability",

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from opbridge.check import inputs
 from opbridge.check.arrays import arguments
 from opbridge.check.drivers import driver, packed
-from opbridge.costs.chips import WARP
+from opbridge.check.kernels import in_numpy
+from opbridge.costs.chips import WARP, chip_named
 from opbridge.costs.model import Profile
-from opbridge.costs.profiling import profile
+from opbridge.costs.profiling import profile, profile_sample
 from opbridge.errors import InputError, KernelError
 from opbridge.manifest import OpSpec
 from opbridge.op import Op
@@ -29,6 +30,14 @@ def profile_operator(op: Op, chip: str | None = None) -> Profile:
         except KernelError as error:
             refusal = refusal or str(error)
     raise InputError(f"no input could be made for {op.name}: {refusal}", hint=inputs.needs_samples(op.spec))
+
+
+def predicted_seconds(op: Op, case: inputs.Case, chip: str, seed: int) -> float:
+    """Of the kernels of one call on a chip that need not be here."""
+    found = chip_named(chip)
+    in_numpy(op, found.twin)  # one that has no kernel for it is refused before a process is started
+    values, attributes = packed(op.schema, driver("numpy").values(op.schema, arguments(case, seed)))
+    return profile_sample(op, values, attributes, found).seconds
 
 
 def _cases(spec: OpSpec) -> Iterator[inputs.Case]:

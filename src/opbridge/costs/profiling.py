@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,24 @@ def profile(op: Op, *args: Any, chip: str | None = None, **kwargs: Any) -> Profi
     loaded again; it has to be one for a twin, as by `ob.load("ops.yaml", device="cuda-twin")`.  Without a chip it is
     an A100 for CUDA, and a 910B for Ascend C.
     """
-    found = _chip(chip)
+    return _of_call(op, "", args, kwargs, _chip(chip), {})
+
+
+def profile_sample(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any], chip: Chip) -> Profile:
+    """What one call costs of an operator that is loaded for whichever device, with NumPy's arrays; of its kernels only
+    the blocks that are counted run, so that a large call takes little longer than a small one."""
+    return _of_call(op, chip.twin, args, kwargs, chip, {ALONE: "1"})
+
+
+def _of_call(
+    op: Op, device: str, args: Sequence[Any], kwargs: Mapping[str, Any], chip: Chip | None, variables: dict[str, str]
+) -> Profile:
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
         job = Path(folder, "job")
         with job.open("wb") as file:
             pickle.dump([entry or os.getcwd() for entry in sys.path], file)
-            pickle.dump((op, args, kwargs), file)
-        return _run([sys.executable, "-m", _WORKER, str(job)], found, str(op.name), {})
+            pickle.dump((op, device, args, kwargs), file)
+        return _run([sys.executable, "-m", _WORKER, str(job)], chip, str(op.name), variables)
 
 
 def profile_command(command: Sequence[str], chip: str | None = None, source: Path | None = None) -> Profile:

@@ -9,7 +9,11 @@ import sys
 def main(job: str) -> None:
     with open(job, "rb") as file:
         sys.path[:] = pickle.load(file)
-        op, args, kwargs = pickle.load(file)
+        op, device, args, kwargs = pickle.load(file)
+    if device:
+        from opbridge.check.kernels import in_numpy
+
+        op = in_numpy(op, device)
     op(*args, **kwargs)
 
 

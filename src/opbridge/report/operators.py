@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opbridge.bench.model import LARGE, SMALL, Measurement, Run
-from opbridge.bench.tables import amount, percent, seconds, spread
+from opbridge.bench.tables import PREDICTED, amount, percent, prediction, seconds, spread
 from opbridge.check.model import Row, Status
 from opbridge.report import charts
 from opbridge.report.dispatch import Key, Level
@@ -100,9 +100,9 @@ def _times(operator: ReportedOperator) -> Markup | None:
     return _part("Times", times(f"Times of {operator.short}", operator.measurements, short=None), problems)
 
 
-def times(caption: str, measurements: tuple[Measurement, ...], short: Mapping[str, Child] | None) -> Markup:
+def times(caption: str, measurements: tuple[Measurement, ...], short: Mapping[str, Child] | None) -> Child:
     """Measured times as a table; `short` are the operators' names, where there are several."""
-    head: list[Child] = ["framework", "input", "a call", "reference", "moves", "of the machine's limit"]
+    head: list[Child] = ["framework", "input", "a call", "reference", "moves", "of the machine's limit", "predicted"]
     rows: list[list[Child]] = []
     for item in measurements:
         race: Child = item.note
@@ -119,9 +119,11 @@ def times(caption: str, measurements: tuple[Measurement, ...], short: Mapping[st
             race,
             number(amount(item.bytes / item.time.median, "B/s")) if item.reached else None,
             _reached(item),
+            number(prediction(item)) if item.chip else None,
         ]
         rows.append(row if short is None else [short[item.operator], *row])
-    return table(caption, *without_empty_columns(head if short is None else ["operator", *head], rows))
+    made = table(caption, *without_empty_columns(head if short is None else ["operator", *head], rows))
+    return [made, element("p", PREDICTED) if any(item.chip for item in measurements) else None]
 
 
 def _reached(item: Measurement) -> Child:

@@ -1,0 +1,28 @@
+"""What the kernels of a call are predicted to take on a chip that need not be here, beside what the call took."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from opbridge.bench.model import Measurement, OperatorTimings
+from opbridge.check.inputs import Case
+from opbridge.errors import OpbridgeError
+
+
+def with_prediction(job: OperatorTimings, case: Case, measured: Measurement) -> Measurement:
+    chip = job.settings.chip
+    if not chip:
+        return measured
+    try:
+        return replace(measured, chip=chip, predicted=_seconds(job, case, measured.input))
+    except OpbridgeError as error:
+        why = f"not predicted for {chip}: {str(error).splitlines()[0]}"
+        return replace(measured, note="; ".join(filter(None, (measured.note, why))))
+
+
+def _seconds(job: OperatorTimings, case: Case, shown: str) -> float:
+    from opbridge.costs.operators import predicted_seconds
+
+    if shown in job.predicted:
+        return job.predicted[shown]
+    return predicted_seconds(job.op, case, job.settings.chip, job.settings.seed)
