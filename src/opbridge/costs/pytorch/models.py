@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from opbridge.costs.pytorch.hollow import Hollow
+from opbridge.costs.pytorch.recurrent import Recurrent
 from opbridge.costs.pytorch.timing import Call
 
 
@@ -21,7 +22,7 @@ def calls_of(task: Path, answer: Path, names: tuple[str, str, str], device: str)
     if device == "cuda":
         import opbridge.cuda_twin  # noqa: F401 - brings the device
     model_name, inputs_name, initial_name = names
-    with torch.no_grad(), Hollow() as watched:
+    with torch.no_grad(), Hollow() as watched, Recurrent(watched.calls.append):
         made = _module("task", task)
         inputs = [
             value.to(device) if isinstance(value, torch.Tensor) else value for value in getattr(made, inputs_name)()

@@ -27,8 +27,8 @@ def call_of(func: Any, args: Any, kwargs: Any, result: Any) -> Call:
     main = max(moved, key=lambda value: value.numel(), default=None)
     count = flop_registry.get(func._overloadpacket)
     operations = float(count(*args, **kwargs, out_val=result)) if count is not None else 0.0
-    size = 0 if name in _FREE else sum(_bytes(value) for value in moved)
-    dtype = str(main.dtype).removeprefix("torch.") if main is not None else ""
+    size = 0 if name in _FREE else sum(bytes_of(value) for value in moved)
+    dtype = dtype_of(main) if main is not None else ""
     return Call(name, dtype, operations, size, name == "convolution" and bool(args[_TRANSPOSED]))
 
 
@@ -36,7 +36,11 @@ def _tensors(values: Any) -> list[torch.Tensor]:
     return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
 
 
-def _bytes(value: torch.Tensor) -> int:
+def dtype_of(value: torch.Tensor) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def bytes_of(value: torch.Tensor) -> int:
     """Of memory: what is broadcast lies there once."""
     held = int(value.untyped_storage().nbytes())
     return min(int(value.numel() * value.element_size()), held)

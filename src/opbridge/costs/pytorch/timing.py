@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from opbridge.costs.chips import Chip
-from opbridge.costs.model import KernelCost
+from opbridge.costs.model import LAUNCH, KernelCost
 
 HOST = 12e-6
 """That Python and PyTorch take for an operator or a launch, while the chip does what was asked for before."""
 GAP = 2e-6
 """Between what an operator runs and the next, on the chip."""
+_STEP = 2 * (LAUNCH.seconds + GAP)
+"""A step of a recurrent layer is two kernels: a product, and the gates that take it."""
 _MEMORY = 0.92
 _FLOATS = 0.8
 """Of products of floats, which PyTorch does not hand to tensor cores."""
@@ -51,13 +53,15 @@ class Call:
     bytes: int
     is_transposed: bool = False
     """A convolution that is."""
+    steps: int = 0
+    """Of a recurrent layer, all layers together: each begins with what the one before has made."""
 
 
 def seconds(call: Call, chip: Chip) -> float:
     if call.bytes == 0:
         return 0.0
     moving = _PASSES.get(call.name, 1.0) * call.bytes / (_MEMORY * chip.memory_rate)
-    return GAP + max(moving, call.operations / _rate(call, chip))
+    return GAP + call.steps * _STEP + max(moving, call.operations / _rate(call, chip))
 
 
 def _rate(call: Call, chip: Chip) -> float:
