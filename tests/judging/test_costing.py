@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,18 @@ def test_an_answer_that_cannot_run_is_said_to_be_one(tmp_path: Path) -> None:
     answer.write_text(ANSWER.replace("silu(x)", "no_such_function(x)"))
     with pytest.raises(KernelError, match=r"answer\.py cannot be counted: AttributeError"):
         costs(task, answer, "a100")
+
+
+def test_an_answer_has_no_more_memory_than_when_it_is_judged(tmp_path: Path) -> None:
+    needs_confinement()
+    task, answer = tmp_path / "task.py", tmp_path / "answer.py"
+    task.write_text(TASK)
+    limit = "resource.getrlimit(resource.RLIMIT_DATA)[0]"
+    answer.write_text(ANSWER.replace("return", f"import resource; raise MemoryError({limit})"))
+    with pytest.raises(KernelError, match=r"answer\.py cannot be counted: MemoryError: \d+$") as refused:
+        costs(task, answer, "a100")
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert int(str(refused.value).split()[-1]) <= max(4 << 30, machine // 2)
 
 
 def test_an_unknown_chip_is_refused_first(tmp_path: Path) -> None:
