@@ -251,6 +251,23 @@ KERNEL(two_warps_at_a_barrier_64) {
   y[i] = t[63 - i];  // load: 2 requests, 2 passes; store: 2 requests, 8 sectors
 }
 
+// Constant memory: turns, one for each address
+// -------------------------------------------------------------------------
+
+__constant__ float table[64];
+KERNEL(one_constant) {
+  I;
+  y[i] = table[3];  // load: 1 request, 1 turn; store: 1 request, 4 sectors
+}
+KERNEL(a_constant_each) {
+  I;
+  y[i] = table[2 * i];  // load: 1 request, 32 turns; store: 1 request, 4 sectors
+}
+KERNEL(a_constant_for_four) {
+  I;
+  y[i] = table[i / 4];  // load: 1 request, 8 turns; store: 1 request, 4 sectors
+}
+
 // Atomics and meetings ------------------------------------------------------------------------------------------------
 
 KERNEL(one_counter) {
@@ -329,6 +346,9 @@ extern "C" int run_all() {
   every_second_double<<<1, 32>>>(x, y);
   shared_vectors<<<1, 32>>>(x, y);
   shared_bytes<<<1, 32>>>(x, y);
+  one_constant<<<1, 32>>>(x, y);
+  a_constant_each<<<1, 32>>>(x, y);
+  a_constant_for_four<<<1, 32>>>(x, y);
   one_counter<<<1, 32>>>(x, y);
   a_counter_each<<<1, 32>>>(x, y);
   one_sum<<<1, 32>>>(x, y);

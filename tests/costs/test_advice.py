@@ -46,6 +46,15 @@ def test_a_column_of_shared_memory() -> None:
     assert advice(line) == "32 lanes need 32 passes, all in one bank: add a column to the array, as in [32][33]"
 
 
+def test_lanes_that_read_a_table_of_constant_memory() -> None:
+    line = replace(GOOD, space="constant", parts=32, least=1, worst=32)
+    assert advice(line).startswith("32 lanes read 32 words of constant memory in turn: let all lanes read one word")
+
+
+def test_one_constant_for_all_lanes_needs_no_advice() -> None:
+    assert advice(replace(GOOD, space="constant", parts=1, least=1, worst=1, worst_stride=0)) == ""
+
+
 def test_one_counter_for_all() -> None:
     line = replace(GOOD, kind="atomic", parts=1, least=1, queued=31)
     assert advice(line) == (

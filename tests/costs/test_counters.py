@@ -15,7 +15,8 @@ from opbridge.costs.model import KernelCost
 
 SOURCE = Path(__file__).parent / "kernels.cu"
 _KERNEL = re.compile(r"KERNEL\((\w+)\)")
-_NUMBERS = re.compile(r"(\d+) (request|sector|pass|queued)")
+_NUMBERS = re.compile(r"(\d+) (request|sector|pass|turn|queued)")
+SPACE_OF = {"sector": "global", "pass": "shared", "turn": "constant"}
 LINES = SOURCE.read_text().splitlines()
 
 
@@ -42,9 +43,8 @@ def by_hand(lines: range) -> tuple[set[Line], int]:
             elif kind in ("barrier", "meeting"):
                 found.add((place, kind, "", int(counts), 0, 0))
             elif colon and (numbers := {name: int(value) for value, name in _NUMBERS.findall(counts)}):
-                space = "shared" if "pass" in numbers else "global"
-                needed = numbers.get("sector", numbers.get("pass", 0))
-                found.add((place, kind, space, numbers["request"], needed, numbers.get("queued", 0)))
+                unit, space = next(item for item in SPACE_OF.items() if item[0] in numbers)
+                found.add((place, kind, space, numbers["request"], numbers[unit], numbers.get("queued", 0)))
     return found, parts
 
 

@@ -25,8 +25,8 @@ ptxas info    : Used 40 registers, used 0 barriers, 372 bytes cmem[0]
 """
 
 
-def test_registers_and_spills_are_read_by_the_kernels_names() -> None:
-    assert said(OUTPUT) == {"transpose_by_tiles": Registers(14, 0), "copy": Registers(40, 20)}
+def test_registers_spills_and_local_memory_are_read_by_the_kernels_names() -> None:
+    assert said(OUTPUT) == {"transpose_by_tiles": Registers(14, 0), "copy": Registers(40, 20, 16)}
 
 
 @pytest.mark.parametrize("name", ["copy", "copy<float>", "mine::copy<int>", "void mine::copy<float>(float const*)"])

@@ -170,7 +170,8 @@ def _short(place: str, cached: Path) -> str:
 
 def _registers(registers: Registers) -> str:
     spilled = f", {registers.spilled} bytes spilled" if registers.spilled else ""
-    return f"{registers.used} registers a thread{spilled}"
+    local = f", {registers.local} bytes of local memory" if registers.local else ""
+    return f"{registers.used} registers a thread{spilled}{local}"
 
 
 def _of_line(line: LineCost) -> str:
@@ -178,7 +179,7 @@ def _of_line(line: LineCost) -> str:
         return f"lanes part {line.requests} times"
     if not line.space:
         return f"{line.kind} {line.requests} times by warps"
-    parts = "sectors" if line.space == "global" else "passes"
+    parts = {"global": "sectors", "shared": "passes", "constant": "turns"}[line.space]
     more = f", {line.conflicts} of them for bank conflicts" if line.conflicts else ""
     best = f", {line.least} at best" if line.space == "global" and line.parts > line.least else ""
     queued = f", {line.queued} lanes queued" if line.queued and line.kind == "atomic" else ""

@@ -15,6 +15,8 @@ def advice(line: LineCost) -> str:
         return _of_branch(line)
     if line.kind == "atomic" and line.queued * 2 > line.lanes:
         return _of_atomic(line)
+    if line.space == "constant" and line.parts > _WORTH * line.least:
+        return _of_constants(line)
     if line.space == "shared" and line.parts > _WORTH * line.least:
         return _of_banks(line)
     if line.space == "global":
@@ -53,6 +55,11 @@ def _of_banks(line: LineCost) -> str:
     if stride and stride % 8 == 0 and stride > 4:
         return f"{many}, {stride} bytes apart: add a column to the array, or store structures as arrays of their fields"
     return f"{many}: lanes meet in banks; let neighbours use neighbouring words"
+
+
+def _of_constants(line: LineCost) -> str:
+    many = f"{line.worst_lanes} lanes read {line.worst} words of constant memory in turn"
+    return f"{many}: let all lanes read one word, or keep it in shared memory"
 
 
 def _of_atomic(line: LineCost) -> str:

@@ -29,7 +29,9 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     moved = kernel.bytes_read + kernel.bytes_written
     fresh = kernel.scale * SECTOR * sum(_sectors(line) for line in lines if line.space == "global")
     unit = kernel.scale * sum(line.cycles for line in lines if line.space == "global")
-    banks = kernel.scale * sum(line.cycles for line in lines if line.space == "shared")
+    banks, constants = (
+        kernel.scale * sum(line.cycles for line in lines if line.space == space) for space in ("shared", "constant")
+    )
     floats = kernel.operations.get("float", 0) + kernel.operations.get("half", 0)
     weighed = floats + _DOUBLES * kernel.operations.get("double", 0) + _SPECIAL * kernel.operations.get("special", 0)
     issued = (
@@ -41,6 +43,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
         Bound("cache", fresh / (_CACHE_RATE * cycles)),
         Bound("loads and stores", unit / cycles),
         Bound("shared memory", banks / cycles),
+        Bound("constant memory", constants / cycles),
         Bound("arithmetic", weighed / (chip.float_rate * busy)),
         Bound("instructions", issued / (core.schedulers * cycles)),
     )

@@ -36,7 +36,7 @@ class LineCost(Tally):
 
     @property
     def cycles(self) -> int:
-        """Of the unit that loads and stores, which takes four sectors or one pass in each; lines are ordered by it."""
+        """Of the unit that loads and stores: four sectors, a pass or a turn in each; lines are ordered by it."""
         if self.space == "global":
             return -(-self.parts // 4) + (self.queued if self.kind == "atomic" else 0)
         return self.parts + (self.queued if self.kind == "atomic" else 0) if self.space else 0
@@ -51,6 +51,7 @@ class LineCost(Tally):
             **({"bytes": self.bytes} if self.space else {}),
             **({"sectors": self.parts, "least_sectors": self.least} if self.space == "global" else {}),
             **({"passes": self.parts, "bank_conflicts": self.conflicts} if self.space == "shared" else {}),
+            **({"turns": self.parts} if self.space == "constant" else {}),
             **({"queued_lanes": self.queued} if self.kind == "atomic" else {}),
             **({"array": self.array} if self.array else {}),
             **({"advice": self.advice} if self.advice else {}),
@@ -62,7 +63,7 @@ class Bound:
     """What a launch takes at least, by one of the chip's rates."""
 
     name: str
-    """memory, cache, shared memory, arithmetic, instructions or launch."""
+    """memory, cache, loads and stores, shared memory, constant memory, arithmetic, instructions or launch."""
     seconds: float
 
 
@@ -177,7 +178,7 @@ class KernelCost:
             "arithmetic_intensity": round(self.intensity, 4),
             "occupancy": round(self.occupancy.share, 4) if self.occupancy else None,
             "occupancy_limit": self.occupancy.limit if self.occupancy else None,
-            **({"registers": self.registers.used, "spilled_bytes": self.registers.spilled} if self.registers else {}),
+            **(self.registers.fields() if self.registers else {}),
             "bound": self.bounds[0].name if self.bounds else None,
             "bounds": {bound.name: bound.seconds for bound in self.bounds},
             "predicted_seconds": self.seconds,

@@ -15,6 +15,7 @@ from opbridge.toolchains import nvcc
 
 _ENTRY = re.compile(
     r"Compiling entry function '(?P<name>\w+)'.*?"
+    r"(?P<stack>\d+) bytes stack frame, "
     r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
     r"Used (?P<registers>\d+) registers",
     re.DOTALL,
@@ -29,6 +30,11 @@ class Registers:
     used: int
     spilled: int
     """Bytes that are stored and loaded for want of registers."""
+    local: int = 0
+    """Bytes of local memory: spilled ones, and arrays whose indices are known only while it runs."""
+
+    def fields(self) -> dict[str, int]:
+        return {"registers": self.used, "spilled_bytes": self.spilled, "local_bytes": self.local}
 
 
 def registers_of(source: Path, core: Multiprocessor) -> Mapping[str, Registers]:
@@ -50,7 +56,7 @@ def said(text: str) -> Mapping[str, Registers]:
     entries = list(_ENTRY.finditer(text))
     found: dict[str, Registers] = {}
     for entry, name in zip(entries, _names([entry["name"] for entry in entries]), strict=True):
-        registers = Registers(int(entry["registers"]), int(entry["stores"]) + int(entry["loads"]))
+        registers = Registers(int(entry["registers"]), int(entry["stores"]) + int(entry["loads"]), int(entry["stack"]))
         found[name] = max(registers, found.get(name, registers), key=lambda one: one.used)
     return found
 

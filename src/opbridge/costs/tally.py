@@ -11,7 +11,7 @@ Kind = Literal["block", "load", "store", "atomic", "barrier", "meeting", "branch
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """By the numbers that the library has for them."""
 
-Space = Literal["", "global", "shared"]
+Space = Literal["", "global", "shared", "constant"]
 SPACES: tuple[Space, ...] = get_args(Space)
 
 
@@ -26,7 +26,7 @@ class Tally:
     lanes: int
     bytes: int
     parts: int
-    """Sectors of global memory, or passes of shared memory."""
+    """Sectors of global memory, passes of shared memory, or turns of constant memory."""
     least: int
     """As many as the same bytes need where they lie best."""
     fresh: int

@@ -63,5 +63,5 @@ def _lines(kernel: Mapping[str, Any]) -> Markup:
 def _what(line: Mapping[str, Any]) -> str:
     if "pipe" in line:
         return f"{line['instruction']} on {line['pipe']}, {line['runs']} runs, {line['cycles']} cycles"
-    parts = next((f", {line[key]} {key}" for key in ("sectors", "passes") if key in line), "")
+    parts = next((f", {line[key]} {key}" for key in ("sectors", "passes", "turns") if key in line), "")
     return f"{line.get('space', '')} {line['kind']}, {line['requests']} requests{parts}".strip()

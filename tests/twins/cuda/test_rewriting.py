@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -366,7 +367,8 @@ class TestAssembly:
 
 def test_variables_of_the_device_are_known_by_name() -> None:
     result = rewritten("__device__ int a = 3, b[2] = {1, 2};\n__constant__ float c[N];\n__device__ S s{1};")
-    assert [part.split(",")[0] for part in result.split("OPBRIDGE_TWIN_VARIABLE(")[1:]] == ["a", "b", "c", "s"]
+    announced = re.findall(r"OPBRIDGE_TWIN_(VARIABLE|CONSTANT)\((\w+)", result)
+    assert announced == [("VARIABLE", "a"), ("VARIABLE", "b"), ("CONSTANT", "c"), ("VARIABLE", "s")]
     for other in ("extern __device__ int x;", "template <class T> __device__ T x;", "__device__ int f(int x);"):
         assert "VARIABLE" not in rewritten(other)
 
@@ -374,4 +376,4 @@ def test_variables_of_the_device_are_known_by_name() -> None:
 def test_pointers_to_functions_are_variables() -> None:
     result = rewritten("__device__ int (*chosen)(int) = twice;\n__constant__ void (*const table[2])(float*) = {a, b};")
     assert "OPBRIDGE_TWIN_VARIABLE(chosen, 1)" in result
-    assert "OPBRIDGE_TWIN_VARIABLE(table, 2)" in result
+    assert "OPBRIDGE_TWIN_CONSTANT(table, 2)" in result

@@ -16,7 +16,7 @@
 namespace opbridge_twin::profile {
 
 // Which memory a request is for.
-enum class Space : uint8_t { none, global, shared };
+enum class Space : uint8_t { none, global, shared, constant };
 
 // One thing that one place does.
 struct Place {
@@ -36,7 +36,7 @@ struct HashOfPlace {
   }
 };
 
-// Sums over requests; parts are sectors or passes, as in Cost.
+// Sums over requests; parts are sectors, passes or turns, as in Cost.
 struct Count {
   uint64_t requests = 0;
   uint64_t lanes = 0;

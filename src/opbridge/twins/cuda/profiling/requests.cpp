@@ -104,4 +104,14 @@ Cost shared_cost(const Request& request) {
   return cost;
 }
 
+Cost constant_cost(const Request& request) {
+  Cost cost;
+  cost.stride = stride_of(request);
+  uint64_t sorted[kLanes];
+  sort_addresses(request, sorted);
+  cost.parts = distinct(sorted, request.lanes, cost.same_word);
+  cost.least = 1;
+  return cost;
+}
+
 }  // namespace opbridge_twin::profile

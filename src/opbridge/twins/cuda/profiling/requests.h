@@ -1,4 +1,5 @@
-// What one request of a warp costs: sectors of global memory, passes of shared memory, by NVIDIA's published rules.
+// What one request of a warp costs: sectors of global memory, passes of shared memory, turns of constant memory, by
+// NVIDIA's published rules.
 #ifndef OPBRIDGE_TWIN_PROFILING_REQUESTS_H
 #define OPBRIDGE_TWIN_PROFILING_REQUESTS_H
 
@@ -21,7 +22,7 @@ struct Request {
 };
 
 struct Cost {
-  uint64_t parts = 0;      // sectors, or passes
+  uint64_t parts = 0;      // sectors, passes or turns
   uint64_t least = 0;      // … that the same bytes need where they lie best
   uint64_t same_word = 0;  // lanes at the address that most lanes have
   int64_t stride = 0;      // bytes from each lane to the next; 0 where they differ, or all is one address
@@ -33,6 +34,9 @@ Cost global_cost(const Request& request, uint64_t (&sectors)[kMostSectors]);
 
 // Halves of a warp at a time for 8 bytes a lane, quarters for 16; lanes at one word share a pass.
 Cost shared_cost(const Request& request);
+
+// Lanes at one address are served together, those at others after them.
+Cost constant_cost(const Request& request);
 
 }  // namespace opbridge_twin::profile
 #endif

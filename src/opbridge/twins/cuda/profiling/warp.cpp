@@ -120,25 +120,37 @@ class Warp {
       add(counters_.at(place, kind, Space::shared), in_shared, shared_cost(in_shared));
       if (counters_.touches.wants(place, kind, true)) counters_.touches.keep(place, kind, 0, 0, in_shared);
     }
-    if (in_global.lanes > 0) count_global(place, kind, in_global);
+    if (in_global.lanes > 0) count_outside(place, kind, in_global);
   }
 
-  void count_global(uint64_t place, Kind kind, Request& request) {
+  void count_outside(uint64_t place, Kind kind, Request& request) {
     const checks::Allocation* const allocation = surroundings_.holding(request.addresses[0]);
-    if (allocation == nullptr) return;  // the kernel's arguments and constants
+    if (allocation == nullptr) return;  // the kernel's arguments, and tables of the compiler's
     if (counters_.touches.wants(place, kind, false)) {
-      const unsigned array = counters_.array(allocation->how, allocation->made_at, allocation->bytes, kind);
-      counters_.touches.keep(place, kind, array, allocation->begin, request);
+      counters_.touches.keep(place, kind, array_of(*allocation, kind), allocation->begin, request);
     }
+    const bool is_constant = allocation->space == checks::Space::constant;
+    Count& all = counters_.at(place, kind, is_constant ? Space::constant : Space::global);
+    if (all.array == 0) all.array = array_of(*allocation, kind);
+    if (is_constant) {
+      add(all, request, constant_cost(request));
+    } else {
+      count_sectors(all, *allocation, request);
+    }
+  }
+
+  unsigned array_of(const checks::Allocation& allocation, Kind kind) {
+    return counters_.array(allocation.how, allocation.made_at, allocation.bytes, kind);
+  }
+
+  void count_sectors(Count& all, const checks::Allocation& allocation, Request& request) {
     // A GPU's allocations begin at 256 bytes; the twin's end where a page ends.
-    const uint64_t shift = allocation->begin % 256;
+    const uint64_t shift = allocation.begin % 256;
     for (unsigned i = 0; i < request.lanes; ++i) request.addresses[i] -= shift;
     uint64_t sectors[kMostSectors];
     const Cost cost = global_cost(request, sectors);
-    Count& all = counters_.at(place, kind, Space::global);
     add(all, request, cost);
     for (uint64_t i = 0; i < cost.parts; ++i) all.fresh += counters_.is_first_touch(sectors[i]);
-    if (all.array == 0) all.array = counters_.array(allocation->how, allocation->made_at, allocation->bytes, kind);
   }
 
   static void add(Count& all, const Request& request, const Cost& cost) {

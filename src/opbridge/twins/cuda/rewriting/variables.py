@@ -88,10 +88,11 @@ def announce_variable(source: Source, end: int) -> None:
     is_function = ")" in before_value and not {"__align__", "alignas"} & set(before_value)
     if {"template", "using"} & set(outside):
         return
+    announce = "OPBRIDGE_TWIN_CONSTANT" if "__constant__" in outside else "OPBRIDGE_TWIN_VARIABLE"
     if pointer := pointer_to_function(tokens):
-        source.texts[end] += f" OPBRIDGE_TWIN_VARIABLE({pointer}, {source.unit.number()})"
+        source.texts[end] += f" {announce}({pointer}, {source.unit.number()})"
         return
     if is_function:
         return
     for name in declared_names(tokens, skipped={*VARIABLE_WORDS, "__align__", "alignas", "static"}):
-        source.texts[end] += f" OPBRIDGE_TWIN_VARIABLE({name}, {source.unit.number()})"
+        source.texts[end] += f" {announce}({name}, {source.unit.number()})"

@@ -26,7 +26,8 @@ enum class Space : uint8_t {
   device,    // cudaMalloc and its kin: for device code only
   managed,   // for both
   pinned,    // host memory that device code may use
-  variable,  // a __device__, __constant__ or __managed__ variable of a module
+  variable,  // a __device__ or __managed__ variable of a module
+  constant,  // a __constant__ one
   adopted,   // a framework's tensor that stands for device memory during a call
 };
 

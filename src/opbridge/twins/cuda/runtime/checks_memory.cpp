@@ -28,6 +28,7 @@ std::string Allocation::describe() const {
   const std::string size = "the " + number_of_bytes(bytes);
   switch (space) {
     case Space::variable:
+    case Space::constant:
       return size + " of the variable `" + how + "`";
     case Space::adopted:
       return size + " of the tensor `" + how + "`";

@@ -447,6 +447,10 @@ void ob_twin_variable(const void* begin, size_t bytes, const char* name) {
   checks::allocated(Space::variable, begin, bytes, name, OB_TWIN_HERE);
 }
 
+void ob_twin_constant(const void* begin, size_t bytes, const char* name) {
+  checks::allocated(Space::constant, begin, bytes, name, OB_TWIN_HERE);
+}
+
 // For a framework whose tensors are memory of this device; what went wrong on the device does not keep it from these.
 extern "C" void* ob_twin_allocate(size_t bytes, const char* how) {
   void* made = nullptr;

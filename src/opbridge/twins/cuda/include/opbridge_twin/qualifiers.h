@@ -51,12 +51,12 @@
 #define OPBRIDGE_TWIN_KERNEL_OF_VARIABLES (uint3, uint3, dim3, dim3) OB_TWIN_MUTABLE
 
 #if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_UNIT)
-#define OPBRIDGE_TWIN_VARIABLE(name, number)                                   \
-  __attribute__((constructor)) static void opbridge_twin_variable_##number() { \
-    ob_twin_variable(&name, sizeof name, #name);                               \
-  }
+#define OB_TWIN_ANNOUNCED(announce, name, number) \
+  __attribute__((constructor)) static void opbridge_twin_variable_##number() { announce(&name, sizeof name, #name); }
 #else
-#define OPBRIDGE_TWIN_VARIABLE(name, number)
+#define OB_TWIN_ANNOUNCED(announce, name, number)
 #endif
+#define OPBRIDGE_TWIN_VARIABLE(name, number) OB_TWIN_ANNOUNCED(ob_twin_variable, name, number)
+#define OPBRIDGE_TWIN_CONSTANT(name, number) OB_TWIN_ANNOUNCED(ob_twin_constant, name, number)
 
 #endif

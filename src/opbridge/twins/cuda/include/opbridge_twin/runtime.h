@@ -110,8 +110,9 @@ int ob_twin_in_kernel(void);
 
 // For hosts ----------------------------------------------------------------------------------------------------------
 
-// A __device__, __constant__ or __managed__ variable of a module.
+// A __device__ or __managed__ variable of a module, and a __constant__ one.
 void ob_twin_variable(const void* memory, size_t bytes, const char* name);
+void ob_twin_constant(const void* memory, size_t bytes, const char* name);
 
 // What a library of CUDA's reads and writes for a program, called from `where`; 0 where the memory is not there.
 int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where);
