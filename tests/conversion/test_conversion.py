@@ -262,6 +262,32 @@ class SkipsLayers(torch.nn.Module):
         return x if self.training and torch.rand([]) < self.skipped else x * 2
 
 
+class CallsTwice(torch.nn.Module):
+    """What training writes in the first call, the second one reads; `also` is the same module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = torch.nn.ModuleList([torch.nn.BatchNorm1d(4, momentum=0.5)])
+        self.also = self.parts[0]
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.also(self.layer(self.parts[0](x)))
+
+
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_a_module_that_is_called_twice_has_one_set_of_values(to: str, tmp_path: Path) -> None:
+    module, inputs = CallsTwice().eval(), (torch.randn(8, 4, generator=torch.Generator().manual_seed(2)),)
+    made = converted(module, inputs, to=to)
+    assert made.state.keys() == dict((*module.named_parameters(), *module.named_buffers())).keys()
+    made.write(tmp_path / "net")
+    found = check(module, tmp_path / "net", inputs, {})
+    assert {"parts.0.running_mean after training", "gradient of parts.0.weight in training"} <= {
+        each.what for each in found
+    }
+    assert [each for each in found if not each.is_right] == []
+
+
 @pytest.mark.parametrize("module", [WritesToViews(), ActivatesInPlace(), MapsOverRows(), SkipsLayers()])
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_what_export_leaves_in_its_graphs_is_translated(module: Any, to: str, tmp_path: Path) -> None:

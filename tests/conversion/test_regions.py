@@ -201,3 +201,19 @@ def test_jax_draws_in_training_of_a_key() -> None:
     np.testing.assert_array_equal(apply(values, x)[0], x)
     with pytest.raises(CallError, match=r"key=jax.random.key\(0\)"):
         apply(values, x, train=True)
+
+
+class Attends(torch.nn.Module):
+    """Where the mask leaves nothing, PyTorch's attention gives zeros."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mask = torch.tensor([[True, False], [False, False]])
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x, mask)
+
+
+def test_what_may_look_at_nothing_gives_zeros_in_jax() -> None:
+    x = torch.randn(1, 2, 4, generator=torch.Generator().manual_seed(2))
+    apply, values = ob.convert(Attends(), (x,), to="jax")
+    np.testing.assert_allclose(apply(values, x.numpy()), Attends()(x).numpy(), atol=1e-6)
+    gradient = jax.grad(lambda given: apply(values, given)[0, 1].sum())(x.numpy())
+    np.testing.assert_array_equal(gradient, np.zeros_like(gradient))

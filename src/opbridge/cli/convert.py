@@ -109,7 +109,7 @@ def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> D
     from opbridge.conversion.locating import first_difference
 
     first = first_difference(made, folder.resolve(), args, {})
-    print(f"first: {first}" if first else "each operator agrees by itself, given PyTorch's numbers")
+    print(f"first: {first}" if first else "each operator agrees by itself in inference, given PyTorch's numbers")
     return first
 
 

@@ -25,6 +25,21 @@ def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
     return {name: jnp.asarray(value) for name, value in state.items() if name not in tied}
 
 
+class Values:
+    """The values of a call; what is assigned is read from then on, by every name that stands for it."""
+
+    def __init__(self, values: Mapping[str, Any], tied: Mapping[str, str]) -> None:
+        self._values, self._tied = values, tied
+        self.assigned: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        name = self._tied.get(name, name)
+        return self.assigned[name] if name in self.assigned else self._values[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.assigned[self._tied.get(name, name)] = value
+
+
 def branch(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
     """PyTorch's cond."""
     return jax.lax.cond(condition, yes, no, *operands)
@@ -73,5 +88,5 @@ def attention(
         attn_mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
     if attn_mask is not None:
         scores = jnp.where(attn_mask, scores, -jnp.inf) if attn_mask.dtype == bool else scores + attn_mask
-    weights = jax.nn.softmax(scores, axis=-1)
+    weights = jax.nn.softmax(scores, axis=-1, where=scores != -jnp.inf)
     return (dropout(keys, weights, dropout_p) if dropout_p else weights) @ value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,9 @@ def tie(network: Any, name: str, other: str) -> None:
 
 
 def name_parameters(network: Any) -> None:
-    """Every parameter is called as PyTorch calls it."""
+    """Every parameter is called as PyTorch calls it: an attribute `_0` stands for a module of a list."""
     for name, found in network.parameters_and_names():
-        found.name = name
+        found.name = re.sub(r"(^|\.)_(?=\d)", r"\1", name)
 
 
 def load(network: Any, path: str | Path) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +12,31 @@ import torch
 
 from opbridge.conversion.comparison import Comparison
 from opbridge.conversion.converting import array_of, imported
+from opbridge.conversion.exporting import in_mode
 from opbridge.conversion.sides import Array, Side
 
 _STEPS = 3
 _RATE = 0.01
-_ROUNDING = 1e-3
+_ROUNDING = 1e-2
 """Of the network's largest gradient: that, times the tolerance, is what float32 rounds it by.  A gradient that is zero
-but for rounding, as that of the bias of an attention's keys, is no larger."""
+but for rounding, as that of the bias of an attention's keys or before a batch norm, is no larger."""
 
 
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
-    """The package beside the module, which is left as it was.  Both are compared as in inference: nothing is drawn."""
+    """The package beside the module, which is left as it was.  In training both are compared where nothing is drawn."""
     before = {name: value.detach().clone() for name, value in module.state_dict().items()}
     gradients = {value: value.grad for value in module.parameters()}
-    modes = {part: part.training for part in module.modules()}
     side = loaded_side(imported(folder).load(), arrays(args, kwargs))
     try:
-        module.eval()
-        return list(_compared(module, side, args, kwargs))
+        with in_mode(module, training=False):
+            found = list(_compared(module, side, args, kwargs))
+        module.zero_grad()
+        with in_mode(module, training=True):
+            return [*found, *_compared_in_training(module, side, args, kwargs)]
     finally:
         module.load_state_dict(before)
         for value, gradient in gradients.items():
             value.grad = gradient
-        for part, was in modes.items():
-            part.training = was
 
 
 def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
@@ -51,17 +53,75 @@ def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
 def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Comparison]:
     with torch.no_grad():
         expected = list(tensors(module(*args, **kwargs)))
-    got = side.results()
+    yield from _values(expected, side.results())
+    trained = _trained_parameters(module)
+    if (loss := _loss(expected)) and trained:
+        yield from _trained(module, side, (args, kwargs), loss, trained)
+
+
+def _compared_in_training(module: Any, side: Side, args: Any, kwargs: Any) -> Iterator[Comparison]:
+    """One step, with the parameters that the steps in inference left; nothing where random numbers are drawn."""
+    with _kept_buffers(module):
+        draws = _draws(module, args, kwargs)
+    if draws:
+        return
+    with _kept_buffers(module) as before:
+        expected = list(tensors(module(*args, **kwargs)))
+        side.train()
+        trained = _trained_parameters(module)
+        if (loss := _loss(expected)) and trained:
+            yield from _gradients(side, expected, loss, trained)
+        for name, value in before.items():
+            side.set(name, array_of(value))
+        yield from _values(expected, side.results(), " in training")
+        for name, value in module.named_buffers():
+            yield _comparison(f"{name} after training", value, side.value(name))
+
+
+def _draws(module: Any, args: Any, kwargs: Any) -> bool:
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        before = torch.get_rng_state()
+        module(*args, **kwargs)
+        return not torch.equal(before, torch.get_rng_state())
+
+
+@contextmanager
+def _kept_buffers(module: Any) -> Iterator[dict[str, Any]]:
+    before = {name: value.clone() for name, value in module.named_buffers()}
+    try:
+        yield before
+    finally:
+        for name, value in module.named_buffers():
+            value.copy_(before[name])
+
+
+def _values(expected: Sequence[Any], got: Sequence[Array], when: str = "") -> Iterator[Comparison]:
     if len(expected) != len(got):
-        yield Comparison(f"{len(got)} results instead of {len(expected)}", float("inf"))
+        yield Comparison(f"{len(got)} results instead of {len(expected)}{when}", float("inf"))
         return
     for place, (want, have) in enumerate(zip(expected, got, strict=True)):
-        yield _comparison("value" if len(got) == 1 else f"value {place}", want, have)
-    index = next((i for i, each in enumerate(expected) if each.is_floating_point()), None)
-    trained = {name: value for name, value in module.named_parameters() if value.requires_grad}
-    if index is None or not trained:
-        return
-    yield from _trained(module, side, (args, kwargs), (index, factors_of(expected[index])), trained)
+        yield _comparison(f"value{when}" if len(got) == 1 else f"value {place}{when}", want, have)
+
+
+def _loss(results: Sequence[Any]) -> tuple[int, Any] | None:
+    """The first result that has a gradient, by its place, and what it is weighed by."""
+    index = next((i for i, each in enumerate(results) if each.is_floating_point()), None)
+    return None if index is None else (index, factors_of(results[index]))
+
+
+def _trained_parameters(module: Any) -> dict[str, Any]:
+    return {name: value for name, value in module.named_parameters() if value.requires_grad}
+
+
+def _gradients(
+    side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]
+) -> Iterator[Comparison]:
+    index, factors = loss
+    (results[index] * factors).sum().backward()
+    wanted = {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
+    least = max(map(_largest, wanted.values())) * _ROUNDING
+    for name, have in side.gradients(index, factors.numpy(), list(trained)).items():
+        yield _comparison(f"gradient of {name} in training", wanted[name], have, least)
 
 
 def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._ops import HigherOrderOperator
+from torch._ops import HigherOrderOperator, OpOverload
 from torch.overrides import TorchFunctionMode
 
 from opbridge.conversion.functions import as_operators
@@ -66,7 +66,7 @@ def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_
     """Both graphs of a network, which is left as it was."""
     found = {}
     for mode in ("inference", "training"):
-        with _in_mode(module, training=mode == "training"):
+        with in_mode(module, training=mode == "training"):
             found[mode] = _unflattened(module, tuple(args), dict(kwargs), dynamic_shapes, mode)
     inference = found["inference"]
     modules: dict[str, ModuleGraphs] = {}
@@ -84,8 +84,8 @@ def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_
         if any(graph is not None and len(graph.nodes) for graph in graphs.values()):
             original = originals.get(path.partition("@")[0], module)
             modules[path] = ModuleGraphs(path, type(original).__name__, graphs["inference"], graphs["training"])
-    own = _state(module)
-    state = {**_constants(parts["training"]), **_constants(parts["inference"]), **own}
+    state = {**_constants(parts["training"]), **_constants(parts["inference"]), **_state(module)}
+    tied = _tied(module)
     parameters = dict(module.named_parameters(remove_duplicate=False))
     return Exported(
         type(module).__name__,
@@ -93,7 +93,7 @@ def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_
         submodules,
         state,
         frozenset(name for name, parameter in parameters.items() if parameter.requires_grad),
-        {**_tied(module), **_again(state, own)},
+        {**tied, **_again(state, tied)},
         _names(inference),
         tuple(originals),
     )
@@ -128,18 +128,18 @@ def _state(module: Any) -> dict[str, Any]:
 def _tied(module: Any) -> dict[str, str]:
     first: dict[int, str] = {}
     tied = {}
-    for name, parameter in module.named_parameters(remove_duplicate=False):
-        if id(parameter) in first:
-            tied[name] = first[id(parameter)]
-        first.setdefault(id(parameter), name)
+    parameters, buffers = (each(remove_duplicate=False) for each in (module.named_parameters, module.named_buffers))
+    for name, value in (*parameters, *buffers):
+        if id(value) in first:
+            tied[name] = first[id(value)]
+        first.setdefault(id(value), name)
     return tied
 
 
-def _again(state: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, str]:
-    """Names under which PyTorch's graphs see a value of the network once more: a module that is called twice."""
-    first = {(value.data_ptr(), value.shape): name for name, value in reversed(list(own.items())) if value.numel()}
-    again = {name: first.get((value.data_ptr(), value.shape)) for name, value in state.items() if name not in own}
-    return {name: known for name, known in again.items() if known is not None}
+def _again(state: Mapping[str, Any], tied: Mapping[str, str]) -> dict[str, str]:
+    """Names that a value has once more in PyTorch's graphs: `norm@1.weight`, where training calls `norm` twice."""
+    known = {name: re.sub(r"@\d+", "", name) for name in state if "@" in name}
+    return {name: tied.get(own, own) for name, own in known.items() if own in state}
 
 
 def _names(tree: Any) -> tuple[str, ...]:
@@ -155,6 +155,7 @@ def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode:
                 program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
             watch.require_kept(program.graph)
             without_vmap(program)
+            _read_again(program)
             return _of_tensors(torch.export.unflatten(program))
     except UnsupportedError:
         raise
@@ -166,6 +167,15 @@ def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode:
             f"{type(module).__name__} cannot be exported for {mode}: {lines[0]}\n  at {where}; "
             "torch.export.export(module, inputs) says more"
         ) from error
+
+
+def _read_again(program: Any) -> None:
+    """Lets what reads a buffer after a write read the buffer, not what the write gave in another module."""
+    buffers = program.graph_signature.inputs_to_buffers
+    for node in program.graph.nodes:
+        writes = isinstance(node.target, OpOverload) and node.target._schema.is_mutable
+        if writes and getattr(node.args[0], "name", None) in buffers:
+            node.replace_all_uses_with(node.args[0], delete_user_cb=lambda user: user.op != "output")
 
 
 def _of_tensors(tree: Any) -> Any:
@@ -222,7 +232,7 @@ _DRAWN = "_opbridge_drawn"
 
 
 @contextmanager
-def _in_mode(module: Any, *, training: bool) -> Iterator[None]:
+def in_mode(module: Any, *, training: bool) -> Iterator[None]:
     """What is switched off in the network on purpose stays off."""
     before = {part: part.training for part in module.modules()}
     frozen = [part for part in before if training and before[module] and not before[part]]

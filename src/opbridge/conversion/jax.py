@@ -12,8 +12,8 @@ from torch._ops import OpOverload
 from opbridge.conversion.exporting import Exported, ModuleGraphs
 from opbridge.conversion.rendering import MARK, Body, Operators, leaves, returned, wrapped
 
-_GIVEN = ("values", "at", "train", "new", "keys")
-"""Parameters of every function: all values, where the module's own begin, the mode, buffers' new values, what draws."""
+_GIVEN = ("values", "at", "train", "keys")
+"""Parameters of every function: all values, where the module's own begin, the mode, what draws."""
 _DRAWN = ("dropout", "feature_dropout", "bernoulli", "rand", "randn", "rand_like", "randn_like")
 """Random operators that are functions of `conversion.drawing`."""
 
@@ -41,7 +41,7 @@ class FunctionBody(Body):
 
     def called(self, path: str, arguments: str) -> str:
         whole = f"{self.place}.{path}" if self.place else path
-        given = f'values, at + "{_key(path)}.", train, new, keys'
+        given = f'values, at + "{_key(path)}.", train, keys'
         return f"{self.package.function(whole)}({given}{', ' if arguments else ''}{arguments})"
 
     def dtype(self, name: str) -> str:
@@ -51,7 +51,7 @@ class FunctionBody(Body):
         return f"jax.lax.stop_gradient({value})"
 
     def assigned(self, path: str, value: str) -> str:
-        return f'new[at + "{_key(path)}"] = {value}'
+        return f'values[at + "{_key(path)}"] = {value}'
 
     def factory(self, name: str, value: str) -> str:
         return f"jnp.asarray({value})"
@@ -71,7 +71,7 @@ class Package:
     def source(self) -> str:
         root = self.function("")
         brought = {
-            "arrays": sorted(self.operators.helpers),
+            "arrays": sorted({"Values", *self.operators.helpers}),
             "drawing": sorted({"Keys", *self.operators.drawn} - {"attention"}),
         }
         helpers = "\n".join(
@@ -104,10 +104,9 @@ def apply(values, *inputs, train=False, key=None):
 
     What is drawn in training is of the key, as of jax.random.key(0).
     """
-    new = {{}}
-    values = values | {{name: values[other] for name, other in TIED.items()}}
-    result = {root}(values, "", train, new, Keys(key), *inputs)
-    return (result, new) if train else result
+    values = Values(values, TIED)
+    result = {root}(values, "", train, Keys(key), *inputs)
+    return (result, values.assigned) if train else result
 '''
 
     def in_the_way(self) -> dict[str, str]:

@@ -14,16 +14,26 @@ from opbridge.conversion.sides import Array, listed
 
 class JaxSide:
     def __init__(self, loaded: Any, inputs: Sequence[Array]) -> None:
-        self._apply, self._values = loaded
+        self._network, self._values = loaded
         self._inputs = inputs
-        self._call = jax.jit(self._apply)
+        self._trains = False
+
+    def train(self) -> None:
+        self._trains = True
 
     def results(self) -> list[Array]:
-        return [np.asarray(each) for each in listed(self._call(self._values, *self._inputs))]
+        found, assigned = jax.jit(self._call)(self._values)
+        self._values = self._values | assigned
+        return [np.asarray(each) for each in listed(found)]
+
+    def _call(self, values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Results, and what was assigned to buffers."""
+        found = self._network(values, *self._inputs, train=self._trains)
+        return found if self._trains else (found, {})
 
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
         def total(trained: dict[str, Any]) -> Any:
-            return (listed(self._apply(self._values | trained, *self._inputs))[index] * factors).sum()
+            return (listed(self._call(self._values | trained)[0])[index] * factors).sum()
 
         found = jax.jit(jax.grad(total))({name: self._values[name] for name in names})
         return {name: np.asarray(gradient) for name, gradient in found.items()}
@@ -35,7 +45,7 @@ class JaxSide:
         self._values[name] = jnp.asarray(value).astype(self._values[name].dtype)
 
     def run(self) -> None:
-        self._apply(self._values, *self._inputs)
+        self._call(self._values)
 
     def path(self, variables: Mapping[str, Any], paths: Iterable[str]) -> str | None:
         starts = {f"{path}.".replace("@", "__").lstrip("."): path for path in paths}

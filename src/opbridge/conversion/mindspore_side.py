@@ -17,7 +17,10 @@ class MindSporeSide:
         self._cell = loaded
         self._cell.set_train(False)
         self._inputs = [_tensor(each) for each in inputs]
-        self._parameters = {value.name: value for value in loaded.trainable_params()}
+        self._parameters = {value.name: value for value in loaded.get_parameters()}
+
+    def train(self) -> None:
+        self._cell.set_train(True)
 
     def results(self) -> list[Array]:
         return [self.array(each) for each in listed(self._cell(*self._inputs))]

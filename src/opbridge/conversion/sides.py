@@ -11,7 +11,10 @@ Array = NDArray[Any]
 
 
 class Side(Protocol):
-    """The converted network, in inference."""
+    """The converted network, in inference at first."""
+
+    def train(self) -> None:
+        """From here on it is in training: results move its buffers."""
 
     def results(self) -> list[Array]: ...
 

@@ -43,7 +43,8 @@ def _summary(shown: ShownConversion) -> Markup:
     said = f"{wrong} of {total} comparisons differ from PyTorch." if wrong else f"All {total} comparisons agree."
     held = (
         "The value of every result, the gradient of every parameter, and every parameter after three steps of gradient "
-        f"descent, in inference; a difference above {TOLERANCE:g} of the largest number of a tensor is wrong."
+        "descent, in inference; where nothing is drawn, values, gradients and buffers of a step in training too.  "
+        f"A difference above {TOLERANCE:g} of the largest number of a tensor is wrong."
     )
     return element("section", element("h2", "Beside PyTorch"), element("p", said), element("p", held), id="summary")
 
@@ -52,7 +53,7 @@ def _first(shown: ShownConversion) -> Markup | None:
     if not _wrong(shown):
         return None
     if shown.first is None:
-        text: Child = element("p", "Each operator agrees by itself, given PyTorch's numbers: what differs is rounding.")
+        text: Child = element("p", "Each operator agrees by itself, in inference, given PyTorch's numbers.")
     else:
         said = f"The {shown.first.what} of {shown.first.operator} is {shown.first.amount:.1e} off."
         where = [shown.first.line, shown.first.source]
