@@ -288,6 +288,16 @@ def test_a_module_that_is_called_twice_has_one_set_of_values(to: str, tmp_path: 
     assert [each for each in found if not each.is_right] == []
 
 
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> None:
+    module = torch.nn.Sequential(torch.nn.InstanceNorm1d(3, affine=True, track_running_stats=True)).eval()
+    inputs = (torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(2)) + 1,)
+    converted(module, inputs, to=to).write(tmp_path / "net")
+    found = check(module, tmp_path / "net", inputs, {})
+    assert {"0.running_mean after training", "0.running_var after training"} <= {each.what for each in found}
+    assert [each for each in found if not each.is_right] == []
+
+
 @pytest.mark.parametrize("module", [WritesToViews(), ActivatesInPlace(), MapsOverRows(), SkipsLayers()])
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_what_export_leaves_in_its_graphs_is_translated(module: Any, to: str, tmp_path: Path) -> None:

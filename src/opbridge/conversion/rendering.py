@@ -39,6 +39,8 @@ _SAME = ("contiguous", "alias", "lift_fresh_copy", "lift_fresh")
 """What changes nothing where memory is the framework's own matter."""
 _DROPOUTS = ("dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
 """What does nothing outside of training."""
+_NORMS = ("batch_norm", "instance_norm")
+"""What moves statistics in training, and has a schema that does not say so."""
 _CHECKS = ("_assert", "sym_constrain_range", "_functional_assert")
 _CONTROL = {"cond": "branch", "while_loop": "repeat", "map_impl": "each", "scan": "accumulate"}
 """PyTorch's control flow, and what it is called in the source of another framework."""
@@ -232,7 +234,7 @@ class Body(ABC):
             self.put(node, "detached", self.stopped(self.value(node.args[0])))
         elif name == "sym_size":
             self.put(node, "size", self.size(self.value(node.args[0]), node.args[1]))
-        elif name == "batch_norm" and node.args[5]:
+        elif name in _NORMS and node.args[5]:
             self.normalise(node, op)
         elif op._schema.is_mutable:
             self.write(node, op)
@@ -330,18 +332,21 @@ class Body(ABC):
                 raise self.refusal(node, "it writes to its argument, which is used again")
 
     def normalise(self, node: Any, op: OpOverload) -> None:
-        """Batch norm in training: the statistics move along."""
+        """A norm in training: the statistics move along, those of an instance norm by the mean of all instances."""
         bound = self.bound(node, op)
         mean, variance, momentum = bound["running_mean"], bound["running_var"], bound["momentum"]
-        self.put(node, "batch_norm", self.operator(op, {**bound, "running_mean": None, "running_var": None}))
+        self.put(node, op._opname, self.operator(op, {**bound, "running_mean": None, "running_var": None}))
         if mean is None:
             return
         image = self.stopped(self.value(bound["input"]))
-        axes = [axis for axis in range(bound["input"].meta["val"].ndim) if axis != 1]
+        of_instances = op._opname == "instance_norm"
+        axes = [axis for axis in range(bound["input"].meta["val"].ndim) if axis != 1 and (axis or not of_instances)]
         names = self.fresh("variance"), self.fresh("mean")
         moments = self.operators.name(torch.ops.aten.var_mean.correction)
         self.lines.append(f"{names[0]}, {names[1]} = {moments}({image}, {axes}, correction=1)")
         for old, new in ((mean, names[1]), (variance, names[0])):
+            if of_instances:
+                self.lines.append(f"{new} = {self.operators.name(torch.ops.aten.mean.dim)}({new}, [0])")
             moved = f"{self.value(old)} * {1 - momentum!r} + {new} * {momentum!r}"
             self.lines.append(self.assigned(old.target, moved))
 
