@@ -31,6 +31,7 @@
 #include "broken/plain_beside_atomic.cu"
 #include "broken/plain_in_global.cu"
 #include "broken/same_value.cu"
+#include "broken/stream_not_waited.cu"
 #include "broken/two_barriers.cu"
 #include "broken/underflow.cu"
 #include "broken/unset_memory.cu"

@@ -17,6 +17,7 @@ void ob_twin_written(const void* begin, size_t bytes);
 void ob_twin_attach_host(void);
 const char* ob_twin_take_reports(void);
 void ob_twin_clear_errors(void);
+void ob_twin_order_unseen(const void* stream);
 }
 
 namespace opbridge::simulated {
@@ -80,6 +81,8 @@ void mark_unwritten(void* begin, uint64_t bytes) { memset(begin, 0xff, bytes); }
 c10::StreamId new_stream(int priority) {
   cudaStream_t stream = nullptr;
   cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority);
+  // PyTorch's own operators and events, by which programs order them, are not the twin's.
+  ob_twin_order_unseen(stream);
   return reinterpret_cast<c10::StreamId>(stream);
 }
 

@@ -54,12 +54,38 @@ bool freed(const void* begin, const char* how, const void* made_at);
 
 // The host copies to, from or fills device memory.  False where it has not that many bytes, which is then reported.
 bool host_access(const void* begin, size_t bytes, bool writes, const char* how, const void* made_at);
+// The same for work of the stream that is the default one at the time.
+bool stream_access(const void* begin, size_t bytes, bool writes, const char* how, const void* made_at);
 
 // Host code has used device memory; what exactly it read or wrote is not known.
 void host_touched(const void* address, const void* at);
 
 // A kernel without checks ran: what it wrote was not seen.
 void unseen_launch();
+
+// Streams
+// --------------------------------------------------------------------------------------------------------------
+
+// All work is done when the call that asks for it returns; what these calls would order on a GPU is what counts.
+void stream_made(const void* stream, bool blocking);
+void stream_gone(const void* stream);
+void event_recorded(const void* event, const void* stream);
+void stream_waits(const void* stream, const void* event);
+void host_waits_for_stream(const void* stream);
+void host_waits_for_event(const void* event);
+void host_waits_for_all();
+
+// While it lives, the default stream of this thread is another one; null leaves it.
+class OnStream {
+ public:
+  explicit OnStream(const void* stream);
+  ~OnStream();
+  OnStream(const OnStream&) = delete;
+  OnStream& operator=(const OnStream&) = delete;
+
+ private:
+  const void* before_;
+};
 
 // Execution
 // ------------------------------------------------------------------------------------------------------------
@@ -73,6 +99,7 @@ struct LaunchInfo {
   const void* arguments;  // what the kernel's threads may read besides
   size_t argument_bytes;
   uint64_t checked_blocks;  // the others are run without checks
+  const void* stream;
 };
 
 class Launch;
@@ -141,6 +168,9 @@ void unchecked_error(const char* kernel, const char* error, const void* made_at)
 // `name` is what reports call them.
 extern "C" void ob_twin_adopt(const void* begin, size_t bytes, const char* name);
 extern "C" void ob_twin_release(const void* begin);
+
+// A stream of a framework's, which keeps the order of its work itself.
+extern "C" void ob_twin_order_unseen(const void* stream);
 
 // What a process gets to after millions of blocks, for whoever cannot wait for it.
 extern "C" void ob_twin_count_runs_from(uint64_t run);

@@ -48,10 +48,10 @@ inline Cell* look_up(uintptr_t address) {
   return __builtin_expect(chunk == nullptr, 0) ? nullptr : chunk + cell_index(address);
 }
 
-// Whether an access comes after what a cell tells of: that was before the launch, or in this block before its last
-// barrier.  `least` is the first of the values that need no look at what the memory holds.
+// Whether an access comes after what a cell tells of: that was before the launch and all it may run beside, or in this
+// block before its last barrier.  `least` is the first of the values that need no look at what the memory holds.
 inline bool is_past(Cell last, Cell least) {
-  return last - least < worker.launch_floor - least || last - worker.run_floor < worker.before_barrier;
+  return last - least < worker.ordered_floor - least || last - worker.run_floor < worker.before_barrier;
 }
 
 inline bool leave(Cell* cell, Cell stamp, uintptr_t at) {

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "checks.h"
+#include "checks_copies.h"
 #include "checks_describe.h"
 #include "checks_launch.h"
 #include "checks_memory.h"
@@ -31,6 +32,7 @@ void enter(RunningBlock& block) {
   worker.block = &block;
   worker.chunks = directory;
   worker.launch_floor = block.launch().floor();
+  worker.ordered_floor = block.launch().ordered_floor();
   worker.block_floor = block.first_floor();
   worker.shared_begin = shared.begin;
   worker.shared_bytes = shared.bytes;
@@ -106,6 +108,18 @@ bool host_access(const void* begin, size_t bytes, bool writes, const char* how, 
   return false;
 }
 
+bool stream_access(const void* begin, size_t bytes, bool writes, const char* how, const void* made_at) {
+  const Copy copy{reinterpret_cast<uintptr_t>(begin), bytes, writes, how, made_at};
+  const std::lock_guard<std::mutex> hold(under_way);
+  const Concurrent beside = stream_order.begin(nullptr, next_run_number());
+  if (!beside.none()) report_races_of_copy(copy, beside);
+  const bool fits = host_access(begin, bytes, writes, how, made_at);
+  // Where all is on one stream, nobody will ask.
+  if (fits && stream_order.has_streams()) leave_cells_of_copy(copy, beside);
+  stream_order.end(next_run_number(), false);
+  return fits;
+}
+
 void unseen_launch() { memory.initialise_everything(); }
 
 Launch* launch_begin(const LaunchInfo& info) {
@@ -114,8 +128,9 @@ Launch* launch_begin(const LaunchInfo& info) {
     memory.initialise_everything();
     clear_all_cells();
     count_runs_anew();
+    stream_order.forget_runs();
   }
-  auto* const launch = new Launch(info);
+  auto* const launch = new Launch(info, stream_order.begin(info.stream, next_run_number()));
   // What is not checked cannot be interrupted, and may take its time.
   if (info.checked_blocks == info.grid.count()) watch(launch);
   return launch;
@@ -123,6 +138,7 @@ Launch* launch_begin(const LaunchInfo& info) {
 
 int launch_end(Launch* launch) {
   stop_watching(launch);
+  stream_order.end(next_run_number(), launch->time() > 0);
   const int error = launch->deliver();
   delete launch;
   under_way.unlock();

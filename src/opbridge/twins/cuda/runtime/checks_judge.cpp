@@ -122,6 +122,21 @@ State state_after(Access access) {
   return access.writes ? kWrite : kRead;
 }
 
+// The other stream's work that a cell tells of, where the launch may run beside it.
+const Work* work_beside(const Touch& touch, Cell last) {
+  if (touch.shared || last < worker.ordered_floor) return nullptr;
+  return worker.block->launch().beside.of_run(run_of(last));
+}
+
+void judge_beside(const Touch& touch, uintptr_t address, size_t bytes, Cell last, const Work& work) {
+  if (race(touch, last, false, false) == Race::none) return;
+  // What kernels tell one another while they run orders them; who has told what to whom is not kept.
+  if (work.publishes && worker.block->has_looked()) return;
+  const bool both_write = !touch.access.atomic && touch.access.writes && state_of(last) == kWrite;
+  if (both_write) return suspect(touch, address, bytes, last, std::nullopt);
+  report_race(touch, last, std::nullopt);
+}
+
 // `address` and `bytes` are the part that the cell is for.
 void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   const Cell last = __atomic_load_n(cell, __ATOMIC_RELAXED);
@@ -130,8 +145,14 @@ void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   const Cell mine_now = with_state(worker.stamp, state_after(access)) | site_of(touch.at);
   Block& block = *worker.block;
   if (last < worker.launch_floor) {
+    const Work* const beside = work_beside(touch, last);
+    // Whoever writes there races with that reader, so that of this one nobody need know.
+    if (beside != nullptr && is_plain_load(access) && is_plain_read(last)) {
+      return leave(as_read_by_many(last, kGridReads));
+    }
     leave(mine_now);
     if (access.reads && last == kUnset) report_unset(touch);
+    if (beside != nullptr) judge_beside(touch, address, bytes, last, *beside);
     return;
   }
   if (is_nobodys(last) || is_nobodys(worker.stamp)) return leave(mine_now);

@@ -25,18 +25,20 @@ std::string short_name(const std::string& name) {
 bool runs_are_used_up() { return next_run.load(std::memory_order_relaxed) > kMostRun - kMostRun / 4; }
 void count_runs_anew() { ob_twin_count_runs_from(1); }
 
-namespace {
+Cell next_run_number() { return std::min(next_run.load(std::memory_order_relaxed), kMostRun); }
 
-Cell floor_of_next_run() { return std::min(next_run.load(std::memory_order_relaxed), kMostRun) << kRunShift; }
+Cell take_run_number() { return std::min(next_run.fetch_add(1, std::memory_order_relaxed), kMostRun); }
 
-}  // namespace
-
-Launch::Launch(const LaunchInfo& info)
-    : info(info), kernel(short_name(info.kernel)), number(++launches), floor_(floor_of_next_run()) {}
+Launch::Launch(const LaunchInfo& info, Concurrent beside)
+    : info(info),
+      kernel(short_name(info.kernel)),
+      number(++launches),
+      beside(std::move(beside)),
+      floor_(next_run_number() << kRunShift) {}
 
 Cell Launch::new_run(uint64_t block) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Cell run = std::min(next_run.fetch_add(1, std::memory_order_relaxed), kMostRun);
+  const Cell run = take_run_number();
   blocks_.emplace_back(run, block);
   return run;
 }
@@ -48,7 +50,7 @@ std::optional<uint64_t> Launch::block_of(Cell run) const {
   return found->second;
 }
 
-void Launch::raise_floor() { floor_.store(floor_of_next_run(), std::memory_order_relaxed); }
+void Launch::raise_floor() { floor_.store(next_run_number() << kRunShift, std::memory_order_relaxed); }
 
 void Launch::publish(uint64_t block, Publication publication) {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -17,6 +17,7 @@
 
 #include "checks.h"
 #include "checks_state.h"
+#include "checks_streams.h"
 #include "report.h"
 
 namespace opbridge_twin::checks {
@@ -29,6 +30,8 @@ std::string short_name(const std::string& kernel);
 // Numbers for runs are running out; with all cells cleared, they begin anew.
 bool runs_are_used_up();
 void count_runs_anew();
+Cell next_run_number();
+Cell take_run_number();
 
 // Of a run that got no number of its own: whose it is, and when, is not known.
 inline bool is_nobodys(Cell cell) { return run_of(cell) == kMostRun; }
@@ -46,11 +49,12 @@ struct Publication {
 // here.
 class Launch {
  public:
-  explicit Launch(const LaunchInfo& info);
+  Launch(const LaunchInfo& info, Concurrent beside);
 
   const LaunchInfo info;
   const std::string kernel;
   const uint64_t number;  // of the launch in the process, from 1 on
+  const Concurrent beside;
 
   // A new number for the run of a block; what has a lower one began before.
   Cell new_run(uint64_t block);
@@ -58,6 +62,8 @@ class Launch {
   std::optional<uint64_t> block_of(Cell run) const;
   // What was done before it is ordered before everything to come.
   Cell floor() const { return floor_.load(std::memory_order_relaxed); }
+  // The same without what other streams do beside the launch.
+  Cell ordered_floor() const { return std::min(floor(), beside.floor()); }
   void raise_floor();
 
   void publish(uint64_t block, Publication publication);
@@ -103,6 +109,8 @@ class Block {
   uint32_t threads() const { return static_cast<uint32_t>(threads_.size()); }
 
   Cell stamp(uint32_t thread) const;
+  // Whether a thread of it looked for what others have published.
+  bool has_looked() const { return any_looked_; }
   bool all_clocks_are_equal() const { return untouched_; }
   Cell run_floor() const { return run_ << kRunShift; }
   Cell first_floor() const { return first_run_ << kRunShift; }

@@ -26,7 +26,7 @@ struct Suspicion {
   uintptr_t address;
   size_t bytes;
   Cell last;
-  uint64_t other_block;
+  std::optional<uint64_t> other_block;
   uint32_t before;
   bool certain;  // the other one had written by then
 
@@ -56,6 +56,8 @@ const char* name_of(State state) {
   }
 }
 
+bool is_of_another_stream(Cell last) { return worker.block->launch().beside.of_run(run_of(last)) != nullptr; }
+
 Report report_of(Kind kind, std::string what, const Touch& touch, Cell last, std::optional<uint64_t> other_block) {
   const Block& block = *worker.block;
   Report report = report_here(kind, touch.at, std::move(what));
@@ -69,7 +71,7 @@ Report report_of(Kind kind, std::string what, const Touch& touch, Cell last, std
     other += thread_in_words(block.launch().info, *other_block, thread);
     other_first = std::make_pair(*other_block, thread) < std::make_pair(block.linear(), worker.thread());
   } else {
-    other += "another thread";
+    other += is_of_another_stream(last) ? "on another stream" : "another thread";
   }
   report.details = {{"one", other_first ? other : one}, {"other", other_first ? one : other}};
   report.details.emplace_back("address", where_it_lies(touch));
@@ -106,20 +108,23 @@ std::string where_it_lies(const Touch& touch) {
 }
 
 void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_block) {
-  Report report = report_of(touch.shared ? Kind::shared_race : Kind::global_race,
-                            "two threads race on " + memory_of(touch) + ": nothing orders them, and one writes", touch,
+  const Kind kind = touch.shared                 ? Kind::shared_race
+                    : is_of_another_stream(last) ? Kind::stream_race
+                                                 : Kind::global_race;
+  const std::string who = kind == Kind::stream_race ? "work of two streams races" : "two threads race";
+  Report report = report_of(kind, who + " on " + memory_of(touch) + ": nothing orders them, and one writes", touch,
                             last, other_block);
   report.compared_read = read_beside_atomic(touch, last);
   found(std::move(report));
 }
 
-void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, uint64_t other_block) {
+void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, std::optional<uint64_t> other_block) {
   // Those that are done, where there are very many.
   if (suspicions.size() >= kMany && suspicions.back().touch.address != touch.address) settle_suspicions();
   Suspicion one{touch, address, bytes, last, other_block, 0, true};
   // A thread of another block may have told of its write and not written yet; once for each pair of lines that is
   // waited for, and where the pair has only been seen to agree, a difference is not believed without.
-  if (other_block != worker.block->linear()) {
+  if (other_block && *other_block != worker.block->linear()) {
     one.certain = !worker.block->launch().knows_same_value(one.places());
     if (one.certain) usleep(kUntilWritten);
   }

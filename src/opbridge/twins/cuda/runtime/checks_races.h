@@ -24,12 +24,13 @@ struct Touch {
 std::string in_words(const Touch& touch);
 std::string where_it_lies(const Touch& touch);
 
-// `other_block` is not known where several threads read and the one that `last` tells of is not in the way.
+// `other_block` is not known where several threads read and the one that `last` tells of is not in the way, and where
+// that is of another stream.
 void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_block);
 
 // A write that is about to race with another write.  Where it leaves the bytes as it found them, both wrote the same
 // value, and that is a note: so they are looked at again before anybody else can have written them.
-void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, uint64_t other_block);
+void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, std::optional<uint64_t> other_block);
 
 }  // namespace opbridge_twin::checks
 

@@ -50,6 +50,7 @@ inline Cell thread_of(Cell cell) { return cell >> kThreadShift & 1023; }
 inline Cell clock_of(Cell cell) { return cell >> kClockShift & kMostClock; }
 inline Cell run_of(Cell cell) { return cell >> kRunShift; }
 inline Cell with_state(Cell stamp, State state) { return stamp | Cell{state} << kStateShift; }
+inline bool is_plain_read(Cell cell) { return state_of(cell) == kRead || (cell & kManyReaders) != 0; }
 // It goes on to tell of the first reader.
 inline Cell as_read_by_many(Cell cell, State state) { return with_state(cell & ~(Cell{7} << kStateShift), state); }
 
@@ -73,6 +74,7 @@ struct Worker {
   Cell stamp = 0;           // run, clock and thread of the running thread
   Cell loop_stamp = 0;      // … of thread 0, where no thread of the block is ahead of another; else 0
   Cell launch_floor = 0;    // what is less was there before the launch
+  Cell ordered_floor = 0;   // … and is ordered before it: other streams' work may not be
   Cell run_floor = 0;       // the block's run, without clock and thread
   Cell before_barrier = 0;  // less than so much above it, and it was before the block's last barrier
   Cell block_floor = 0;     // the first run of the block
@@ -127,6 +129,7 @@ struct Access {
   bool atomic;
   bool compares = false;  // writes only where it finds what the program has read before
 };
+inline bool is_plain_load(Access access) { return !access.writes && !access.atomic; }
 constexpr Access kLoad{true, false, false};
 constexpr Access kStore{false, true, false};
 constexpr Access kAtomicLoad{true, false, true};

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "checks.h"
 #include "memory.h"
 #include "state.h"
 
@@ -209,6 +210,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceSynchronize() {
   report_unchecked_launch();
   OB_TWIN_REQUIRE_DEVICE();
+  checks::host_waits_for_all();
   return cudaSuccess;
 }
 

@@ -358,8 +358,8 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   OB_TWIN_REQUIRE_DEVICE();
   if (exec == nullptr) return noted(cudaErrorInvalidValue);
-  if (is_captured(stream)) return take_down(stream, [work = exec->work] { return run(work); });
-  return run(exec->work);
+  const std::vector<Work> work = exec->work;
+  OB_TWIN_ON_STREAM(stream, run(work))
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {

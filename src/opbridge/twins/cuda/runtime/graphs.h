@@ -6,6 +6,8 @@
 
 #include <functional>
 
+#include "checks.h"
+
 namespace opbridge_twin {
 
 using Work = std::function<cudaError_t()>;
@@ -22,10 +24,12 @@ void waits(cudaStream_t stream, cudaEvent_t event);
 
 }  // namespace opbridge_twin
 
-// At the start of what goes to a stream: the rest of it may come later, more than once.
-#define OB_TWIN_CAPTURE(stream, ...)                                                    \
+// What goes to a stream, as work of its default one: while it is captured, it comes later, more than once.
+#define OB_TWIN_ON_STREAM(stream, ...)                                                  \
   if (opbridge_twin::some_stream_is_captured() && opbridge_twin::is_captured(stream)) { \
     return opbridge_twin::take_down(stream, [=] { return __VA_ARGS__; });               \
-  }
+  }                                                                                     \
+  const opbridge_twin::checks::OnStream on_stream(stream);                              \
+  return __VA_ARGS__;
 
 #endif

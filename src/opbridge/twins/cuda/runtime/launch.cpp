@@ -115,7 +115,9 @@ void launch_later(Worker& parent, const Configuration& given, const ob_twin_kern
                                 {bytes, bytes + kernel->argument_bytes}});
 }
 
-void launch_children(Children& children) {
+// What a grid launches is work of its stream.
+void launch_children(Children& children, cudaStream_t stream) {
+  const checks::OnStream on_stream(stream);
   for (Child& child : children.take()) {
     configuration = child.configuration;
     configuration.stream = nullptr;
@@ -188,8 +190,8 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     return;
   }
   if (poisoned() != cudaSuccess) return launch_failed(poisoned(), name, given.made_at);
-  checks::LaunchInfo info{name,      dim(given.grid),        dim(given.block),       given.made_at,
-                          arguments, kernel->argument_bytes, dim(given.grid).count()};
+  checks::LaunchInfo info{name,      dim(given.grid),        dim(given.block),        given.made_at,
+                          arguments, kernel->argument_bytes, dim(given.grid).count(), given.stream};
   cudaError_t error = cudaErrorMissingConfiguration;
   char text[256];
   const char* why = given.given ? objection(given, kernel, error, text) : "it was called without <<<grid, block>>>";
@@ -231,5 +233,5 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   }
   if (!sample.all) checks::unseen_launch();
   if (error != cudaSuccess) return poison(error);
-  launch_children(launch.children);
+  launch_children(launch.children, given.stream);
 }

@@ -223,32 +223,49 @@ void Memory::close_to_host() {
 
 #define OB_TWIN_HERE __builtin_return_address(0)
 
+bool is_on_device(const void* side) {
+  Allocation found;
+  const char* begin;
+  return memory().find(side, found, begin) && found.space == Space::device;
+}
+
+// What CUDA has not pinned: whoever copies to it waits.
+bool is_pageable(const void* side) {
+  Allocation found;
+  const char* begin;
+  return !memory().find(side, found, begin);
+}
+
 cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how, const void* where) {
   OB_TWIN_REQUIRE_DEVICE();
   if (bytes == 0) return cudaSuccess;
   if (to == nullptr || from == nullptr) return noted(cudaErrorInvalidValue);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return noted(cudaErrorInvalidMemcpyDirection);
-  const auto on_device = [](const void* side) {
-    Allocation found;
-    const char* begin;
-    return memory().find(side, found, begin) && found.space == Space::device;
-  };
   const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
   const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
-  if ((to_host && on_device(to)) || (from_host && on_device(from))) return noted(cudaErrorInvalidValue);
-  if (!checks::host_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
-  if (!checks::host_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  if ((to_host && is_on_device(to)) || (from_host && is_on_device(from))) return noted(cudaErrorInvalidValue);
+  if (!checks::stream_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
+  if (!checks::stream_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
   open_pages();
   memmove(to, from, bytes);
   memory().close_to_host();
+  if (is_pageable(to)) checks::host_waits_for_stream(nullptr);
   return cudaSuccess;
+}
+
+// The host goes on when the copy is done; only where both sides are the device's, it need not wait.
+cudaError_t copy_and_wait(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how,
+                          const void* where) {
+  const cudaError_t error = copy(to, from, bytes, kind, how, where);
+  if (!is_on_device(to) || !is_on_device(from)) checks::host_waits_for_stream(nullptr);
+  return error;
 }
 
 cudaError_t fill(void* begin, int value, size_t bytes, const char* how, const void* where) {
   OB_TWIN_REQUIRE_DEVICE();
   if (bytes == 0) return cudaSuccess;
   if (begin == nullptr) return noted(cudaErrorInvalidValue);
-  if (!checks::host_access(begin, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  if (!checks::stream_access(begin, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
   open_pages();
   memset(begin, value, bytes);
   memory().close_to_host();
@@ -259,6 +276,7 @@ cudaError_t pin(void** result, size_t bytes, const char* how, const void* where)
   OB_TWIN_REQUIRE_DEVICE();
   if (result == nullptr) return noted(cudaErrorInvalidValue);
   *result = nullptr;
+  checks::host_waits_for_all();
   if (bytes == 0) return cudaSuccess;
   void* made = nullptr;
   if (posix_memalign(&made, page_bytes(), bytes) != 0) return noted(cudaErrorMemoryAllocation);
@@ -280,8 +298,10 @@ void close_to_host() { memory().close_to_host(); }
 
 using namespace opbridge_twin;
 
+// What gives or takes back memory at once waits for all that runs, as GPUs do.
 cudaError_t cudaMalloc(void** result, size_t bytes) {
   OB_TWIN_REQUIRE_DEVICE();
+  checks::host_waits_for_all();
   open_pages();
   return memory().allocate(result, bytes, Space::device, "cudaMalloc", OB_TWIN_HERE);
 }
@@ -312,6 +332,7 @@ cudaError_t cudaHostAlloc(void** result, size_t bytes, unsigned) {
 
 cudaError_t cudaFree(void* begin) {
   OB_TWIN_REQUIRE_DEVICE();
+  checks::host_waits_for_all();
   return memory().free(begin, "cudaFree", OB_TWIN_HERE);
 }
 
@@ -370,13 +391,12 @@ cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { retur
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   report_unchecked_launch();
-  return copy(to, from, bytes, kind, "cudaMemcpy", OB_TWIN_HERE);
+  return copy_and_wait(to, from, bytes, kind, "cudaMemcpy", OB_TWIN_HERE);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const void* const where = OB_TWIN_HERE;
-  OB_TWIN_CAPTURE(stream, copy(to, from, bytes, kind, "cudaMemcpyAsync", where))
-  return copy(to, from, bytes, kind, "cudaMemcpyAsync", where);
+  OB_TWIN_ON_STREAM(stream, copy(to, from, bytes, kind, "cudaMemcpyAsync", where))
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
@@ -385,8 +405,7 @@ cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
   const void* const where = OB_TWIN_HERE;
-  OB_TWIN_CAPTURE(stream, copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where))
-  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where);
+  OB_TWIN_ON_STREAM(stream, copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where))
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
@@ -394,18 +413,16 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
   if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
   for (size_t row = 0; row < height; ++row) {
     const cudaError_t error =
-        copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, kind,
-             "cudaMemcpy2D", OB_TWIN_HERE);
+        copy_and_wait(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width,
+                      kind, "cudaMemcpy2D", OB_TWIN_HERE);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-  OB_TWIN_CAPTURE(stream, cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind))
-  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
-}
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream){
+    OB_TWIN_ON_STREAM(stream, cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind))}
 
 cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
   return fill(begin, value, bytes, "cudaMemset", OB_TWIN_HERE);
@@ -413,8 +430,7 @@ cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
 
 cudaError_t cudaMemsetAsync(void* begin, int value, size_t bytes, cudaStream_t stream) {
   const void* const where = OB_TWIN_HERE;
-  OB_TWIN_CAPTURE(stream, fill(begin, value, bytes, "cudaMemsetAsync", where))
-  return fill(begin, value, bytes, "cudaMemsetAsync", where);
+  OB_TWIN_ON_STREAM(stream, fill(begin, value, bytes, "cudaMemsetAsync", where))
 }
 
 cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, size_t height) {
@@ -428,15 +444,14 @@ cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, siz
   return cudaSuccess;
 }
 
-cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-  OB_TWIN_CAPTURE(stream, cudaMemset2D(begin, pitch, value, width, height))
-  return cudaMemset2D(begin, pitch, value, width, height);
-}
+cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream){
+    OB_TWIN_ON_STREAM(stream, cudaMemset2D(begin, pitch, value, width, height))}
 
-cudaError_t ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t symbol_bytes, size_t offset,
-                                int to_symbol) {
+cudaError_t
+    ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t symbol_bytes, size_t offset, int to_symbol) {
   OB_TWIN_REQUIRE_DEVICE();
   if (offset > symbol_bytes || bytes > symbol_bytes - offset) return noted(cudaErrorInvalidValue);
+  checks::host_waits_for_stream(nullptr);
   char* target = static_cast<char*>(to) + (to_symbol ? offset : 0);
   const char* source = static_cast<const char*>(from) + (to_symbol ? 0 : offset);
   memmove(target, source, bytes);

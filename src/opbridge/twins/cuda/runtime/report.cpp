@@ -50,6 +50,10 @@ Meaning meaning(Kind kind) {
     case Kind::global_race:
       return {"global-race", kLaunchFailure, false,
               "let one thread write each element, use atomics, or split the kernel in two; blocks have no order"};
+    case Kind::stream_race:
+      return {"stream-race", kLaunchFailure, false,
+              "record an event behind the first (cudaEventRecord) and let the other's stream wait for it "
+              "(cudaStreamWaitEvent)"};
     case Kind::same_value:
       return {"same-value", 0, false, "let one thread write it: others cost time, and other values would be a race"};
     case Kind::unset_shared:

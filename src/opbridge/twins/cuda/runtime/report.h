@@ -20,6 +20,7 @@ enum class Kind : uint8_t {
   device_memory,
   shared_race,
   global_race,
+  stream_race,
   same_value,
   unset_shared,
   unset_global,

@@ -66,6 +66,14 @@ cudaError_t check(cudaStream_t stream) {
   return predefined(stream) || streams().known(stream) ? cudaSuccess : noted(cudaErrorInvalidResourceHandle);
 }
 
+// The host may tell from the call that what stands before it in the stream is done.
+template <class Function>
+cudaError_t call_host(const Function& function) {
+  checks::host_waits_for_stream(nullptr);
+  function();
+  return cudaSuccess;
+}
+
 cudaError_t check(cudaEvent_t event) {
   OB_TWIN_REQUIRE_DEVICE();
   return event != nullptr && events().known(event) ? cudaSuccess : noted(cudaErrorInvalidResourceHandle);
@@ -87,11 +95,13 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   OB_TWIN_REQUIRE_DEVICE();
   if (stream == nullptr || flags > cudaStreamNonBlocking) return noted(cudaErrorInvalidValue);
   *stream = streams().make({flags, priority});
+  checks::stream_made(*stream, flags == cudaStreamDefault);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (predefined(stream) || !streams().remove(stream)) return noted(cudaErrorInvalidResourceHandle);
+  checks::stream_gone(stream);
   return cudaSuccess;
 }
 
@@ -102,13 +112,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (const cudaError_t error = check(stream)) return error;
-  return is_captured(stream) ? noted(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+  if (is_captured(stream)) return noted(cudaErrorStreamCaptureUnsupported);
+  checks::host_waits_for_stream(stream);
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (const cudaError_t error = check(stream)) return error;
   if (const cudaError_t error = check(event)) return error;
   if (some_stream_is_captured()) waits(stream, event);
+  if (!is_captured(stream)) checks::stream_waits(stream, event);
   return cudaSuccess;
 }
 
@@ -129,17 +142,13 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
   if (callback == nullptr) return noted(cudaErrorInvalidValue);
   if (const cudaError_t error = check(stream)) return error;
-  OB_TWIN_CAPTURE(stream, (callback(stream, cudaSuccess, data), cudaSuccess))
-  callback(stream, cudaSuccess, data);
-  return cudaSuccess;
+  OB_TWIN_ON_STREAM(stream, call_host([=] { callback(stream, cudaSuccess, data); }))
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (function == nullptr) return noted(cudaErrorInvalidValue);
   if (const cudaError_t error = check(stream)) return error;
-  OB_TWIN_CAPTURE(stream, (function(data), cudaSuccess))
-  function(data);
-  return cudaSuccess;
+  OB_TWIN_ON_STREAM(stream, call_host([=] { function(data); }))
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
@@ -155,16 +164,21 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t error = check(event)) return error;
   if (const cudaError_t error = check(stream)) return error;
   if (some_stream_is_captured()) recorded(event, stream);
+  if (!is_captured(stream)) checks::event_recorded(event, stream);
   clock_gettime(CLOCK_MONOTONIC, &event->at);
   event->recorded = true;
   return cudaSuccess;
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) { return check(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t error = check(event)) return error;
+  checks::host_waits_for_event(event);
+  return cudaSuccess;
+}
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   report_unchecked_launch();
-  return check(event);
+  return cudaEventQuery(event);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
@@ -173,6 +187,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
   if (const cudaError_t error = check(end)) return error;
   const bool timed = ((begin->flags | end->flags) & cudaEventDisableTiming) == 0;
   if (!timed || !begin->recorded || !end->recorded) return noted(cudaErrorInvalidResourceHandle);
+  checks::host_waits_for_event(begin);
+  checks::host_waits_for_event(end);
   *milliseconds = static_cast<float>(1e3 * static_cast<double>(end->at.tv_sec - begin->at.tv_sec) +
                                      1e-6 * static_cast<double>(end->at.tv_nsec - begin->at.tv_nsec));
   return cudaSuccess;
