@@ -38,6 +38,7 @@ PARTS = {
     "PyTorch's `cuda`": "cuda_twin/test_cuda_twin.py",
     "nvcc's command line": "toolchains/twin_nvcc/test_twin_nvcc.py",
     "the checks": "twins/cuda/test_checks.py",
+    "Hopper's barriers and copies": "twins/cuda/test_mbarriers.py",
     "streams": "twins/cuda/test_stream_order.py",
     "the checks, over long runs": "twins/cuda/test_many_barriers.py",
     "counters of costs": "costs/test_counters.py",

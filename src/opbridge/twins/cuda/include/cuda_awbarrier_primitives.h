@@ -4,34 +4,21 @@
 #define OPBRIDGE_TWIN_CUDA_AWBARRIER_PRIMITIVES_H
 
 #include <cuda_runtime.h>
+#include <opbridge_twin/mbarrier.h>
 
-// How many are still to come in this phase, how many in the next ones, and the phase; each part in bits of its own.
-typedef unsigned long long __mbarrier_t;
+typedef opbridge_twin::mbarrier::State __mbarrier_t;
 typedef __mbarrier_t __mbarrier_token_t;
 
 namespace opbridge_twin {
 
-constexpr int kArrivalBits = 20;
-constexpr __mbarrier_t kMostArrivals = (__mbarrier_t{1} << kArrivalBits) - 1;
-constexpr __mbarrier_t kExpectedOne = __mbarrier_t{1} << kArrivalBits;
-constexpr int kPhaseShift = 2 * kArrivalBits;
-
-OB_TWIN_INLINE __mbarrier_t expecting(__mbarrier_t phase, __mbarrier_t arrivals) {
-  return phase << kPhaseShift | arrivals << kArrivalBits | arrivals;
-}
-
 // What the thread has done until now is there for whoever finds the phase complete.
-OB_TWIN_INLINE __mbarrier_token_t arrive_at(__mbarrier_t* barrier, __mbarrier_t fewer_from_now_on) {
+OB_TWIN_INLINE __mbarrier_token_t arrive_at(__mbarrier_t* barrier, bool drops) {
   __threadfence_block();
-  return atomic_update(barrier, [fewer_from_now_on](__mbarrier_t old) {
-    const __mbarrier_t left = old - 1 - fewer_from_now_on * kExpectedOne;
-    const bool is_last = (left & kMostArrivals) == 0;
-    return is_last ? expecting((left >> kPhaseShift) + 1, left >> kArrivalBits & kMostArrivals) : left;
-  });
+  return atomic_update(barrier, [drops](__mbarrier_t old) { return mbarrier::arrived(old, 1, drops); });
 }
 
 OB_TWIN_INLINE __mbarrier_t phase_of(__mbarrier_t* barrier) {
-  return __atomic_load_n(barrier, __ATOMIC_ACQUIRE) >> kPhaseShift;
+  return mbarrier::phase(__atomic_load_n(barrier, __ATOMIC_ACQUIRE));
 }
 
 // A thread that asks in vain lets those run that it waits for.
@@ -42,22 +29,22 @@ OB_TWIN_INLINE bool asked(bool is_complete) {
 
 }  // namespace opbridge_twin
 
-OB_TWIN_INLINE constexpr unsigned __mbarrier_maximum_count() { return opbridge_twin::kMostArrivals; }
+OB_TWIN_INLINE constexpr unsigned __mbarrier_maximum_count() { return opbridge_twin::mbarrier::kMostArrivals; }
 OB_TWIN_INLINE void __mbarrier_init(__mbarrier_t* barrier, unsigned expected) {
-  *barrier = opbridge_twin::expecting(0, expected);
+  *barrier = opbridge_twin::mbarrier::expecting(0, expected);
 }
 OB_TWIN_INLINE void __mbarrier_inval(__mbarrier_t* barrier) { *barrier = 0; }
 OB_TWIN_INLINE __mbarrier_token_t __mbarrier_arrive(__mbarrier_t* barrier) {
-  return opbridge_twin::arrive_at(barrier, 0);
+  return opbridge_twin::arrive_at(barrier, false);
 }
 OB_TWIN_INLINE __mbarrier_token_t __mbarrier_arrive_and_drop(__mbarrier_t* barrier) {
-  return opbridge_twin::arrive_at(barrier, 1);
+  return opbridge_twin::arrive_at(barrier, true);
 }
 OB_TWIN_INLINE unsigned __mbarrier_token_pending_count(__mbarrier_token_t token) {
-  return static_cast<unsigned>(token & opbridge_twin::kMostArrivals);
+  return static_cast<unsigned>(opbridge_twin::mbarrier::pending(token));
 }
 OB_TWIN_INLINE bool __mbarrier_test_wait(__mbarrier_t* barrier, __mbarrier_token_t token) {
-  return opbridge_twin::asked(opbridge_twin::phase_of(barrier) != token >> opbridge_twin::kPhaseShift);
+  return opbridge_twin::asked(opbridge_twin::phase_of(barrier) != opbridge_twin::mbarrier::phase(token));
 }
 OB_TWIN_INLINE bool __mbarrier_test_wait_parity(__mbarrier_t* barrier, bool parity) {
   return opbridge_twin::asked((opbridge_twin::phase_of(barrier) & 1) != parity);

@@ -39,10 +39,12 @@ INSTRUCTIONS = frozenset(
         "div",
         "dp2a",
         "dp4a",
+        "elect",
         "ex2",
         "exit",
         "fence",
         "fma",
+        "griddepcontrol",
         "isspacep",
         "ld",
         "ldmatrix",
@@ -54,6 +56,7 @@ INSTRUCTIONS = frozenset(
         "madc",
         "match",
         "max",
+        "mbarrier",
         "membar",
         "min",
         "mma",
@@ -77,6 +80,7 @@ INSTRUCTIONS = frozenset(
         "sad",
         "selp",
         "set",
+        "setmaxnreg",
         "setp",
         "shf",
         "shfl",
@@ -95,7 +99,7 @@ INSTRUCTIONS = frozenset(
         "xor",
     ]
 )
-"""What runtime/ptx_instructions.cpp and ptx_matrices.cpp have."""
+"""What the tables at the ends of runtime/ptx_*.cpp have."""
 
 
 @dataclass

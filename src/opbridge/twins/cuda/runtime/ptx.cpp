@@ -42,6 +42,10 @@ uint64_t nanoseconds() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+bool is_shared(const std::string& space) {
+  return space == "shared" || space == "shared::cta" || space == "shared::cluster";
+}
+
 unsigned part_of(const ob_twin_dim& all, char axis) { return axis == 'x' ? all.x : axis == 'y' ? all.y : all.z; }
 
 }  // namespace
@@ -132,6 +136,11 @@ uint64_t Machine::special(const std::string& name) {
   if (base == "ntid") return part_of(who.threads, axis);
   if (base == "ctaid") return part_of(who.block, axis);
   if (base == "nctaid") return part_of(who.blocks, axis);
+  // A block that is in no cluster is one by itself.
+  if (base == "cluster_ctaid" || name == "cluster_ctarank" || name == "is_explicit_cluster") return 0;
+  if (base == "cluster_nctaid" || name == "cluster_nctarank") return 1;
+  if (base == "clusterid") return part_of(who.block, axis);
+  if (base == "nclusterid") return part_of(who.blocks, axis);
   if (name == "laneid") return lane;
   if (name == "warpid") return thread / 32;
   if (name == "nwarpid") return (who.threads.x * who.threads.y * who.threads.z + 31) / 32;
@@ -148,9 +157,17 @@ uint64_t Machine::special(const std::string& name) {
 }
 
 char* Machine::memory(const Instruction& instruction, const Operand& address) {
+  for (const std::string& word : instruction.words) {
+    if (is_shared(word)) return memory_in(word, address);
+  }
+  return memory_in("global", address);
+}
+
+// Addresses in shared memory may count from the block's first byte, or be those of any memory.
+char* Machine::memory_in(const std::string& space, const Operand& address) {
   uint64_t place = address.kind == Operand::Kind::address ? get(address.parts[0]) + address.bits : get(address);
-  const bool is_shared = instruction.has("shared") || instruction.has("shared::cta");
-  if (is_shared && place < SharedMemory::kArenaBytes) place += reinterpret_cast<uint64_t>(ob_twin_shared_window());
+  if (is_shared(space) && place < SharedMemory::kArenaBytes)
+    place += reinterpret_cast<uint64_t>(ob_twin_shared_window());
   return reinterpret_cast<char*>(place);
 }
 

@@ -60,7 +60,6 @@ struct Program {
 
 // Null where the twin has no such instruction.
 Execute find_instruction(const std::vector<std::string>& words);
-Execute find_matrix_instruction(const std::vector<std::string>& words);
 
 // `operands` is how many the asm statement has.
 Program read(const char* text, unsigned operands);
@@ -81,6 +80,7 @@ struct Machine {
   uint64_t special(const std::string& name);
   // The memory that an address means.
   char* memory(const Instruction& instruction, const Operand& address);
+  char* memory_in(const std::string& space, const Operand& address);
   void meet(uint32_t mask, const char* what, void* part, ob_twin_resolve resolve);
   void move(void* to, const void* from, unsigned bytes, int what);
   [[noreturn]] void refuse(const std::string& why);

@@ -5,15 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "ptx.h"
+#include "ptx_operands.h"
 
 namespace opbridge_twin::ptx {
 
 namespace {
-
-using Words = std::vector<std::string>;
-using I = const Instruction&;
-using M = Machine&;
 
 constexpr unsigned kLanes = 32, kMostRegisters = 8;
 constexpr uint32_t kAll = ~uint32_t{0};
@@ -163,11 +159,13 @@ void matrix_move(M m, I i) {
 
 }  // namespace
 
-Execute find_matrix_instruction(const Words& words) {
-  if (words[0] == "mma") return matrix_product;
-  if (words[0] == "ldmatrix") return matrix_move<false>;
-  if (words[0] == "stmatrix") return matrix_move<true>;
-  return nullptr;
+const Instructions& matrices_instructions() {
+  static const Instructions& all = *new Instructions{
+      {"ldmatrix", matrix_move<false>},
+      {"mma", matrix_product},
+      {"stmatrix", matrix_move<true>},
+  };
+  return all;
 }
 
 }  // namespace opbridge_twin::ptx

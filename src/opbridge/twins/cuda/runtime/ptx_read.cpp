@@ -204,7 +204,7 @@ class Source {
     const std::string text = word();
     if (text.empty()) fail("an operand is missing before \"" + rest_.substr(at_, 24) + '"');
     if (isdigit(static_cast<unsigned char>(text[0]))) return immediate(text, minus);
-    if (text == "_") return made;
+    if (text == "_") return with_predicate(made);
     if (text == "WARP_SZ") return immediate("32", false);
     if (is_special(text)) {
       made.kind = Operand::Kind::special;
@@ -213,6 +213,10 @@ class Source {
     }
     made.kind = Operand::Kind::slot;
     made.slot = slot(text);
+    return with_predicate(made);
+  }
+
+  Operand with_predicate(Operand made) {
     if (take('|')) made.predicate.push_back(operand());
     return made;
   }

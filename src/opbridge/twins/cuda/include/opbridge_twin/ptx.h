@@ -53,11 +53,15 @@ OB_TWIN_INLINE void ptx_atomic(ob_twin_ptx_wish wish, ob_twin_ptx_request* r) {
     r->expected = __atomic_load_n(static_cast<const T*>(r->from), __ATOMIC_ACQUIRE);
     count_attempt(true);
   } else if (wish == OB_TWIN_PTX_STORE_ATOMIC) {
-    __atomic_store_n(place, static_cast<T>(r->desired), __ATOMIC_RELEASE);
+    const T desired = static_cast<T>(r->desired);
+    r->relaxed ? __atomic_store_n(place, desired, __ATOMIC_RELAXED)
+               : __atomic_store_n(place, desired, __ATOMIC_RELEASE);
   } else {
     T expected = static_cast<T>(r->expected);
-    r->predicate = __atomic_compare_exchange_n(place, &expected, static_cast<T>(r->desired), false, __ATOMIC_ACQ_REL,
-                                               __ATOMIC_ACQUIRE);
+    const T desired = static_cast<T>(r->desired);
+    r->predicate =
+        r->relaxed ? __atomic_compare_exchange_n(place, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+                   : __atomic_compare_exchange_n(place, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (!r->predicate) count_attempt(true);
     r->expected = expected;
   }

@@ -39,6 +39,7 @@ typedef struct {
   ob_twin_resolve resolve;
   uint64_t expected, desired;
   int predicate;
+  int relaxed;  // an atomic hands over nothing but its own value
   ob_twin_vote vote;
   ob_twin_dim thread, block, threads, blocks;
 } ob_twin_ptx_request;
