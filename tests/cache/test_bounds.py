@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +9,7 @@ from pathlib import Path
 import pytest
 from cache_entries import KEY, LONG_AGO, key, refuses, writes
 from small_disk import on_a_small_disk
-from tests.helpers.confinement import needs_confinement
+from tests.helpers.confinement import needs_confinement, run_in_a_view
 
 from opbridge.cache import Cache, Dependencies
 from opbridge.errors import CacheError
@@ -83,14 +80,8 @@ class TestBounds:
     def test_a_view_over_another_cache_is_emptied_and_the_other_stays(self, cache: Cache, tmp_path: Path) -> None:
         needs_confinement()
         self.fill(cache, 2)
-        for name in ("upper", "work", "view"):
-            (tmp_path / name).mkdir(mode=0o700)
-        layers = f"lowerdir={cache.root},upperdir={tmp_path}/upper,workdir={tmp_path}/work,userxattr"
-        view = f"Path({str(tmp_path / 'view')!r})"
-        program = f"from pathlib import Path; from opbridge.cache import Cache; print(len(Cache({view}).clear()))"
-        mounted = f"mount -t overlay overlay -o {layers} {tmp_path}/view"
-        inside = f"{mounted} && {shlex.quote(sys.executable)} -c {shlex.quote(program)}"
-        done = subprocess.run(["unshare", "-Urm", "sh", "-c", inside], capture_output=True, text=True)
+        program = "from opbridge.cache import Cache; print(len(Cache(view).clear()))"
+        done = run_in_a_view(cache.root, tmp_path, program)
         assert (done.stdout, done.stderr) == ("2\n", "")
         assert len(cache.entries()) == 2
 

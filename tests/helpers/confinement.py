@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 from tests.helpers.subprocesses import python
@@ -33,3 +37,14 @@ def refusal() -> str:
 def needs_confinement() -> None:
     if reason := refusal():
         pytest.skip(reason)
+
+
+def run_in_a_view(folder: Path, places: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python where the folder is seen by way of another one: `view`, which takes what is written there."""
+    for name in ("upper", "work", "view"):
+        (places / name).mkdir(mode=0o700)
+    layers = f"lowerdir={folder},upperdir={places}/upper,workdir={places}/work,userxattr"
+    whole = f"from pathlib import Path; view = Path({str(places / 'view')!r}); {program}"
+    mounted = f"mount -t overlay overlay -o {layers} {places}/view"
+    inside = f"{mounted} && {shlex.quote(sys.executable)} -c {shlex.quote(whole)}"
+    return subprocess.run(["unshare", "-Urm", "sh", "-c", inside], capture_output=True, text=True)

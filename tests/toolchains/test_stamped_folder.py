@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.helpers.confinement import needs_confinement, run_in_a_view
 
 from opbridge.errors import InputError
 from opbridge.toolchains import stamped_folder
@@ -28,6 +29,17 @@ def test_it_is_written_again_for_another_stamp_alone(tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     assert (stamped_folder.write(tmp_path, "one", holding("first")) / "file").is_file()
+
+
+def test_in_a_view_over_another_folder_it_is_written_again_and_the_other_stays(tmp_path: Path) -> None:
+    needs_confinement()
+    below = tmp_path / "below"
+    home = stamped_folder.write(below / "home", "one", holding("first"))
+    again = "stamped_folder.write(view / 'home', 'two', lambda new: None)"
+    program = f"from opbridge.toolchains import stamped_folder; print(sorted(path.name for path in {again}.iterdir()))"
+    done = run_in_a_view(below, tmp_path, program)
+    assert (done.stdout, done.stderr) == ("['opbridge-twin']\n", "")
+    assert (home / "file").read_text() == "first"
 
 
 def test_what_fails_leaves_the_folder_as_it_was(tmp_path: Path) -> None:

