@@ -236,6 +236,20 @@ KERNEL(shared_vectors) {
   __syncthreads();                              // barrier: 1
   reinterpret_cast<float4*>(y)[i] = t[31 - i];  // load: 1 request, 4 passes; store: 1 request, 16 sectors
 }
+KERNEL(a_doubling_loop) {
+  I;
+  __shared__ float t[64];
+  for (int k = 1; k < 1024; k *= 2) t[2 * i] = x[k];  // load: 10 requests, 10 sectors; store: 10 requests, 20 passes
+  y[i] = 1;                                           // store: 1 request, 4 sectors
+}
+KERNEL(a_loop_as_long_as_the_lane) {
+  I;
+  __shared__ float t[64];
+  // Lanes 16 apart meet in a bank, as long as there are such: in 15 rounds.
+  for (int k = 0; k < i; ++k)
+    t[2 * i] = x[k];  // load: 31 requests, 31 sectors; store: 31 requests, 46 passes; part: 31
+  y[i] = 1;           // store: 1 request, 4 sectors
+}
 KERNEL(shared_bytes) {
   I;
   __shared__ char t[32];
@@ -345,6 +359,8 @@ extern "C" int run_all() {
   shared_doubles<<<1, 32>>>(x, y);
   every_second_double<<<1, 32>>>(x, y);
   shared_vectors<<<1, 32>>>(x, y);
+  a_doubling_loop<<<1, 32>>>(x, y);
+  a_loop_as_long_as_the_lane<<<1, 32>>>(x, y);
   shared_bytes<<<1, 32>>>(x, y);
   one_constant<<<1, 32>>>(x, y);
   a_constant_each<<<1, 32>>>(x, y);

@@ -56,7 +56,7 @@ def test_an_answer_has_no_more_memory_than_when_it_is_judged(tmp_path: Path) -> 
     task, answer = tmp_path / "task.py", tmp_path / "answer.py"
     task.write_text(TASK)
     limit = "resource.getrlimit(resource.RLIMIT_DATA)[0]"
-    answer.write_text(ANSWER.replace("return", f"import resource; raise MemoryError({limit})"))
+    answer.write_text(ANSWER.partition("return")[0] + f"import resource; raise MemoryError({limit})\n")
     with pytest.raises(KernelError, match=r"answer\.py cannot be counted: MemoryError: \d+$") as refused:
         costs(task, answer, "a100")
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
