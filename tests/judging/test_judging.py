@@ -43,6 +43,16 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
     assert Judgement.parse(found.to_json()) == found
 
 
+def test_what_a_task_makes_zero_stays_so(task: Path, tmp_path: Path) -> None:
+    triangular = tmp_path / "reference.py"
+    triangular.write_text(
+        attacks.TASK.replace("torch.relu(x)", "torch.relu(torch.tril(x))")
+        .replace("[torch.rand", "[torch.tril(torch.rand")
+        .replace("dim)]", "dim))]")
+    )
+    assert judged(triangular, tmp_path, attacks.RIGHT).verdict is Verdict.RIGHT
+
+
 @pytest.mark.parametrize(
     ("bug", "check"),
     [

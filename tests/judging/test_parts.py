@@ -15,12 +15,13 @@ from tests.helpers.confinement import needs_confinement
 
 from opbridge.errors import InputError
 from opbridge.judging.comparing import difference
-from opbridge.judging.confining import private_folder
+from opbridge.judging.confining import hand_on, private_folder
 from opbridge.judging.model import Judgement, Reason, Verdict
 from opbridge.judging.shapes import (
     LONG,
     LOOSE,
     ODD,
+    ODD_AND_LONG,
     PUBLISHED,
     SHRUNK,
     Plan,
@@ -92,13 +93,20 @@ def test_few_images_where_batches_are_no_tiles() -> None:
     ]
 
 
-def test_one_odd_size_is_of_several_blocks() -> None:
-    long = [plan for plan in plans({"batch": 64, "length": 65536, "features": 4096}, "") if plan.kind == LONG]
-    assert [dict(plan.sizes) for plan in long] == [{"batch": 9, "length": 2113, "features": 25}]
-    assert all(plan.is_odd for plan in long)
-    assert not [plan for plan in plans({"batch": 64, "length": 2048}, "") if plan.kind == LONG], (
-        "it is none of the task"
-    )
+@pytest.mark.parametrize(("answer", "relies"), [("n / 8 + 256", False), ("n / 64", True), ("n / 2048", True)])
+def test_an_answer_can_rely_on_what_its_numbers_divide(answer: str, relies: bool) -> None:
+    first, *_ = (plan for plan in plans({"rows": 64, "features": 96, "depth": 8}, answer) if plan.kind == LOOSE)
+    assert first.is_relied_on is relies
+
+
+def test_each_long_size_is_once_of_several_blocks() -> None:
+    long = [plan for plan in plans({"batch": 128, "length": 65536, "features": 4095}, "") if plan.is_long]
+    assert [(plan.kind, dict(plan.sizes)) for plan in long] == [
+        (LONG, {"batch": 64, "length": 64, "features": 2113}),
+        (LONG, {"batch": 64, "length": 3 * 1024, "features": 33}),
+        (ODD_AND_LONG, {"batch": 25, "length": 2113, "features": 18}),
+    ]
+    assert not [plan for plan in plans({"batch": 64, "length": 2048}, "") if plan.is_long], "it is none of the task"
 
 
 def test_groups_keep_several_elements() -> None:
@@ -118,6 +126,19 @@ def test_who_is_patient_keeps_what_the_answer_names() -> None:
     later = patient(some)
     assert {plan.kind for plan in later} == {SHRUNK, PUBLISHED}
     assert dict(later[0].sizes) == {"batch": 2}
+
+
+def test_what_an_answer_built_is_handed_on_but_no_way_out(tmp_path: Path) -> None:
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    for folder in (first, second, third):
+        folder.mkdir()
+    (first / "cache").mkdir()
+    (first / "cache" / "library.so").write_text("")
+    hand_on(first, second)
+    assert (second / "cache" / "library.so").exists()
+    (first / "cache").symlink_to(tmp_path)
+    hand_on(first, third)
+    assert not list(third.iterdir())
 
 
 def test_the_bound_is_the_references_own_error() -> None:

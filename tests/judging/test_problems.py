@@ -96,3 +96,20 @@ def test_sizes_stand_beside_a_task_or_in_it(tmp_path: Path) -> None:
     (tmp_path / "config_forward.json").write_text("[]")
     with pytest.raises(InputError, match="no table of sizes"):
         settings_of(task)
+
+
+def test_what_a_task_makes_on_a_gpu_is_made_here(tmp_path: Path) -> None:
+    source = (
+        "import torch\n"
+        "class Model(torch.nn.Linear): pass\n"
+        "def get_inputs(): return [torch.rand(2, 8, device='cuda', dtype=torch.float16), torch.ones(3).cuda()]\n"
+        "def get_init_inputs(): return [8, 4]\n"
+    )
+    (tmp_path / "reference.py").write_text(source)
+    task = problem(format_of(tmp_path / "reference.py"), loaded(source), {}, 0)
+    assert [(one.device.type, one.dtype) for one in task.inputs(list)] == [
+        ("cpu", torch.float16),
+        ("cpu", torch.float32),
+    ]
+    with torch.device("meta"):
+        assert {one.device.type for one in task.inputs(list)} == {"meta"}

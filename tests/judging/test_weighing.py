@@ -28,12 +28,12 @@ def array(*numbers: float, dtype: str = "float32") -> Array:
 class Case:
     """Calls of which each is right, until something else is said."""
 
-    def __init__(self, folder: Path, *kinds: str) -> None:
+    def __init__(self, folder: Path, *kinds: str, is_relied_on: bool = False) -> None:
         self.expected, self.own = folder / "expected", folder / "own"
         self.expected.mkdir()
         self.own.mkdir()
         self.run = Run(built=True, done=True)
-        plans = {kind: Plan(kind) for kind in kinds}
+        plans = {kind: Plan(kind, is_relied_on=is_relied_on) for kind in kinds}
         self.trials = tuple(Trial(i, plans[kind], i + 1, f"float32[{i}]", OPERATORS) for i, kind in enumerate(kinds))
         for trial in self.trials:
             right = (1.0 + trial.number, 2.0)
@@ -72,7 +72,7 @@ def test_right_everywhere(tmp_path: Path) -> None:
 def test_an_answer_may_rely_on_published_sizes(
     tmp_path: Path, kinds: tuple[str, ...], bad: int, verdict: Verdict
 ) -> None:
-    case = Case(tmp_path, *kinds)
+    case = Case(tmp_path, *kinds, is_relied_on=LOOSE in kinds)
     case.gives(bad, 7.0, 7.0)
     found = case.decided()
     assert found.verdict is verdict
@@ -83,10 +83,16 @@ def test_an_answer_may_rely_on_published_sizes(
     assert found.wants_larger_sizes is (verdict is Verdict.UNDECIDED)
 
 
+def test_who_names_nothing_that_divides_the_published_sizes_relies_on_none(tmp_path: Path) -> None:
+    case = Case(tmp_path, LOOSE, LOOSE)
+    case.gives(0, 7.0, 7.0)
+    assert case.decided().verdict is Verdict.WRONG
+
+
 @pytest.mark.parametrize("drawn", [(0.5, 8.0, 7.0), (0.25, 0.75, 0.5)])
 def test_other_parameters_are_wrong_at_any_size(tmp_path: Path, drawn: tuple[float, ...]) -> None:
     """Those of the same numbers in another order may be right at the sizes that the task publishes."""
-    case = Case(tmp_path, LOOSE, LOOSE)
+    case = Case(tmp_path, LOOSE, LOOSE, is_relied_on=True)
     case.gives(0, 7.0, 7.0)
     save(case.expected / case.trials[0].parameters_file, [array(0.25, 0.5), array(0.75)])
     save(case.own / case.trials[0].parameters_file, [array(*drawn)])
@@ -98,7 +104,7 @@ def test_other_parameters_are_wrong_at_any_size(tmp_path: Path, drawn: tuple[flo
 
 @pytest.mark.parametrize(("kind", "verdict"), [("TypeError", Verdict.BROKEN), ("RuntimeError", Verdict.UNDECIDED)])
 def test_a_call_that_no_size_makes_right_needs_no_larger_ones(tmp_path: Path, kind: str, verdict: Verdict) -> None:
-    case = Case(tmp_path, LOOSE)
+    case = Case(tmp_path, LOOSE, is_relied_on=True)
     case.fails(0, "incompatible function arguments", kind=kind)
     assert case.decided().verdict is verdict
 

@@ -13,7 +13,7 @@ import pytest
 
 from opbridge.cache import Cache
 from opbridge.errors import BuildError
-from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains import BuildRequest, build, precompile
 from opbridge.toolchains.model import InstalledLibrary, SlimHeaders
 
 MakeRequest = Callable[..., BuildRequest]
@@ -81,6 +81,25 @@ def test_the_precompiled_header_is_really_used(cache: Cache, request_to: MakeReq
 
 def test_a_source_that_needs_more_gets_the_librarys_own_headers(cache: Cache, request_to: MakeRequest) -> None:
     assert answer(request_to(NEEDS_MORE), cache) == 6
+
+
+def test_its_own_headers_are_precompiled_only_where_somebody_asks_for_it(
+    cache: Cache, request_to: MakeRequest, installed: Path, wrapper: Callable[..., object]
+) -> None:
+    def whole(request: BuildRequest) -> BuildRequest:
+        assert request.library is not None
+        headers = SlimHeaders(installed, installed / "big.h", "whole-1.0.h")
+        return replace(request, library=replace(request.library, whole_headers=headers))
+
+    compiler = wrapper()
+    assert answer(whole(request_to(NEEDS_MORE)), cache) == 6
+    assert len(precompiled(cache)) == 1
+    precompile(whole(request_to(NEEDS_MORE)), cache)
+    assert [names[0] for names in precompiled(cache)] == ["big-1.0.h", "whole-1.0.h"]
+    assert answer(whole(request_to(NEEDS_MORE.replace("rest()", "2 * rest()"))), cache) == 8
+    *_, slim, wide, _ = compiler.runs  # type: ignore[attr-defined]
+    assert "big-1.0.h" in slim
+    assert "whole-1.0.h" in wide
 
 
 def test_a_mistake_is_told_as_if_there_were_no_short_way(cache: Cache, request_to: MakeRequest, project: Path) -> None:

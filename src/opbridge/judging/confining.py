@@ -35,6 +35,9 @@ _SINCE = ((2, 1 << 13), (3, 1 << 14))
 _SCOPES = 0b11
 """No abstract sockets and no signals to processes outside."""
 
+_UPPER = "cache"
+"""In an answer's folder: what it has written to the cache."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -64,8 +67,8 @@ def enter(cell: Cell) -> None:
     _mount(None, "/", None, _ALL_BELOW | _PRIVATE)
     if cell.among is not None:
         _leave_alone(cell.folder, cell.among)
-    upper, work = cell.folder / "cache", cell.folder / "cache-work"
-    upper.mkdir(mode=0o700)
+    upper, work = cell.folder / _UPPER, cell.folder / "cache-work"
+    upper.mkdir(mode=0o700, exist_ok=True)
     work.mkdir(mode=0o700)
     _mount("overlay", cell.cache, "overlay", 0, f"lowerdir={cell.cache},upperdir={upper},workdir={work},userxattr")
     for path in filter(Path.exists, cell.hidden):
@@ -76,6 +79,13 @@ def enter(cell: Cell) -> None:
     _end_rights_to_write((cell.folder, cell.cache, Path("/dev")))
     _give_up_capabilities()
     _libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)  # which new rights have ended
+
+
+def hand_on(built: Path, folder: Path) -> None:
+    """What an answer that has ended has written to the cache, to the folder in which it will run once more."""
+    written = built / _UPPER
+    if written.is_dir() and not written.is_symlink():
+        written.rename(folder / _UPPER)
 
 
 def _leave_alone(folder: Path, among: Path) -> None:

@@ -15,7 +15,7 @@ from opbridge.check.child import NO_ANSWER, Child
 from opbridge.check.forking import Forks
 from opbridge.errors import InputError, ToolchainError, UnsupportedError
 from opbridge.judging.answer_texts import has_gradients, imports
-from opbridge.judging.confining import Cell, private_folder
+from opbridge.judging.confining import Cell, hand_on, private_folder
 from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Reason, Verdict
@@ -26,6 +26,8 @@ from opbridge.judging.warming import NO_DEVICE, prepared
 from opbridge.judging.weighing import Run, decide
 from opbridge.openings import read_file
 
+_OF_REFERENCE, _OF_ANSWER = "reference", "answer"
+"""Folders."""
 _REFERENCE, _ANSWER = "opbridge.judging.reference_worker", "opbridge.judging.answer_worker"
 
 
@@ -57,20 +59,27 @@ def _judged(
     text = task.read_text(encoding="utf-8")
     seeds = (seed + 1, seed + 2)
     sizes = _sizes(form, task, text)
-    job = ReferenceJob(task, form, folder / "reference", tuple(plans(sizes, source)), seeds, has_gradients(source))
-    found = _round(forks, job, answer, folder, timeout)
+    job = ReferenceJob(task, form, folder / _OF_REFERENCE, tuple(plans(sizes, source)), seeds, has_gradients(source))
+    found = _round(forks, job, answer, _rooms(folder), timeout)
     if not found.wants_larger_sizes:
         return found
     shutil.rmtree(job.folder)  # the answer, which runs once more, must not find what should come of it
-    job = replace(job, folder=folder / "larger" / "reference", is_patient=True)
-    later = _round(forks, job, answer, folder / "larger", timeout)
+    job = replace(job, folder=folder / "larger" / _OF_REFERENCE, is_patient=True)
+    later_folder = _rooms(folder / "larger")
+    hand_on(folder / _OF_ANSWER, later_folder / _OF_ANSWER)  # so that it is not built again
+    later = _round(forks, job, answer, later_folder, timeout)
     return found if later.verdict is Verdict.UNDECIDED else later
 
 
+def _rooms(folder: Path) -> Path:
+    """With one for each of the two."""
+    for name in (_OF_REFERENCE, _OF_ANSWER):
+        (folder / name).mkdir(mode=0o700, parents=True)
+    return folder
+
+
 def _round(forks: Forks, job: ReferenceJob, answer: Path, folder: Path, timeout: float) -> Judgement:
-    of_answer = folder / "answer"
-    for one in (job.folder, of_answer):
-        one.mkdir(mode=0o700, parents=True)
+    of_answer = folder / _OF_ANSWER
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, (trials, left_out) = _ran(job, answer, expecting, of_answer, timeout, forks)
@@ -146,11 +155,7 @@ def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
 
 
 def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
-    kind, sizes = said["plan"]
-    plan = next(
-        plan for plan in known if plan.kind == kind and [name for name, _ in plan.sizes] == [name for name, _ in sizes]
-    )
-    return Trial(said["number"], plan, said["seed"], said["inputs"], tuple(said["operators"]))
+    return Trial(said["number"], known[said["plan"]], said["seed"], said["inputs"], tuple(said["operators"]))
 
 
 def _ran(

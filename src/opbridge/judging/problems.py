@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from opbridge.judging.formats import TaskFormat
 
@@ -30,17 +31,27 @@ def problem(form: TaskFormat, module: ModuleType, settings: dict[str, Any], seed
     return ModelProblem(module, seed)
 
 
+class _WithoutGpu(TorchFunctionMode):  # type: ignore[misc]
+    """What a task makes on one is made where all else is."""
+
+    def __torch_function__(self, function: Any, types: Any, arguments: Any = (), named: Any = None) -> Any:
+        kept = {key: value for key, value in (named or {}).items() if key != "device" or "cuda" not in str(value)}
+        return arguments[0] if function is torch.Tensor.cuda else function(*arguments, **kept)
+
+
 class ModelProblem:
     """The answer has a model of its own, which stands for the task's."""
 
     def __init__(self, module: ModuleType, seed: int) -> None:
-        self.initial = module.get_init_inputs()
         self._inputs = module.get_inputs
-        torch.manual_seed(seed)
-        self.model = module.Model(*self.initial)
+        with _WithoutGpu():
+            self.initial = module.get_init_inputs()
+            torch.manual_seed(seed)
+            self.model = module.Model(*self.initial)
 
     def inputs(self, change: Change) -> Any:
-        return change(self._inputs())
+        with _WithoutGpu():
+            return change(self._inputs())
 
 
 class FunctionProblem:

@@ -17,14 +17,16 @@ from opbridge.judging.confining import Cell, enter, private_folder
 from opbridge.judging.foreseeing import Limits, refusal
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob
-from opbridge.judging.shapes import LONG, LOOSE, PUBLISHED, Plan, patient, with_sizes
+from opbridge.judging.shapes import LOOSE, PUBLISHED, Plan, patient, with_sizes
 
 if TYPE_CHECKING:
     from opbridge.judging.problems import Problem
 
 _LIMITS = Limits(1 << 22, 1 << 29)
-_MOST_LIMITS = Limits(1 << 24, 1 << 34)
-"""The same where nothing smaller could be had: much of such a task mostly is PyTorch's in answers too."""
+_LONG_LIMITS = Limits(1 << 24, 1 << 29)
+"""The rows of long sizes are many."""
+_MOST_LIMITS = Limits(1 << 25, 1 << 36)
+"""Where nothing smaller could be had: much of such a task mostly is PyTorch's in answers too."""
 
 
 def _work(jobs: list[ReferenceJob], say: Say) -> None:
@@ -41,10 +43,10 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     number = 0
     tried: set[str] = set()
     for plan in patient(job.plans) if job.is_patient else job.plans:
-        if plan.kind in tried or (plan.kind == LOOSE and tried) or (plan.kind == LONG and not tried):
-            continue  # of the same kind one is enough, and what may be too small is for want of others
+        if _is_needless(plan, tried):
+            continue
         say(begun=str(plan))
-        limits = _MOST_LIMITS if job.is_patient or (plan.kind == PUBLISHED and not number) else _LIMITS
+        limits = _limits(job, plan, is_first=not number)
         try:
             made = _trials(job, source, plan, number, limits)
         except Exception as error:
@@ -60,6 +62,19 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
         number += len(made)
         tried.add(plan.kind)
     say(done=True)
+
+
+def _limits(job: ReferenceJob, plan: Plan, is_first: bool) -> Limits:
+    if job.is_patient or (plan.kind == PUBLISHED and is_first):
+        return _MOST_LIMITS
+    return _LONG_LIMITS if plan.is_long else _LIMITS
+
+
+def _is_needless(plan: Plan, tried: set[str]) -> bool:
+    """Of a kind one is enough, if not each is long elsewhere; what may be too small is for want of others."""
+    if plan.is_long:
+        return not tried
+    return plan.kind in tried or (plan.kind == LOOSE and bool(tried))
 
 
 def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Limits) -> list[dict[str, Any]] | str:
@@ -96,12 +111,12 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
             return "the reference gives nothing finite"
         if too_large := limits.refusal_of_work(outcome["work"]):
             return too_large
-        made.append({**outcome, "plan": [plan.kind, plan.sizes], "seed": abs(seed)})
+        made.append({**outcome, "plan": job.plans.index(plan), "seed": abs(seed)})
     if len(made) > 1:
         one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (made[0], made[-1]))
         if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:
             return "the reference's output is the same for all inputs, and any constant would be right"
-    return made[:1] if plan.is_odd else made
+    return made[:1] if plan.is_odd or plan.is_long else made
 
 
 def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
@@ -117,12 +132,12 @@ def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
 
 
 def _of_both_signs(inputs: Any) -> Any:
-    """Other numbers than a task draws, which mostly are from 0 to 1."""
+    """Other numbers than a task draws, which mostly are from 0 to 1; zeros stay, as those of a triangle."""
     import torch
 
     def other(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.is_floating_point():
-            return 4 * value - 2
+            return torch.where(value == 0, value, 4 * value - 2)
         return [other(item) for item in value] if isinstance(value, list) else value
 
     return other(list(inputs))

@@ -15,13 +15,15 @@ from math import prod
 
 _SMALL = 64
 """Sizes up to this stay: windows, strides, heads and groups are among them."""
-_LONG = 2 * 1024 + 65
+_MOST_THREADS = 1024
+_LONG = 2 * _MOST_THREADS + 65
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _BATCH = re.compile(r"batch(_size)?|N|B|n|b")
 
 
-SHRUNK, LOOSE, PUBLISHED, ODD, LONG = "shrunk", "loosely shrunk", "published", "odd", "odd and long"
+SHRUNK, LOOSE, LONG, PUBLISHED = "shrunk", "loosely shrunk", "long", "published"
+ODD, ODD_AND_LONG = "odd", "odd and long"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Plan:
     """One set of sizes.
 
     What is loosely shrunk keeps no number of the answer's and is divisible by 8 at most: an answer that is right there
-    is right, and one that is not may have relied on its task.
+    is right, and one that is not may have relied on its task where a number in it says so.
     """
 
     kind: str
@@ -37,6 +39,8 @@ class Plan:
     """What stands at the top of the file, and is something else now."""
     is_of_images: bool = False
     """Whether it is only for inputs of four dimensions and more."""
+    is_relied_on: bool = False
+    """Whether a number in the answer divides published sizes, or their product, and not these."""
 
     @property
     def is_small(self) -> bool:
@@ -44,7 +48,11 @@ class Plan:
 
     @property
     def is_odd(self) -> bool:
-        return self.kind in (ODD, LONG)
+        return self.kind in (ODD, ODD_AND_LONG)
+
+    @property
+    def is_long(self) -> bool:
+        return self.kind in (LONG, ODD_AND_LONG)
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.sizes) or "the published shapes"
@@ -66,8 +74,11 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     small += [changed(SHRUNK, kept(_four_units, _SMALL))]
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
     loose += [_of_few_images(plan, published) for plan in loose]
+    loose = [replace(plan, is_relied_on=_is_relied_on(plan, published, named)) for plan in loose]
     odd = changed(ODD, kept(lambda size: shrunk(size) + 1, 16))
-    long = _with_one_long(changed(LONG, kept(lambda size: smallest(size) + 1, 16)), published)
+    long = _with_one_long(changed(LONG, kept(shrunk, _SMALL)), published, _longest)
+    odd_and_long = changed(ODD_AND_LONG, kept(lambda size: smallest(size) + 1, 16))
+    long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
     all_plans = (*small, Plan(PUBLISHED), odd, *long, *loose)
     different: dict[str, Plan] = {}
     for plan in all_plans:
@@ -81,6 +92,16 @@ def patient(some: tuple[Plan, ...]) -> list[Plan]:
     kept = [plan for plan in some if plan.kind == SHRUNK]
     published = [plan for plan in some if plan.kind == PUBLISHED]
     return sorted(kept, key=lambda plan: (not plan.is_of_images, _product(plan))) + published
+
+
+def _is_relied_on(plan: Plan, published: dict[str, object], named: set[int]) -> bool:
+    before, after = (_numbers(list(sizes.values())) for sizes in (published, {**published, **dict(plan.sizes)}))
+    pairs = [*zip(before, after, strict=True), (prod(before), prod(after))]
+    return any(number > 1 and old % number == 0 and new % number for old, new in pairs for number in named)
+
+
+def _numbers(value: object) -> list[int]:
+    return [value] if isinstance(value, int) else [n for item in value for n in _numbers(item)]  # type: ignore[attr-defined]
 
 
 def _product(plan: Plan) -> int:
@@ -109,11 +130,17 @@ def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
     return replace(plan, sizes=tuple({**dict(plan.sizes), **few}.items()), is_of_images=bool(few))
 
 
-def _with_one_long(plan: Plan, published: dict[str, object]) -> list[Plan]:
-    """With more of the largest size than two blocks have threads: some kernels are wrong in the last block alone."""
+def _with_one_long(plan: Plan, published: dict[str, object], longer: Callable[[int], int]) -> list[Plan]:
+    """With more of one size than two blocks have threads, the largest last: some are wrong in the last block alone."""
     long = {name: size for name, size in published.items() if isinstance(size, int) and size > _LONG}
     some = sorted(long.keys() & dict(plan.sizes).keys(), key=lambda name: (long[name], name))
-    return [replace(plan, sizes=tuple({**dict(plan.sizes), name: _LONG}.items())) for name in some[-1:]]
+    return [replace(plan, sizes=tuple({**dict(plan.sizes), name: longer(long[name])}.items())) for name in some]
+
+
+def _longest(size: int) -> int:
+    """Of blocks as large as the most threads, where the task's is."""
+    unit = min(size & -size, _MOST_THREADS)
+    return min(size, unit * (-(-_LONG // unit) | 1))
 
 
 def shrunk(size: int) -> int:

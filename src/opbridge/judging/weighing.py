@@ -13,7 +13,7 @@ from opbridge.errors import InputError
 from opbridge.judging.comparing import Difference, difference, difference_of_gradients, drawn_otherwise, same_bits
 from opbridge.judging.jobs import Trial, telling
 from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, SIZES, Judgement, Reason, Verdict
-from opbridge.judging.shapes import LOOSE, PUBLISHED
+from opbridge.judging.shapes import PUBLISHED
 from opbridge.judging.values import arrays_of, load
 
 _FINDING = re.compile(r"cuda-twin: (?P<what>.*?) \[(?P<check>[\w-]+)\](?P<rest>(?:\n  .*)*)")
@@ -92,7 +92,7 @@ def decide(
     if right and (all(trial.plan.is_odd for trial in wrong) or _holds_as_published(right, wrong)):
         return Judgement(Verdict.RIGHT, bad[0][1].reasons, PUBLISHED_SHAPES, shapes)
     trial, first = next((trial, found) for trial, found in bad if not trial.plan.is_odd)
-    if trial.plan.kind == LOOSE and first.reasons[0].check not in _OF_NO_SIZE:
+    if trial.plan.is_relied_on and first.reasons[0].check not in _OF_NO_SIZE:
         message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
         return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, _ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)

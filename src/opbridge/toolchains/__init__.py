@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.toolchains.builder import begin, build, build_many
+from opbridge.toolchains.builder import begin, build, build_many, precompile
 from opbridge.toolchains.model import INCLUDE, BuildRequest, BuiltLibrary, Command, Commands, Toolchain
 from opbridge.toolchains.table import TOOLCHAINS, toolchain_for
 
@@ -17,5 +17,6 @@ __all__ = [
     "begin",
     "build",
     "build_many",
+    "precompile",
     "toolchain_for",
 ]

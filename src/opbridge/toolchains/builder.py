@@ -85,6 +85,17 @@ def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
     return BuildError("\n\n".join((*texts, f"{len(errors)} of {asked} libraries could not be built")))
 
 
+def precompile(request: BuildRequest, cache: Cache | None = None) -> None:
+    """All headers of the library that the sources include, for who will compile many that need them."""
+    from opbridge.toolchains.build_context import BuildContext
+    from opbridge.toolchains.precompiled_headers import precompile_whole
+    from opbridge.toolchains.process import Compilers
+
+    cache = cache or Cache()
+    job = _job(request, cache)
+    precompile_whole(job.request, BuildContext(job.toolchain, cache, _log_progress, Compilers()))
+
+
 @dataclass(frozen=True)
 class _PreparedBuild:
     """A request that was looked at: everything but the build itself."""

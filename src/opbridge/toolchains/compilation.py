@@ -18,7 +18,7 @@ from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.diagnostics import Project, explain
 from opbridge.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
 from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
-from opbridge.toolchains.precompiled_headers import short_way
+from opbridge.toolchains.precompiled_headers import short_way, whole_way
 from opbridge.toolchains.process import Compilers, Outcome
 from opbridge.toolchains.retrying import would_fail_anyway
 
@@ -36,18 +36,20 @@ def compile_library(
     context = BuildContext(toolchain, cache, progress, compilers)
     scratch = folder / "scratch"
     scratch.mkdir()
-    short = short_way(request, context)
+    slim = short_way(request, context)
+    short = slim or whole_way(request, context)
     if leaves_parts(request):
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:
         attempt = _attempt(short.request if short else request, context, folder, scratch)
     if (
-        short
+        slim
         and not attempt.compiled
-        and not would_fail_anyway([outcome.stderr for outcome in attempt.outcomes], short.library)
+        and not would_fail_anyway([outcome.stderr for outcome in attempt.outcomes], slim.library)
     ):
         # Whatever the short way said, the library's own headers have the last word.
-        attempt, short = _attempt(request, context, folder, scratch), None
+        short = whole_way(request, context)
+        attempt = _attempt(short.request if short else request, context, folder, scratch)
     commands, outcomes = attempt.commands, attempt.outcomes
     if any(outcome.failed for outcome in outcomes):
         raise _failure(request, outcomes, cache)

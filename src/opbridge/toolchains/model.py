@@ -54,6 +54,9 @@ class InstalledLibrary:
     slim_headers: SlimHeaders | None = None
     binding_headers: SlimHeaders | None = None
     """Those of the request's `bindings`, where they need others."""
+    whole_headers: SlimHeaders | None = None
+    """All of them, for sources that slim ones are too slim for: used where they were precompiled, but not made for one
+    source, which is compiled in less time."""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opbridge.cache import Dependencies, KeyBuilder
+from opbridge.cache import Dependencies, Key, KeyBuilder
 from opbridge.cache.filesystem import remove
 from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.progress import announce
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
-from opbridge.toolchains.model import BuildRequest, InstalledLibrary, SlimHeaders
+from opbridge.toolchains.model import BuildRequest, Command, InstalledLibrary, SlimHeaders
 
 _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
 
@@ -43,6 +43,28 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers))
 
 
+def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
+    """Through all of a library's headers, where `precompile_whole` has made them."""
+    library = request.library
+    if library is None or library.whole_headers is None:
+        return None
+    # One precompiled header for all sources, so that all are compiled as the kernels are.
+    request = replace(request, bindings=())
+    _, key = _keyed(request, library, library.whole_headers, context) or (None, None)
+    entry = context.cache.find(key) if key else None
+    if entry is None:
+        return None
+    header = entry.path / library.whole_headers.name
+    flags = tuple((source, ("-include", str(header))) for source in request.sources)
+    return ShortWay(replace(request, source_flags=(*flags, *request.source_flags)), library, (header,))
+
+
+def precompile_whole(request: BuildRequest, context: BuildContext) -> None:
+    """For who will compile many sources."""
+    if request.library and request.library.whole_headers:
+        _precompiled(request, request.library, request.library.whole_headers, context)
+
+
 def _shared(request: BuildRequest, slim_headers: SlimHeaders) -> BuildRequest:
     """The request without flags of one project that a precompiled header fits whatever they say.
 
@@ -58,10 +80,10 @@ def _precompiled(
 ) -> Path | None:
     """From the cache, or made now; a source compiles without it too, so what goes wrong here is no error."""
     name = slim_headers.name
-    # The target is named from the folder the compiler runs in, so that the command is the same everywhere.
-    command = context.toolchain.precompile(_shared(request, slim_headers), slim_headers.header, Path(name))
-    if command is None:
+    keyed = _keyed(request, library, slim_headers, context)
+    if keyed is None:
         return None
+    command, key = keyed
 
     def work(folder: Path) -> Dependencies:
         scratch = folder / "scratch"
@@ -76,9 +98,19 @@ def _precompiled(
         return Dependencies(tuple(files_read(folder / f"{name}.d", folder, [library.folder])))
 
     try:
-        key = KeyBuilder("precompiled header").add("toolchain", *context.toolchain.identity(request, context.cache))
-        key.add("command", *command.argv).add("library", *library.identity)
-        return context.cache.fetch(key.key(), work).path / name
+        return context.cache.fetch(key, work).path / name
     except OpbridgeError as error:
         context.progress(f"compiling without a precompiled header: {error}")
         return None
+
+
+def _keyed(
+    request: BuildRequest, library: InstalledLibrary, headers: SlimHeaders, context: BuildContext
+) -> tuple[Command, Key] | None:
+    """None where the compiler precompiles nothing."""
+    # The target is named from the folder the compiler runs in, so that the command is the same everywhere.
+    command = context.toolchain.precompile(_shared(request, headers), headers.header, Path(headers.name))
+    if command is None:
+        return None
+    key = KeyBuilder("precompiled header").add("toolchain", *context.toolchain.identity(request, context.cache))
+    return command, key.add("command", *command.argv).add("library", *library.identity).key()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -72,9 +72,7 @@ def with_torch(request: BuildRequest) -> BuildRequest:
     bindings = tuple(text.path for text in texts if text.path in request.sources and _only_binds(text))
     if not bindings or request.language != "cuda-twin" or len(bindings) == len(request.sources):
         bindings = ()
-    library = InstalledLibrary(
-        install.folder, _identity(install), *_umbrellas(request, install, texts, flags, bindings)
-    )
+    library = _library(request, install, texts, flags, bindings)
     python = ((EXTENSION_NAME, Path(request.output).stem),) if uses_python and not is_extension else ()
     return replace(
         request,
@@ -125,23 +123,32 @@ def _identity(install: TorchInstall) -> tuple[str, ...]:
     return ("torch", install.version, install.revision, *files)
 
 
-def _umbrellas(
+def _library(
     request: BuildRequest,
     install: TorchInstall,
     texts: list[_Text],
     flags: tuple[str, ...],
     bindings: tuple[Path, ...],
-) -> tuple[SlimHeaders | None, SlimHeaders | None]:
-    """The short way, unless it is plain that some source could not go it; and that of the bindings."""
-    if any(_BEYOND_SLIM.search(text.text) for text in texts):
-        return None, None
+) -> InstalledLibrary:
+    library = InstalledLibrary(install.folder, _identity(install))
     if not all(_begins_plainly(text) for text in texts if text.path in request.sources):
-        return None, None
+        return library
 
-    def slim_headers(kind: str) -> SlimHeaders:
+    def headers(kind: str, header: str = "torch/extension.h") -> SlimHeaders:
         name = f"torch-{install.version}-{kind}.h"
-        return SlimHeaders(_SLIM / kind, _SLIM / kind / "torch" / "extension.h", name, ("torch", "at", "c10"), flags)
+        return SlimHeaders(_SLIM / kind, _SLIM / kind / header, name, ("torch", "at", "c10"), flags)
 
+    library = replace(library, whole_headers=headers("whole", "everything.h"))
+    if any(_BEYOND_SLIM.search(text.text) for text in texts):
+        return library
+    slim, of_bindings = _umbrellas(headers, texts, bindings)
+    return replace(library, slim_headers=slim, binding_headers=of_bindings)
+
+
+def _umbrellas(
+    slim_headers: Callable[[str], SlimHeaders], texts: list[_Text], bindings: tuple[Path, ...]
+) -> tuple[SlimHeaders, SlimHeaders | None]:
+    """The short way, and that of the bindings."""
     others = [text for text in texts if text.path not in bindings]
     if any(_BINDINGS.search(text.text) for text in others):
         return slim_headers("python"), None

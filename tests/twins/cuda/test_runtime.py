@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from subprocesses import python
+from subprocesses import python, succeed
 
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.cuda_twin import runtime
@@ -101,6 +101,19 @@ class TestMemory:
     )
     def test_copies_know_their_direction(self, cuda: Any, memory: c_void_p, kind: int, error: int) -> None:
         assert cuda.cudaMemcpy(memory, address(np.zeros(4)), c_size_t(4), kind) == error
+
+    def test_what_is_known_of_it_is_little_beside_it(self, library: Any) -> None:
+        """A process may be limited in memory: here in 3 GiB, for 1 GiB of the device, freed again each time."""
+        succeed(
+            "import ctypes, resource, sys\n"
+            "cuda, got = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()\n"
+            "resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))\n"
+            "for _ in range(16):\n"
+            "    assert cuda.cudaMalloc(ctypes.byref(got), ctypes.c_size_t(64 << 20)) == 0\n"
+            "    assert cuda.cudaFree(got) == 0\n"
+            "    assert cuda.cudaMalloc(ctypes.byref(got), ctypes.c_size_t(4)) == 0\n",
+            str(runtime()),
+        )
 
     def test_of_rows_with_a_pitch(self, cuda: Any) -> None:
         made, pitch = c_void_p(), c_size_t()

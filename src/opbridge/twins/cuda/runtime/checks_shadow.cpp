@@ -1,9 +1,12 @@
 #include "checks_shadow.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -14,7 +17,9 @@ Cell* no_directory[kChunks];
 
 namespace {
 
-constexpr size_t kChunkShadowBytes = (kChunkCells + kChunkBytes) * sizeof(Cell);
+constexpr size_t kOfGranules = kChunkCells * sizeof(Cell);
+constexpr size_t kOfBytes = kChunkBytes * sizeof(Cell);
+constexpr size_t kChunkShadowBytes = kOfGranules + kOfBytes;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kPage = 4096;
 // From here on it is cheaper to have the pages back from the system, empty, than to write zeros.
@@ -27,12 +32,29 @@ struct Chunks {
 };
 Chunks& chunks = *new Chunks;
 
+// The cells of bytes may not be used yet: few chunks need them, and a process may be limited in memory that it may use.
 Cell* new_chunk() {
   const size_t bytes = kChunkShadowBytes + kHugePage;
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   const uintptr_t aligned = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) & ~(kHugePage - 1);
-  return reinterpret_cast<Cell*>(aligned);
+  Cell* const chunk = reinterpret_cast<Cell*>(aligned);
+  if (mprotect(chunk, kOfGranules, PROT_READ | PROT_WRITE) == 0) return chunk;
+  munmap(memory, bytes);
+  return nullptr;
+}
+
+std::atomic<bool> has_bytes[kChunks];
+
+void want_bytes(uintptr_t address) {
+  std::atomic<bool>& there = has_bytes[chunk_index(address)];
+  if (there.load(std::memory_order_acquire)) return;
+  Cell* const bytes = byte_cell_at(address & ~(kChunkBytes - 1));
+  if (mprotect(bytes, kOfBytes, PROT_READ | PROT_WRITE) != 0) {
+    fputs("cuda-twin: the system has no memory for what is known of single bytes\n", stderr);
+    abort();
+  }
+  there.store(true, std::memory_order_release);
 }
 
 void release_pages(Cell* begin, Cell* end) {
@@ -109,6 +131,7 @@ void set_cells(uintptr_t begin, uintptr_t end, Cell value) {
   for (const uintptr_t granule : {begin & ~uintptr_t{3}, last}) {
     if (granule >= begin && granule + 4 <= end) continue;
     if (granule + 4 <= begin || granule >= end) continue;
+    want_bytes(granule);
     *cell_at(granule) = kSplit;
     for (uintptr_t byte = granule; byte < granule + 4; ++byte) {
       *byte_cell_at(byte) = byte >= begin && byte < end ? value : kAsk;
@@ -120,6 +143,7 @@ Cell split(uintptr_t address, Cell* cell) {
   const uintptr_t granule = address & ~uintptr_t{3};
   const Cell whole = __atomic_load_n(cell, __ATOMIC_RELAXED);
   if (whole == kSplit) return kSplit;
+  want_bytes(granule);
   for (int i = 0; i < 4; ++i) __atomic_store_n(byte_cell_at(granule + i), whole, __ATOMIC_RELAXED);
   __atomic_store_n(cell, kSplit, __ATOMIC_RELEASE);
   return kSplit;
