@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 PROJECT = Path(__file__).parent / "project"
 PIP = (sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--prefix")
+TINY_SETUP = """import glob
+from setuptools import setup
+from opbridge.compat.cpp_extension import BuildExtension, CppExtension
+
+tiny = CppExtension("tiny", glob.glob("tiny.c*"))
+setup(name="tiny", py_modules=[], ext_modules=[tiny], include_dirs="headers", cmdclass={"build_ext": BuildExtension})
+"""
 
 
 @pytest.fixture
@@ -70,6 +79,64 @@ def test_a_mistake_is_told_as_setuptools_tells_them(project: Path) -> None:
 def test_max_jobs_that_is_no_number(project: Path, jobs: str) -> None:
     done = run(sys.executable, "setup.py", "build_ext", cwd=project, MAX_JOBS=jobs)
     assert f"MAX_JOBS is '{jobs}'; expected how many compilers may run at a time" in done.stderr
+
+
+class TestOfSetuptools:
+    """What setuptools' own command passes on: of setup(), the command line, the environment and Python's own build."""
+
+    @pytest.fixture
+    def tiny(self, tmp_path: Path) -> Path:
+        """A project with the test's own source, and headers that setup() names for all its extensions."""
+        (tmp_path / "setup.py").write_text(TINY_SETUP)
+        (tmp_path / "headers").mkdir()
+        (tmp_path / "headers" / "from_setup.h").write_text("#define FROM_SETUP 1\n")
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("needs", "options", "environment"),
+        [
+            ("FROM_SETUP", (), {}),
+            ("FROM_COMMAND", ("-DFROM_COMMAND",), {}),
+            ("!defined GONE", ("-DGONE", "-UGONE"), {}),
+            ("FROM_CFLAGS", (), {"CFLAGS": "-DFROM_CFLAGS=1"}),
+            ("FROM_CPPFLAGS", (), {"CPPFLAGS": "-DFROM_CPPFLAGS=1"}),
+            ("defined NDEBUG", (), {}),
+            ("defined __OPTIMIZE__", (), {"CFLAGS": "-O0"}),
+        ],
+    )
+    def test_arrives(self, tiny: Path, needs: str, options: tuple[str, ...], environment: dict[str, str]) -> None:
+        (tiny / "tiny.cpp").write_text(f"#include <from_setup.h>\n#if !({needs})\n#error {needs}\n#endif\n")
+        done = run(sys.executable, "setup.py", "build_ext", *options, cwd=tiny, **environment)
+        assert done.returncode == 0, done.stderr
+
+    def test_sums_wrap_around(self, tiny: Path) -> None:
+        """As in what Python itself is compiled to; a compiler that need not care says that x + 1 > x."""
+        (tiny / "tiny.cpp").write_text('extern "C" int grows(int x) { return x + 1 > x; }\n')
+        succeed(sys.executable, "setup.py", "build_ext", "--inplace", cwd=tiny)
+        (library,) = tiny.glob("tiny*.so")
+        assert ctypes.CDLL(str(library)).grows(2**31 - 1) == ("-fwrapv" not in sysconfig.get_config_var("CFLAGS"))
+
+    def test_c_is_compiled_as_pytorch_does_it(self, tiny: Path) -> None:
+        (tiny / "tiny.c").write_text("#ifndef __cplusplus\n#error C\n#endif\n")
+        succeed(sys.executable, "setup.py", "build_ext", cwd=tiny)
+
+
+def test_an_extension_for_cuda_has_it_whatever_its_sources_are() -> None:
+    from setuptools import Distribution
+
+    from opbridge.compat.cpp_extension import BuildExtension, CppExtension, CUDAExtension
+
+    command = BuildExtension(Distribution())
+    command.finalize_options()
+    extensions = [
+        CUDAExtension("tiny", ["tiny.cpp"], dlink=True, dlink_libraries=["other"]),
+        CppExtension("tiny", ["tiny.cpp"]),
+    ]
+    requests = [command._request(extension, "tiny.so") for extension in extensions]
+    assert [(request.language, "-lother" in request.link_flags) for request in requests] == [
+        ("cuda", True),
+        ("c++", False),
+    ]
 
 
 class TestOptions:

@@ -156,7 +156,7 @@ class TestStale:
         assert answer(request_to(standard="c++20"), cache) == 4
         assert len(precompiled(cache)) == 2
 
-    @pytest.mark.parametrize("flag", ["-O1", "-Wextra", "-DOTHER", "-I."])
+    @pytest.mark.parametrize("flag", ["-O1", "-Wextra", "-DOTHER", "-I.", "-fwrapv"])
     def test_flags_that_change_nothing_in_it_share_one(self, cache: Cache, request_to: MakeRequest, flag: str) -> None:
         request = request_to()
         assert [answer(one, cache) for one in (request, replace(request, flags=(*request.flags, flag)))] == [4, 4]
@@ -166,6 +166,32 @@ class TestStale:
         text = SOURCE.replace("small()", "N")
         assert [answer(request_to(text, defines=(("N", str(n)),)), cache) for n in (1, 2)] == [1, 2]
         assert len(precompiled(cache)) == 1
+
+
+class TestNoAssert:
+    """NDEBUG is a macro that headers ask for: in front of a precompiled one the compiler would drop it."""
+
+    ASSERTS = '#include <big.h>\nextern "C" int answer() {\n  int ran = small();\n  assert(++ran);\n  return ran;\n}\n'
+
+    @pytest.fixture(autouse=True)
+    def asserting(self, installed: Path) -> None:
+        (installed / "small.h").write_text("#pragma once\n#include <cassert>\ninline int small() { return 4; }\n")
+
+    @pytest.mark.parametrize("flags", [("-DNDEBUG",), ("-UNDEBUG", "-DNDEBUG=1")])
+    def test_by_a_flag(self, cache: Cache, request_to: MakeRequest, flags: tuple[str, ...]) -> None:
+        request = request_to(self.ASSERTS)
+        request = replace(request, flags=(*request.flags, "-H"))  # a ! marks what was read precompiled
+        with_it = replace(request, flags=(*request.flags, *flags))
+        assert [answer(one, cache) for one in (request, with_it)] == [5, 4]
+        assert re.search(r"^! .*big-1\.0\.h\.gch$", build(with_it, cache).log, re.MULTILINE)
+        assert len(precompiled(cache)) == 1
+
+    def test_by_a_macro(self, cache: Cache, request_to: MakeRequest) -> None:
+        assert answer(request_to(self.ASSERTS, defines=(("NDEBUG", ""),)), cache) == 4
+
+    def test_the_last_flag_decides(self, cache: Cache, request_to: MakeRequest) -> None:
+        request = request_to(self.ASSERTS)
+        assert answer(replace(request, flags=(*request.flags, "-DNDEBUG", "-UNDEBUG")), cache) == 5
 
 
 class TestMistakes:

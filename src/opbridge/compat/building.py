@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sysconfig
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +20,7 @@ from opbridge.cache.filesystem import copy_atomically
 from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.extensions.requests import request_for
 from opbridge.toolchains import BuildRequest, build_many
+from opbridge.toolchains.host import environment_words
 
 _LIMITED_API = "0x030A0000"
 """The oldest Python that PyTorch runs on, to whose C interface a module built with py_limited_api keeps."""
@@ -29,8 +32,17 @@ def CppExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Ex
 
 
 def CUDAExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802
-    """The same with CUDA sources among its own; BuildExtension.with_options(device="cuda-twin") runs them on a CPU."""
-    return CppExtension(name, sources, *args, **kwargs)
+    """The same with CUDA's headers and libraries; BuildExtension.with_options(device="cuda-twin") runs it on a CPU.
+
+    What `dlink` asks for, nvcc does by itself where objects hold code that is to be linked.
+    """
+    kwargs.pop("dlink", None)
+    libraries = [*kwargs.pop("libraries", ()), *kwargs.pop("dlink_libraries", ())]
+    return _ForCUDA(name, sources, *args, **{**kwargs, "libraries": libraries, "language": "c++"})
+
+
+class _ForCUDA(Extension):  # type: ignore[misc]
+    """One for CUDA whatever its sources are."""
 
 
 class BuildExtension(build_ext):  # type: ignore[misc]
@@ -74,25 +86,40 @@ class BuildExtension(build_ext):  # type: ignore[misc]
         arguments = ext.extra_compile_args or []
         by_compiler = arguments if isinstance(arguments, dict) else {"cxx": arguments, "nvcc": arguments}
         limited = [("Py_LIMITED_API", _LIMITED_API)] if ext.py_limited_api else []
-        macros = [*ext.define_macros, *limited]
+        macros = [*(self.define or ()), *ext.define_macros, *limited]
+        undefined = [*(self.undef or ()), *ext.undef_macros]
         return request_for(
             ext.name.rpartition(".")[2],
             [Path(source) for source in ext.sources],
             output=output,
-            device=self.device,
-            include_dirs=[Path(folder) for folder in ext.include_dirs],
+            device=self.device or ("cuda" if isinstance(ext, _ForCUDA) else None),
+            include_dirs=[Path(folder) for folder in (*ext.include_dirs, *self._own_include_dirs())],
             defines=[(name, "" if value is None else value) for name, value in macros],
-            flags=[*(f"-U{name}" for name in ext.undef_macros), *by_compiler.get("cxx", ())],
+            flags=[*_usual_flags(self.debug), *(f"-U{name}" for name in undefined), *by_compiler.get("cxx", ())],
             cuda_flags=by_compiler.get("nvcc", ()),
             link_flags=[
+                *(self.link_objects or ()),
                 *ext.extra_objects,
-                *(f"-L{folder}" for folder in ext.library_dirs),
-                *(f"-Wl,-rpath,{folder}" for folder in ext.runtime_library_dirs),
-                *(f"-l{library}" for library in ext.libraries),
+                *(f"-L{folder}" for folder in (*ext.library_dirs, *self.library_dirs)),
+                *(f"-Wl,-rpath,{folder}" for folder in (*ext.runtime_library_dirs, *self.rpath)),
+                *(f"-l{library}" for library in (*ext.libraries, *self.libraries)),
                 *ext.extra_link_args,
             ],
             root=Path.cwd(),
         )
+
+    def _own_include_dirs(self) -> list[str]:
+        """Those of setup() and of the command line; Python's, which distutils adds, every extension has."""
+        pythons = {sysconfig.get_path(kind) for kind in ("include", "platinclude")}
+        return [folder for folder in self.include_dirs if folder not in pythons]
+
+
+def _usual_flags(debug: bool) -> list[str]:
+    """What setuptools has of Python's own build and of the environment, but for how code is optimized."""
+    pythons = shlex.split(sysconfig.get_config_var("CFLAGS") or "")
+    kept = [flag for flag in pythons if flag in ("-DNDEBUG", "-fwrapv")]
+    asked = [*environment_words("CFLAGS"), *environment_words("CPPFLAGS")]
+    return [*kept, *(flag for flag in asked if not flag.startswith("-O")), *(["-g"] if debug else [])]
 
 
 def _jobs() -> int | None:

@@ -70,8 +70,8 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
 def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:
     before_torch = (f"-isystem{for_torch.INCLUDE}",) if request.library else ()
     if source in request.bindings:
-        return (*before_torch, *cuda.flags(False, _is_clang()), *cccl.flags(), "-O0")
-    return (*before_torch, *cuda.flags(_has_checks(request), _is_clang(), _has(request, PROFILE)), *cccl.flags())
+        return (*before_torch, *cuda.flags(False, host.is_clang()), *cccl.flags(), "-O0")
+    return (*before_torch, *cuda.flags(_has_checks(request), host.is_clang(), _has(request, PROFILE)), *cccl.flags())
 
 
 def _leaves_python_to_library(request: BuildRequest) -> bool:
@@ -100,10 +100,6 @@ def _has_checks(request: BuildRequest) -> bool:
 
 def _has(request: BuildRequest, macro: str) -> bool:
     return any(name == macro for name, _ in request.defines)
-
-
-def _is_clang() -> bool:
-    return any("clang" in Path(word).name for word in host.find())
 
 
 def runtime() -> Path:

@@ -24,7 +24,8 @@ from opbridge.toolchains.identity import compiler, environment, processor
 from opbridge.toolchains.model import INCLUDE, VECTOR, BuildRequest, Command, Commands
 
 name = "host C++"
-suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++")
+suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++", ".c")
+"""C is compiled as C++, which is what g++ and PyTorch make of it too."""
 
 PROCESSOR = "OPBRIDGE_MARCH"
 """The variable that names the processor to build for, where results go to machines that have another one."""
@@ -34,7 +35,7 @@ EXPORTS = "{ global: _ZN2ob*4poolE; _ZGVN2ob*4poolE; local: _Z*; };\n"
 
 
 def find() -> tuple[str, ...]:
-    chosen = _environment_words("CXX")
+    chosen = environment_words("CXX")
     if chosen:
         if executable := shutil.which(chosen[0]):
             return (_by_its_own_name(executable), *chosen[1:])
@@ -78,7 +79,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     scratch = folder / "scratch"
     exports = scratch / "exports.map"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
-    driver = (*find(), *_environment_words("CXXFLAGS"))
+    driver = (*find(), *environment_words("CXXFLAGS"))
     shared = (
         *_code_generation(request),
         *_line_tables(request),
@@ -100,7 +101,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
             # An undefined symbol is an error now, with its name, and not when the library is loaded.
             *("-Wl,-z,defs", "-Wl,--trace", f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions"),
             # Libraries come behind the objects that need them, or linkers that drop what is unused would drop them.
-            *("-o", str(folder / request.output), *objects, *_environment_words("LDFLAGS"), *request.link_flags),
+            *("-o", str(folder / request.output), *objects, *environment_words("LDFLAGS"), *request.link_flags),
         ),
         f"linking {request.output}",
     )
@@ -110,16 +111,27 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
 
 def files_of(source: Path, target: str) -> tuple[str, ...]:
     """The part of a compilation's command that nvcc has too."""
-    return ("-c", str(source), "-o", target, "-MD", "-MF", f"{target}.d")
+    language = ("-x", "c++") if source.suffix == ".c" else ()
+    return ("-c", *language, str(source), "-o", target, "-MD", "-MF", f"{target}.d")
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
     # Paths and macros of one project have no place in what all of them share.
-    argv = (*find(), *_environment_words("CXXFLAGS"), *_code_generation(request), *request.flags)
+    argv = (
+        *find(),
+        *environment_words("CXXFLAGS"),
+        *_code_generation(request),
+        *_that_precompiling_needs(request.flags),
+    )
     # Collecting garbage on the way takes g++ longer than having it; clang++ has no such setting, and says so unheard.
     argv = (*argv, "--param", "ggc-min-heapsize=1000000")
     files = ("-x", "c++-header", str(header), "-o", f"{target}.gch", "-MD", "-MF", f"{target}.d")
     return Command((*argv, *files), f"precompiling {target.name}")
+
+
+def _that_precompiling_needs(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """g++ takes a header that was precompiled without -fwrapv where sums wrap around, clang++ does not."""
+    return flags if is_clang() else tuple(flag for flag in flags if flag != "-fwrapv")
 
 
 def compile_header(request: BuildRequest, header: Path, target: Path, macro: str) -> Command:
@@ -157,10 +169,10 @@ def _has_debug_information(request: BuildRequest) -> bool:
 def _chosen_flags(request: BuildRequest) -> tuple[str, ...]:
     """By the user, and by the project."""
     own = (flag for source in request.sources for flag in request.flags_for(source))
-    return (*_environment_words("CXXFLAGS"), *own)
+    return (*environment_words("CXXFLAGS"), *own)
 
 
-def _environment_words(variable: str) -> list[str]:
+def environment_words(variable: str) -> list[str]:
     text = os.environ.get(variable, "")
     try:
         return shlex.split(text)
@@ -182,8 +194,11 @@ def _selections() -> tuple[str, ...]:
 
     Without that a sigmoid takes two thirds of the time.  clang++ does not, and knows no such flag.
     """
-    compiler_name = Path(find()[0]).name
-    return ("-fno-thread-jumps",) if "g++" in compiler_name and "clang" not in compiler_name else ()
+    return ("-fno-thread-jumps",) if "g++" in Path(find()[0]).name and not is_clang() else ()
+
+
+def is_clang() -> bool:
+    return any("clang" in Path(word).name for word in find())
 
 
 def processor_flag(portable: bool = False) -> tuple[str, ...]:

@@ -12,9 +12,11 @@ from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.progress import announce
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
-from opbridge.toolchains.model import BuildRequest, Command, InstalledLibrary, SlimHeaders
+from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, InstalledLibrary, SlimHeaders
 
 _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
+_ASSERT = re.compile(r"-[DU]NDEBUG(=|$)")
+_NO_ASSERT = INCLUDE / "slim" / "no_assert.h"
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     for slim_headers, sources in kinds.items():
         header = _precompiled(replace(request, sources=tuple(sources)), library, slim_headers, context)
         flags = (f"-isystem{slim_headers.include_dir}", *(("-include", str(header)) if header else ()))
-        first += [(source, flags) for source in sources]
+        first += [(source, (*flags, *_no_assert(request, source))) for source in sources]
         headers += [header] if header else []
+    request = _silent_on_assert(request)
     return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers))
 
 
@@ -63,6 +66,26 @@ def precompile_whole(request: BuildRequest, context: BuildContext) -> None:
     """For who will compile many sources."""
     if request.library and request.library.whole_headers:
         _precompiled(request, request.library, request.library.whole_headers, context)
+
+
+def _no_assert(request: BuildRequest, source: Path) -> tuple[str, ...]:
+    """NDEBUG behind the header: in front of it the compiler would not take what was precompiled without."""
+    flags = (*(f"-D{macro}" for macro, _ in request.defines), *request.flags_for(source))
+    said = [flag for flag in flags if _ASSERT.match(flag)]
+    return ("-include", str(_NO_ASSERT)) if said and said[-1].startswith("-D") else ()
+
+
+def _silent_on_assert(request: BuildRequest) -> BuildRequest:
+    def others(flags: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(flag for flag in flags if not _ASSERT.match(flag))
+
+    return replace(
+        request,
+        defines=tuple(define for define in request.defines if define[0] != "NDEBUG"),
+        flags=others(request.flags),
+        suffix_flags=tuple((suffix, others(flags)) for suffix, flags in request.suffix_flags),
+        source_flags=tuple((source, others(flags)) for source, flags in request.source_flags),
+    )
 
 
 def _shared(request: BuildRequest, slim_headers: SlimHeaders) -> BuildRequest:

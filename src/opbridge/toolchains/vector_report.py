@@ -81,7 +81,7 @@ _SELDOM_THE_REASON = "no vectype"
 
 def loops(request: BuildRequest) -> tuple[Loop, ...]:
     """Of the request's C++ sources, in the order of their lines; compiles them once more, beside the cache."""
-    if any("clang" in Path(word).name for word in host.find()):
+    if host.is_clang():
         raise ToolchainError("which loops are vector code is read from g++'s records\n  unset CXX, or name g++ in it")
     found: dict[Loop, None] = {}
     request = absolute(request)
