@@ -11,6 +11,7 @@ from opbridge._core import load_kernel
 from opbridge.cache import Cache
 from opbridge.errors import BuildError, ToolchainError
 from opbridge.toolchains import BuildRequest, Toolchain, build, nvcc
+from opbridge.toolchains.model import InstalledLibrary
 
 MakeRequest = Callable[..., BuildRequest]
 
@@ -41,6 +42,7 @@ def install(folder: Path, name: str, script: str = "") -> str:
 @pytest.fixture(autouse=True)
 def no_choice_of_architectures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(nvcc.ARCHITECTURES, raising=False)
+    monkeypatch.delenv("TORCH_CUDA_ARCH_LIST", raising=False)
 
 
 @pytest.fixture
@@ -130,6 +132,20 @@ class TestArchitectures:
     ) -> None:
         monkeypatch.setenv(nvcc.ARCHITECTURES, "90a;80")
         assert self.chosen(cuda) == ["compute_80,code=[sm_80,compute_80]", "compute_90a,code=[sm_90a]"]
+
+    def test_pytorchs_count_for_its_extensions(
+        self, machine: Path, cuda: MakeRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "8.0 9.0a+PTX")
+        extension = {"library": InstalledLibrary(machine, ("torch",))}
+        assert self.chosen(cuda, **extension) == ["compute_80,code=[sm_80,compute_80]", "compute_90a,code=[sm_90a]"]
+        assert self.chosen(cuda) == ["-arch=all-major"]
+        monkeypatch.setenv(nvcc.ARCHITECTURES, "100")
+        assert self.chosen(cuda, **extension) == ["compute_100,code=[sm_100,compute_100]"]
+        monkeypatch.delenv(nvcc.ARCHITECTURES)
+        monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "Hopper")
+        with pytest.raises(ToolchainError, match="TORCH_CUDA_ARCH_LIST names 'Hopper'"):
+            self.chosen(cuda, **extension)
 
     @pytest.mark.parametrize("named", ["70", "80;sm_7x", "native", "90af"])
     def test_a_name_that_nvcc_does_not_know_is_refused(

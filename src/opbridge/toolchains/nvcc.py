@@ -29,6 +29,9 @@ suffixes = (".cu", *host.suffixes)
 ARCHITECTURES = "OPBRIDGE_CUDA_ARCHS"
 """The variable that names what to compile for: "80;90", with or without PyTorch's dots and NVIDIA's `sm_`."""
 
+_OF_PYTORCH = "TORCH_CUDA_ARCH_LIST"
+"""PyTorch's own, which counts for sources with its headers."""
+
 _HOMES = ("CUDA_HOME", "CUDA_PATH")
 _DEFAULT_HOME = "/usr/local/cuda"
 _ENVIRONMENT = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
@@ -108,8 +111,9 @@ def _architectures(request: BuildRequest) -> tuple[str, ...]:
     flags = [flag for source in request.sources for flag in request.flags_for(source)]
     if any(flag.partition("=")[0] in _CHOOSING for flag in flags):
         return ()
-    if named := re.findall(r"[^;,\s]+", os.environ.get(ARCHITECTURES, "")):
-        return _code_for(_as_nvcc_names(named))
+    for variable in (ARCHITECTURES, *((_OF_PYTORCH,) if request.library else ())):
+        if named := re.findall(r"[^;,\s]+", os.environ.get(variable, "")):
+            return _code_for(_as_nvcc_names(named, variable))
     if not request.portable and (served := _served(_gpus())):
         return _code_for(served)
     return ("-arch=all-major",)
@@ -127,16 +131,16 @@ def _age(architecture: str) -> tuple[int, str]:
     return int(architecture.rstrip("af")), architecture
 
 
-def _as_nvcc_names(words: Iterable[str]) -> list[str]:
+def _as_nvcc_names(words: Iterable[str], variable: str) -> list[str]:
     known = _known()
     names = []
     for word in words:
-        name = word.removeprefix("sm_").removeprefix("compute_").replace(".", "")
+        name = word.removesuffix("+PTX").removeprefix("sm_").removeprefix("compute_").replace(".", "")
         form = re.fullmatch(r"(\d+)[af]?", name)
         if form is None or form[1] not in known:
             raise ToolchainError(
-                f"{ARCHITECTURES} names {word!r}, which {find()[0]} does not know\n"
-                f"  it knows {', '.join(known)}: write some of them, as in {ARCHITECTURES}={';'.join(known[-2:])}"
+                f"{variable} names {word!r}, which {find()[0]} does not know\n"
+                f"  it knows {', '.join(known)}: write some of them, as in {variable}={';'.join(known[-2:])}"
             )
         names.append(name)
     return names
