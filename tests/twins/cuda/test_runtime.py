@@ -239,9 +239,9 @@ class TestDevice:
 
 
 class TestLaunches:
-    @pytest.fixture
-    def failing(self, twin: Any) -> Any:
-        return twin("failing.cu")
+    @pytest.fixture(params=[False, True], ids=["fast", "checked"])
+    def failing(self, twin: Any, request: pytest.FixtureRequest) -> Any:
+        return twin("failing.cu", checks=request.param)
 
     @pytest.mark.parametrize(
         ("grid", "block", "shared", "error"),
@@ -265,6 +265,9 @@ class TestLaunches:
         ("name", "error", "said"),
         [
             ("launch_trap", 710, "__trap() was called"),
+            ("launch_trap_behind_a_barrier", 710, "__trap() was called"),
+            ("launch_trap_in_a_warp", 710, "__trap() was called"),
+            ("launch_that_gets_stuck", 719, "wait at a barrier"),
             ("launch_divergent", 719, "wait at a barrier"),
             ("launch_wrong_mask", 719, "__shfl_sync was called by lane 0 with the mask 0x0000ff00"),
             ("launch_large", 9, "memory, more does not fit"),
@@ -273,9 +276,13 @@ class TestLaunches:
     def test_that_fail(self, failing: Any, name: str, error: int, said: str) -> None:
         assert failing.call(name) == error
         assert said in failing.reports
-        out = np.zeros(1, np.int32)
-        failing.run("launch_after", out)
-        assert out[0] == 42
+        for blocks, threads in [(1, 64), (9, 1), (5, 1024)]:
+            out = np.zeros(1, np.int32)
+            failing.run("launch_after", out)
+            assert out[0] == 42
+            kept = np.zeros(blocks * threads, np.int32)
+            failing.run("launch_together", kept, blocks, threads)
+            np.testing.assert_array_equal(kept, np.arange(blocks * threads) + 1)
 
     def test_that_assert(self, failing: Any) -> None:
         assert failing.call("launch_assert", 32) == 0

@@ -30,6 +30,40 @@ extern "C" int launch_assert(int most) {
   return cudaDeviceSynchronize();
 }
 
+__global__ void trap_behind_a_barrier() {
+  __syncthreads();
+  if (threadIdx.x < blockDim.x) __trap();
+}
+
+extern "C" int launch_trap_behind_a_barrier() {
+  trap_behind_a_barrier<<<1, 32>>>();
+  return cudaDeviceSynchronize();
+}
+
+__global__ void trap_in_a_warp() {
+  const int sum = __reduce_add_sync(~0u, 1);
+  if (sum == 32 && threadIdx.x == 7) __trap();
+}
+
+extern "C" int launch_trap_in_a_warp() {
+  trap_in_a_warp<<<1, 64>>>();
+  return cudaDeviceSynchronize();
+}
+
+// The last to come is one that ends.
+__global__ void leave_two_waiting(int* x) {
+  if (threadIdx.x == 0) __syncthreads();
+  if (threadIdx.x == 1) __syncwarp(3);
+  x[0] = 1;
+}
+
+extern "C" int launch_that_gets_stuck() {
+  int* x;
+  cudaMalloc(&x, 4);
+  leave_two_waiting<<<1, 64>>>(x);
+  return cudaDeviceSynchronize();
+}
+
 __global__ void wait_for_each_other(int* x) {
   if (threadIdx.x == 0) {
     __syncthreads();
@@ -73,6 +107,26 @@ extern "C" int launch_after(int* out) {
   cudaMalloc(&x, 4);
   set<<<1, 1>>>(x, 42);
   const cudaError_t error = cudaMemcpy(out, x, 4, cudaMemcpyDeviceToHost);
+  cudaFree(x);
+  return error;
+}
+
+__global__ void keep_own(int* x) {
+  int own = blockIdx.x * blockDim.x + threadIdx.x;
+  volatile int* const on_the_stack = &own;
+  __syncthreads();
+  *on_the_stack += 1;
+  __syncthreads();
+  x[blockIdx.x * blockDim.x + threadIdx.x] = *on_the_stack;
+}
+
+// Threads that wait, each with a stack of its own.
+extern "C" int launch_together(int* out, int blocks, int threads) {
+  int* x;
+  const int bytes = blocks * threads * sizeof *x;
+  cudaMalloc(&x, bytes);
+  keep_own<<<blocks, threads>>>(x);
+  const cudaError_t error = cudaMemcpy(out, x, bytes, cudaMemcpyDeviceToHost);
   cudaFree(x);
   return error;
 }

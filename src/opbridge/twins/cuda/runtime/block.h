@@ -82,7 +82,7 @@ class Block {
   void leave_grid_barrier();
   void step_back(unsigned thread) { ready_->push(thread); }
 
-  bool has_ready() const { return !ready_->empty(); }
+  bool has_ready() const { return scheduled_ && !ready_->empty(); }
   unsigned next_ready();
   // Null, or the fiber that is probably next.
   const Fiber* upcoming() const { return has_ready() ? threads_[ready_->front()].fiber : nullptr; }

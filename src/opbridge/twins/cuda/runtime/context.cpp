@@ -114,9 +114,8 @@ Fiber* FiberPool::take() {
 
 void FiberPool::reclaim() {
   for (const auto& fiber : all_) {
-    if (fiber->idle) continue;
     fiber->reset(main_);
-    give_back(fiber.get());
+    if (!fiber->idle) give_back(fiber.get());
   }
 }
 

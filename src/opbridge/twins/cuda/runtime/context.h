@@ -57,7 +57,7 @@ class FiberPool {
     idle_.push_back(fiber);
   }
 
-  // Those that were taken are abandoned in the midst of what they did.
+  // All are abandoned in the midst of what they did, the one that was given back last and still runs too.
   void reclaim();
 
  private:
