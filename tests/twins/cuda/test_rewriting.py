@@ -226,10 +226,32 @@ class TestSharedMemory:
             "struct P { __device__ int get() { return s; } int s[3]; };",
             "__device__ int f(const int* s) { return *s; }",
             "int on_the_host() { int s = 3; return s; }",
+            "__device__ int f() { return threadIdx.s + pointer -> s; }",
         ],
     )
     def test_from_outside_is_not_what_others_call_by_its_name(self, function: str) -> None:
         assert rewritten(f"extern __shared__ int s[];\n{function}") == f"\n{function}"
+
+    @pytest.mark.parametrize(
+        ("around", "elsewhere"),
+        [
+            ("namespace a {{ {} }}", False),
+            ("namespace a::b {{ {} }}", False),
+            ("namespace {{ {} }}", True),
+            ("inline namespace v {{ {} }}", True),
+            ('extern "C++" {{ {} }}', True),
+        ],
+    )
+    def test_from_a_namespace_is_known_where_its_names_are(self, around: str, elsewhere: bool) -> None:
+        use, declared = "__device__ int f() { return s[0]; }", "auto* const s ="
+        source = around.format("extern __shared__ int s[];")
+        assert (declared in rewritten(f"{source}\n{use}")) == elsewhere
+        assert declared in rewritten(f"{source}\n{around.format(use)}")
+
+    def test_from_the_innermost_namespace_is_what_a_function_means(self) -> None:
+        inner = "namespace a { extern __shared__ float s[]; __device__ float f() { return s[0]; } }"
+        result = rewritten(f"extern __shared__ int s[];\n{inner}\n__device__ int g() {{ return s[0]; }}")
+        assert result.count("dynamic_shared<float[]>") == result.count("dynamic_shared<int[]>") == 1
 
     def test_may_be_declared_by_a_macro_s_word(self) -> None:
         source = "#define A __shared__ __align__(8)\n__global__ void k() { A int x[2]; }"
@@ -271,7 +293,7 @@ class TestWhatIsNotSupported:
         ("source", "feature"),
         [
             ('__device__ void f() { asm volatile("wgmma.fence;"); }', "`wgmma` of inline PTX assembly"),
-            ('#define WAIT asm("griddepcontrol.wait;")', "`griddepcontrol` of inline PTX assembly"),
+            ('#define WAIT asm("wgmma.fence.sync.aligned;")', "`wgmma` of inline PTX assembly"),
             (
                 "__global__ void k() { cudaDeviceSynchronize(); }",
                 "waiting for kernels in device code, which CUDA 12 has no more",

@@ -20,7 +20,7 @@ def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> 
     if outer.kind in ("function", "initializer"):
         return Scope("class" if is_class else outer.kind, device, host, head=head)
     if "namespace" in outside or (words[:1] == ["extern"] and words[-1].startswith('"')):
-        return Scope("namespace", c_linkage=words == ["extern", '"C"'])
+        return Scope("namespace", c_linkage=words == ["extern", '"C"'], name=_name_of_namespace(outside))
     if not words or words[0] == ",":
         # The body of a constructor, behind the braces of its initializers.
         return Scope("function", *last_spaces)
@@ -37,8 +37,13 @@ def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> 
     return Scope("function", device, host, kernel, guard)
 
 
+def _name_of_namespace(words: list[str]) -> str:
+    name = words[words.index("namespace") + 1 :] if "namespace" in words and "inline" not in words else []
+    return "".join(name)
+
+
 def _guard(source: Source, index: int) -> Guard | None:
-    opaque = source.unit.opaque | source.unit.shared.keys()
+    opaque = source.unit.opaque | {name for _, name in source.unit.shared}
     guard = find_guard(source.tokens, index, opaque)
     return guard or find_grid_stride(source.tokens, index, opaque, source.unit.waits)
 

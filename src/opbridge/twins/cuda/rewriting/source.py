@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
 from opbridge.twins.cuda.rewriting.guards import Guard
-from opbridge.twins.cuda.rewriting.unit import Unit
+from opbridge.twins.cuda.rewriting.unit import Namespace, Unit
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class Scope:
     guard: Guard | None = None
     """Of a kernel."""
     c_linkage: bool = False
+    name: str = ""
+    """Of a namespace whose names are not known outside of it."""
     shields: bool = False
     """The function's own names stand in a block within that of the __shared__ variables it uses."""
     head: tuple[int, ...] = ()
@@ -42,6 +44,9 @@ class Source(Reader):
     def erase(self, first: int, last: int) -> None:
         for i in range(first, last + 1):
             self.texts[i] = ""
+
+    def namespace(self) -> Namespace:
+        return tuple(scope.name for scope in self.scopes if scope.name)
 
     def in_function(self) -> bool:
         return any(scope.kind == "function" for scope in self.scopes)

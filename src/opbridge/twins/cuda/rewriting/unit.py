@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.rewriting import Included
 
+Namespace = tuple[str, ...]
+"""The names of the namespaces around, from without."""
+
 
 @dataclass
 class Unit:
@@ -29,7 +32,7 @@ class Unit:
     """Macros that may be more than a number or a name."""
     shared_words: set[str] = field(default_factory=lambda: {"__shared__"})
     """Macros that stand for __shared__ too."""
-    shared: dict[str, str] = field(default_factory=dict)
+    shared: dict[tuple[Namespace, str], str] = field(default_factory=dict)
     """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
     columns: dict[str, Columns] = field(default_factory=dict)
     """Of each file, for whoever reads what the compiler says of the result."""

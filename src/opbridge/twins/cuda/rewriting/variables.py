@@ -36,7 +36,7 @@ def _declare_dynamic(source: Source, first: int, end: int, tokens: list[Token], 
         source.texts[first] = declaration + "\n" * lines
     else:
         source.texts[first] = "\n" * lines
-        source.unit.shared[name] = declaration
+        source.unit.shared[source.namespace(), name] = declaration
 
 
 def _declare_static(source: Source, first: int, end: int, names: list[str]) -> None:
@@ -52,7 +52,7 @@ def _declare_static(source: Source, first: int, end: int, names: list[str]) -> N
     if source.in_function():
         source.texts[end] += " " + use
     else:
-        source.unit.shared |= dict.fromkeys(names, use)
+        source.unit.shared |= {(source.namespace(), name): use for name in names}
 
 
 def shared_used(source: Source, opened: int) -> Iterable[str]:
@@ -61,9 +61,26 @@ def shared_used(source: Source, opened: int) -> Iterable[str]:
         return []
     # A parameter or a member of the same name is what the function means.
     hidden = {source.tokens[i].text for i in source.head} | _members(source)
-    names = {token.text for token in source.body(opened)}
-    used = (text for name, text in source.unit.shared.items() if name in names and name not in hidden)
-    return dict.fromkeys(used)
+    names = _mentioned(source, opened) - hidden
+    return dict.fromkeys(text for name, text in _visible(source).items() if name in names)
+
+
+def _visible(source: Source) -> dict[str, str]:
+    """The declarations by their names, of which the innermost namespace's is meant."""
+    here, shared = source.namespace(), source.unit.shared
+    outer_first = sorted(shared, key=lambda declared: len(declared[0]))
+    return {name: shared[around, name] for around, name in outer_first if here[: len(around)] == around}
+
+
+def _mentioned(source: Source, opened: int) -> set[str]:
+    """The names in a body that are no members of something, as in threadIdx.y."""
+    names: set[str] = set()
+    before = ""
+    for token in source.body(opened):
+        if token.kind is Kind.NAME and before not in (".", "->"):
+            names.add(token.text)
+        before = before if token.blank else token.text
+    return names
 
 
 def _members(source: Source) -> set[str]:
