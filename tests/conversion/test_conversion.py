@@ -288,6 +288,35 @@ def test_a_module_that_is_called_twice_has_one_set_of_values(to: str, tmp_path: 
     assert [each for each in found if not each.is_right] == []
 
 
+class Scales(torch.nn.Module):
+    """What is not used in training is no input of the module's graph there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, scale: torch.Tensor, x: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+        return x * self.weight if self.training else x * self.weight * scale + shift
+
+
+class ScalesInInference(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales = Scales()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.scales(x.mean(), x + 1, x.sum(0))
+
+
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_a_module_may_take_more_in_one_mode_than_in_the_other(to: str, tmp_path: Path) -> None:
+    module, inputs = ScalesInInference().eval(), (torch.randn(8, 4, generator=torch.Generator().manual_seed(2)),)
+    converted(module, inputs, to=to).write(tmp_path / "net")
+    found = check(module, tmp_path / "net", inputs, {})
+    assert {"value", "value in training"} <= {each.what for each in found}
+    assert [each for each in found if not each.is_right] == []
+
+
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> None:
     module = torch.nn.Sequential(torch.nn.InstanceNorm1d(3, affine=True, track_running_stats=True)).eval()

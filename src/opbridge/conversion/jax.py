@@ -10,7 +10,7 @@ from typing import Any
 from torch._ops import OpOverload
 
 from opbridge.conversion.exporting import Exported, ModuleGraphs
-from opbridge.conversion.rendering import MARK, Body, Operators, leaves, returned, wrapped
+from opbridge.conversion.rendering import MARK, Body, Operators, leaves, parameters, returned, wrapped
 
 _GIVEN = ("values", "at", "train", "keys")
 """Parameters of every function: all values, where the module's own begin, the mode, what draws."""
@@ -121,7 +121,8 @@ def apply(values, *inputs, train=False, key=None):
             for mode, graph in (("training", module.training), ("inference", module.inference))
             if graph is not None and len(graph.nodes)
         ]
-        (inputs, first), second = bodies[0], bodies[-1][1]
+        inputs = parameters([taken for taken, _ in bodies])
+        first, second = bodies[0][1], bodies[-1][1]
         lines = first if first == second else ["if train:", *(f"    {line}" for line in first), *second]
         head = "\n".join(wrapped("def \0(", [*_GIVEN, *inputs], "):"))
         text = f"{head}\n{indent(chr(10).join(lines), '    ')}"

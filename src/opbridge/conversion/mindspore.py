@@ -13,7 +13,7 @@ from torch._ops import OpOverload
 
 from opbridge.conversion.exporting import Exported, ModuleGraphs
 from opbridge.conversion.natives import Expression, Natives
-from opbridge.conversion.rendering import MARK, Body, Operators, leaves, returned, wrapped
+from opbridge.conversion.rendering import MARK, Body, Operators, leaves, parameters, returned, wrapped
 from opbridge.scan.recording import described
 
 
@@ -209,7 +209,8 @@ def network():
             for mode, graph in (("training", module.training), ("inference", module.inference))
             if graph is not None and len(graph.nodes)
         ]
-        (inputs, first), second = bodies[0], bodies[-1][1]
+        inputs = parameters([taken for taken, _ in bodies])
+        first, second = bodies[0][1], bodies[-1][1]
         lines = first if first == second else ["if self.training:", *(f"    {line}" for line in first), *second]
         text = indent("\n".join(lines), "    ")
         return f"def construct({', '.join(['self', *inputs])}):\n{text}", factories

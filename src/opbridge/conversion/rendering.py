@@ -8,7 +8,7 @@ import math
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,12 @@ def user_line(node: Any) -> str:
 
 
 _TORCH = f'"{Path(torch.__file__).parent}'
+
+
+def parameters(modes: Sequence[list[str]]) -> list[str]:
+    """The inputs of a module's function, which may need more in one mode than in the other."""
+    longest, needed = max(modes, key=len), min(map(len, modes))
+    return longest[:needed] + [f"{name}=None" for name in longest[needed:]]
 
 
 @dataclass
