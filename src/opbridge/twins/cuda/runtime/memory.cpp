@@ -236,6 +236,16 @@ bool is_pageable(const void* side) {
   return !memory().find(side, found, begin);
 }
 
+// What device code copies, as references of Thrust's do, belongs to the launch that runs.
+bool may_access(const void* begin, size_t bytes, bool writes, const char* how, const void* where) {
+  const auto access = ob_twin_in_kernel() ? checks::host_access : checks::stream_access;
+  return access(begin, bytes, writes, how, where);
+}
+
+void host_waits() {
+  if (!ob_twin_in_kernel()) checks::host_waits_for_stream(nullptr);
+}
+
 cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how, const void* where) {
   OB_TWIN_REQUIRE_DEVICE();
   if (bytes == 0) return cudaSuccess;
@@ -244,12 +254,12 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
   const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
   const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
   if ((to_host && is_on_device(to)) || (from_host && is_on_device(from))) return noted(cudaErrorInvalidValue);
-  if (!checks::stream_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
-  if (!checks::stream_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  if (!may_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
+  if (!may_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
   open_pages();
   memmove(to, from, bytes);
   memory().close_to_host();
-  if (is_pageable(to)) checks::host_waits_for_stream(nullptr);
+  if (is_pageable(to)) host_waits();
   return cudaSuccess;
 }
 
@@ -257,7 +267,7 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
 cudaError_t copy_and_wait(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how,
                           const void* where) {
   const cudaError_t error = copy(to, from, bytes, kind, how, where);
-  if (!is_on_device(to) || !is_on_device(from)) checks::host_waits_for_stream(nullptr);
+  if (!is_on_device(to) || !is_on_device(from)) host_waits();
   return error;
 }
 
@@ -265,7 +275,7 @@ cudaError_t fill(void* begin, int value, size_t bytes, const char* how, const vo
   OB_TWIN_REQUIRE_DEVICE();
   if (bytes == 0) return cudaSuccess;
   if (begin == nullptr) return noted(cudaErrorInvalidValue);
-  if (!checks::stream_access(begin, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
+  if (!may_access(begin, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
   open_pages();
   memset(begin, value, bytes);
   memory().close_to_host();
@@ -451,7 +461,7 @@ cudaError_t
     ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t symbol_bytes, size_t offset, int to_symbol) {
   OB_TWIN_REQUIRE_DEVICE();
   if (offset > symbol_bytes || bytes > symbol_bytes - offset) return noted(cudaErrorInvalidValue);
-  checks::host_waits_for_stream(nullptr);
+  host_waits();
   char* target = static_cast<char*>(to) + (to_symbol ? offset : 0);
   const char* source = static_cast<const char*>(from) + (to_symbol ? 0 : offset);
   memmove(target, source, bytes);
