@@ -31,6 +31,10 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
         with in_mode(module, training=False):
             found = list(_compared(module, side, args, kwargs))
         module.zero_grad()
+        # Where inference has trained them to, batches of a network that normalizes them may overflow.
+        module.load_state_dict(before)
+        for name in _trained_parameters(module):
+            side.set(name, array_of(before[name]))
         with in_mode(module, training=True):
             return [*found, *_compared_in_training(module, side, args, kwargs)]
     finally:
@@ -60,7 +64,7 @@ def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _compared_in_training(module: Any, side: Side, args: Any, kwargs: Any) -> Iterator[Comparison]:
-    """One step, with the parameters that the steps in inference left; nothing where random numbers are drawn."""
+    """One step; nothing where random numbers are drawn."""
     with _kept_buffers(module):
         draws = _draws(module, args, kwargs)
     if draws:
