@@ -22,7 +22,7 @@ def _register() -> None:
             "opbridge.cuda_twin: this PyTorch is built for GPUs, whose kernels for them would stand in the way\n"
             "  use PyTorch's build for the CPU: pip install torch --index-url https://download.pytorch.org/whl/cpu"
         )
-    native.load().start(1)
+    native.DEVICE.start(native.load(), 1)
     functions.install()
     building.install()
     SIMULATED["cuda"] = "cuda-twin"

@@ -47,7 +47,7 @@ def _register() -> None:
     count = _count_of_devices()
     library = native.load()
     torch.utils.rename_privateuse1_backend("npu")
-    library.start(count)
+    native.DEVICE.start(library, count)
     torch._register_device_module("npu", device)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     SIMULATED["npu"] = "ascend-twin"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +49,34 @@ class SimulatedDevice:
         wait = begin(self.request(), Cache(), _Announcement(self.name))
         ctypes.CDLL(str(runtime()), ctypes.RTLD_GLOBAL)
         return import_extension(self.module, wait().path, f"the simulated {self.name}")
+
+    def start(self, library: ModuleType, count: int) -> None:
+        library.start(count)
+        atexit.register(self._await_gradients, count, os.getpid())
+
+    def _await_gradients(self, count: int, owner: int) -> None:
+        """PyTorch's thread for a device's gradients releases what it held after its caller has gone on.
+
+        Where that is an object of Python's and the interpreter ends meanwhile, PyTorch aborts the process.
+        """
+        if os.getpid() != owner or not _has_threads_for_gradients():
+            return
+        import torch
+
+        # Of two devices simulated in one process PyTorch computes gradients on one alone.
+        if torch.accelerator.current_accelerator() != torch.device(self.name):
+            return
+        for index in range(count):
+            leaf = torch.empty(0, device=f"{self.name}:{index}", requires_grad=True)
+            with torch.enable_grad():
+                output = leaf.view(0)
+            # Each thread does one thing after another.
+            output.backward(torch.empty_like(output))
+
+
+def _has_threads_for_gradients() -> bool:
+    names = (task / "comm" for task in Path("/proc/self/task").iterdir())
+    return any(name.read_text().startswith("pt_autograd") for name in names)
 
 
 class _Announcement:
