@@ -284,6 +284,14 @@ class TestLaunches:
             failing.run("launch_together", kept, blocks, threads)
             np.testing.assert_array_equal(kept, np.arange(blocks * threads) + 1)
 
+    def test_of_which_one_block_fails_while_others_run(self, failing: Any) -> None:
+        for failed_block in [0, 1, 300, 4000] * 5:
+            assert failing.call("launch_that_fails_in", failed_block, 5000) == 710
+            assert "__trap() was called" in failing.reports
+            out = np.zeros(1, np.int32)
+            failing.run("launch_after", out)
+            assert out[0] == 42
+
     def test_that_assert(self, failing: Any) -> None:
         assert failing.call("launch_assert", 32) == 0
         assert failing.call("launch_assert", 31) == 710

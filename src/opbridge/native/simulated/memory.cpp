@@ -62,6 +62,7 @@ class Pool {
 
  private:
   void release_unused_locked();
+  uint64_t limit() const { return is_memory_hollow() ? UINT64_MAX : limit_; }
   uint64_t reserved() const { return static_cast<uint64_t>(stats_.reserved_bytes[0].current); }
   [[noreturn]] void refuse(uint64_t bytes);
   template <class Reset>
@@ -83,11 +84,11 @@ Piece* Pool::take(uint64_t bytes) {
     memory = unused.back();
     unused.pop_back();
   } else {
-    if (reserved() + capacity > limit_) {
+    if (reserved() + capacity > limit()) {
       ++stats_.num_alloc_retries;
       release_unused_locked();
     }
-    if (reserved() + capacity <= limit_) memory = allocate_piece(device_, capacity);
+    if (reserved() + capacity <= limit()) memory = allocate_piece(device_, capacity);
     if (memory == nullptr) refuse(bytes);
     ++stats_.num_device_alloc;
     increase(stats_.segment, capacity, 1);

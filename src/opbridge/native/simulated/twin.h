@@ -36,6 +36,9 @@ Piece* find_piece(const void* address);
 void* on_device(const void* window);
 void* in_window(const void* address);
 
+// Whether kernels do so little that memory is given out and hardly used.
+bool is_memory_hollow();
+
 // The host has written these bytes, or is to find that nobody has.
 void mark_written(const void* begin, uint64_t bytes);
 void mark_unwritten(void* begin, uint64_t bytes);

@@ -40,6 +40,16 @@ extern "C" int launch_trap_behind_a_barrier() {
   return cudaDeviceSynchronize();
 }
 
+__global__ void trap_in(unsigned block) {
+  for (int i = 0; i < 20; ++i) __syncthreads();
+  if (blockIdx.x == block) __trap();
+}
+
+extern "C" int launch_that_fails_in(unsigned block, int blocks) {
+  trap_in<<<blocks, 64>>>(block);
+  return cudaDeviceSynchronize();
+}
+
 __global__ void trap_in_a_warp() {
   const int sum = __reduce_add_sync(~0u, 1);
   if (sum == 32 && threadIdx.x == 7) __trap();

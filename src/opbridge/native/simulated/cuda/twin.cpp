@@ -18,6 +18,7 @@ void ob_twin_attach_host(void);
 const char* ob_twin_take_reports(void);
 void ob_twin_clear_errors(void);
 void ob_twin_order_unseen(const void* stream);
+int ob_twin_leaves_blocks_out(void);
 }
 
 namespace opbridge::simulated {
@@ -75,8 +76,12 @@ void mark_written(const at::Tensor& tensor) {
   mark_written(tensor.const_data_ptr(), static_cast<uint64_t>(last + 1) * tensor.itemsize());
 }
 
+bool is_memory_hollow() { return ob_twin_leaves_blocks_out() != 0; }
+
 // Floating-point numbers become NaN, and integers -1.
-void mark_unwritten(void* begin, uint64_t bytes) { memset(begin, 0xff, bytes); }
+void mark_unwritten(void* begin, uint64_t bytes) {
+  if (!is_memory_hollow()) memset(begin, 0xff, bytes);
+}
 
 c10::StreamId new_stream(int priority) {
   cudaStream_t stream = nullptr;

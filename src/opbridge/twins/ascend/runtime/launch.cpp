@@ -22,6 +22,7 @@ namespace {
 constexpr uint32_t kMostBlocks = 65535;
 
 std::atomic<uint64_t> current_tiling_key{0};
+std::atomic<bool> muted{false};
 
 // OPBRIDGE_TWIN_CHECKS: 0 for none, blocks for those that run a kernel several times too.
 bool checks_are(const char* wanted) {
@@ -233,6 +234,7 @@ uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks) {
     deliver(kernel->name, {{Kind::bad_launch, why, {}, {}, {}}});
     return 1;
   }
+  if (muted) return 0;
   const auto kind = static_cast<Cores>(kernel->cores);
   const Work work{kernel->body, kernel->state,          kind == Cores::mixed ? chosen_soc()->vector_cores : 1,
                   kind,         has_auto_sync(*kernel), knows_all(*kernel)};
@@ -246,3 +248,5 @@ uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks) {
 }
 
 void ob_ascend_set_tiling_key(uint64_t key) { opbridge_ascend::current_tiling_key = key; }
+
+void ob_ascend_mute(int on) { opbridge_ascend::muted = on != 0; }

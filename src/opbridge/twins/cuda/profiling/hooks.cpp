@@ -24,7 +24,6 @@ constexpr size_t kAttempt = 8;
 // What the thread of the machine is at: null where nobody listens.
 __thread Recorder* recorder __attribute__((tls_model("initial-exec"))) = nullptr;
 __thread Lane* lane __attribute__((tls_model("initial-exec"))) = nullptr;
-__thread bool has_waited __attribute__((tls_model("initial-exec"))) = false;
 
 thread_local std::map<const Block*, Recorder> recorders;
 
@@ -32,8 +31,19 @@ uint64_t threads_of(ob_twin_dim size) { return uint64_t{size.x} * size.y * size.
 
 uint64_t wanted_blocks(uint64_t threads) { return std::clamp(kThreads / threads, kFewestBlocks, kMostBlocks); }
 
+// One block of each part of the grid, at another place in each: those at equal distances might all be at the corners of
+// images.  The golden ratio's multiples are spread evenly over whatever period the work has.
+uint64_t chosen_of(uint64_t part, uint64_t blocks, uint64_t wanted) {
+  constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
+  const uint64_t begin = part * blocks / wanted, end = (part + 1) * blocks / wanted;
+  return begin + ((part * kGolden >> 32) * (end - begin) >> 32);
+}
+
 bool is_chosen(uint64_t block, uint64_t blocks, uint64_t wanted) {
-  return blocks <= wanted || block == 0 || block * wanted / blocks != (block - 1) * wanted / blocks;
+  if (blocks <= wanted) return true;
+  // Of its part, which begins at or before it.
+  const uint64_t part = ((block + 1) * wanted - 1) / blocks;
+  return chosen_of(part, blocks, wanted) == block;
 }
 
 __attribute__((always_inline)) inline void note(Kind kind, uint64_t address, unsigned size, const void* at,
@@ -58,13 +68,16 @@ void listen_to(const Block& block) {
 
 }  // namespace
 
-std::vector<uint64_t> blocks_alone(ob_twin_dim grid, ob_twin_dim block) {
+bool counts_alone() {
   static const char* const asked = getenv("OPBRIDGE_TWIN_PROFILE_ALONE");
+  return asked != nullptr && *asked != '\0';
+}
+
+std::vector<uint64_t> blocks_alone(ob_twin_dim grid, ob_twin_dim block) {
   std::vector<uint64_t> chosen;
-  if (asked == nullptr || *asked == '\0') return chosen;
+  if (!counts_alone()) return chosen;
   const uint64_t blocks = threads_of(grid), wanted = std::min(blocks, wanted_blocks(threads_of(block)));
-  // The first of each part of the grid, as above.
-  for (uint64_t i = 0; i < wanted; ++i) chosen.push_back((i * blocks + wanted - 1) / wanted);
+  for (uint64_t i = 0; i < wanted; ++i) chosen.push_back(chosen_of(i, blocks, wanted));
   return chosen;
 }
 
@@ -78,13 +91,9 @@ void block_begins(const Block& block, const Launch& launch) {
   recorder->is_cut = false;
   recorder->begin(static_cast<unsigned>(threads), reinterpret_cast<uintptr_t>(block.shared.arena()),
                   SharedMemory::kArenaBytes, block.linear == 0 && launch_is_first());
-  has_waited = false;
 }
 
-void block_resumed(const Block& block) {
-  listen_to(block);
-  has_waited = true;
-}
+void block_resumed(const Block& block) { listen_to(block); }
 
 void block_ends(const Block& block) {
   if (recorder == nullptr) return;
@@ -108,13 +117,14 @@ void block_abandoned(const Block& block) {
 
 void thread_begins(unsigned thread, const void* frame) {
   if (recorder == nullptr || recorder->is_cut) return;
-  if (!has_waited) recorder->warps_before_have_ended(thread);
   lane = &recorder->lane(thread);
   lane->frame = reinterpret_cast<uintptr_t>(frame);
 }
 
 void thread_goes_on(unsigned thread) {
-  if (recorder != nullptr && !recorder->is_cut) lane = &recorder->lane(thread);
+  if (recorder == nullptr || recorder->is_cut) return;
+  lane = &recorder->lane(thread);
+  lane->is_done = false;
 }
 
 void thread_is_left() { lane = nullptr; }
@@ -146,15 +156,19 @@ void attempted(const volatile void* memory, size_t bytes, const void* at, const 
 }
 
 void waited(Kind kind, const void* at, const void* frame) {
-  has_waited = true;
   if (lane == nullptr) return;
   note(kind, 0, 0, at, frame);
+  if (lane != nullptr && kind == Kind::barrier) recorder->lane_is_done(*lane);
   lane = nullptr;  // what the last to come does for all is not its own
 }
 
 }  // namespace opbridge_twin::profile
 
-void ob_twin_thread_ends() { opbridge_twin::profile::lane = nullptr; }
+void ob_twin_thread_ends() {
+  using namespace opbridge_twin::profile;
+  if (lane != nullptr) recorder->lane_is_done(*lane);
+  lane = nullptr;
+}
 
 extern "C" void __sanitizer_cov_trace_pc() {
   using namespace opbridge_twin::profile;

@@ -7,23 +7,31 @@ namespace opbridge_twin::profile {
 void Recorder::begin(unsigned threads, uintptr_t shared_begin, uint64_t shared_bytes, bool keeps_touches) {
   counters.touches.begin_block(keeps_touches);
   lanes_.resize(threads);
-  for (Lane& lane : lanes_) lane.events.clear();
+  for (Lane& lane : lanes_) {
+    lane.events.clear();
+    lane.is_done = false;
+  }
   surroundings_.shared_begin = shared_begin;
   surroundings_.shared_bytes = shared_bytes;
   surroundings_.used.clear();
   ways_ = Ways();
-  merged_ = 0;
-  waiting_ = 0;
-}
-
-void Recorder::warps_before_have_ended(unsigned thread) {
-  while ((merged_ + 1) * kLanes <= thread) merge_warp(merged_++);
   waiting_ = 0;
 }
 
 void Recorder::merge_all() {
   for (unsigned warp = 0; warp * kLanes < lanes_.size(); ++warp) merge_warp(warp);
+  for (Lane& lane : lanes_) lane.is_done = false;
   waiting_ = 0;
+}
+
+void Recorder::lane_is_done(Lane& lane) {
+  lane.is_done = true;
+  const auto warp = static_cast<unsigned>((&lane - lanes_.data()) / kLanes);
+  const auto first = lanes_.begin() + warp * kLanes;
+  const auto end = lanes_.end() - first > kLanes ? first + kLanes : lanes_.end();
+  if (!std::all_of(first, end, [](const Lane& one) { return one.is_done; })) return;
+  for (auto one = first; one != end; ++one) waiting_ -= one->events.size();
+  merge_warp(warp);
 }
 
 void Recorder::merge_warp(unsigned warp) {

@@ -9,15 +9,14 @@
 
 namespace opbridge_twin::profile {
 
-// Its lanes' events are kept until the whole block is at one place, or a warp is known to be done.
+// Its lanes' events are kept until the whole block is at one place, or a warp is known to be done or to wait there.
 class Recorder {
  public:
   void begin(unsigned threads, uintptr_t shared_begin, uint64_t shared_bytes, bool keeps_touches);
 
   Lane& lane(unsigned thread) { return lanes_[thread]; }
-  // Threads before it have ended, if none of them has ever had to wait.
-  void warps_before_have_ended(unsigned thread);
   void merge_all();
+  void lane_is_done(Lane& lane);
   // Events that are waiting to be put side by side; past the limit the block is left.
   bool has_room() { return ++waiting_ < kMostEvents; }
 
@@ -32,7 +31,6 @@ class Recorder {
   std::vector<Lane> lanes_;
   Surroundings surroundings_;
   Ways ways_;
-  unsigned merged_ = 0;  // warps that are done
   uint64_t waiting_ = 0;
 };
 

@@ -35,7 +35,8 @@ inline unsigned bytes_of(const Event& event) { return 1u << (event.what >> kSize
 // What a thread did since its block was last together.
 struct Lane {
   std::vector<Event> events;
-  uintptr_t frame = 0;  // where its stack begins
+  uintptr_t frame = 0;   // where its stack begins
+  bool is_done = false;  // up to the barrier that it waits at, or for good
 };
 
 // Where a block has its shared memory, and the allocations that it has used.

@@ -67,6 +67,8 @@ class Block {
   void begin(const Launch& launch, uint64_t linear_index);
   // The one behind it in the grid.
   void begin_next();
+  // None of its threads.
+  void begin_nothing() { view.next = count_; }
   void begin_loop() { loop_first_ = view.next; }
 
   // The thread that the loop is at keeps the loop's fiber.

@@ -25,9 +25,6 @@ namespace {
 // What <<<>>> has said and no kernel has taken yet.
 thread_local Configuration configuration{};
 
-// Whether kernels do nothing, for who asks what comes of them.
-std::atomic<bool> muted{false};
-
 thread_local bool asking = false;
 thread_local const ob_twin_kernel* asked = nullptr;
 
@@ -127,6 +124,12 @@ void launch_children(Children& children, cudaStream_t stream) {
 
 checks::Dim dim(ob_twin_dim d) { return {d.x, d.y, d.z}; }
 
+std::vector<uint64_t> alone_of(const Configuration& c) {
+  if (c.cooperative) return {};
+  std::vector<uint64_t> asked = blocks_alone(dim(c.grid).count());
+  return asked.empty() ? profile::blocks_alone(c.grid, c.block) : asked;
+}
+
 }  // namespace
 
 void Children::add(Child child) {
@@ -158,8 +161,6 @@ void ob_twin_launched() {
       stderr);
   abort();
 }
-
-extern "C" void ob_twin_mute(int on) { muted = on != 0; }
 
 void ob_twin_ask_kernel() {
   asking = true;
@@ -199,10 +200,9 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     checks::bad_launch(info, why);
     return launch_failed(error, name, given.made_at);
   }
-  if (muted) return;
+  if (kernels_do_nothing()) return;
   Sample sample = kernel->checked ? Sample{kernel->body, true, {}} : sample_of(kernel, info, given.cooperative);
-  std::vector<uint64_t> alone =
-      given.cooperative ? std::vector<uint64_t>() : profile::blocks_alone(given.grid, given.block);
+  std::vector<uint64_t> alone = alone_of(given);
   const bool sample_alone = sample.body != nullptr && !alone.empty();
   if (sample_alone) {
     sample = {sample.body, false, std::move(alone)};

@@ -52,10 +52,13 @@ OB_TWIN_TOLD(void waited(Kind, const void* /* at */, const void* /* frame */))
 
 #undef OB_TWIN_TOLD
 
-// The blocks of a launch that run, where those that are not counted do not; empty where all of them do.
+// Whether blocks that are not counted do not run, so that hardly any memory is touched.
+// The blocks of a launch that run then; empty where all of them do.
 #ifdef OPBRIDGE_TWIN_PROFILE
+bool counts_alone();
 std::vector<uint64_t> blocks_alone(ob_twin_dim grid, ob_twin_dim block);
 #else
+inline bool counts_alone() { return false; }
 inline std::vector<uint64_t> blocks_alone(ob_twin_dim, ob_twin_dim) { return {}; }
 #endif
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "host_guard.h"
+#include "profile.h"
 
 extern "C" {
 // What a program was linked to check, where its environment says nothing else.
@@ -54,6 +56,10 @@ uint64_t wanted_blocks() {
   if (text != nullptr && end != text && *end == '\0') return value;
   return &ob_twin_check_blocks == nullptr ? 0 : ob_twin_check_blocks;
 }
+
+std::atomic<bool> muted{false};
+// Of each launch, where the others do not run.
+std::atomic<unsigned> alone{0};
 
 // Steele, Lea and Flood's generator, whose every number is the hash of a count.
 uint64_t hash(uint64_t x) {
@@ -102,6 +108,15 @@ Sample sample_of(const ob_twin_kernel* kernel, const checks::LaunchInfo& info, b
   return {body, all, all ? std::vector<uint64_t>() : drawn(most, blocks, number)};
 }
 
+bool kernels_do_nothing() { return muted; }
+
+bool leaves_blocks_out() { return alone != 0 || profile::counts_alone(); }
+
+std::vector<uint64_t> blocks_alone(uint64_t blocks) {
+  const unsigned most = alone;
+  return most == 0 || blocks <= most ? std::vector<uint64_t>() : drawn(most, blocks, 0);
+}
+
 bool hosts_are_unseen() {
   Kernels& state = kernels();
   const std::lock_guard<std::mutex> lock(state.mutex);
@@ -126,3 +141,9 @@ void ob_twin_enroll(const char* unit, const char* name, ob_twin_body body) {
   const std::lock_guard<std::mutex> lock(state.mutex);
   state.enrolled[{unit, name}] = body;
 }
+
+extern "C" void ob_twin_mute(int on) { opbridge_twin::muted = on != 0; }
+
+extern "C" void ob_twin_run_alone(unsigned blocks) { opbridge_twin::alone = blocks; }
+
+extern "C" int ob_twin_leaves_blocks_out() { return opbridge_twin::leaves_blocks_out() ? 1 : 0; }

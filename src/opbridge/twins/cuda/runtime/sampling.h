@@ -21,6 +21,15 @@ struct Sample {
 // number of the launch draws, N in all: in a kernel's first launches, and then in ever fewer of them.
 Sample sample_of(const ob_twin_kernel* kernel, const checks::LaunchInfo& info, bool cooperative);
 
+// For who asks what comes of kernels.
+bool kernels_do_nothing();
+
+// Whether of each launch only a few blocks are to run.  What depends on numbers means nothing then; memory is given out
+// as it comes, zeros, and as much as is asked for, since little of it is used.
+bool leaves_blocks_out();
+// Those of a launch of so many; empty where all of them run.
+std::vector<uint64_t> blocks_alone(uint64_t blocks);
+
 // Whether host code is run as it is, so that nobody sees what it writes.
 bool hosts_are_unseen();
 

@@ -38,7 +38,9 @@ bool Worker::begin_next_block() {
   if (blocks_left_ == 0) return false;
   --blocks_left_;
   block_->begin_next();
-  return may_run(*block_);
+  if (may_run(*block_)) return true;
+  block_->begin_nothing();
+  return false;
 }
 
 void Worker::run(Launch& launch, uint64_t first_block, uint64_t last_block) {

@@ -25,6 +25,9 @@ typedef struct ob_ascend_kernel {
 // Runs body(state) on each core of each block, on all processors; 0, or an error that has been reported.
 uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks);
 
+// Whether launches to come run nothing, so that what their kernels compute is told from what others do.
+void ob_ascend_mute(int on);
+
 // Memory of the host's that kernels may use, and whose bounds are watched.
 void ob_ascend_adopt(const void* begin, uint64_t bytes, const char* name);
 void ob_ascend_release(const void* begin);
