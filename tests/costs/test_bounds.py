@@ -30,3 +30,11 @@ def test_every_multiprocessor_gets_a_sector_a_cycle() -> None:
 def test_what_is_updated_is_read_and_written() -> None:
     assert cache_seconds("store") == pytest.approx(cache_seconds("load"))
     assert cache_seconds("atomic") == pytest.approx(2 * cache_seconds("store"))
+
+
+def test_whole_numbers_take_half_of_the_turns() -> None:
+    """64 lanes of a multiprocessor are for them, where four warps of 32 begin an instruction."""
+    kernel = KernelCost("k", (BLOCKS, 1, 1), (256, 1, 1), 1, BLOCKS, BLOCKS, 0, 1.0, 0, 0, 0, {}, (), integers=1e9)
+    seconds = {bound.name: bound.seconds for bound in bounds_of(kernel, CHIP)}
+    assert seconds["whole numbers"] == pytest.approx(1e9 / (2 * 108 * CHIP.hertz))
+    assert seconds["instructions"] == pytest.approx(seconds["whole numbers"] / 2)

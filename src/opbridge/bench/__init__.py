@@ -75,8 +75,7 @@ def bench(
         on_result(result)
 
     for framework in chosen_frameworks(frameworks, check_model.Settings(device=device)):
-        jobs = (OperatorTimings(op, op.name, framework, settings, racing, predicted[op.name]) for op in operators)
-        run(list(jobs), told)
+        run([OperatorTimings(op, op.name, framework, settings, racing, predicted[op.name]) for op in operators], told)
     places = {item.name: place for place, item in enumerate(operators)}
     results.sort(key=lambda result: (places[result.operator], [*FRAMEWORKS].index(result.framework)))
     return Run(

@@ -52,6 +52,7 @@ def _kernel(run: Counted, chip: Chip, registers: Registers | None) -> KernelCost
         occupancy=occupancy(core, run.threads, shared, registers.used if registers else None) if core else None,
         registers=registers,
         touches=tuple(_touches(run, places)),
+        integers=_integers(run, scale),
     )
     return replace(kernel, bounds=bounds_of(kernel, chip))
 
@@ -115,6 +116,12 @@ def _operations(run: Counted, scale: float) -> dict[str, float]:
             for kind, number in _stretch(image, count.address).operations.items():
                 done[kind] += count.lanes * number
     return {kind: scale * number for kind, number in sorted(done.items())}
+
+
+def _integers(run: Counted, scale: float) -> float:
+    """Of warps, which take as long with few lanes as with all."""
+    came = ((run.image_of(count.address), count) for count in run.counts if count.kind == "block")
+    return scale * sum(count.requests * _stretch(image, count.address).integers for image, count in came if image)
 
 
 def _moved(run: Counted, scale: float) -> tuple[int, int]:

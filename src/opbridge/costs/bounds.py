@@ -11,8 +11,6 @@ _CACHE_RATE = 32
 """Bytes that each multiprocessor gets from the last cache in a cycle, about."""
 _SPECIAL = 8
 """Floats that could be computed in the time of a function such as expf."""
-_AROUND = 2
-"""Instructions of a warp for one access: those for its index, its address and its loop included, by a rule of thumb."""
 _FUSED = 2
 """Operations of an instruction: a product and a sum."""
 
@@ -35,7 +33,9 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     floats = kernel.operations.get("float", 0) + kernel.operations.get("half", 0)
     weighed = floats + _DOUBLES * kernel.operations.get("double", 0) + _SPECIAL * kernel.operations.get("special", 0)
     issued = (
-        _AROUND * kernel.scale * sum(line.requests for line in lines if line.kind != "branch") + weighed / _FUSED / WARP
+        kernel.integers
+        + kernel.scale * sum(line.requests for line in lines if line.kind != "branch")
+        + weighed / _FUSED / WARP
     )
     found = (
         LAUNCH,
@@ -45,6 +45,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
         Bound("shared memory", banks / cycles),
         Bound("constant memory", constants / cycles),
         Bound("arithmetic", weighed / (chip.float_rate * busy)),
+        Bound("whole numbers", kernel.integers * WARP / (core.integers_a_cycle * cycles)),
         Bound("instructions", issued / (core.schedulers * cycles)),
     )
     return tuple(sorted(found, key=lambda bound: -bound.seconds))

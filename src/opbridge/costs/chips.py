@@ -30,6 +30,8 @@ class Multiprocessor:
     shared_bytes_a_block: int
     float_operations_a_cycle: int = 256
     """128 lanes, a product and a sum each."""
+    integers_a_cycle: int = 64
+    """Lanes for whole numbers."""
     schedulers: int = 4
     sectors_a_cycle: int = 4
     """128 bytes from the first cache."""

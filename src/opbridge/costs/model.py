@@ -63,7 +63,7 @@ class Bound:
     """What a launch takes at least, by one of the chip's rates."""
 
     name: str
-    """memory, cache, loads and stores, shared memory, constant memory, arithmetic, instructions or launch."""
+    """memory, cache, loads and stores, shared or constant memory, arithmetic, whole numbers, instructions, launch."""
     seconds: float
 
 
@@ -118,6 +118,8 @@ class KernelCost:
     registers: Registers | None = None
     """None where nobody has compiled it for the chip."""
     touches: tuple[Touch, ...] = ()
+    integers: float = 0.0
+    """Instructions for whole numbers, of all warps of one launch."""
 
     def _sum(self, kind: str, space: str) -> int:
         return round(self.scale * sum(line.parts for line in self.lines if (line.kind, line.space) == (kind, space)))
@@ -175,6 +177,7 @@ class KernelCost:
             "bytes_read": self.bytes_read,
             "bytes_written": self.bytes_written,
             "operations": {name: round(number) for name, number in self.operations.items()},
+            "integer_instructions": round(self.integers),
             "arithmetic_intensity": round(self.intensity, 4),
             "occupancy": round(self.occupancy.share, 4) if self.occupancy else None,
             "occupancy_limit": self.occupancy.limit if self.occupancy else None,

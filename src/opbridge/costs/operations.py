@@ -9,17 +9,34 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 
-_INSTRUCTION = re.compile(r"^\s*([0-9a-f]+)(?: <.*>:$|:\t(\S+)(.*)$)", re.MULTILINE)
+_INSTRUCTION = re.compile(r"^\s*([0-9a-f]+)(?: <(.*)>:$|:\t(\S+)(.*)$)", re.MULTILINE)
 """Or the begin of a function."""
 _BEGIN = "__sanitizer_cov_trace_pc"
+_OF_THE_TWIN = re.compile(r"_ZNK?13opbridge_twin(?!9run_block)")
+"""Functions that a GPU does not have, where they have stretches of their own."""
 _FUSED = re.compile(r"vfn?m(?:add|sub)\d+[sp][sdh]$")
 _SIMPLE = re.compile(r"v?(?:add|sub|mul|div|sqrt|max|min)[sp][sdh]$")
 _CONVERSION = re.compile(r"v?cvt")
 _JUMP = re.compile(r"j[a-z]+$")
+_INTEGER = re.compile(
+    r"(?:i?mul|add|adc|sub|sbb|and|andn|or|xor|neg|not|inc|dec|sa[lr]x?|sh[lr]x?|ro[lr]x?|lea|set[a-z]+|cmov[a-z]+)[lq]?$"
+)
+"""What is compared is told by the jump behind it."""
+_DIVISION = re.compile(r"i?div[lq]?$")
+_DIVIDED = {4: 20, 8: 80}
+"""Instructions of a GPU, about, that has none to divide whole numbers of so many bytes."""
+_LONG = re.compile(r"%r(?:[a-ds][xip]|[sbd][ip]|\d+)$")
+_OF_STACK = re.compile(r"\$0x[0-9a-f]+,%rsp$")
+_STEP = re.compile(r"(?:add|sub)[lq]? +\$|(?:inc|dec)[lq]? ")
+"""Of a counter, or of an address."""
+_COMPARED = 2
+"""Instructions of a branch."""
+_UNROLLED = 4
+"""Rounds of a loop without branches in it that nvcc makes one, at least; of those that it knows the number of, all."""
 _GOT = re.compile(r"^([0-9a-f]+) R_\S+\s+([^\s@]+)", re.MULTILINE)
 _OWN = ("__tsan", "__sanitizer", "__ubsan", "ob_twin", "__wrap_", "mem")
 _WIDTHS = {"x": 16, "y": 32, "z": 64}
@@ -32,34 +49,61 @@ class Stretch:
 
     operations: Counter[str] = field(default_factory=Counter)
     """By kind: float, double, half, special (calls of functions) and conversion."""
+    integers: float = 0.0
+    """Instructions of a GPU for whole numbers: sums, comparisons, addresses, branches."""
     branch: int | None = None
     """The offset of the jump at its end, where it has a condition."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def stretches(path: str) -> Mapping[int, Stretch]:
     """Those that are told of when they begin, by the offset in the file behind that call."""
     functions = _functions(path)
-    found: dict[int, Stretch] = {}
-    running: Stretch | None = None
-    begins = False
-    for at, name, rest in _INSTRUCTION.findall(_said(["objdump", "-d", "--no-show-raw-insn", path])):
-        if not name:  # another function
-            running, begins = None, False
+    return {body[0].at: _stretch(begin, body, functions) for begin, body in _bodies(path, functions) if body}
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    at: int
+    name: str
+    operands: str
+
+
+def _bodies(path: str, functions: Mapping[int, str]) -> Iterator[tuple[int, list[_Instruction]]]:
+    """The instructions behind each call that tells of a stretch, and where that call is."""
+    begin = 0
+    body: list[_Instruction] | None = None
+    is_left_out = False
+    for at, function, name, rest in _INSTRUCTION.findall(_said(["objdump", "-d", "--no-show-raw-insn", path])):
+        if function:
+            is_left_out = bool(_OF_THE_TWIN.match(function))
+        begins = not is_left_out and name.startswith("call") and _callee(rest, functions) == _BEGIN
+        if body is not None and name and not begins:
+            body.append(_Instruction(int(at, 16), name, rest.strip()))
             continue
-        if begins:
-            running = found[int(at, 16)] = Stretch()
-            begins = False
-        if name.startswith("call") and _callee(rest, functions) == _BEGIN:
-            begins = True
-        elif running is not None:
-            running.operations.update(_of(name, rest, functions))
-            if running.branch is None and name != "jmp" and _JUMP.match(name):
-                running.branch = int(at, 16)
+        if body is not None:
+            yield begin, body
+        begin, body = int(at, 16), [] if begins else None
+    if body is not None:
+        yield begin, body
+
+
+def _stretch(begin: int, body: list[_Instruction], functions: Mapping[int, str]) -> Stretch:
+    found = Stretch()
+    for one in body:
+        found.operations.update(_of(one.name, one.operands, functions))
+        found.integers += _integers(one)
+    # Those before the last are the checks' own.
+    if jumps := [one for one in body if one.name != "jmp" and _JUMP.match(one.name)]:
+        found.branch = jumps[0].at
+        found.integers += _COMPARED
+        if jumps[-1].operands.partition(" ")[0] == f"{begin:x}":
+            stepped = _COMPARED + sum(bool(_STEP.match(f"{one.name} {one.operands}")) for one in body)
+            found.integers -= stepped * (1 - 1 / _UNROLLED)
     return found
 
 
-@cache
+@lru_cache(maxsize=64)
 def _functions(path: str) -> Mapping[int, str]:
     """Of other libraries, by the address of the word that points to them."""
     return {int(at, 16): name for at, name in _GOT.findall(_said(["objdump", "-R", path]))}
@@ -74,7 +118,9 @@ def _said(command: list[str]) -> str:
 
 def _of(name: str, rest: str, functions: Mapping[int, str]) -> Counter[str]:
     if name.startswith("call"):
-        return Counter() if _callee(rest, functions).startswith(_OWN) else Counter(special=1)
+        # What lies in the same file has stretches of its own.
+        is_here = "#" not in rest and "@" not in rest
+        return Counter() if is_here or _callee(rest, functions).startswith(_OWN) else Counter(special=1)
     made: Counter[str] = Counter()
     if _FUSED.match(name) or _SIMPLE.match(name):
         kind = {"s": "float", "d": "double", "h": "half"}[name[-1]]
@@ -82,6 +128,13 @@ def _of(name: str, rest: str, functions: Mapping[int, str]) -> Counter[str]:
     elif _CONVERSION.match(name):
         made["conversion"] = 1
     return made
+
+
+def _integers(one: _Instruction) -> int:
+    if _DIVISION.match(one.name):
+        return _DIVIDED[8 if one.name.endswith("q") or _LONG.search(one.operands) else 4]
+    is_zero = one.name == "xor" and len(set(one.operands.split(","))) == 1
+    return int(bool(_INTEGER.match(one.name)) and not is_zero and not _OF_STACK.match(one.operands))
 
 
 def _callee(rest: str, functions: Mapping[int, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmap import MAP_ANONYMOUS, MAP_SHARED, mmap
 from typing import Any
 
 import torch
@@ -18,6 +19,9 @@ _COMPUTED = {
 """How much comes out of them depends on numbers."""
 _SMALL = 1 << 16
 """Elements that may as well be computed: sizes, indices and scales are such."""
+
+_NOT_RESERVED = 0x4000
+"""Of a mapping: MAP_NORESERVE of Linux, which Python names since 3.13."""
 
 
 class Hollow(TorchDispatchMode):  # type: ignore[misc]
@@ -71,4 +75,8 @@ def _as_meta(value: torch.Tensor) -> torch.Tensor:
 
 
 def _as_memory(value: torch.Tensor, device: Any) -> torch.Tensor:
+    if torch.device(device).type == "cpu" and value.numel() > _SMALL:
+        # Nothing is written to it, so that it takes no memory; private memory would still count against the limit.
+        held = mmap(-1, value.untyped_storage().nbytes(), flags=MAP_SHARED | MAP_ANONYMOUS | _NOT_RESERVED)
+        return torch.frombuffer(held, dtype=value.dtype).as_strided(value.shape, value.stride())
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=device)

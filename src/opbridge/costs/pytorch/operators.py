@@ -8,16 +8,13 @@ import torch
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
+from opbridge.costs.pytorch.convolutions import window_of
 from opbridge.costs.pytorch.timing import Call
 
 _FREE = {
     *("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "detach", "lift_fresh", "alias"),
     *("_unsafe_view", "_reshape_alias", "set_", "resize_", "is_pinned", "record_stream", "_local_scalar_dense"),
 }
-
-
-_TRANSPOSED = 6
-"""The place of that argument of a convolution."""
 
 
 def call_of(func: Any, args: Any, kwargs: Any, result: Any) -> Call:
@@ -29,7 +26,8 @@ def call_of(func: Any, args: Any, kwargs: Any, result: Any) -> Call:
     operations = float(count(*args, **kwargs, out_val=result)) if count is not None else 0.0
     size = 0 if name in _FREE else sum(bytes_of(value) for value in moved)
     dtype = dtype_of(main) if main is not None else ""
-    return Call(name, dtype, operations, size, name == "convolution" and bool(args[_TRANSPOSED]))
+    window = window_of(args, result) if name == "convolution" else None
+    return Call(name, dtype, operations, size, window)
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:

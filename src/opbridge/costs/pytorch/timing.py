@@ -1,19 +1,31 @@
 """How long PyTorch's own operators take on a chip: bound by memory, or by the matrices of NVIDIA's libraries.
 
-Rates are published; what share of them an operator reaches was fitted to KernelBench's published times of PyTorch on an
-H100 PCIe, as docs/profile.md says.
+Rates are published; what share of them an operator reaches was chosen on KernelBench's published times of PyTorch, as
+docs/profile.md says.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from opbridge.costs.chips import Chip
 from opbridge.costs.model import LAUNCH, KernelCost
+from opbridge.costs.pytorch import convolutions
+from opbridge.costs.pytorch.convolutions import Window
 
-HOST = 12e-6
+START = 20e-6
+"""That the host takes from when a model is called until the chip has something to do, and to hear of its end."""
+HOST = 11e-6
 """That Python and PyTorch take for an operator or a launch, while the chip does what was asked for before."""
+_MATRICES, _NORMS = 35e-6, 55e-6
+_LONGER = {
+    "convolution": 55e-6,
+    **dict.fromkeys(("addmm", "mm", "bmm", "baddbmm"), _MATRICES),
+    **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"), _NORMS),
+}
+"""They do for some: libraries are asked which kernel to take, and modules have Python of their own."""
 GAP = 2e-6
 """Between what an operator runs and the next, on the chip."""
 _STEP = 2 * (LAUNCH.seconds + GAP)
@@ -24,10 +36,7 @@ _FLOATS = 0.8
 _HALVES = 0.7
 _TENSOR_FLOATS = 0.5
 """Published is that matrices of rounded floats run at half the rate of halves."""
-_CONVOLUTIONS = 0.25
-_TRANSPOSED = 0.3
 _PASSES = {
-    "convolution": 3.0,
     "native_batch_norm": 2.2,
     "native_group_norm": 1.6,
     "native_layer_norm": 1.3,
@@ -51,25 +60,29 @@ class Call:
     operations: float
     """Of matrices and convolutions; others are bound by memory."""
     bytes: int
-    is_transposed: bool = False
-    """A convolution that is."""
+    window: Window | None = None
     steps: int = 0
     """Of a recurrent layer, all layers together: each begins with what the one before has made."""
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Call:
+        window = fields["window"]
+        return cls(**{**fields, "window": window and Window(**window)})
 
 
 def seconds(call: Call, chip: Chip) -> float:
     if call.bytes == 0:
         return 0.0
     moving = _PASSES.get(call.name, 1.0) * call.bytes / (_MEMORY * chip.memory_rate)
+    if call.window and call.dtype not in _HALF_TYPES:
+        tensor_rate = _TENSOR_FLOATS * chip.matrix_rate
+        return GAP + convolutions.seconds(call.window, call.operations, moving, chip, tensor_rate)
     return GAP + call.steps * _STEP + max(moving, call.operations / _rate(call, chip))
 
 
 def _rate(call: Call, chip: Chip) -> float:
     if call.dtype in _HALF_TYPES:
         return _HALVES * chip.matrix_rate
-    if "convolution" in call.name:
-        share = _TRANSPOSED if call.is_transposed else _CONVOLUTIONS
-        return share * _TENSOR_FLOATS * chip.matrix_rate
     return _FLOATS * chip.float_rate
 
 
@@ -85,13 +98,14 @@ class ModelCost:
     def seconds(self) -> float:
         """The chip's, or the host's where it has so little to do that it waits."""
         own = sum(kernel.seconds * kernel.launches for kernel in self.kernels)
-        asked = sum(call.bytes > 0 for call in self.calls) + sum(kernel.launches for kernel in self.kernels)
-        return max(own + sum(seconds(call, self.chip) for call in self.calls), HOST * asked)
+        asked = sum(_LONGER.get(call.name, HOST) for call in self.calls if call.bytes)
+        asked += HOST * sum(kernel.launches for kernel in self.kernels)
+        return START + max(own + sum(seconds(call, self.chip) for call in self.calls), asked)
 
     def fields(self) -> dict[str, Any]:
         return {
             "chip": self.chip.name,
             "predicted_seconds": self.seconds,
             "kernels": [kernel.fields() for kernel in self.kernels],
-            "pytorch": [{**vars(call), "predicted_seconds": seconds(call, self.chip)} for call in self.calls],
+            "pytorch": [{**asdict(call), "predicted_seconds": seconds(call, self.chip)} for call in self.calls],
         }
