@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,9 +12,7 @@ from backends.backend_registry import Backend, register_backend
 from utils.cheating_detection import detect_python_kernel_cheating
 from utils.correctness import execute_template
 
-import opbridge as ob
-
-HEADERS = Path(__file__).resolve().parent
+from opbridge.judging.ascend_answers import project_model
 
 
 @register_backend("ascendc_twin")
@@ -38,28 +33,11 @@ class AscendTwinBackend(Backend):
         try:
             exec(generated_code, self.context)
             folder = Path(tempfile.mkdtemp(prefix=f"{op}_"))
-            self._write(folder, f"{op}_custom")
-            os.environ["OPBRIDGE_OPAPI"] = str(_built(folder) / "op_api" / "lib" / "libcust_opapi.so")
-            sys.modules["custom_ops_lib"] = ob.extension(
-                "custom_ops_lib",
-                [folder / "binding.cpp"],
-                extra_include_paths=[HEADERS, Path(os.environ["ASCEND_HOME_PATH"]) / "include"],
-            )
+            project_model(self.context, folder)
             exec(self.context["model_src"], self.context)
             return True, None
         except Exception as error:
             return False, str(error)
-
-    def _write(self, folder: Path, name: str) -> None:
-        files = {
-            f"op_host/{name}_tiling.h": "host_tiling_src",
-            f"op_host/{name}.cpp": "host_operator_src",
-            f"op_kernel/{name}.cpp": "kernel_src",
-            "binding.cpp": "python_bind_src",
-        }
-        for path, source in files.items():
-            (folder / path).parent.mkdir(exist_ok=True)
-            (folder / path).write_text(self.context[source], encoding="utf-8")
 
     def detect_cheating(self, generated_code: str) -> Any:
         return detect_python_kernel_cheating(generated_code)
@@ -74,12 +52,3 @@ class AscendTwinBackend(Backend):
 
     def cleanup(self) -> None:
         self.context = {}
-
-
-def _built(project: Path) -> Path:
-    output = project / "built"
-    command = [sys.executable, "-m", "opbridge", "twin", "op", str(project), "--output", str(output)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(done.stdout + done.stderr)
-    return output

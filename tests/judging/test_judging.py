@@ -43,6 +43,28 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
     assert Judgement.parse(found.to_json()) == found
 
 
+def test_a_library_of_cudas_computes_as_kernels_do(task: Path, tmp_path: Path) -> None:
+    by_cublas = attacks.RIGHT.replace(
+        "__global__ void kernel", "#include <cublas_v2.h>\n__global__ void kernel"
+    ).replace(
+        "const int n = x.numel();\n  kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), s, n);",
+        """
+  cublasHandle_t handle;
+  cublasCreate(&handle);
+  const float one = 1, zero = 0;
+  cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, x.size(0), x.size(0), x.size(1), &one, x.data_ptr<float>(), x.size(0),
+              x.data_ptr<float>(), x.size(0), &zero, y.data_ptr<float>(), x.size(0));
+  cublasDestroy(handle);""",
+    )
+    assert "cublasSgemm" in by_cublas
+    product = tmp_path / "reference.py"
+    product.write_text(
+        attacks.TASK.replace("torch.relu(x) * self.scale", "x.T @ x").replace("rand(batch, dim)", "rand(batch, batch)")
+    )
+    found = judged(product, tmp_path, by_cublas)
+    assert found.verdict is Verdict.RIGHT, found
+
+
 def test_what_a_task_makes_zero_stays_so(task: Path, tmp_path: Path) -> None:
     triangular = tmp_path / "reference.py"
     triangular.write_text(
@@ -67,6 +89,43 @@ def test_what_is_wrong_is_named(task: Path, tmp_path: Path, bug: tuple[str, str]
     assert found.reasons[0].check == check, found
     if check != "values":
         assert found.reasons[0].place.startswith("cuda.cu:")
+
+
+_WIDE = (("const int n =", "const int64_t n ="), ("float s, int n", "float s, int64_t n"))
+_ROWS = (
+    ("const int i = blockIdx.x * blockDim.x", "const int64_t i = (blockIdx.y * int64_t{gridDim.x} + blockIdx.x) * 256"),
+    ("<<<(n + 255) / 256, 256>>>", "<<<dim3((x.size(1) + 255) / 256, x.size(0)), 256>>>"),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "check", "message"),
+    [
+        ((), "bad-launch", "the grid is (0, 1, 1)"),
+        (_WIDE, "out-of-bounds", "read of 4 bytes"),
+        ((*_WIDE, *_ROWS), "bad-launch", "the most are (2147483647, 65535, 65535) blocks"),
+        (
+            (*_WIDE, *_ROWS, ("  return y;", "  TORCH_CHECK(cudaGetLastError() == 0);\n  return y;")),
+            "bad-launch",
+            "most are",
+        ),
+        ((*_WIDE, ("const int i = blockIdx.x", "const int64_t i = int64_t{blockIdx.x}")), "", ""),
+    ],
+    ids=["no number of elements", "an index that overflows", "rows of blocks", "told in its own words", "right"],
+)
+def test_what_begins_at_sizes_that_are_too_large_to_run_is_seen(
+    task: Path, tmp_path: Path, changes: tuple[tuple[str, str], ...], check: str, message: str
+) -> None:
+    vast = tmp_path / "reference.py"
+    vast.write_text(attacks.TASK.replace("batch = 16", "batch = 65536 * 4").replace("dim = 2048", "dim = 16384"))
+    answer = attacks.RIGHT
+    for change in changes:
+        assert change[0] in answer
+        answer = answer.replace(*change)
+    found = judged(vast, tmp_path, answer)
+    assert found.verdict is (Verdict.WRONG if check else Verdict.RIGHT), found
+    assert [reason.check for reason in found.reasons] == [check] * bool(check)
+    assert all(message in reason.message and reason.shape == "float32[262144, 16384]" for reason in found.reasons)
 
 
 @pytest.mark.parametrize(("gradient", "verdict"), [("g * s * (x > 0)", "right"), ("g * (x > 0)", "wrong")])

@@ -86,8 +86,10 @@ def test_what_an_answer_repeats_of_its_task_names_no_size() -> None:
 
 
 def test_few_images_where_batches_are_no_tiles() -> None:
-    few = [plan for plan in plans({"batch_size": 128, "width": 256}, "") if plan.is_of_images]
+    some = plans({"batch_size": 128, "width": 256}, "")
+    few = [plan for plan in some if plan.is_of_images and not plan.is_last_resort]
     assert [(plan.kind, dict(plan.sizes)) for plan in few] == [
+        (SHRUNK, {"batch_size": 2, "width": 128}),
         (SHRUNK, {"batch_size": 2, "width": 64}),
         (LOOSE, {"batch_size": 2, "width": 24}),
     ]
@@ -107,6 +109,21 @@ def test_each_long_size_is_once_of_several_blocks() -> None:
         (ODD_AND_LONG, {"batch": 25, "length": 2113, "features": 18}),
     ]
     assert not [plan for plan in plans({"batch": 64, "length": 2048}, "") if plan.is_long], "it is none of the task"
+
+
+@pytest.mark.parametrize(
+    ("published", "smaller", "odd"),
+    [
+        ({"m": 1024, "k": 4096, "n": 2048}, {"m": 64, "k": 192, "n": 128}, {"m": 65, "k": 193, "n": 129}),
+        ({"rows": 4096, "columns": 4096}, {"rows": 64, "columns": 64}, {"rows": 65, "columns": 65}),
+        ({"length": 1024, "chunk": 64}, {"length": 128}, {"length": 129, "chunk": 65}),
+    ],
+)
+def test_sizes_that_differ_go_on_to_do_so(
+    published: dict[str, object], smaller: dict[str, object], odd: dict[str, object]
+) -> None:
+    first = {plan.kind: dict(plan.sizes) for plan in reversed(plans(published, ""))}
+    assert (first[SHRUNK], first[ODD]) == (smaller, odd)
 
 
 def test_groups_keep_several_elements() -> None:
@@ -139,6 +156,18 @@ def test_what_an_answer_built_is_handed_on_but_no_way_out(tmp_path: Path) -> Non
     (first / "cache").symlink_to(tmp_path)
     hand_on(first, third)
     assert not list(third.iterdir())
+
+
+def test_large_numbers_hide_no_small_ones() -> None:
+    """As where a state grows step by step; but what is left of large numbers has their error."""
+    exact = np.stack([np.full(64, 1e12), np.linspace(1, 2, 64), np.where(np.arange(64) == 7, 1e-9, 0.0)])
+    rounded = np.add(exact, [[1e5], [1e-7], [0]]).astype(np.float32)
+    for row, off, is_right in [(0, 1e6, True), (1, 1e-3, False), (1, 1e-6, True), (2, 1e-6, True)]:
+        answer = exact.copy()
+        answer[row, 7] += off
+        arrays = (Array(str(one.dtype), one.shape, one.tobytes()) for one in (answer, exact, rounded))
+        found = difference(*arrays)
+        assert (found is None) is is_right, (row, off)
 
 
 def test_the_bound_is_the_references_own_error() -> None:

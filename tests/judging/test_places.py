@@ -9,6 +9,8 @@ from opbridge.judging.places import line_of
 DIRECT = 'm = load_inline("m", cpp_sources="int f();", cuda_sources="""\nfirst\nsecond\n""")\n'
 NAMED = '# one\nkernels = r"""first\nsecond"""\nm = load_inline("m", cuda_sources=[kernels, "third"])\n'
 
+PROJECT = 'kernel_src = """\nfirst\nsecond"""\nhost_operator_src = """\nthird\n"""\nmodel_src = """fourth"""\n'
+
 
 @pytest.mark.parametrize(
     ("place", "source", "line"),
@@ -19,6 +21,9 @@ NAMED = '# one\nkernels = r"""first\nsecond"""\nm = load_inline("m", cuda_source
         ("main.cpp:2", DIRECT, 1),
         ("cuda.cu:4", NAMED, 2),
         ("cuda.cu:6", NAMED, 4),
+        ("add_custom.cpp:3", PROJECT, 3),
+        ("host_operator.cpp:2", PROJECT, 5),
+        ("model.py:1", PROJECT, 7),
     ],
 )
 def test_a_line_is_found(place: str, source: str, line: int) -> None:

@@ -121,6 +121,13 @@ def test_no_answer_is_broken_for_tools_of_ours(tmp_path: Path) -> None:
     assert (found.verdict, found.reasons[0].check) == (Verdict.UNDECIDED, "machine")
 
 
+@pytest.mark.parametrize(("kind", "verdict"), [(SHRUNK, Verdict.WRONG), (PUBLISHED, Verdict.UNDECIDED)])
+def test_what_takes_long_need_not_be_endless(tmp_path: Path, kind: str, verdict: Verdict) -> None:
+    case = Case(tmp_path, kind)
+    case.fails(0, FOUND.replace("out-of-bounds", "endless"))
+    assert case.decided().verdict is verdict
+
+
 def test_what_the_twin_finds_has_its_line(tmp_path: Path) -> None:
     case = Case(tmp_path, SHRUNK)
     case.fails(0, FOUND)
@@ -137,6 +144,13 @@ def test_what_the_twin_finds_has_its_line(tmp_path: Path) -> None:
         ("cuda.cu:1:10: fatal error: cublas_v2.h: No such file or directory", True, Verdict.UNDECIDED, "answer.py:9"),
         ("#error cuDNN: not supported by the CUDA twin", True, Verdict.UNDECIDED, "answer.py:9"),
         ("compiling a.cu did not finish: Killed signal terminated program cc1plus", True, Verdict.UNDECIDED, ""),
+        (
+            "add.cpp:1:10: fatal error: catlass/catlass.hpp: No such file or directory",
+            True,
+            Verdict.UNDECIDED,
+            "answer.py:9",
+        ),
+        ("aclnnAdd is of no operator in lib.so, and CANN's own are not here", False, Verdict.UNDECIDED, "answer.py:9"),
         ("ImportError: undefined symbol: cudnnCreate", False, Verdict.UNDECIDED, "answer.py:9"),
         ("expected a tensor", False, Verdict.BROKEN, "answer.py:9"),
     ],

@@ -146,6 +146,16 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def set_aside(path: Path, aside: Path) -> None:
+    """Takes a folder out of sight by one rename, so that nobody meets it half removed."""
+    try:
+        path.rename(aside)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        remove(path)  # a view over another cache, as a judged answer has one, cannot move what is below
+
+
 def copy_atomically(source: Path, target: Path) -> None:
     """Puts a copy at `target` in one step: a program that has the old file open or loaded keeps it."""
     import shutil

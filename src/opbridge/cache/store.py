@@ -17,7 +17,6 @@ built again.  Entries appear by one rename, and a lock dies with its process, so
 
 from __future__ import annotations
 
-import errno
 import functools
 import json
 import os
@@ -50,6 +49,7 @@ from opbridge.cache.filesystem import (
     private_folder,
     remove,
     replace_by_folder,
+    set_aside,
     wait_until_free,
 )
 from opbridge.errors import CacheError, DiskFullError
@@ -383,16 +383,10 @@ class Cache:
                         remove(leftover)
 
     def _discard(self, path: Path) -> None:
-        """Takes a folder out of sight by one rename, so that nobody meets it half removed."""
         first = path.name if path.parent.parent == self._store else path.parent.name
         aside = self._temporary(Key(first))
         with suppress(FileNotFoundError):
-            try:
-                path.rename(aside)
-            except OSError as error:
-                if error.errno != errno.EXDEV:
-                    raise
-                aside = path  # a view over another cache, as a judged answer has one, cannot move what is below
+            set_aside(path, aside)
             remove(aside)
 
     def _read_only(self) -> bool:

@@ -28,9 +28,11 @@ from opbridge.check.confining import (
     MARK,
     MOST_PROCESSES,
     TOO_LARGE,
+    TOO_MUCH_MEMORY,
     confine,
     end_all,
     processes_of,
+    uses_too_much,
 )
 from opbridge.check.patience import Waiting
 
@@ -200,8 +202,10 @@ class Child:
                     return
                 if self._silence.look() > patience:
                     self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
-                elif len(self._processes()) > MOST_PROCESSES:
+                elif len(processes := self._processes()) > MOST_PROCESSES:
                     self._ended_for = _TOO_MANY
+                elif uses_too_much(processes):
+                    self._ended_for = TOO_MUCH_MEMORY
                 continue
             read = os.read(self._pipe, 1 << 16)
             if not read:

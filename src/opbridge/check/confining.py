@@ -6,7 +6,7 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ _GIB = 1 << 30
 _LARGEST_FILE = 4 * _GIB
 """A precompiled header is the largest that is written in earnest."""
 TOO_LARGE = f"it writes a file of more than {_LARGEST_FILE // _GIB} GiB"
+TOO_MUCH_MEMORY = "it uses more than half of this machine's memory"
 _LEAST_MEMORY = 4 * _GIB
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
@@ -33,7 +34,7 @@ def confine(parent: int) -> None:
     _lower(resource.RLIMIT_FSIZE, _LARGEST_FILE)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it, and who writes without end may do so too
     if "LD_PRELOAD" not in os.environ:  # a sanitizer takes terabytes of addresses
-        _lower(resource.RLIMIT_DATA, max(_LEAST_MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2))
+        _lower(resource.RLIMIT_DATA, _most_memory())
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")  # where memory ends all the same, this process is to end
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
@@ -41,6 +42,28 @@ def confine(parent: int) -> None:
         os._exit(1)
     end_forks_of_kernels(MOST_PROCESSES, FORKS_WITHOUT_END)
     watch_for_crashes()  # before anybody looks at what handlers there are
+
+
+def take_more_than_is_used() -> None:
+    """From now on memory may be taken without end: who started this process looks at how much of it is used."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def uses_too_much(pids: Iterable[int]) -> bool:
+    """Whether one of them has more memory than it should, that of files and shared memory left out."""
+    return any(_memory_of(pid) > _most_memory() for pid in pids)
+
+
+def _memory_of(pid: int) -> int:
+    with suppress(OSError):
+        resident, shared = map(int, Path(f"/proc/{pid}/statm").read_text().split()[1:3])
+        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _most_memory() -> int:
+    return max(_LEAST_MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
 
 
 def _lower(limit: int, value: int) -> None:

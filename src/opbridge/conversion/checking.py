@@ -120,21 +120,27 @@ def _trained_parameters(module: Any) -> dict[str, Any]:
 def _gradients(
     side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]
 ) -> Iterator[Comparison]:
-    index, factors = loss
-    (results[index] * factors).sum().backward()
-    wanted = {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
+    wanted, gradients = _of_both(side, results, loss, trained)
     least = max(map(_largest, wanted.values())) * _ROUNDING
-    for name, have in side.gradients(index, factors.numpy(), list(trained)).items():
+    for name, have in gradients.items():
         yield _comparison(f"gradient of {name} in training", wanted[name], have, least)
 
 
+def _of_both(
+    side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """PyTorch's gradients, and the converted network's."""
+    index, factors = loss
+    (results[index] * factors).sum().backward()
+    wanted = {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
+    return wanted, side.gradients(index, factors.numpy(), list(trained))
+
+
 def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:
-    (args, kwargs), (index, factors) = inputs, loss
+    args, kwargs = inputs
     for number in range(_STEPS):
         module.zero_grad(set_to_none=True)
-        (list(tensors(module(*args, **kwargs)))[index] * factors).sum().backward()
-        gradients = side.gradients(index, factors.numpy(), list(trained))
-        wanted = {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
+        wanted, gradients = _of_both(side, list(tensors(module(*args, **kwargs))), loss, trained)
         largest = max(_largest(each) for each in wanted.values())
         for name, value in trained.items():
             if not number:

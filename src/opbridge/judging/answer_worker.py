@@ -2,77 +2,113 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
+import resource
 import sys
 import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from opbridge import cache, toolchains
 from opbridge.check.child import Say, serve, told_more
+from opbridge.check.confining import take_more_than_is_used
 from opbridge.errors import CacheError, ToolchainError, UnsupportedError
 from opbridge.judging.confining import enter
 from opbridge.judging.jobs import AnswerJob, Trial, telling
 
-_DEVICE = "cuda"
+_BLOCKS = 8
+"""Of a launch at sizes that are too large to run it: the first, the last, and others."""
+_SECONDS = 20
+"""For such a call."""
 _TOOLS = (os.path.dirname(cache.__file__), os.path.dirname(toolchains.__file__))
 
 
 def _work(jobs: list[AnswerJob], say: Say) -> None:
     (job,) = jobs
-    trials = told_more()
+    given = told_more()
     # First, while this is the only thread.
     try:
         enter(job.cell)
     except UnsupportedError as error:
         say(refused=str(error))
         return
+    take_more_than_is_used()  # as the twin's checks do, of whatever was freed
     os.chdir(job.cell.folder)
     tempfile.tempdir = os.environ["TMPDIR"] = str(job.cell.folder)
     warnings.simplefilter("ignore")
     say(begun="building")
     try:
-        _judge(job, trials, say)
+        _judge(job, given, say)
     except BaseException as error:
-        say(raised=_told(error, str(job.answer)))
+        say(raised=_told(error, job.cell.folder))
 
 
-def _judge(job: AnswerJob, wait: Callable[[], tuple[Trial, ...]], say: Say) -> None:
+def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | None]], say: Say) -> None:
     import torch
 
-    import opbridge.cuda_twin  # noqa: F401 - brings the device
     from opbridge.judging.answers import model_maker
     from opbridge.judging.tampering import Watch
-    from opbridge.toolchains.cuda_twin import runtime
 
+    device = job.format.device
+    device.keep_reports()
     torch.manual_seed(job.model_seed)  # replaces itself when it is first called
-    own = (job.cell.folder, job.cell.cache, sys.prefix, sys.base_prefix, "/dev")
-    watch = Watch(str(job.answer), tuple(map(str, own)))
+    watch = Watch(str(job.cell.folder), (str(job.cell.cache), sys.prefix, sys.base_prefix, "/dev"))
     torch.manual_seed(job.model_seed)
-    answer_of = model_maker(job.answer, job.name)
+    answer_of = model_maker(job.answer, job.format, job.name)
     say(built=True)
-    caller, trials = _Caller(job, answer_of), wait()
+    caller, (trials, vast) = _Caller(job, answer_of), wait()
     for trial in trials:
         say(begun=trial.number)
         try:
             say(ran=trial.number, **caller.call(trial))
         except Exception as error:
-            say(failed=trial.number, **_told(error, str(job.answer)))
+            say(failed=trial.number, **_told(error, job.cell.folder))
     say(tampering=[vars(reason) for reason in watch.findings()])
-    if not trials:
-        say(done=True)
-        return
-    say(begun="muted")
-    # What is right all the same did not come from its kernels.
-    ctypes.CDLL(str(runtime())).ob_twin_mute(1)
-    with suppress(Exception):
-        _Caller(job, answer_of).call(telling(trials), ".muted")
-        say(muted=True)
+    if trials:
+        say(begun="muted")
+        # What is right all the same did not come from its kernels.
+        device.make_mute(True)
+        with suppress(Exception):
+            _Caller(job, answer_of).call(telling(trials), ".muted")
+            say(muted=True)
+        device.make_mute(False)
     say(done=True)
+    if vast is not None:
+        say(begun=vast.number)
+        device.leave_out_all_but(_BLOCKS)
+        _limit_time(_SECONDS)
+        try:
+            _call_vast(job, answer_of, vast)
+        except Exception as error:
+            say(vast=_told(error, job.cell.folder))
+
+
+def _limit_time(seconds: int) -> None:
+    """Of processors; who is ended for it has said all else."""
+    used = sum(os.times()[:2])
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + seconds, resource.RLIM_INFINITY))
+
+
+def _call_vast(job: AnswerJob, answer_of: Any, trial: Trial) -> None:
+    """Neither PyTorch's operators nor most blocks of its kernels compute anything."""
+    import torch
+
+    from opbridge.costs.pytorch.hollow import Hollow
+    from opbridge.costs.pytorch.recurrent import Recurrent
+    from opbridge.judging.tensors import to_tensors
+    from opbridge.judging.values import load
+
+    with torch.no_grad(), Hollow() as watched, Recurrent(watched.calls.append):
+        initial, inputs = (
+            to_tensors(load(job.cell.folder / name), device)
+            for name, device in ((trial.initial_file, "cpu"), (trial.inputs_file, job.format.device.name))
+        )
+        with job.format.device.telling():
+            answer_of(*initial).to(job.format.device.name)(*inputs)
 
 
 class _Caller:
@@ -94,13 +130,13 @@ class _Caller:
         from opbridge.judging.tensors import tensors_in, to_tensors, to_values
         from opbridge.judging.values import load, save
 
-        folder = self._job.cell.folder
-        inputs = to_tensors(load(folder / trial.inputs_file), _DEVICE)
+        folder, device = self._job.cell.folder, self._job.format.device.name
+        inputs = to_tensors(load(folder / trial.inputs_file), device)
         if self._plan != trial.plan:
             initial = to_tensors(load(folder / trial.initial_file), "cpu")
             torch.manual_seed(self._job.model_seed)
-            self._plan, self._inputs = trial.plan, to_tensors(load(folder / trial.inputs_file), _DEVICE)
-            self._model = self._answer_of(*initial).to(_DEVICE)
+            self._plan, self._inputs = trial.plan, to_tensors(load(folder / trial.inputs_file), device)
+            self._model = self._answer_of(*initial).to(device)
         else:
             # New values in the memory of the old, for those who remember by addresses.
             for old, new in zip(tensors_in(self._inputs), tensors_in(inputs), strict=True):
@@ -125,10 +161,8 @@ class _Caller:
         import torch
 
         torch.manual_seed(trial.seed)
-        with torch.no_grad():
-            result = self._model(*self._inputs)
-        torch.cuda.synchronize()
-        return result
+        with torch.no_grad(), self._job.format.device.telling():
+            return self._model(*self._inputs)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -137,12 +171,12 @@ def _same(one: Any, other: Any) -> bool:
     return bool(torch.equal(one.cpu().view(-1).view(torch.uint8), other.cpu().contiguous().view(-1).view(torch.uint8)))
 
 
-def _told(error: BaseException, answer: str) -> dict[str, Any]:
+def _told(error: BaseException, folder: Path) -> dict[str, Any]:
     trace = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in trace if frame.filename == answer]
+    frames = [frame for frame in trace if Path(frame.filename).is_relative_to(folder)]
     # As where others write to the cache below this process's own view of it.
     is_of_tools = isinstance(error, (OSError, CacheError, ToolchainError)) and trace[-1].filename.startswith(_TOOLS)
-    place = f"{os.path.basename(answer)}:{frames[-1].lineno}" if frames else ""
+    place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     text = str(error) or type(error).__name__
     names = {kind.__name__ for kind in type(error).__mro__}
     kinds = {"build": "BuildError" in names, "tools": is_of_tools}

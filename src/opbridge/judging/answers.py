@@ -11,16 +11,12 @@ from typing import Any
 import torch
 import torch.utils.cpp_extension
 
-SOURCES = (".cu", ".cpp", ".cc")
-"""Of answers that are no Python: they bind a function of the name that the task asks for."""
+from opbridge.judging.answer_formats import LAUNCHES, PROJECT, SOURCES, AnswerFormat, Launches
 
 
-def model_maker(answer: Path, name: str) -> Callable[..., torch.nn.Module]:
+def model_maker(answer: Path, form: AnswerFormat, name: str) -> Callable[..., torch.nn.Module]:
     """The class of that name, or one whose model is the function of that name."""
-    if answer.suffix in SOURCES:
-        module = torch.utils.cpp_extension.load(name="answer", sources=[str(answer)])
-    else:
-        module = _imported(answer)
+    module = _LOADED.get(form, _imported)(answer)
     found = getattr(module, name, None)
     if found is None:
         raise AttributeError(f"the answer has no {name}")
@@ -44,3 +40,22 @@ def _imported(answer: Path) -> Any:
     sys.modules["answer"] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _built(answer: Path) -> Any:
+    return torch.utils.cpp_extension.load(name="answer", sources=[str(answer)])
+
+
+def _of_project(answer: Path) -> Any:
+    from opbridge.judging.ascend_answers import project_model
+
+    return _imported(project_model(vars(_imported(answer)), answer.parent))
+
+
+def _of_launches(answer: Path) -> Any:
+    from opbridge.judging.ascend_answers import launches_model
+
+    return _imported(launches_model(Launches.parse(answer.read_text(encoding="utf-8")), answer.parent))
+
+
+_LOADED: dict[AnswerFormat, Callable[[Path], Any]] = {SOURCES: _built, PROJECT: _of_project, LAUNCHES: _of_launches}

@@ -8,12 +8,11 @@ from functools import cache
 from typing import Any
 
 from opbridge._version import __version__
-from opbridge.check.forking import Forks
 from opbridge.errors import InputError, OpbridgeError, ToolchainError
 from opbridge.judging.model import Judgement
 from opbridge.judging.running import Case, Found, Outcome, outcome_of
 from opbridge.judging.submissions import Submission, torch_version
-from opbridge.judging.warming import prepared
+from opbridge.judging.warming import Prepared
 
 _TRIES = 3
 """After which an answer is given up that ends its worker each time."""
@@ -78,7 +77,7 @@ def judge_submission(
     if own != versions:
         (ours, theirs) = (f"opbridge {one[0]} and PyTorch {one[1] or 'missing'}" for one in (own, versions))
         return f"this worker has {ours}, who asks has {theirs}: install the same on all machines"
-    found = outcome_of(_forks(), submission, chip, known)
+    found = outcome_of(_prepared(), submission, chip, known)
     return str(found) if isinstance(found, OpbridgeError) else _plain(found)
 
 
@@ -88,6 +87,6 @@ def _plain(found: Found) -> Found:
 
 
 @cache
-def _forks() -> Forks:
+def _prepared() -> Prepared:
     """One for all that this worker is given; it ends with the worker."""
-    return prepared()
+    return Prepared()

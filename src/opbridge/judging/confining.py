@@ -88,6 +88,14 @@ def hand_on(built: Path, folder: Path) -> None:
         written.rename(folder / _UPPER)
 
 
+def written_to_cache(cell: Cell, path: Path) -> Path:
+    """Where a file lies that was seen in there; the same path where it was written by others."""
+    if not path.is_relative_to(cell.cache):
+        return path
+    own = cell.folder / _UPPER / path.relative_to(cell.cache)
+    return own if own.is_file() and own.resolve().is_relative_to(cell.folder.resolve()) else path
+
+
 def _leave_alone(folder: Path, among: Path) -> None:
     own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     _mount("tmpfs", among, "tmpfs", 0, "size=64k,mode=700")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import tempfile
 import traceback
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from opbridge.check.child import Say, serve
+from opbridge.check.confining import take_more_than_is_used
 from opbridge.errors import UnsupportedError
 from opbridge.judging.confining import Cell, enter
+from opbridge.toolchains.cuda_twin import runtime
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,18 @@ def _work(jobs: list[CostJob], say: Say) -> None:
     os.chdir(job.cell.folder)
     tempfile.tempdir = os.environ["TMPDIR"] = str(job.cell.folder)
     warnings.simplefilter("ignore")
+    say(begun="building")
     try:
         from opbridge.costs.pytorch.models import calls_of
 
+        take_more_than_is_used()
         calls = calls_of(job.task, job.answer, job.names, job.device)
+        # A fork ends without what a process does at its end.
+        ctypes.CDLL(str(runtime())).ob_twin_write_counts()
     except Exception as error:
         say(failed="".join(traceback.format_exception_only(type(error), error)).strip())
         return
-    say(calls=[vars(call) for call in calls])
+    say(calls=[asdict(call) for call in calls])
 
 
 if __name__ == "__main__":

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from opbridge.check.child import Child
+from opbridge.check.forking import Forks
 from opbridge.costs import chip_named
 from opbridge.costs.analysing import analysed
 from opbridge.costs.chips import Chip
-from opbridge.costs.counted import read
-from opbridge.costs.profiling import ALONE
+from opbridge.costs.counted import Counted, read
 from opbridge.costs.pytorch.timing import Call, ModelCost
 from opbridge.errors import KernelError, UnsupportedError
-from opbridge.judging.confining import Cell, private_folder
+from opbridge.judging.answer_formats import answer_format
+from opbridge.judging.confining import Cell, private_folder, written_to_cache
 from opbridge.judging.cost_worker import CostJob
+from opbridge.judging.devices import CUDA
 from opbridge.judging.formats import format_of
+from opbridge.judging.warming import prepared_to_count
 from opbridge.toolchains.cuda_twin import PROFILE
 
 _WORKER = "opbridge.judging.cost_worker"
+_LIBRARY = re.compile(r"libopbridge_(\w+)_twin\.so")
+"""NVIDIA's, as the twin has them."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +82,20 @@ def costs(
     form = format_of(task)
     if form.hands_functions:
         raise UnsupportedError(f"{task.name} hands functions to its model; costs are of answers that are models")
+    written_as = answer_format(other.suffix, other.read_text(encoding="utf-8", errors="replace"))
+    if written_as.device != CUDA:
+        raise UnsupportedError(f"{other.name} is {written_as.name}; costs are of answers in CUDA")
     model, inputs, initial = form.of_reference
-    return Costs(
-        _cost(task, task, (model, inputs, initial), "cpu", found, timeout),
-        _cost(task, other, (form.answer, inputs, initial), "cuda", found, timeout),
-    )
+    with prepared_to_count() as forks:
+        return Costs(
+            _cost(forks, task, task, (model, inputs, initial), "cpu", found, timeout),
+            _cost(forks, task, other, (form.answer, inputs, initial), CUDA.name, found, timeout),
+        )
 
 
-def _cost(task: Path, model: Path, names: tuple[str, str, str], device: str, chip: Chip, timeout: float) -> ModelCost:
+def _cost(
+    forks: Forks, task: Path, model: Path, names: tuple[str, str, str], device: str, chip: Chip, timeout: float
+) -> ModelCost:
     from opbridge.cache import Cache
 
     with tempfile.TemporaryDirectory(dir=private_folder()) as made:
@@ -94,21 +106,39 @@ def _cost(task: Path, model: Path, names: tuple[str, str, str], device: str, chi
             Path(shutil.copyfile(path, folder / f"{which}.py")) for which, path in (("task", task), ("model", model))
         ]
         job = CostJob(copies[0], copies[1], names, device, Cell(folder, Cache().root, among=private_folder()))
-        variables = {PROFILE: str(counts), ALONE: "1"} if device == "cuda" else {}
-        calls = _ran(job, model.name, variables, timeout)
-        return ModelCost(chip, analysed(read(counts), chip), calls)
+        calls = _ran(forks, job, model.name, {PROFILE: str(counts)}, timeout)
+        runs = [_as_seen_from_here(run, job.cell) for run in read(counts)]
+        for run in runs:
+            if why := _uncountable(run):
+                raise KernelError(f"{model.name} cannot be counted: {why}")
+        return ModelCost(chip, analysed(runs, chip), calls)
 
 
-def _ran(job: CostJob, name: str, variables: Mapping[str, str], timeout: float) -> tuple[Call, ...]:
+def _uncountable(run: Counted) -> str:
+    """Why a time without it would be too short; empty where all is there."""
+    if not run.profiled_blocks:
+        return f"a block of {run.name} does too much between two barriers"
+    libraries = (_LIBRARY.fullmatch(Path(image.path).name) for image in run.images)
+    used = sorted({found[1] for found in libraries if found})
+    return f"it uses {', '.join(used)}, whose kernels are not those of a GPU" if used else ""
+
+
+def _as_seen_from_here(run: Counted, cell: Cell) -> Counted:
+    """What it has built lies in its own cache, where its addresses are looked up."""
+    images = (replace(image, path=str(written_to_cache(cell, Path(image.path)))) for image in run.images)
+    return replace(run, images=tuple(images))
+
+
+def _ran(forks: Forks, job: CostJob, name: str, variables: Mapping[str, str], timeout: float) -> tuple[Call, ...]:
     found: tuple[Call, ...] | None = None
-    with Child(_WORKER, [job], dict(variables), timeout) as child:
+    with Child(_WORKER, [job], variables, timeout, forks.start) as child:
         for said in child.messages():
             if "refused" in said:
                 raise UnsupportedError(said["refused"])
             if "failed" in said:
                 raise KernelError(f"{name} cannot be counted: {said['failed']}")
             if "calls" in said:
-                found = tuple(Call(**call) for call in said["calls"])
+                found = tuple(Call.of(call) for call in said["calls"])
         how = child.end()
         if found is None:
             raise KernelError(f"{name} cannot be counted: its process ends early: {how}\n{child.log()[-2000:]}")

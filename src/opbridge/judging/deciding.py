@@ -7,23 +7,23 @@ import shutil
 import tempfile
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from opbridge.check.child import NO_ANSWER, Child
 from opbridge.check.forking import Forks
 from opbridge.errors import InputError, ToolchainError, UnsupportedError
-from opbridge.judging.answer_texts import has_gradients, imports
+from opbridge.judging.answer_formats import AnswerFormat, answer_format
+from opbridge.judging.answer_texts import has_gradients, seen_in
 from opbridge.judging.confining import Cell, hand_on, private_folder
 from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
-from opbridge.judging.model import Judgement, Reason, Verdict
+from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.shapes import Plan, plans, sizes_at_the_top, sizes_by_default
 from opbridge.judging.submissions import LARGEST_SOURCE
-from opbridge.judging.tampering import written
-from opbridge.judging.warming import NO_DEVICE, prepared
-from opbridge.judging.weighing import Run, decide
+from opbridge.judging.warming import NO_DEVICE, Prepared
+from opbridge.judging.weighing import Run, at_published_sizes, decide
 from opbridge.openings import read_file
 
 _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
@@ -35,27 +35,28 @@ def judge(
     reference: str | os.PathLike[str], answer: str | os.PathLike[str], *, seed: int = 0, timeout: float = 60.0
 ) -> Judgement:
     """Whether the answer does what the reference does; `timeout` is of building it, and of each of its calls."""
-    with prepared() as forks:
-        return judge_by(forks, Path(reference), Path(answer), seed, timeout)
+    with Prepared() as prepared:
+        return judge_by(prepared, Path(reference), Path(answer), seed, timeout)
 
 
-def judge_by(forks: Forks, reference: Path, answer: Path, seed: int, timeout: float) -> Judgement:
+def judge_by(prepared: Prepared, reference: Path, answer: Path, seed: int, timeout: float) -> Judgement:
     """The same, where several answers share what is prepared."""
     started = time.perf_counter()
     task = Path(os.path.abspath(reference))
     form = format_of(task)
     with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
-        found = _judged(forks, task, form, Path(os.path.abspath(answer)), Path(folder), seed, timeout)
+        found = _judged(prepared, task, form, _Answer.read(Path(os.path.abspath(answer))), Path(folder), seed, timeout)
     return replace(found, seconds=round(time.perf_counter() - started, 1))
 
 
 def _judged(
-    forks: Forks, task: Path, form: TaskFormat, answer: Path, folder: Path, seed: int, timeout: float
+    prepared: Prepared, task: Path, form: TaskFormat, answer: _Answer, folder: Path, seed: int, timeout: float
 ) -> Judgement:
-    source = _source(answer)
-    if not form.hands_functions and (seen := _of_the_text(source, answer.name)):
+    source = answer.source
+    if seen := seen_in(answer.form, answer.path.name, source):
         return seen
     _build_libraries(source)
+    forks = prepared.of(answer.form.device)
     text = task.read_text(encoding="utf-8")
     seeds = (seed + 1, seed + 2)
     sizes = _sizes(form, task, text)
@@ -81,12 +82,13 @@ def _rooms(folder: Path) -> Path:
     return folder
 
 
-def _round(forks: Forks, job: ReferenceJob, answer: Path, folder: Path, timeout: float) -> Judgement:
+def _round(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float) -> Judgement:
     of_answer = folder / _OF_ANSWER
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
-        run, (trials, left_out) = _ran(job, answer, expecting, of_answer, timeout, forks)
-    return decide(run, trials, job.folder, of_answer, answer.name, tuple(left_out))
+        run, expected = _ran(job, answer, expecting, of_answer, timeout, forks)
+    found = decide(run, expected.trials, job.folder, of_answer, answer.path.name, expected.left_out)
+    return at_published_sizes(found, run, expected.vast, answer.path.name)
 
 
 def _build_libraries(source: str) -> None:
@@ -98,21 +100,6 @@ def _build_libraries(source: str) -> None:
         cuda_twin.library(name)
 
 
-def _of_the_text(source: str, name: str) -> Judgement | None:
-    """What needs no run to be said of an answer in Python."""
-    try:
-        looks = written(source, name)
-    except (SyntaxError, ValueError) as error:
-        place = f"{name}:{getattr(error, 'lineno', None) or 1}"
-        return Judgement(Verdict.BROKEN, (Reason("python", f"it is not Python: {error}", "correct it", place),))
-    if looks:
-        return Judgement(Verdict.CHEATING, tuple(looks))
-    if imports(source, "triton"):
-        reason = Reason("triton", "its kernels are Triton's, which no twin runs", "write them in CUDA, or use a GPU")
-        return Judgement(Verdict.UNDECIDED, (reason,))
-    return None
-
-
 def _sizes(form: TaskFormat, task: Path, text: str) -> dict[str, object]:
     """As they are published."""
     if not form.hands_functions:
@@ -121,22 +108,36 @@ def _sizes(form: TaskFormat, task: Path, text: str) -> dict[str, object]:
     return {name: size for name, size in settings.items() if type(size) is int and size > 0}
 
 
-def _source(answer: Path) -> str:
-    try:
-        content = read_file(answer, limit=LARGEST_SOURCE + 1)
-    except OSError as error:
-        raise InputError(f"{answer}: {error.strerror}", hint="it is the answer to judge") from None
-    if len(content) > LARGEST_SOURCE:
-        raise InputError(f"{answer} is larger than {LARGEST_SOURCE >> 20} MiB")
-    return content.decode("utf-8", errors="replace")
+@dataclass(frozen=True)
+class _Answer:
+    path: Path
+    source: str
+    form: AnswerFormat
+
+    @classmethod
+    def read(cls, path: Path) -> _Answer:
+        try:
+            content = read_file(path, limit=LARGEST_SOURCE + 1)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}", hint="it is the answer to judge") from None
+        if len(content) > LARGEST_SOURCE:
+            raise InputError(f"{path} is larger than {LARGEST_SOURCE >> 20} MiB")
+        source = content.decode("utf-8", errors="replace")
+        return cls(path, source, answer_format(path.suffix, source))
 
 
-_Expected = tuple[tuple[Trial, ...], list[str]]
+@dataclass(frozen=True)
+class _Expected:
+    trials: tuple[Trial, ...]
+    left_out: tuple[str, ...]
+    vast: Trial | None
+    """At the published sizes, where they are too large to compute anything."""
 
 
 def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
     trials: list[Trial] = []
     left_out: list[str] = []
+    vast: Trial | None = None
     with Child(_REFERENCE, [job], NO_DEVICE, timeout, forks.start) as child:
         done = False
         for said in child.messages():
@@ -147,6 +148,8 @@ def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
                 raise InputError(f"{job.reference} is a bad task: {said['bad_task']}")
             if "left_out" in said:
                 left_out.append(f"{said['left_out'][0]}: {said['left_out'][1]}")
+            if "vast" in said:
+                vast = _trial(said["vast"], job.plans)
             if "trial" in said:
                 trials.append(_trial(said["trial"], job.plans))
         how = child.end()
@@ -154,7 +157,7 @@ def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
             left_out.append(f"the reference gives {how}")
         elif not done and not trials:
             raise ToolchainError(f"the process of the reference ends early: {how}\n{child.log()[-2000:]}")
-    return tuple(trials), left_out
+    return _Expected(tuple(trials), tuple(left_out), vast)
 
 
 def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
@@ -162,22 +165,22 @@ def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
 
 
 def _ran(
-    job: ReferenceJob, answer: Path, expecting: Future[_Expected], folder: Path, timeout: float, forks: Forks
+    job: ReferenceJob, answer: _Answer, expecting: Future[_Expected], folder: Path, timeout: float, forks: Forks
 ) -> tuple[Run, _Expected]:
     """The answer is built while the reference runs."""
     from opbridge.cache import Cache
 
-    own = folder / answer.name
-    shutil.copyfile(answer, own)
-    cell = Cell(folder, Cache().root, (job.reference, answer), private_folder())
+    own = folder / answer.path.name
+    shutil.copyfile(answer.path, own)
+    cell = Cell(folder, Cache().root, (job.reference, answer.path), private_folder())
     run = Run()
-    to_do = AnswerJob(own, job.format.answer, job.seeds[0], job.with_gradients, cell)
+    to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, cell)
     with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True) as child:
         for said in child.messages():
             if "refused" in said:
                 raise UnsupportedError(said["refused"])
             if "built" in said:
-                child.tell(_given(job, expecting.result()[0], folder))
+                child.tell(_given(job, answer.form, expecting.result(), folder))
             run.hear(said)
         run.end = child.end()
         run.log = child.log()
@@ -187,9 +190,12 @@ def _ran(
     return run, expecting.result()
 
 
-def _given(job: ReferenceJob, trials: tuple[Trial, ...], folder: Path) -> tuple[Trial, ...]:
+def _given(
+    job: ReferenceJob, form: AnswerFormat, expected: _Expected, folder: Path
+) -> tuple[tuple[Trial, ...], Trial | None]:
     """What the answer may know of the trials."""
-    for trial in trials:
+    vast = expected.vast if form.device.run_alone else None
+    for trial in (*expected.trials, *([vast] if vast else [])):
         for name in (trial.initial_file, trial.inputs_file):
             shutil.copyfile(job.folder / name, folder / name)
-    return tuple(replace(trial, operators=()) for trial in trials)
+    return tuple(replace(trial, operators=()) for trial in expected.trials), vast

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbridge.judging.answer_formats import AnswerFormat
 from opbridge.judging.confining import Cell
 from opbridge.judging.formats import TaskFormat
 from opbridge.judging.shapes import Plan
@@ -74,6 +75,7 @@ class AnswerJob:
     """What can be built before it is known on which trials it will be called."""
 
     answer: Path
+    format: AnswerFormat
     name: str
     """Of the class in it."""
     model_seed: int

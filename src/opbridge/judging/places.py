@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from opbridge.judging.answer_formats import part_in
+
 _GENERATED = {"cuda.cu": ("cuda_sources", 3), "main.cpp": ("cpp_sources", 1)}
 """What load_inline writes to a file: which of its arguments, behind how many lines of its own."""
 
@@ -18,10 +20,11 @@ def line_of(place: str, name: str, source: str) -> int | None:
         return None
     if file == name:
         return int(line)
-    if file not in _GENERATED or not name.endswith(".py"):
+    if not name.endswith(".py"):
         return None
-    argument, before = _GENERATED[file]
-    found = {_within(texts, int(line) - before, source) for texts in _texts(source, argument)}
+    argument, before = _GENERATED.get(file, ("", 0))
+    texts = _texts(source, argument) if argument else _assigned(source, part_in(file))
+    found = {_within(some, int(line) - before, source) for some in texts}
     return found.pop() if len(found) == 1 else None
 
 
@@ -35,22 +38,36 @@ class _Text:
 
 def _texts(source: str, argument: str) -> Iterator[list[_Text]]:
     """Of each extension given as text, what that argument holds, where it is written out."""
+    tree = _tree(source)
+    names = _names(tree)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call):
+            for keyword in call.keywords:
+                if keyword.arg == argument:
+                    yield list(_written(keyword.value, names))
+
+
+def _assigned(source: str, name: str) -> Iterator[list[_Text]]:
+    """What an answer in Ascend C gives that name to."""
+    if value := _names(_tree(source)).get(name):
+        yield list(_written(value, {}))
+
+
+def _tree(source: str) -> ast.Module:
     try:
-        tree = ast.parse(source)
+        return ast.parse(source)
     except (SyntaxError, ValueError):
-        return
-    names = {
+        return ast.Module([], [])
+
+
+def _names(tree: ast.Module) -> dict[str, ast.expr]:
+    return {
         target.id: node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call):
-            for keyword in call.keywords:
-                if keyword.arg == argument:
-                    yield list(_written(keyword.value, names))
 
 
 def _written(value: ast.expr, names: dict[str, ast.expr]) -> Iterator[_Text]:

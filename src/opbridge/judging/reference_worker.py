@@ -16,7 +16,7 @@ from opbridge.errors import UnsupportedError
 from opbridge.judging.confining import Cell, enter, private_folder
 from opbridge.judging.foreseeing import Limits, refusal
 from opbridge.judging.formats import settings_of
-from opbridge.judging.jobs import ReferenceJob
+from opbridge.judging.jobs import ReferenceJob, Trial
 from opbridge.judging.shapes import LOOSE, PUBLISHED, Plan, patient, with_sizes
 
 if TYPE_CHECKING:
@@ -50,12 +50,17 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
         try:
             made = _trials(job, source, plan, number, limits)
         except Exception as error:
-            if plan.kind == PUBLISHED and not number:
+            if plan.kind != PUBLISHED or number:
+                continue
+            if not _is_of_memory(error):
                 say(bad_task=f"{type(error).__name__}: {error}")
                 return
-            continue
+            made = "the reference takes more memory than this machine gives it"
         if isinstance(made, str):
             say(left_out=[str(plan), made])
+            if plan.kind == PUBLISHED and not job.is_patient and (vast := _vast(job, source, number)):
+                say(vast={**vast, "plan": job.plans.index(plan), "seed": job.seeds[0]})
+                number += 1
             continue
         for trial in made:
             say(trial=trial)
@@ -64,8 +69,12 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     say(done=True)
 
 
+def _is_of_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+
+
 def _limits(job: ReferenceJob, plan: Plan, is_first: bool) -> Limits:
-    if job.is_patient or (plan.kind == PUBLISHED and is_first):
+    if job.is_patient or plan.is_last_resort or (plan.kind == PUBLISHED and is_first):
         return _MOST_LIMITS
     return _LONG_LIMITS if plan.is_long else _LIMITS
 
@@ -96,7 +105,8 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
     made: list[dict[str, Any]] = []
     first, second = job.seeds
     # Minus: numbers of both signs.
-    for seed in (first, second, -second) if plan.is_small and not job.is_patient else (first, -second):
+    has_time = plan.is_small and not (job.is_patient or plan.is_last_resort)
+    for seed in (first, second, -second) if has_time else (first, -second):
         torch.manual_seed(abs(seed))
         inputs = task.inputs(list if seed > 0 else _of_both_signs)
         if plan.is_of_images and max((tensor.dim() for tensor in tensors_in(inputs)), default=0) < 4:
@@ -117,6 +127,31 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
         if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:
             return "the reference's output is the same for all inputs, and any constant would be right"
     return made[:1] if plan.is_odd or plan.is_long else made
+
+
+def _vast(job: ReferenceJob, source: str, number: int) -> dict[str, Any] | None:
+    """The published inputs, by their sizes alone; None where kernels may find their way by what stands in them."""
+    import torch
+
+    from opbridge.judging.problems import problem
+    from opbridge.judging.tensors import tensors_in, to_values
+    from opbridge.judging.values import arrays_of, save
+
+    if job.format.hands_functions:
+        return None
+    try:
+        with torch.device("meta"):
+            task = problem(job.format, _module(job, source, Plan(PUBLISHED)), {}, job.seeds[0])
+            inputs = task.inputs(list)
+        if not all(tensor.is_meta and tensor.is_floating_point() for tensor in tensors_in(inputs)):
+            return None
+        given = to_values(inputs)
+        trial = Trial(number, Plan(""), 0, ", ".join(map(str, arrays_of(given))), ())
+        save(job.folder / trial.inputs_file, given)
+        save(job.folder / trial.initial_file, to_values(task.initial))
+    except Exception:
+        return None  # it looks at numbers
+    return {"number": number, "inputs": trial.inputs, "operators": []}
 
 
 def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
@@ -147,7 +182,6 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from opbridge.judging.jobs import Trial
     from opbridge.judging.operators_run import Operators
     from opbridge.judging.tensors import tensors_in, to_values, widened
     from opbridge.judging.values import arrays_of, save

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from opbridge.check.forking import Forks
 from opbridge.errors import OpbridgeError
 from opbridge.judging.costing import Prediction, costs
 from opbridge.judging.deciding import judge_by
 from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.submissions import Submission
 from opbridge.judging.verdicts import of_content
-from opbridge.judging.warming import prepared
+from opbridge.judging.warming import Prepared
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,9 @@ class Here:
 
     def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
         threads = ThreadPoolExecutor(self.jobs)
-        with prepared() as forks:
+        with Prepared() as prepared:
             try:
-                running = {threads.submit(outcome, forks, case): case for case in cases}
+                running = {threads.submit(outcome, prepared, case): case for case in cases}
                 for future in as_completed(running):
                     yield running[future], future.result()
             finally:
@@ -62,23 +61,23 @@ class Here:
                 threads.shutdown(wait=False, cancel_futures=True)
 
 
-def outcome(forks: Forks, case: Case) -> Outcome:
+def outcome(prepared: Prepared, case: Case) -> Outcome:
     try:
-        judgement = case.known or _judged(forks, case)
+        judgement = case.known or _judged(prepared, case)
     except OpbridgeError as error:
         return error
     return Found(judgement, _cost(case) if case.chip and judgement.verdict is Verdict.RIGHT else None)
 
 
-def outcome_of(forks: Forks, submission: Submission, chip: str = "", known: Judgement | None = None) -> Outcome:
+def outcome_of(prepared: Prepared, submission: Submission, chip: str = "", known: Judgement | None = None) -> Outcome:
     """The same, of what is no file here."""
     with tempfile.TemporaryDirectory(prefix="opbridge-submission-") as folder:
-        return outcome(forks, Case(submission, *submission.write(Path(folder)), chip, known))
+        return outcome(prepared, Case(submission, *submission.write(Path(folder)), chip, known))
 
 
-def _judged(forks: Forks, case: Case) -> Judgement:
+def _judged(prepared: Prepared, case: Case) -> Judgement:
     options = case.submission.options
-    found = judge_by(forks, case.task, case.answer, options.seed, options.timeout)
+    found = judge_by(prepared, case.task, case.answer, options.seed, options.timeout)
     return of_content(found, case.answer.name, case.submission)
 
 

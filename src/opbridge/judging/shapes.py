@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -41,6 +41,8 @@ class Plan:
     """Whether it is only for inputs of four dimensions and more."""
     is_relied_on: bool = False
     """Whether a number in the answer divides published sizes, or their product, and not these."""
+    is_last_resort: bool = False
+    """Whether it may take long, for want of others but the published ones, which take longer."""
 
     @property
     def is_small(self) -> bool:
@@ -49,6 +51,10 @@ class Plan:
     @property
     def is_odd(self) -> bool:
         return self.kind in (ODD, ODD_AND_LONG)
+
+    @property
+    def may_take_long(self) -> bool:
+        return self.is_last_resort or self.kind == PUBLISHED
 
     @property
     def is_long(self) -> bool:
@@ -69,17 +75,20 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     def kept(change: Callable[[int], int], above: int) -> Callable[[int], int]:
         return lambda size: size if size <= above or size in named else change(size)
 
-    small = [changed(SHRUNK, kept(shrunk, above)) for above in (16, _SMALL, 512)]
-    small += [_of_few_images(plan, published) for plan in small[:2]]
+    apart = [changed(SHRUNK, _apart(kept(shrunk, above), published)) for above in (16, _SMALL)]
+    alike = [changed(SHRUNK, kept(shrunk, above)) for above in (16, _SMALL, 512)]
+    small = [*apart, *(_of_few_images(plan, published) for plan in apart)]
+    small += [*alike, *(_of_few_images(plan, published) for plan in alike[:2])]
     small += [changed(SHRUNK, kept(_four_units, _SMALL))]
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
     loose += [_of_few_images(plan, published) for plan in loose]
     loose = [replace(plan, is_relied_on=_is_relied_on(plan, published, named)) for plan in loose]
-    odd = changed(ODD, kept(lambda size: shrunk(size) + 1, 16))
+    odd = [changed(ODD, kept(change, 16)) for change in (_apart(kept(shrunk, 16), published, 1), _odd)]
     long = _with_one_long(changed(LONG, kept(shrunk, _SMALL)), published, _longest)
     odd_and_long = changed(ODD_AND_LONG, kept(lambda size: smallest(size) + 1, 16))
     long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
-    all_plans = (*small, Plan(PUBLISHED), odd, *long, *loose)
+    last = [replace(plan, is_last_resort=True) for plan in _smallest_first(small)]
+    all_plans = (*small, *last, Plan(PUBLISHED), *odd, *long, *loose)
     different: dict[str, Plan] = {}
     for plan in all_plans:
         if plan.sizes or plan.kind == PUBLISHED:
@@ -89,9 +98,24 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
 
 def patient(some: tuple[Plan, ...]) -> list[Plan]:
     """For who waits longer: those that keep what the answer names, the smallest first."""
-    kept = [plan for plan in some if plan.kind == SHRUNK]
-    published = [plan for plan in some if plan.kind == PUBLISHED]
-    return sorted(kept, key=lambda plan: (not plan.is_of_images, _product(plan))) + published
+    return [plan for plan in some if plan.is_last_resort or plan.kind == PUBLISHED]
+
+
+def _smallest_first(some: Iterable[Plan]) -> list[Plan]:
+    return sorted(some, key=lambda plan: (not plan.is_of_images, _product(plan)))
+
+
+def _apart(change: Callable[[int], int], published: dict[str, object], more: int = 0) -> Callable[[int], int]:
+    """The same, where sizes that differ go on to do so: what takes one for another, or has one piece instead of
+    several, is right where they are the same."""
+    sizes = sorted(set(_numbers(list(published.values()))))
+    new = {size: size for size in sizes if change(size) == size}
+    for size in sizes:
+        found = unit = change(size)
+        while found < size and found in new.values():
+            found = min(size, found + unit)
+        new[size] = found
+    return lambda size: new[size] + more
 
 
 def _is_relied_on(plan: Plan, published: dict[str, object], named: set[int]) -> bool:
@@ -149,6 +173,10 @@ def shrunk(size: int) -> int:
     if size <= _SMALL:
         return unit * 2 if 2 * unit <= size and unit >= 8 else size
     return unit if unit >= 32 else unit * (-(-32 // unit) | 1)
+
+
+def _odd(size: int) -> int:
+    return shrunk(size) + 1
 
 
 def _four_units(size: int) -> int:

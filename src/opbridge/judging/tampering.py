@@ -100,11 +100,11 @@ def _variable(node: ast.Call | ast.Subscript | ast.Compare) -> str:
 
 
 class Watch:
-    """From before an answer is loaded; what it then did is told by `findings`."""
+    """From before an answer is loaded, which lies in a folder of its own; what it then did is told by `findings`."""
 
-    def __init__(self, answer: str, allowed: tuple[str, ...]) -> None:
-        self._answer = answer
-        self._allowed = allowed
+    def __init__(self, folder: str, allowed: tuple[str, ...]) -> None:
+        self._folder = os.path.join(folder, "")
+        self._allowed = (folder, *allowed)
         self._before = dict(_functions())
         self._seen: dict[str, Reason] = {}
         sys.addaudithook(self._heard)
@@ -120,30 +120,28 @@ class Watch:
     def _is_wrapped(self, name: str, function: Any) -> bool:
         """By PyTorch itself, which does that to some of its functions when they are first needed."""
         code = getattr(function, "__code__", None)
-        is_own = code is None or code.co_filename == self._answer
+        is_own = code is None or code.co_filename.startswith(self._folder)
         return not is_own and getattr(function, "__wrapped__", None) is self._before[name]
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
         kind = _EVENTS.get(event)
         if kind is None:
             return
-        line = self._line(sys._getframe(1))
-        if line is None:
+        place = self._place(sys._getframe(1))
+        if place is None:
             return
         what = os.fsdecode(arguments[0]) if arguments and isinstance(arguments[0], (str, bytes)) else event
         if kind == "file" and os.path.abspath(what).startswith(self._allowed):
             return
         text = f"it opens {what}" if kind == "file" else f"it reaches out by {event}"
-        self._seen.setdefault(
-            f"{event}{what}", Reason(kind, text, "compute from the arguments alone", f"{self._answer}:{line}")
-        )
+        self._seen.setdefault(f"{event}{what}", Reason(kind, text, "compute from the arguments alone", place))
 
-    def _line(self, frame: FrameType | None) -> int | None:
+    def _place(self, frame: FrameType | None) -> str | None:
         """Of the answer, where it asked for this itself, if only through Python's own modules."""
         while frame is not None:
             code: CodeType = frame.f_code
-            if code.co_filename == self._answer:
-                return frame.f_lineno
+            if code.co_filename.startswith(self._folder):
+                return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             # What is imported is found by Python, wherever it lies; the reference cannot be.
             if code.co_filename.startswith((_OPBRIDGE, "<frozen importlib")) or "site-packages" in code.co_filename:
                 return None

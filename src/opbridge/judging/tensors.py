@@ -10,7 +10,9 @@ from opbridge.judging.values import Array, Named
 
 
 def to_values(value: Any) -> Any:
-    """Tensors as bytes, with all around them as it is."""
+    """Tensors as bytes, of which one without memory has none, with all around them as it is."""
+    if isinstance(value, torch.Tensor) and value.is_meta:
+        return Array(str(value.dtype).removeprefix("torch."), tuple(value.shape), b"")
     if isinstance(value, torch.Tensor):
         host = value.detach().to("cpu").contiguous()
         dtype = str(host.dtype).removeprefix("torch.")
@@ -30,10 +32,9 @@ def to_values(value: Any) -> Any:
 def to_tensors(value: Any, device: str) -> Any:
     if isinstance(value, Array):
         dtype = getattr(torch, value.dtype)
-        empty = torch.empty(value.shape, dtype=dtype)
-        if value.data:
-            empty = torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
-        return empty.to(device)
+        if not value.data:
+            return torch.empty(value.shape, dtype=dtype, device=device)
+        return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape).to(device)
     if isinstance(value, Named):
         name = value.name.removeprefix("torch.")
         return getattr(torch, name) if value.name.startswith("torch.") else torch.device(name)

@@ -1,36 +1,11 @@
-"""Importing this builds the device and the headers that answers' extensions need, where they are not in the cache.
-
-What PyTorch imports when it is first called is imported here too, once for all who are forks of this process.
-"""
+"""Importing this imports what PyTorch imports when it is first called, once for all who are forks of this process."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import torch
-import torch.utils.cpp_extension
 from torch.utils.flop_counter import FlopCounterMode
 
-import opbridge.cuda_twin  # noqa: F401 - brings the device, and with it another load_inline
-from opbridge.extensions.requests import request_for
 from opbridge.judging.operators_run import Operators
-from opbridge.toolchains import precompile
-
-_KERNEL = "__global__ void k() {}\n"
-# The second returns what only PyTorch's own bindings can tell Python of.
-for name, type_, result in (("of_tensors", "torch::Tensor", "x"), ("of_others", "std::tuple<torch::Tensor>", "{x}")):
-    torch.utils.cpp_extension.load_inline(
-        name=f"opbridge_warm_{name}",
-        cpp_sources=f"{type_} warm(torch::Tensor x);",
-        cuda_sources=f"{_KERNEL}{type_} warm(torch::Tensor x) {{ k<<<1, 1>>>(); return {result}; }}",
-        functions=["warm"],
-    )
-
-with tempfile.TemporaryDirectory() as folder:
-    source = Path(folder, "warm.cu")
-    source.write_text(f"#include <torch/extension.h>\n{_KERNEL}", encoding="utf-8")
-    precompile(request_for("opbridge_warm", [source], output="opbridge_warm.so", device="cuda"))
 
 with torch.no_grad(), FlopCounterMode(display=False), Operators():
     torch.nn.Linear(1, 1).double()(torch.zeros(1, 1, dtype=torch.float64))

@@ -16,23 +16,27 @@ from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, SIZES, Judgemen
 from opbridge.judging.shapes import PUBLISHED
 from opbridge.judging.values import arrays_of, load
 
-_FINDING = re.compile(r"cuda-twin: (?P<what>.*?) \[(?P<check>[\w-]+)\](?P<rest>(?:\n  .*)*)")
+_FINDING = re.compile(r"(?:cuda|ascend)-twin: (?P<what>.*?) \[(?P<check>[\w-]+)\](?P<rest>(?:\n  .*)*)")
 _WHERE = re.compile(r"([\w.-]+\.(?:cuh?|cpp|h):\d+)")
 _TO_DO = re.compile(r"^  to do +(.*)", re.MULTILINE)
 _ERROR_PLACE = re.compile(r"^(?:\S*/)?([^\s:]+:\d+)(?::\d+)?: (?:fatal )?error: (.*)", re.MULTILINE)
 _NOT_OURS = re.compile(
     r"fatal error: (cublas|cudnn|cusparse|cusolver|curand|cufft|cutlass|cute|cub|thrust|cuda|mma|nccl|nvToolsExt"
-    r"|ATen|c10)[\w/.]*: No such file|not supported by the CUDA twin"
+    r"|ATen|c10|aclnnop|hccl|catlass|shmem|atb|op_plugin|lib|tiling)[\w/.]*: No such file"
+    r"|not supported by the CUDA twin|CANN's own are not here"
     r"|(undefined reference to|cannot find -l|undefined symbol:) ?.?cu(blas|dnn|rand|sparse|solver|fft)"
 )
 _OF_PYTORCH = "a framework: "
 """Begins what the twin finds in accesses of PyTorch's own, which are no answer's."""
-_ON_GPU = "judge it on a GPU"
+_ON_GPU = "judge it on a GPU or an NPU"
 _PARAMETERS, _PROGRAM = "parameters", "program"
 _OF_NO_SIZE = (_PARAMETERS, _PROGRAM)
 """The checks of what no size makes right."""
 _OF_PROGRAMS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
 """What Python raises of calls that are wrong whatever the numbers are."""
+_OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
+"""What the twin finds whatever the numbers are, so that zeros show it too."""
+_ENDLESS = "endless"
 _KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)")
 
 
@@ -46,6 +50,8 @@ class Run:
     failed: dict[int, dict[str, Any]] = field(default_factory=dict)
     tampering: list[dict[str, Any]] = field(default_factory=list)
     muted: bool = False
+    vast: dict[str, Any] | None = None
+    """What a call at sizes that are too large raised."""
     at: object = "starting"
     done: bool = False
     end: str = ""
@@ -58,6 +64,7 @@ class Run:
         self.muted |= "muted" in said
         self.done |= "done" in said
         self.raised = said.get("raised", self.raised)
+        self.vast = said.get("vast", self.vast)
         self.tampering += said.get("tampering", [])
         for kind, kept in (("ran", self.ran), ("failed", self.failed)):
             if kind in said:
@@ -96,6 +103,14 @@ def decide(
         message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
         return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, _ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)
+
+
+def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, answer: str) -> Judgement:
+    """The same, where nothing is to be seen at sizes that are too large to be run."""
+    if run.vast is None or trial is None or found.verdict not in (Verdict.RIGHT, Verdict.UNDECIDED):
+        return found
+    seen = _of_error(run.vast, answer, trial, found.shapes)
+    return seen if seen.reasons[0].check in _OF_ANY_NUMBERS else found
 
 
 def _holds_as_published(right: tuple[Trial, ...], wrong: tuple[Trial, ...]) -> bool:
@@ -204,6 +219,9 @@ def _of_error(error: dict[str, Any], answer: str, trial: Trial | None, shapes: t
     if finding and finding["what"].startswith(_OF_PYTORCH):
         reason = Reason("twin", finding["what"], "judge it on a GPU: an operator of PyTorch fails on the twin's device")
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    if finding and finding["check"] == _ENDLESS and trial is not None and trial.plan.may_take_long:
+        reason = Reason("time", finding["what"], _ON_GPU, "", shape, seed)
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if finding:
         where, to_do = _WHERE.search(finding["rest"]), _TO_DO.search(finding["rest"])
         reason = Reason(
@@ -212,7 +230,7 @@ def _of_error(error: dict[str, Any], answer: str, trial: Trial | None, shapes: t
         return Judgement(Verdict.WRONG, (reason,), shapes=shapes)
     if _NOT_OURS.search(message):
         lines = [line for line in message.splitlines() if _NOT_OURS.search(line)]
-        reason = Reason("twin", lines[0].strip(), "judge it on a GPU: the twin lacks this library", error["place"])
+        reason = Reason("twin", lines[0].strip(), f"{_ON_GPU}: the twin lacks this library", error["place"])
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if error.get("build") and (killed := _KILLED.search(message)):
         reason = Reason("machine", killed[0], "judge it again where there is more memory")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from opbridge.cache.filesystem import set_aside
 from opbridge.errors import InputError
 
 MARK = "opbridge-twin"
@@ -29,8 +29,7 @@ def write(home: Path, stamp: str, fill: Callable[[Path], None]) -> Path:
         fill(new)
         (new / MARK).write_text(stamp, encoding="utf-8")
         with suppress(FileNotFoundError):
-            # In a view over another cache, as a judged answer has it, a folder cannot be renamed.
-            shutil.move(home, old)
+            set_aside(home, old)
         try:
             new.rename(home)
         except OSError:

@@ -7,12 +7,12 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
-from opbridge.check.forking import Forks
 from opbridge.errors import OpbridgeError
 from opbridge.judging.model import Judgement
 from opbridge.judging.running import Outcome, outcome_of
 from opbridge.judging.submissions import Submission
 from opbridge.judging.verdicts import Verdicts
+from opbridge.judging.warming import Prepared
 
 _MOST_FAILURES = 1000
 """That are remembered for those who ask later; verdicts are kept for good."""
@@ -27,8 +27,8 @@ class FullError(Exception):
 class Desk:
     """Belongs to one event loop, whose thread alone calls it."""
 
-    def __init__(self, verdicts: Verdicts, forks: Forks, *, jobs: int, most: int) -> None:
-        self._verdicts, self._forks, self._most = verdicts, forks, most
+    def __init__(self, verdicts: Verdicts, prepared: Prepared, *, jobs: int, most: int) -> None:
+        self._verdicts, self._prepared, self._most = verdicts, prepared, most
         self._threads = ThreadPoolExecutor(jobs)
         self._begun: dict[str, asyncio.Future[Outcome]] = {}
         self._failed: OrderedDict[str, OpbridgeError] = OrderedDict()
@@ -69,7 +69,7 @@ class Desk:
         return key in self._begun
 
     def _judged(self, submission: Submission) -> Outcome:
-        found = outcome_of(self._forks, submission)
+        found = outcome_of(self._prepared, submission)
         if not isinstance(found, OpbridgeError):
             self._verdicts.keep(submission.key, found.judgement)
         return found

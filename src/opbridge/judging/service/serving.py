@@ -18,7 +18,7 @@ from opbridge.judging.model import Judgement
 from opbridge.judging.service.desk import Desk, FullError
 from opbridge.judging.service.requests import Token, submission_of
 from opbridge.judging.verdicts import Verdicts
-from opbridge.judging.warming import prepared
+from opbridge.judging.warming import Prepared
 
 LARGEST = 2 << 20
 """Bytes of a request."""
@@ -69,8 +69,8 @@ async def _serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping, number)
-    with prepared() as forks:
-        desk = Desk(Verdicts(settings.folder), forks, jobs=settings.jobs, most=settings.most)
+    with Prepared() as prepared:
+        desk = Desk(Verdicts(settings.folder), prepared, jobs=settings.jobs, most=settings.most)
         runner = web.AppRunner(_application(web, desk, settings, stop), access_log=None, handle_signals=False)
         await runner.setup()
         site = web.TCPSite(runner, settings.host, settings.port)

@@ -21,7 +21,8 @@ inline void* library() {
 template <class Function>
 Function function(const char* name) {
   void* const found = dlsym(library(), name);
-  TORCH_CHECK(found != nullptr, "there is no ", name, " in ", getenv("OPBRIDGE_OPAPI"));
+  TORCH_CHECK(found != nullptr, name, " is of no operator in ", getenv("OPBRIDGE_OPAPI"),
+              ", and CANN's own are not here");
   return reinterpret_cast<Function>(found);
 }
 
