@@ -9,7 +9,7 @@ import pytest
 
 from opbridge.cli import main
 from opbridge.errors import InputError
-from opbridge.judging.batch import Judged, judge_all
+from opbridge.judging.batch import Judged, answers_in, judge_all
 from opbridge.judging.running import Here
 from opbridge.judging.submissions import Options, Submission
 
@@ -77,6 +77,15 @@ def test_an_answer_in_another_language_is_another(folder: Path) -> None:
     (folder / "relu" / "one.cu").write_text(ONE)
     keys = {Submission.read(task, task.with_name(name), Options()).key for name in ("one.py", "one.cu", "same.py")}
     assert len(keys) == 2
+
+
+def test_launches_in_json_are_answers_and_a_task_s_own_json_is_none(folder: Path) -> None:
+    beside = folder / "relu"
+    before = answers_in(folder)
+    (beside / "launches.json").write_text('{"sources": [], "entry": {"model": "ModelNew.py"}}')
+    for name, text in (("reference.json", '{"single_input_configs": [{}]}'), ("list.json", "[1]"), ("none.json", "{")):
+        (beside / name).write_text(text)
+    assert set(answers_in(folder)) - set(before) == {(beside / "reference.py", beside / "launches.json")}
 
 
 def test_damage_is_judged_again(folder: Path) -> None:

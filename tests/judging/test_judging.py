@@ -65,6 +65,15 @@ def test_a_library_of_cudas_computes_as_kernels_do(task: Path, tmp_path: Path) -
     assert found.verdict is Verdict.RIGHT, found
 
 
+def test_a_task_that_gives_the_same_for_all_inputs(task: Path, tmp_path: Path) -> None:
+    constant = tmp_path / "reference.py"
+    constant.write_text(attacks.TASK.replace("[2.0]", "[0.0]"))
+    found = judged(constant, tmp_path, attacks.RIGHT)
+    assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "published shapes")
+    assert [reason.check for reason in found.reasons] == ["constant"]
+    assert judged(constant, tmp_path, attacks.RIGHT.replace("self.scale)", "2)")).verdict is Verdict.WRONG
+
+
 def test_what_a_task_makes_zero_stays_so(task: Path, tmp_path: Path) -> None:
     triangular = tmp_path / "reference.py"
     triangular.write_text(

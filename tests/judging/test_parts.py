@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,10 +29,9 @@ from opbridge.judging.shapes import (
     patient,
     plans,
     shrunk,
-    sizes_at_the_top,
     smallest,
-    with_sizes,
 )
+from opbridge.judging.sizes import published_sizes, with_sizes
 from opbridge.judging.values import Array, load, save
 
 TASK = "batch = 16\ndim = 64 * 256\nwindow = 3\nshape = (4000, 30)\nrate = 0.5\n"
@@ -51,7 +51,7 @@ def test_smaller_sizes_keep_what_divides_them(size: int) -> None:
 
 def test_sizes_that_the_answer_names_stay() -> None:
     by_kind = {
-        plan.kind: dict(plan.sizes) for plan in reversed(plans(sizes_at_the_top(TASK), "constexpr int kRows = 4000;"))
+        plan.kind: dict(plan.sizes) for plan in reversed(plans(published_sizes(TASK), "constexpr int kRows = 4000;"))
     }
     assert by_kind[SHRUNK]["dim"] == 64
     assert "window" not in by_kind[SHRUNK]
@@ -63,7 +63,7 @@ def test_sizes_that_the_answer_names_stay() -> None:
 
 def test_sizes_of_several_names() -> None:
     task = "height = width = 1024\nbatch, (dim) = 128, 4096\nother, another = 1, [2]\n"
-    assert sizes_at_the_top(task) == {
+    assert published_sizes(task) == {
         "height": 1024,
         "width": 1024,
         "batch": 128,
@@ -73,8 +73,32 @@ def test_sizes_of_several_names() -> None:
     }
     plan = Plan(SHRUNK, (("height", 64), ("width", 64), ("dim", 32)))
     values: dict[str, object] = {}
-    exec(compile(with_sizes(task, plan), "task.py", "exec"), values)
+    exec(compile(with_sizes(task, dict(plan.sizes)), "task.py", "exec"), values)
     assert [values[name] for name in ("height", "width", "batch", "dim")] == [64, 64, 128, 32]
+
+
+IN_FUNCTIONS = """
+rows = 512
+
+def get_inputs():
+    width = 4096
+    return [draw(rows, width, 64 * 32), draw((1, 4096)), draw(-1, 0.5, width - 1)]
+
+def get_init_inputs(width=4096):
+    return [width, True]
+
+def another():
+    return 4096
+"""
+
+
+def test_sizes_within_the_functions_that_make_inputs_are_known_by_their_numbers() -> None:
+    assert published_sizes(IN_FUNCTIONS) == {"rows": 512, "4096": 4096, "2048": 2048, "1": 1}
+    values: dict[str, Any] = {"draw": lambda *sizes: sizes}
+    exec(compile(with_sizes(IN_FUNCTIONS, {"rows": 32, "4096": 64, "2048": 96}), "task.py", "exec"), values)
+    assert values["get_inputs"]() == [(32, 64, 96), ((1, 64),), (-1, 0.5, 63)]
+    assert values["get_init_inputs"]() == [64, True]
+    assert values["another"]() == 4096
 
 
 def test_what_an_answer_repeats_of_its_task_names_no_size() -> None:

@@ -11,7 +11,7 @@ import torch
 from opbridge.errors import InputError
 from opbridge.judging.formats import format_of, settings_of
 from opbridge.judging.problems import problem
-from opbridge.judging.shapes import sizes_by_default
+from opbridge.judging.sizes import sizes_by_default
 
 FORWARD = """
 import torch

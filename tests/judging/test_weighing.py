@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,18 @@ def test_kernels_are_what_computes(tmp_path: Path, muted: tuple[float, ...], is_
     save(case.own / (telling(case.trials).output_file + ".muted"), array(*muted))
     case.run.hear({"muted": True})
     assert (case.decided().verdict is Verdict.CHEATING) == is_cheating
+
+
+def test_a_task_that_gives_the_same_for_all_inputs_is_said_to_be_one(tmp_path: Path) -> None:
+    case = Case(tmp_path, PUBLISHED, PUBLISHED)
+    case.trials = tuple(replace(trial, is_constant=True) for trial in case.trials)
+    # As zeros do that a kernel adds nothing to.
+    save(case.own / (telling(case.trials).output_file + ".muted"), array(2.0, 2.0))
+    case.run.hear({"muted": True})
+    found = case.decided()
+    assert (found.verdict, [reason.check for reason in found.reasons]) == (Verdict.RIGHT, ["constant"])
+    case.gives(1, 0.5, 2.0)
+    assert case.decided().verdict is Verdict.WRONG
 
 
 def test_outputs_of_earlier_inputs(tmp_path: Path) -> None:

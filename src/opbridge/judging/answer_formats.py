@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from pathlib import Path
 
 from opbridge.judging.devices import CUDA, NPU, Device
 
@@ -47,6 +48,13 @@ def answer_format(suffix: str, source: str) -> AnswerFormat:
     return next((row for row in (SOURCES, LAUNCHES, PROJECT) if row.is_of(suffix, source)), PYTHON)
 
 
+def is_answer(path: Path) -> bool:
+    """Of a file beside a task; JSON may be the task's own."""
+    if path.suffix in LAUNCHES.suffixes:
+        return Launches.is_meant(path.read_text(encoding="utf-8", errors="replace"))
+    return path.suffix in (*PYTHON.suffixes, *SOURCES.suffixes)
+
+
 @dataclass(frozen=True)
 class Launches:
     """MultiKernelBench's `ascendc_direct_launch`: files, one of which has the model."""
@@ -58,6 +66,13 @@ class Launches:
     include_dirs: tuple[str, ...]
     module: str
     """Of the bindings; empty where they say it themselves."""
+
+    @staticmethod
+    def is_meant(text: str) -> bool:
+        try:
+            return "sources" in json.loads(text)
+        except (ValueError, TypeError):
+            return False
 
     @classmethod
     def parse(cls, text: str) -> Launches:

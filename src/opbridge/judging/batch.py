@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opbridge.errors import InputError, OpbridgeError
+from opbridge.judging.answer_formats import is_answer
 from opbridge.judging.costing import Prediction
 from opbridge.judging.model import Judgement, Reason, Verdict
 from opbridge.judging.running import Case, Found, Runner
@@ -14,7 +15,6 @@ from opbridge.judging.submissions import Options, Submission
 from opbridge.judging.verdicts import Verdicts, of_file
 
 REFERENCE, KEPT = "reference.py", "verdicts"
-_ANSWERS = (".py", ".cu", ".cpp", ".cc")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def answers_in(folder: Path) -> list[tuple[Path, Path]]:
         (task, path)
         for task in sorted(folder.rglob(REFERENCE))
         for path in sorted(task.parent.iterdir())
-        if path != task and path.suffix in _ANSWERS and path.is_file()
+        if path != task and path.is_file() and is_answer(path)
     ]
     if not found:
         raise InputError(

@@ -20,7 +20,8 @@ from opbridge.judging.confining import Cell, hand_on, private_folder
 from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Verdict
-from opbridge.judging.shapes import Plan, plans, sizes_at_the_top, sizes_by_default
+from opbridge.judging.shapes import Plan, plans
+from opbridge.judging.sizes import published_sizes, sizes_by_default
 from opbridge.judging.submissions import LARGEST_SOURCE
 from opbridge.judging.warming import NO_DEVICE, Prepared
 from opbridge.judging.weighing import Run, at_published_sizes, decide
@@ -103,7 +104,7 @@ def _build_libraries(source: str) -> None:
 def _sizes(form: TaskFormat, task: Path, text: str) -> dict[str, object]:
     """As they are published."""
     if not form.hands_functions:
-        return sizes_at_the_top(text)
+        return published_sizes(text)
     settings = {**sizes_by_default(text), **settings_of(task)}
     return {name: size for name, size in settings.items() if type(size) is int and size > 0}
 
@@ -136,7 +137,7 @@ class _Expected:
 
 def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
     trials: list[Trial] = []
-    left_out: list[str] = []
+    left_out: dict[str, list[str]] = {}
     vast: Trial | None = None
     with Child(_REFERENCE, [job], NO_DEVICE, timeout, forks.start) as child:
         done = False
@@ -147,21 +148,31 @@ def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
             if "bad_task" in said:
                 raise InputError(f"{job.reference} is a bad task: {said['bad_task']}")
             if "left_out" in said:
-                left_out.append(f"{said['left_out'][0]}: {said['left_out'][1]}")
+                plan, reason = said["left_out"]
+                left_out.setdefault(reason, []).append(plan)
             if "vast" in said:
                 vast = _trial(said["vast"], job.plans)
             if "trial" in said:
                 trials.append(_trial(said["trial"], job.plans))
         how = child.end()
         if not trials and how.startswith(NO_ANSWER):
-            left_out.append(f"the reference gives {how}")
+            left_out[f"the reference gives {how}"] = []
         elif not done and not trials:
             raise ToolchainError(f"the process of the reference ends early: {how}\n{child.log()[-2000:]}")
-    return _Expected(tuple(trials), tuple(left_out), vast)
+    return _Expected(tuple(trials), tuple(_said_once(*one) for one in left_out.items()), vast)
+
+
+def _said_once(reason: str, plans: list[str]) -> str:
+    if not plans:
+        return reason
+    return f"{plans[0]}{f' and {len(plans) - 1} others' if plans[1:] else ''}: {reason}"
 
 
 def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
-    return Trial(said["number"], known[said["plan"]], said["seed"], said["inputs"], tuple(said["operators"]))
+    operators = tuple(said["operators"])
+    return Trial(
+        said["number"], known[said["plan"]], said["seed"], said["inputs"], operators, said.get("is_constant", False)
+    )
 
 
 def _ran(

@@ -34,6 +34,8 @@ class Trial:
     """In words."""
     operators: tuple[str, ...]
     """PyTorch's that the reference ran."""
+    is_constant: bool = False
+    """Whether the task gives the same for other inputs of its published sizes."""
 
     @property
     def initial_file(self) -> str:
@@ -86,4 +88,5 @@ class AnswerJob:
 
 def telling(trials: tuple[Trial, ...]) -> Trial:
     """The last of the first sizes: of numbers of both signs, which even a kernel in place changes."""
-    return [trial for trial in trials if trial.plan == trials[0].plan][-1]
+    some = [trial for trial in trials if not trial.is_constant] or trials
+    return [trial for trial in some if trial.plan == some[0].plan][-1]

@@ -1,4 +1,4 @@
-"""Smaller sizes for a task, by the numbers at the top of its file.
+"""Smaller sizes for a task than those it is published with.
 
 A size keeps its divisibility by powers of two up to 64, because answers may rely on that, and stays as it is where the
 answer names it.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
+
+from opbridge.judging.sizes import FUNCTIONS, number, values_assigned
 
 _SMALL = 64
 """Sizes up to this stay: windows, strides, heads and groups are among them."""
@@ -36,7 +38,7 @@ class Plan:
 
     kind: str
     sizes: tuple[tuple[str, object], ...] = ()
-    """What stands at the top of the file, and is something else now."""
+    """As opbridge.judging.sizes names them, those that are something else now."""
     is_of_images: bool = False
     """Whether it is only for inputs of four dimensions and more."""
     is_relied_on: bool = False
@@ -61,7 +63,8 @@ class Plan:
         return self.kind in (LONG, ODD_AND_LONG)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self.sizes) or "the published shapes"
+        sizes = (f"{value} for {name}" if name.isdecimal() else f"{name}={value}" for name, value in self.sizes)
+        return ", ".join(sizes) or "the published shapes"
 
 
 def plans(published: dict[str, object], answer: str) -> list[Plan]:
@@ -144,8 +147,8 @@ def _own_text(answer: str) -> str:
 
 def _is_of_the_task(node: ast.stmt) -> bool:
     if isinstance(node, ast.FunctionDef):
-        return node.name in ("get_inputs", "get_init_inputs")
-    return isinstance(node, ast.Assign) and all(_number(value) is not None for _, value in _values(node))
+        return node.name in FUNCTIONS
+    return isinstance(node, ast.Assign) and all(number(value) is not None for _, value in values_assigned(node))
 
 
 def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
@@ -192,69 +195,6 @@ def smallest(size: int) -> int:
     """The same up to 8."""
     unit = min(size & -size, 8)
     return unit if unit == 8 and size <= _SMALL else unit * (-(-16 // unit) | 1)
-
-
-def with_sizes(reference: str, plan: Plan) -> ast.Module:
-    tree = ast.parse(reference)
-    new = dict(plan.sizes)
-    for node in tree.body:
-        for name, value in _values(node):
-            if name in new:
-                changed = ast.copy_location(ast.parse(repr(new[name]), mode="eval").body, value)
-                _replace(node, value, changed)
-    return ast.fix_missing_locations(tree)
-
-
-def _replace(assignment: ast.stmt, value: ast.expr, new: ast.expr) -> None:
-    assert isinstance(assignment, ast.Assign)
-    if assignment.value is value:
-        assignment.value = new
-    elif isinstance(assignment.value, ast.Tuple):
-        assignment.value.elts = [new if item is value else item for item in assignment.value.elts]
-
-
-def sizes_at_the_top(reference: str) -> dict[str, object]:
-    values = {name: _number(value) for node in ast.parse(reference).body for name, value in _values(node)}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def sizes_by_default(reference: str) -> dict[str, object]:
-    """What the parameters of a task's functions are, where nothing else is said."""
-    found: dict[str, object] = {}
-    for node in ast.walk(ast.parse(reference)):
-        if isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "__init__"):
-            arguments = node.args.args[len(node.args.args) - len(node.args.defaults) :]
-            for argument, default in zip(arguments, node.args.defaults, strict=True):
-                if (value := _number(default)) is not None:
-                    found[argument.arg] = value
-    return found
-
-
-def _values(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """Of an assignment: `a = 1`, `a = b = 1` and `a, b = 1, 2`."""
-    if not isinstance(node, ast.Assign):
-        return
-    for target in node.targets:
-        if isinstance(target, ast.Name):
-            yield target.id, node.value
-        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            pairs = zip(target.elts, node.value.elts, strict=False)
-            yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
-
-
-def _number(node: ast.expr) -> object:
-    """A whole number, a product of such, or a tuple; None for all else."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int and node.value > 0 else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Pow)):
-        left, right = _number(node.left), _number(node.right)
-        if isinstance(left, int) and isinstance(right, int):
-            return left * right if isinstance(node.op, ast.Mult) else left ** min(right, 40)
-    if isinstance(node, (ast.Tuple, ast.List)):
-        items = [_number(item) for item in node.elts]
-        if items and None not in items:
-            return tuple(items) if isinstance(node, ast.Tuple) else items
-    return None
 
 
 def _mapped(value: object, change: Callable[[int], int]) -> object:

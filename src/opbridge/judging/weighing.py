@@ -37,6 +37,11 @@ _OF_PROGRAMS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError",
 _OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
 """What the twin finds whatever the numbers are, so that zeros show it too."""
 _ENDLESS = "endless"
+_CONSTANT = Reason(
+    "constant",
+    "the task's output is the same for all inputs of its published sizes, so any constant would be right",
+    "do not learn from it what answers are worth",
+)
 _KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)")
 
 
@@ -91,9 +96,9 @@ def decide(
         return Judgement(Verdict.CHEATING, (cheating,), shapes=shapes)
     bad = [(trial, found) for trial, found in weighed if found is not None]
     if not bad:
-        return Judgement(
-            Verdict.RIGHT, (), ALL_SHAPES if any(trial.plan.is_odd for trial in trials) else PUBLISHED_SHAPES, shapes
-        )
+        holds_for = ALL_SHAPES if any(trial.plan.is_odd for trial in trials) else PUBLISHED_SHAPES
+        notes = (_CONSTANT,) if all(trial.is_constant for trial in trials) else ()
+        return Judgement(Verdict.RIGHT, notes, holds_for, shapes)
     right = tuple(trial for trial, found in weighed if found is None)
     wrong = tuple(trial for trial, _ in bad)
     if right and (all(trial.plan.is_odd for trial in wrong) or _holds_as_published(right, wrong)):
@@ -180,6 +185,8 @@ def _cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path,
                 "compute in a kernel what the reference computes",
             )
     first = telling(trials)
+    if first.is_constant:
+        return None  # zeros that it adds to may be right by themselves
     exact, rounded = load(expected / first.exact_file), load(expected / first.rounded_file)
     if run.muted and first.number in good:
         try:

@@ -15,7 +15,7 @@ from opbridge.judging.submissions import Options, Submission
 from opbridge.openings import read_file
 
 _FIELDS = {"reference": str, "answer": str, "language": str, "sizes": dict, "seed": int}
-_LANGUAGES = {"python": ".py", "cuda": ".cu", "c++": ".cpp"}
+_LANGUAGES = {"python": ".py", "cuda": ".cu", "c++": ".cpp", "json": ".json"}
 _SHORTEST, _LONGEST = 16, 4096
 
 

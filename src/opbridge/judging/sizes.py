@@ -1,0 +1,103 @@
+"""The sizes that stand in a task's file: they are read, and others are written in their place.
+
+A size is known by its name at the top of the file, or by its number where `get_inputs` has it as such.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+FUNCTIONS = ("get_inputs", "get_init_inputs")
+
+
+def published_sizes(reference: str) -> dict[str, object]:
+    tree = ast.parse(reference)
+    values = {name: number(value) for node in tree.body for name, value in values_assigned(node)}
+    written = _Written({})
+    for node in tree.body:
+        written.visit_statement(node)
+    return {name: value for name, value in values.items() if value is not None} | written.found
+
+
+def sizes_by_default(reference: str) -> dict[str, object]:
+    """What the parameters of a task's functions are, where nothing else is said."""
+    found: dict[str, object] = {}
+    for node in ast.walk(ast.parse(reference)):
+        if isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "__init__"):
+            arguments = node.args.args[len(node.args.args) - len(node.args.defaults) :]
+            for argument, default in zip(arguments, node.args.defaults, strict=True):
+                if (value := number(default)) is not None:
+                    found[argument.arg] = value
+    return found
+
+
+def with_sizes(reference: str, sizes: Mapping[str, object]) -> ast.Module:
+    tree = ast.parse(reference)
+    written = _Written(sizes)
+    for node in tree.body:
+        written.visit_statement(node)
+        for name, value in values_assigned(node):
+            if name in sizes:
+                _replace(node, value, ast.copy_location(_as_expression(sizes[name]), value))
+    return ast.fix_missing_locations(tree)
+
+
+class _Written(ast.NodeTransformer):
+    """The numbers within the functions that make inputs."""
+
+    def __init__(self, sizes: Mapping[str, object]) -> None:
+        self._sizes = sizes
+        self.found: dict[str, object] = {}
+
+    def visit_statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
+            self.visit(node)
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        size = number(node) if isinstance(node, ast.expr) else None
+        if not isinstance(size, int):
+            return self.generic_visit(node)
+        self.found[str(size)] = size
+        if str(size) not in self._sizes:
+            return node
+        return ast.copy_location(_as_expression(self._sizes[str(size)]), node)
+
+
+def _as_expression(value: object) -> ast.expr:
+    return ast.parse(repr(value), mode="eval").body
+
+
+def _replace(assignment: ast.stmt, value: ast.expr, new: ast.expr) -> None:
+    assert isinstance(assignment, ast.Assign)
+    if assignment.value is value:
+        assignment.value = new
+    elif isinstance(assignment.value, ast.Tuple):
+        assignment.value.elts = [new if item is value else item for item in assignment.value.elts]
+
+
+def values_assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """Of an assignment: `a = 1`, `a = b = 1` and `a, b = 1, 2`."""
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            yield target.id, node.value
+        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = zip(target.elts, node.value.elts, strict=False)
+            yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
+
+
+def number(node: ast.expr) -> object:
+    """A whole number, a product of such, or a tuple; None for all else."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int and node.value > 0 else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Pow)):
+        left, right = number(node.left), number(node.right)
+        if isinstance(left, int) and isinstance(right, int):
+            return left * right if isinstance(node.op, ast.Mult) else left ** min(right, 40)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        items = [number(item) for item in node.elts]
+        if items and None not in items:
+            return tuple(items) if isinstance(node, ast.Tuple) else items
+    return None
