@@ -101,6 +101,7 @@ def test_what_is_wrong_is_named(task: Path, tmp_path: Path, bug: tuple[str, str]
 
 
 _WIDE = (("const int n =", "const int64_t n ="), ("float s, int n", "float s, int64_t n"))
+_LONG_INDEX = ("const int i = blockIdx.x", "const int64_t i = int64_t{blockIdx.x}")
 _ROWS = (
     ("const int i = blockIdx.x * blockDim.x", "const int64_t i = (blockIdx.y * int64_t{gridDim.x} + blockIdx.x) * 256"),
     ("<<<(n + 255) / 256, 256>>>", "<<<dim3((x.size(1) + 255) / 256, x.size(0)), 256>>>"),
@@ -118,9 +119,21 @@ _ROWS = (
             "bad-launch",
             "most are",
         ),
-        ((*_WIDE, ("const int i = blockIdx.x", "const int64_t i = int64_t{blockIdx.x}")), "", ""),
+        (
+            (*_WIDE, _LONG_INDEX, ("empty_like(x)", "empty_like(x.size(0) > 65536 ? x.t() : x)")),
+            "values",
+            "the output is float32[16384, 262144] instead of float32[262144, 16384]",
+        ),
+        ((*_WIDE, _LONG_INDEX), "", ""),
     ],
-    ids=["no number of elements", "an index that overflows", "rows of blocks", "told in its own words", "right"],
+    ids=[
+        "no number of elements",
+        "an index that overflows",
+        "rows of blocks",
+        "told in its own words",
+        "shape",
+        "right",
+    ],
 )
 def test_what_begins_at_sizes_that_are_too_large_to_run_is_seen(
     task: Path, tmp_path: Path, changes: tuple[tuple[str, str], ...], check: str, message: str

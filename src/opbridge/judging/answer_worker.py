@@ -94,13 +94,14 @@ def _limit_time(seconds: int) -> None:
 
 
 def _call_vast(job: AnswerJob, answer_of: Any, trial: Trial) -> None:
-    """Neither PyTorch's operators nor most blocks of its kernels compute anything."""
+    """Neither PyTorch's operators nor most blocks of its kernels compute anything, so that outputs have sizes alone."""
     import torch
+    from torch.utils._pytree import tree_map_only
 
     from opbridge.costs.pytorch.hollow import Hollow
     from opbridge.costs.pytorch.recurrent import Recurrent
-    from opbridge.judging.tensors import to_tensors
-    from opbridge.judging.values import load
+    from opbridge.judging.tensors import to_tensors, to_values
+    from opbridge.judging.values import load, save
 
     with torch.no_grad(), Hollow() as watched, Recurrent(watched.calls.append):
         initial, inputs = (
@@ -108,7 +109,9 @@ def _call_vast(job: AnswerJob, answer_of: Any, trial: Trial) -> None:
             for name, device in ((trial.initial_file, "cpu"), (trial.inputs_file, job.format.device.name))
         )
         with job.format.device.telling():
-            answer_of(*initial).to(job.format.device.name)(*inputs)
+            outputs = answer_of(*initial).to(job.format.device.name)(*inputs)
+    sizes = tree_map_only(torch.Tensor, lambda one: torch.empty(one.shape, dtype=one.dtype, device="meta"), outputs)
+    save(job.cell.folder / trial.output_file, to_values(sizes))
 
 
 class _Caller:

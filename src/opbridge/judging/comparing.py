@@ -37,14 +37,27 @@ def numbers(array: Array) -> np.ndarray[Any, Any]:
 
 def difference(answer: object, exact: object, rounded: object) -> Difference | None:
     """`exact` is the reference's run in float64, `rounded` that in its own element types."""
+    if found := difference_of_sizes(answer, rounded):
+        return found
     given, wanted, own = arrays_of(answer), arrays_of(exact), arrays_of(rounded)
-    if len(given) != len(wanted):
-        return Difference(f"it returns {len(given)} tensors instead of {len(wanted)}", "return what the reference does")
-    for number, (one, right, coarse) in enumerate(zip(given, wanted, own, strict=True)):
-        output = f"output {number}" if len(wanted) > 1 else "the output"
-        if found := _of_one(output, one, right, coarse):
+    for output, one, right, coarse in zip(_outputs(len(given)), given, wanted, own, strict=True):
+        if found := _of_numbers(output, one, numbers(right), coarse):
             return found
     return None
+
+
+def difference_of_sizes(answer: object, reference: object) -> Difference | None:
+    given, wanted = arrays_of(answer), arrays_of(reference)
+    if len(given) != len(wanted):
+        return Difference(f"it returns {len(given)} tensors instead of {len(wanted)}", "return what the reference does")
+    for output, one, right in zip(_outputs(len(given)), given, wanted, strict=True):
+        if found := _of_sizes(output, one, right):
+            return found
+    return None
+
+
+def _outputs(count: int) -> list[str]:
+    return [f"output {number}" for number in range(count)] if count > 1 else ["the output"] * count
 
 
 def difference_of_gradients(answer: object, exact: object, rounded: object) -> Difference | None:
@@ -53,15 +66,18 @@ def difference_of_gradients(answer: object, exact: object, rounded: object) -> D
         return None
     for name, one in answer.items():
         both = isinstance(exact.get(name), Array) and isinstance(one, Array)
-        if both and (found := _of_one(f"the gradient of {name}", one, exact[name], rounded[name])):
+        if not both:
+            continue
+        gradient, coarse = f"the gradient of {name}", rounded[name]
+        if found := _of_sizes(gradient, one, coarse) or _of_numbers(gradient, one, numbers(exact[name]), coarse):
             return found
     return None
 
 
-def _of_one(output: str, given: Array, right: Array, coarse: Array) -> Difference | None:
-    if given.shape != right.shape:
-        return Difference(f"{output} is {given} instead of {coarse}", "make it of the reference's shape")
-    return _of_numbers(output, given, numbers(right), coarse)
+def _of_sizes(output: str, given: Array, right: Array) -> Difference | None:
+    if given.shape == right.shape:
+        return None
+    return Difference(f"{output} is {given} instead of {right}", "make it of the reference's shape")
 
 
 def bound(exact: np.ndarray[Any, Any], coarse: Array) -> np.ndarray[Any, Any]:

@@ -89,7 +89,7 @@ def _round(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeo
         expecting = beside.submit(_expected, job, timeout, forks)
         run, expected = _ran(job, answer, expecting, of_answer, timeout, forks)
     found = decide(run, expected.trials, job.folder, of_answer, answer.path.name, expected.left_out)
-    return at_published_sizes(found, run, expected.vast, answer.path.name)
+    return at_published_sizes(found, run, expected.vast, job.folder, of_answer, answer.path.name)
 
 
 def _build_libraries(source: str) -> None:

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.errors import InputError
-from opbridge.judging.comparing import Difference, difference, difference_of_gradients, drawn_otherwise, same_bits
+from opbridge.judging.comparing import (
+    Difference,
+    difference,
+    difference_of_gradients,
+    difference_of_sizes,
+    drawn_otherwise,
+    same_bits,
+)
 from opbridge.judging.jobs import Trial, telling
 from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, SIZES, Judgement, Reason, Verdict
 from opbridge.judging.shapes import PUBLISHED
@@ -110,12 +117,22 @@ def decide(
     return Judgement(first.verdict, first.reasons, shapes=shapes)
 
 
-def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, answer: str) -> Judgement:
+def at_published_sizes(
+    found: Judgement, run: Run, trial: Trial | None, expected: Path, folder: Path, answer: str
+) -> Judgement:
     """The same, where nothing is to be seen at sizes that are too large to be run."""
-    if run.vast is None or trial is None or found.verdict not in (Verdict.RIGHT, Verdict.UNDECIDED):
+    if trial is None or found.verdict not in (Verdict.RIGHT, Verdict.UNDECIDED):
         return found
-    seen = _of_error(run.vast, answer, trial, found.shapes)
-    return seen if seen.reasons[0].check in _OF_ANY_NUMBERS else found
+    if run.vast is not None:
+        seen = _of_error(run.vast, answer, trial, found.shapes)
+        return seen if seen.reasons[0].check in _OF_ANY_NUMBERS else found
+    try:
+        sizes = difference_of_sizes(load(folder / trial.output_file), load(expected / trial.exact_file))
+    except InputError:
+        return found  # where they depend on numbers, or the time was too short
+    if sizes is None:
+        return found
+    return Judgement(Verdict.WRONG, (_at(trial, "values", sizes.message, sizes.to_do),), shapes=found.shapes)
 
 
 def _holds_as_published(right: tuple[Trial, ...], wrong: tuple[Trial, ...]) -> bool:
