@@ -11,9 +11,10 @@ import pytest
 
 from opbridge.judging.jobs import Trial, telling
 from opbridge.judging.model import Judgement, Verdict
+from opbridge.judging.runs import Run
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, Plan
 from opbridge.judging.values import Array, save
-from opbridge.judging.weighing import Run, decide
+from opbridge.judging.weighing import decide
 
 OPERATORS = ("relu", "mul")
 FOUND = """CUDA error: an illegal memory access was encountered
@@ -52,7 +53,7 @@ class Case:
         self.run.hear({"failed": number, "kind": "RuntimeError", "message": message, "place": "answer.py:9", **fields})
 
     def decided(self) -> Judgement:
-        return decide(self.run, self.trials, self.expected, self.own, "answer.py", ("published: too large",))
+        return decide(self.run, self.trials, self.expected, self.own, ("published: too large",))
 
 
 def test_right_everywhere(tmp_path: Path) -> None:

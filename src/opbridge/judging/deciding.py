@@ -20,11 +20,12 @@ from opbridge.judging.confining import Cell, hand_on, private_folder
 from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Verdict
+from opbridge.judging.runs import Run
 from opbridge.judging.shapes import Plan, plans
 from opbridge.judging.sizes import published_sizes, sizes_by_default
 from opbridge.judging.submissions import LARGEST_SOURCE
 from opbridge.judging.warming import NO_DEVICE, Prepared
-from opbridge.judging.weighing import Run, at_published_sizes, decide
+from opbridge.judging.weighing import at_published_sizes, decide
 from opbridge.openings import read_file
 
 _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
@@ -88,8 +89,8 @@ def _round(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeo
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, expected = _ran(job, answer, expecting, of_answer, timeout, forks)
-    found = decide(run, expected.trials, job.folder, of_answer, answer.path.name, expected.left_out)
-    return at_published_sizes(found, run, expected.vast, job.folder, of_answer, answer.path.name)
+    found = decide(run, expected.trials, job.folder, of_answer, expected.left_out)
+    return at_published_sizes(found, run, expected.vast, job.folder, of_answer)
 
 
 def _build_libraries(source: str) -> None:
