@@ -24,9 +24,11 @@ from opbridge.judging.sizes import with_sizes
 if TYPE_CHECKING:
     from opbridge.judging.problems import Problem
 
-_LIMITS = Limits(1 << 22, 1 << 29)
-_LONG_LIMITS = Limits(1 << 24, 1 << 29)
+_LIMITS = Limits(1 << 22, 1 << 27)
+"""Of sizes that are called ten times in all."""
+_LONG_LIMITS = Limits(1 << 24, 1 << 28)
 """The rows of long sizes are many."""
+_PUBLISHED_LIMITS = Limits(1 << 22, 1 << 29)
 _MOST_LIMITS = Limits(1 << 25, 1 << 36)
 """Where nothing smaller could be had: much of such a task mostly is PyTorch's in answers too."""
 
@@ -78,6 +80,8 @@ def _is_of_memory(error: Exception) -> bool:
 def _limits(job: ReferenceJob, plan: Plan, is_first: bool) -> Limits:
     if job.is_patient or plan.is_last_resort or (plan.kind == PUBLISHED and is_first):
         return _MOST_LIMITS
+    if plan.kind == PUBLISHED:
+        return _PUBLISHED_LIMITS
     return _LONG_LIMITS if plan.is_long else _LIMITS
 
 
