@@ -204,10 +204,9 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   Sample sample = kernel->checked ? Sample{kernel->body, true, {}} : sample_of(kernel, info, given.cooperative);
   std::vector<uint64_t> alone = alone_of(given);
   const bool sample_alone = sample.body != nullptr && !alone.empty();
-  if (sample_alone) {
-    sample = {sample.body, false, std::move(alone)};
-    checks::unseen_launch();  // as are those that would have written what this one reads
-  }
+  if (sample_alone) sample = {sample.body, false, std::move(alone)};
+  // What would have written what this one reads was left out.
+  if (sample.body != nullptr && leaves_blocks_out()) checks::unseen_launch();
   if (!sample.all && sample.body != nullptr) info.checked_blocks = sample.blocks.size();
   checks::Launch* const checked = sample.body != nullptr ? checks::launch_begin(info) : nullptr;
   Launch launch{kernel,
