@@ -29,8 +29,9 @@ _LIMITS = Limits(1 << 22, 1 << 27)
 _LONG_LIMITS = Limits(1 << 24, 1 << 28)
 """The rows of long sizes are many."""
 _PUBLISHED_LIMITS = Limits(1 << 22, 1 << 29)
+_LAST_LIMITS = Limits(1 << 25, 1 << 31)
 _MOST_LIMITS = Limits(1 << 25, 1 << 36)
-"""Where nothing smaller could be had: much of such a task mostly is PyTorch's in answers too."""
+"""For who is patient: much of such a task mostly is PyTorch's in answers too."""
 
 
 def _work(jobs: list[ReferenceJob], say: Say) -> None:
@@ -50,7 +51,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
         if _is_needless(plan, tried):
             continue
         say(begun=str(plan))
-        limits = _limits(job, plan, is_first=not number)
+        limits = _limits(job, plan)
         try:
             made = _trials(job, source, plan, number, limits)
         except Exception as error:
@@ -77,9 +78,11 @@ def _is_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
-def _limits(job: ReferenceJob, plan: Plan, is_first: bool) -> Limits:
-    if job.is_patient or plan.is_last_resort or (plan.kind == PUBLISHED and is_first):
+def _limits(job: ReferenceJob, plan: Plan) -> Limits:
+    if job.is_patient:
         return _MOST_LIMITS
+    if plan.is_last_resort:
+        return _LAST_LIMITS
     if plan.kind == PUBLISHED:
         return _PUBLISHED_LIMITS
     return _LONG_LIMITS if plan.is_long else _LIMITS
