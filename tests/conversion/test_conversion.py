@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -367,6 +368,12 @@ def test_the_command_writes_and_checks(
     assert main([*arguments, "--check", "--page", "block.html"]) == 0
     assert "comparisons agree." in (folder / "block.html").read_text()
     assert "comparisons agree with PyTorch" in capsys.readouterr().out
+    assert main([*arguments, "--check", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["package"], said["to"], said["verdict"], said["first"]) == ("block_ms", "mindspore", "agrees", None)
+    assert "aten::relu" in said["operators"]
+    assert all(row["agrees"] and row["difference"] < 1e-4 for row in said["comparisons"])
+    assert "value" in {row["what"] for row in said["comparisons"]}
     wrong = (folder / "block_ms" / "network.py").read_text().replace("aten_relu(x)", "aten_relu(x * 2)")
     (folder / "block_ms" / "network.py").write_text(wrong)
     found = check(sys.modules["tiny_network"].Block(), folder / "block_ms", (torch.ones(1, 3, 4, 4),), {})

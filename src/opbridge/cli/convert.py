@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbridge._version import __version__
+from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.terminal import bold, green, red, size
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError, ToolchainError
@@ -47,29 +48,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare values, the gradient of each parameter and three steps of training with PyTorch's",
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="with --check: what was found as one HTML file")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not installed(FRAMEWORKS["torch"]):
         raise ToolchainError(f"a conversion runs PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
-    from opbridge.conversion.converting import converted
-    from opbridge.scan.running import loaded_model
-
     if options.page and not options.check:
         raise InputError("--page shows what --check finds", hint="--check --page net.html")
     require_writable(options.page)
+    with people_read_stderr(options.json):
+        document = _convert(options)
+    if options.json:
+        print_json(document)
+    return _DIFFERENT if document.get("verdict") == "differs" else 0
+
+
+def _convert(options: argparse.Namespace) -> dict[str, Any]:
+    """What `--json` prints of it."""
+    from opbridge.conversion.converting import converted
+    from opbridge.scan.running import loaded_model
+
     model = loaded_model(options.target)
     args = _inputs(options)
     started = time.perf_counter()
     made = converted(model, args, to=options.to, prefer=options.prefer, native_only=options.native_only)
     made.write(options.output)
-    took = f"({time.perf_counter() - started:.1f} s)"
+    took = time.perf_counter() - started
     count = len(made.operators)
     own = f", {len(made.native)} by MindSpore's" if made.native else ""
     said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels{own}"
-    print(green(f"{bold(str(options.output))}: {said}    {took}"))
+    print(green(f"{bold(str(options.output))}: {said}    ({took:.1f} s)"))
     print(f"  from {options.output.name} import load")
-    return _checked(model, made, args, options) if options.check else 0
+    document = {
+        "package": str(options.output),
+        "to": made.to,
+        "values": len(made.state),
+        "operators": made.operators,
+        "native": made.native,
+        "seconds": took,
+    }
+    return {**document, **_checked(model, made, args, options)} if options.check else document
 
 
 def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
@@ -83,17 +102,12 @@ def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
     return drawn(options.input)
 
 
-def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argparse.Namespace) -> int:
+def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argparse.Namespace) -> dict[str, Any]:
     from opbridge.conversion.checking import check
 
     found = check(model, options.output, args, {})
     wrong = [each for each in found if not each.is_right]
-    shown = sorted(found, key=lambda each: -each.difference)[:_ROWS]
-    print(bold(f"{'difference':>10}  of"))
-    for each in shown:
-        _print_row(each)
-    if len(found) > len(shown):
-        print(f"{'':10}  and {len(found) - len(shown)} smaller")
+    _print_rows(found)
     if wrong:
         print(red(f"{len(wrong)} of {len(found)} comparisons differ from PyTorch"))
         first = _first_difference(made, options.output, args)
@@ -102,7 +116,11 @@ def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argpar
         first = None
     if options.page:
         _write_page(options.page, made, found, first)
-    return _DIFFERENT if wrong else 0
+    return {
+        "verdict": "differs" if wrong else "agrees",
+        "comparisons": [each.fields() for each in found],
+        "first": first.fields() if first else None,
+    }
 
 
 def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> Difference | None:
@@ -125,6 +143,11 @@ def _write_page(file: Path, made: Converted, found: list[Comparison], first: Dif
     print(f"{file}: {size(len(page.encode()))}")
 
 
-def _print_row(each: Comparison) -> None:
-    line = f"{each.difference:10.1e}  {each.what}"
-    print(line if each.is_right else red(line))
+def _print_rows(found: list[Comparison]) -> None:
+    shown = sorted(found, key=lambda each: -each.difference)[:_ROWS]
+    print(bold(f"{'difference':>10}  of"))
+    for each in shown:
+        line = f"{each.difference:10.1e}  {each.what}"
+        print(line if each.is_right else red(line))
+    if len(found) > len(shown):
+        print(f"{'':10}  and {len(found) - len(shown)} smaller")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any
 
 TOLERANCE = 1e-4
 """Of the largest number that PyTorch has in a tensor."""
@@ -18,6 +20,9 @@ class Comparison:
     @property
     def is_right(self) -> bool:
         return self.difference <= TOLERANCE
+
+    def fields(self) -> dict[str, Any]:
+        return {"what": self.what, "difference": _finite(self.difference), "agrees": self.is_right}
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,14 @@ class Difference:
     source: str
     """Of the converted one: `net_ms/network.py:31: relu = aten_relu(add)`."""
 
+    def fields(self) -> dict[str, Any]:
+        return {**asdict(self), "amount": _finite(self.amount)}
+
     def __str__(self) -> str:
         where = f" in {self.module}" if self.module else ""
         return f"{self.operator}{where}: its {self.what} is {self.amount:.1e} off\n  {self.line}\n  {self.source}"
+
+
+def _finite(amount: float) -> float | None:
+    """None where one side has a number and the other has none, which JSON cannot say."""
+    return amount if isfinite(amount) else None
