@@ -113,6 +113,17 @@ _ROWS = (
 )
 
 
+@pytest.mark.skipif("OPBRIDGE_ALL_ATTACKS" not in os.environ, reason="takes minutes: make attacks runs it")
+@pytest.mark.parametrize(("while_", "verdict"), [("n > 600", Verdict.RIGHT), ("n > 0", Verdict.WRONG)])
+def test_a_kernel_is_endless_that_is_so_at_the_smallest_sizes_too(
+    task: Path, tmp_path: Path, while_: str, verdict: Verdict
+) -> None:
+    waits = f"for (long turn = 0; {while_} && x[turn % n] < 1e30f; ++turn) {{}}\n  "
+    found = judged(task, tmp_path, attacks.RIGHT.replace("const int i =", waits + "const int i ="))
+    assert found.verdict is verdict, found
+    assert [reason.check for reason in found.reasons] == (["endless"] if verdict is Verdict.WRONG else [])
+
+
 @pytest.mark.parametrize(
     ("changes", "check", "message"),
     [

@@ -21,7 +21,7 @@ from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.runs import Run
-from opbridge.judging.shapes import Plan, plans
+from opbridge.judging.shapes import LOOSE, Plan, plans
 from opbridge.judging.sizes import published_sizes, sizes_by_default
 from opbridge.judging.submissions import LARGEST_SOURCE
 from opbridge.judging.warming import NO_DEVICE, Prepared
@@ -64,17 +64,28 @@ def _judged(
     sizes = _sizes(form, task, text)
     job = ReferenceJob(task, form, folder / _OF_REFERENCE, tuple(plans(sizes, source)), seeds, has_gradients(source))
     found = _round(forks, job, answer, _rooms(folder), timeout)
-    if not found.wants_larger_sizes:
-        return found
+    smaller = tuple(plan for plan in job.plans if plan.kind == LOOSE)
+    if found.wants_smaller_sizes and smaller:
+        later = _again(forks, replace(job, plans=smaller), answer, folder, timeout)
+        # What takes as long with hardly anything to do never ends.
+        if later is None or later.wants_smaller_sizes:
+            return found
+        return later if later.verdict is not Verdict.UNDECIDED else replace(found, verdict=Verdict.UNDECIDED)
+    if found.wants_larger_sizes:
+        later = _again(forks, replace(job, is_patient=True), answer, folder, timeout)
+        return found if later is None or later.verdict is Verdict.UNDECIDED else later
+    return found
+
+
+def _again(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float) -> Judgement | None:
+    """At other sizes, without another build; None where this machine has less than they take."""
     shutil.rmtree(job.folder)  # the answer, which runs once more, must not find what should come of it
-    job = replace(job, folder=folder / "larger" / _OF_REFERENCE, is_patient=True)
-    later_folder = _rooms(folder / "larger")
-    hand_on(folder / _OF_ANSWER, later_folder / _OF_ANSWER)  # so that it is not built again
+    later_folder = _rooms(folder / "again")
+    hand_on(folder / _OF_ANSWER, later_folder / _OF_ANSWER)
     try:
-        later = _round(forks, job, answer, later_folder, timeout)
+        return _round(forks, replace(job, folder=later_folder / _OF_REFERENCE), answer, later_folder, timeout)
     except ToolchainError:
-        return found  # this machine has less than the larger sizes take
-    return found if later.verdict is Verdict.UNDECIDED else later
+        return None
 
 
 def _rooms(folder: Path) -> Path:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from opbridge.judging.jobs import Trial
-from opbridge.judging.model import Judgement, Reason, Verdict
+from opbridge.judging.model import ENDLESS, TIME, Judgement, Reason, Verdict
 from opbridge.judging.runs import ON_GPU, Run
 
 PROGRAM = "program"
@@ -25,7 +25,6 @@ _OF_PYTORCH = "a framework: "
 """Begins what the twin finds in accesses of PyTorch's own, which are no answer's."""
 _OF_PROGRAMS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
 """What Python raises of them."""
-_ENDLESS = "endless"
 _KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)")
 
 
@@ -36,8 +35,8 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
     if finding and finding["what"].startswith(_OF_PYTORCH):
         reason = Reason("twin", finding["what"], "judge it on a GPU: an operator of PyTorch fails on the twin's device")
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
-    if finding and finding["check"] == _ENDLESS and trial is not None and trial.plan.may_take_long:
-        reason = Reason("time", finding["what"], ON_GPU, "", shape, seed)
+    if finding and finding["check"] == ENDLESS and trial is not None and trial.plan.may_take_long:
+        reason = Reason(TIME, finding["what"], ON_GPU, "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if finding:
         where, to_do = _WHERE.search(finding["rest"]), _TO_DO.search(finding["rest"])
@@ -69,7 +68,7 @@ def of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judg
     shape, seed = (trial.inputs, trial.seed) if trial else ("", None)
     how = run.end or "the process ends with exit code 0, as by exit()"
     if run.timed_out:
-        reason = Reason("time", f"{how} while at {run.at}", "--timeout waits longer", "", shape, seed)
+        reason = Reason(TIME, f"{how} while at {run.at}", "--timeout waits longer", "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if how.endswith("SIGKILL"):
         reason = Reason("machine", f"{how}, as where a machine's memory ends", "judge it again", "", shape, seed)

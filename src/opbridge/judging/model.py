@@ -12,6 +12,8 @@ from opbridge.errors import InputError
 ALL_SHAPES, PUBLISHED_SHAPES = "all shapes", "published shapes"
 SIZES = "sizes"
 """The check of what cannot be held at the sizes that were tried."""
+TIME, ENDLESS = "time", "endless"
+"""The checks of what takes too long: whose time was too short, and what may never end."""
 
 
 class Verdict(Enum):
@@ -57,6 +59,11 @@ class Judgement:
     @property
     def wants_larger_sizes(self) -> bool:
         return self.verdict is Verdict.UNDECIDED and any(reason.check == SIZES for reason in self.reasons)
+
+    @property
+    def wants_smaller_sizes(self) -> bool:
+        is_slow = any(reason.check in (TIME, ENDLESS) and reason.shape for reason in self.reasons)
+        return is_slow and self.verdict in (Verdict.WRONG, Verdict.UNDECIDED)
 
     def fields(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": self.verdict.value}
