@@ -113,11 +113,11 @@ _ROWS = (
 )
 
 
-@pytest.mark.skipif("OPBRIDGE_ALL_ATTACKS" not in os.environ, reason="takes minutes: make attacks runs it")
 @pytest.mark.parametrize(("while_", "verdict"), [("n > 600", Verdict.RIGHT), ("n > 0", Verdict.WRONG)])
 def test_a_kernel_is_endless_that_is_so_at_the_smallest_sizes_too(
-    task: Path, tmp_path: Path, while_: str, verdict: Verdict
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, while_: str, verdict: Verdict
 ) -> None:
+    monkeypatch.setenv("OPBRIDGE_TWIN_TIMEOUT", "3")
     waits = f"for (long turn = 0; {while_} && x[turn % n] < 1e30f; ++turn) {{}}\n  "
     found = judged(task, tmp_path, attacks.RIGHT.replace("const int i =", waits + "const int i ="))
     assert found.verdict is verdict, found

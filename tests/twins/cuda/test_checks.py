@@ -25,7 +25,7 @@ NOTES = {"leak", "same_value"}
 MARK = "// Reported:\n"
 
 
-def built(source: str) -> Path:
+def built(source: str | Path) -> Path:
     request = BuildRequest(
         (HERE / source,), f"{Path(source).stem}.so", language="cuda-twin", defines=(("OPBRIDGE_TWIN_CHECKS", "1"),)
     )
@@ -89,6 +89,30 @@ def test_right_kernels_are_left_in_peace(silent: Path, threads: int) -> None:
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_right_kernels_are_cuda(tmp_path: Path) -> None:
     subprocess.run(["nvcc", "-arch=sm_90", "-c", HERE / "silent.cu", "-o", tmp_path / "silent.o"], check=True)
+
+
+SPINS = """
+#include <cuda_runtime.h>
+__global__ void spin(const float* x, int n) {
+  for (long turn = 0; x[turn % n] < 1e30f; ++turn) {
+  }
+}
+extern "C" int spins() {
+  float* x;
+  cudaMalloc(&x, 64);
+  cudaMemset(x, 0, 64);
+  spin<<<8, 1>>>(x, 16);
+  return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_that_never_end_are_ended_in_every_thread(tmp_path: Path, threads: int) -> None:
+    (tmp_path / "spins.cu").write_text(SPINS)
+    done = run(built(tmp_path / "spins.cu"), "spins", threads=threads)
+    assert "spin: the launch has run for longer than it may [endless]" in done.stderr
+    assert done.returncode == 86
 
 
 def test_a_host_gets_the_reports_and_the_process_goes_on(catalogue: Path) -> None:

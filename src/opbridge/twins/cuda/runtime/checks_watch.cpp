@@ -103,6 +103,11 @@ Watch& watch_state() {
 }
 
 Runner::Runner() {
+  // Threads of the pool begin without it.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGURG);
+  pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
   Watch& state = watch_state();
   const std::lock_guard<std::mutex> lock(state.mutex);
   state.runners.push_back(this);
