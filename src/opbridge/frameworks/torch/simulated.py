@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -52,9 +53,9 @@ class SimulatedDevice:
 
     def start(self, library: ModuleType, count: int) -> None:
         library.start(count)
-        atexit.register(self._await_gradients, count, os.getpid())
+        atexit.register(self._await_gradients, library, os.getpid())
 
-    def _await_gradients(self, count: int, owner: int) -> None:
+    def _await_gradients(self, library: ModuleType, owner: int) -> None:
         """PyTorch's thread for a device's gradients releases what it held after its caller has gone on.
 
         Where that is an object of Python's and the interpreter ends meanwhile, PyTorch aborts the process.
@@ -64,19 +65,16 @@ class SimulatedDevice:
         import torch
 
         # Of two devices simulated in one process PyTorch computes gradients on one alone.
-        if torch.accelerator.current_accelerator() != torch.device(self.name):
-            return
-        for index in range(count):
-            leaf = torch.empty(0, device=f"{self.name}:{index}", requires_grad=True)
-            with torch.enable_grad():
-                output = leaf.view(0)
-            # Each thread does one thing after another.
-            output.backward(torch.empty_like(output))
+        if torch.accelerator.current_accelerator() == torch.device(self.name):
+            library.await_gradients()
 
 
 def _has_threads_for_gradients() -> bool:
-    names = (task / "comm" for task in Path("/proc/self/task").iterdir())
-    return any(name.read_text().startswith("pt_autograd") for name in names)
+    for task in os.listdir("/proc/self/task"):
+        with suppress(OSError):  # of a thread that has ended
+            if Path(f"/proc/self/task/{task}/comm").read_text().startswith("pt_autograd"):
+                return True
+    return False
 
 
 class _Announcement:

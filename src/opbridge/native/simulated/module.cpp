@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "fallback.h"
+#include "gradients.h"
 #include "memory.h"
 #include "own_bindings.h"
 
@@ -17,6 +18,7 @@ PYBIND11_MODULE(OPBRIDGE_MODULE, m) {
     set_up_devices(count);
     take_kernels_of_cpu();
   });
+  m.def("await_gradients", &await_gradients, pybind11::call_guard<pybind11::gil_scoped_release>());
   m.def("default_generator", [](int device) { return default_generator(static_cast<c10::DeviceIndex>(device)); });
   m.def("limit_memory",
         [](int device, double fraction) { limit_memory(static_cast<c10::DeviceIndex>(device), fraction); });

@@ -1,0 +1,9 @@
+// The threads that PyTorch computes gradients of a device with, one for each, as long as the process lives.
+#pragma once
+
+namespace opbridge::simulated {
+
+// Returns when each has let go of its last backward pass, whose caller goes on before.
+void await_gradients();
+
+}  // namespace opbridge::simulated
