@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from opbridge.judging.assignments import values_assigned
 from opbridge.judging.devices import CUDA, NPU, Device
 
 MODEL = "model.py"
@@ -121,12 +122,8 @@ def texts_in(source: str) -> dict[str, str | None]:
         body = ast.parse(source).body
     except (SyntaxError, ValueError):
         return {}
-    return {
-        target.id: node.value.value
-        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        else None
-        for node in body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    return {name: _text(value) for node in body for name, value in values_assigned(node)}
+
+
+def _text(value: ast.expr) -> str | None:
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None

@@ -23,10 +23,9 @@ from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.runs import Run
 from opbridge.judging.shapes import LOOSE, Plan, plans
 from opbridge.judging.sizes import published_sizes, sizes_by_default
-from opbridge.judging.submissions import LARGEST_SOURCE
+from opbridge.judging.submissions import read_source
 from opbridge.judging.warming import NO_DEVICE, Prepared
 from opbridge.judging.weighing import at_published_sizes, decide
-from opbridge.openings import read_file
 
 _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
 """Folders."""
@@ -63,8 +62,8 @@ def _judged(
     seeds = (seed + 1, seed + 2)
     sizes = _sizes(form, task, text)
     job = ReferenceJob(task, form, folder / _OF_REFERENCE, tuple(plans(sizes, source)), seeds, has_gradients(source))
-    found = _round(forks, job, answer, _rooms(folder), timeout)
-    smaller = tuple(plan for plan in job.plans if plan.kind == LOOSE)
+    found, tried = _round(forks, job, answer, _rooms(folder), timeout)
+    smaller = tuple(plan for plan in job.plans if plan.kind == LOOSE and plan not in tried)
     if found.wants_smaller_sizes and smaller:
         later = _again(forks, replace(job, plans=smaller), answer, folder, timeout)
         # What takes as long with hardly anything to do never ends.
@@ -83,7 +82,7 @@ def _again(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeo
     later_folder = _rooms(folder / "again")
     hand_on(folder / _OF_ANSWER, later_folder / _OF_ANSWER)
     try:
-        return _round(forks, replace(job, folder=later_folder / _OF_REFERENCE), answer, later_folder, timeout)
+        return _round(forks, replace(job, folder=later_folder / _OF_REFERENCE), answer, later_folder, timeout)[0]
     except ToolchainError:
         return None
 
@@ -95,13 +94,17 @@ def _rooms(folder: Path) -> Path:
     return folder
 
 
-def _round(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float) -> Judgement:
+def _round(
+    forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float
+) -> tuple[Judgement, set[Plan]]:
+    """And at which sizes."""
     of_answer = folder / _OF_ANSWER
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, expected = _ran(job, answer, expecting, of_answer, timeout, forks)
     found = decide(run, expected.trials, job.folder, of_answer, expected.left_out)
-    return at_published_sizes(found, run, expected.vast, job.folder, of_answer)
+    tried = {trial.plan for trial in expected.trials}
+    return at_published_sizes(found, run, expected.vast, job.folder, of_answer), tried
 
 
 def _build_libraries(source: str) -> None:
@@ -129,13 +132,7 @@ class _Answer:
 
     @classmethod
     def read(cls, path: Path) -> _Answer:
-        try:
-            content = read_file(path, limit=LARGEST_SOURCE + 1)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}", hint="it is the answer to judge") from None
-        if len(content) > LARGEST_SOURCE:
-            raise InputError(f"{path} is larger than {LARGEST_SOURCE >> 20} MiB")
-        source = content.decode("utf-8", errors="replace")
+        source = read_source(path, "it is the answer to judge").decode("utf-8", errors="replace")
         return cls(path, source, answer_format(path.suffix, source))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opbridge.judging.problems import Problem
@@ -26,6 +26,18 @@ class Limits:
         return f"{count:.2g} operations are too many for checked kernels" if count > self.work else ""
 
 
+def outline(made: Callable[[], Problem]) -> tuple[Problem, Any] | None:
+    """A task and its inputs, of which there are sizes alone; None where it looks at numbers, or is wrong."""
+    import torch
+
+    try:
+        with torch.device("meta"), torch.no_grad():
+            task = made()
+            return task, task.inputs(list)
+    except Exception:
+        return None  # which its run will tell
+
+
 def refusal(made: Callable[[], Problem], limits: Limits) -> str:
     """Why the sizes are too large; empty where they are not, or where a task cannot say so by shapes alone."""
     import torch
@@ -33,17 +45,17 @@ def refusal(made: Callable[[], Problem], limits: Limits) -> str:
 
     from opbridge.judging.tensors import tensors_in
 
+    if (known := outline(made)) is None:
+        return ""
+    task, inputs = known
+    if said := limits.refusal_of_elements(sum(tensor.numel() for tensor in tensors_in(inputs))):
+        return said
+    # What steps through time is counted on a device that has it as one operator, as where it will run.
+    if any(isinstance(module, torch.nn.RNNBase) for module in task.model.modules()):
+        return ""
     try:
-        with torch.device("meta"), torch.no_grad():
-            task = made()
-            inputs = task.inputs(list)
-            if said := limits.refusal_of_elements(sum(tensor.numel() for tensor in tensors_in(inputs))):
-                return said
-            # What steps through time is counted on a device that has it as one operator, as where it will run.
-            if any(isinstance(module, torch.nn.RNNBase) for module in task.model.modules()):
-                return ""
-            with FlopCounterMode(display=False) as work:
-                task.model(*inputs)
+        with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as work:
+            task.model(*inputs)
     except Exception:
-        return ""  # it looks at numbers, or is wrong, which its run will tell
+        return ""
     return limits.refusal_of_work(work.get_total_flops())

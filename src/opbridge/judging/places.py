@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from opbridge.judging.answer_formats import part_in
+from opbridge.judging.assignments import values_assigned
 
 _GENERATED = {"cuda.cu": ("cuda_sources", 3), "main.cpp": ("cpp_sources", 1)}
 """What load_inline writes to a file: which of its arguments, behind how many lines of its own."""
@@ -61,13 +62,7 @@ def _tree(source: str) -> ast.Module:
 
 
 def _names(tree: ast.Module) -> dict[str, ast.expr]:
-    return {
-        target.id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    return {name: value for node in ast.walk(tree) for name, value in values_assigned(node)}
 
 
 def _written(value: ast.expr, names: dict[str, ast.expr]) -> Iterator[_Text]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from opbridge.cache import Cache
 from opbridge.check.child import Say, serve
-from opbridge.errors import UnsupportedError
+from opbridge.errors import InputError, UnsupportedError
 from opbridge.judging.confining import Cell, enter, private_folder
-from opbridge.judging.foreseeing import Limits, refusal
+from opbridge.judging.foreseeing import Limits, outline, refusal
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob, Trial
 from opbridge.judging.shapes import LOOSE, PUBLISHED, Plan, patient
@@ -150,18 +150,17 @@ def _vast(job: ReferenceJob, source: str, number: int) -> dict[str, Any] | None:
 
     if job.format.hands_functions:
         return None
+    known = outline(lambda: problem(job.format, _module(job, source, Plan(PUBLISHED)), {}, job.seeds[0]))
+    if known is None or not all(tensor.is_meta and tensor.is_floating_point() for tensor in tensors_in(known[1])):
+        return None
+    task, inputs = known
+    given = to_values(inputs)
+    trial = Trial(number, Plan(""), 0, ", ".join(map(str, arrays_of(given))), ())
     try:
-        with torch.device("meta"):
-            task = problem(job.format, _module(job, source, Plan(PUBLISHED)), {}, job.seeds[0])
-            inputs = task.inputs(list)
-        if not all(tensor.is_meta and tensor.is_floating_point() for tensor in tensors_in(inputs)):
-            return None
-        given = to_values(inputs)
-        trial = Trial(number, Plan(""), 0, ", ".join(map(str, arrays_of(given))), ())
         save(job.folder / trial.inputs_file, given)
         save(job.folder / trial.initial_file, to_values(task.initial))
-    except Exception:
-        return None  # it looks at numbers
+    except InputError:
+        return None  # what the model is made with cannot be handed on
     with suppress(Exception), torch.no_grad():
         save(job.folder / trial.exact_file, to_values(task.model(*inputs)))
     return {"number": number, "inputs": trial.inputs, "operators": []}

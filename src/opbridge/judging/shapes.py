@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from opbridge.judging.sizes import FUNCTIONS, number, values_assigned
+from opbridge.judging.assignments import values_assigned
+from opbridge.judging.sizes import FUNCTIONS, number
 
 _SMALL = 64
 """Sizes up to this stay: windows, strides, heads and groups are among them."""

@@ -6,7 +6,9 @@ A size is known by its name at the top of the file, or by its number where `get_
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+
+from opbridge.judging.assignments import values_assigned
 
 FUNCTIONS = ("get_inputs", "get_init_inputs")
 
@@ -15,8 +17,7 @@ def published_sizes(reference: str) -> dict[str, object]:
     tree = ast.parse(reference)
     values = {name: number(value) for node in tree.body for name, value in values_assigned(node)}
     written = _Written({})
-    for node in tree.body:
-        written.visit_statement(node)
+    written.visit_functions(tree)
     return {name: value for name, value in values.items() if value is not None} | written.found
 
 
@@ -34,9 +35,8 @@ def sizes_by_default(reference: str) -> dict[str, object]:
 
 def with_sizes(reference: str, sizes: Mapping[str, object]) -> ast.Module:
     tree = ast.parse(reference)
-    written = _Written(sizes)
+    _Written(sizes).visit_functions(tree)
     for node in tree.body:
-        written.visit_statement(node)
         for name, value in values_assigned(node):
             if name in sizes:
                 _replace(node, value, ast.copy_location(_as_expression(sizes[name]), value))
@@ -50,9 +50,10 @@ class _Written(ast.NodeTransformer):
         self._sizes = sizes
         self.found: dict[str, object] = {}
 
-    def visit_statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
-            self.visit(node)
+    def visit_functions(self, tree: ast.Module) -> None:
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
+                self.visit(node)
 
     def visit(self, node: ast.AST) -> ast.AST:
         size = number(node) if isinstance(node, ast.expr) else None
@@ -74,18 +75,6 @@ def _replace(assignment: ast.stmt, value: ast.expr, new: ast.expr) -> None:
         assignment.value = new
     elif isinstance(assignment.value, ast.Tuple):
         assignment.value.elts = [new if item is value else item for item in assignment.value.elts]
-
-
-def values_assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """Of an assignment: `a = 1`, `a = b = 1` and `a, b = 1, 2`."""
-    if not isinstance(node, ast.Assign):
-        return
-    for target in node.targets:
-        if isinstance(target, ast.Name):
-            yield target.id, node.value
-        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            pairs = zip(target.elts, node.value.elts, strict=False)
-            yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
 
 
 def number(node: ast.expr) -> object:

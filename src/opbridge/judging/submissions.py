@@ -38,8 +38,8 @@ class Submission:
     @classmethod
     def read(cls, task: Path, answer: Path, options: Options) -> Submission:
         config = config_of(task)
-        sizes = _read(config) if config.is_file() else b""
-        return cls(_read(task), _read(answer), answer.suffix, sizes, options)
+        sizes = read_source(config) if config.is_file() else b""
+        return cls(read_source(task), read_source(answer), answer.suffix, sizes, options)
 
     def write(self, folder: Path) -> tuple[Path, Path]:
         """The task's file and the answer's, in a folder that has neither."""
@@ -73,11 +73,11 @@ def torch_version() -> str:
         return ""
 
 
-def _read(path: Path) -> bytes:
+def read_source(path: Path, hint: str = "") -> bytes:
     try:
         content = read_file(path, limit=LARGEST_SOURCE + 1)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+        raise InputError(f"{path}: {error.strerror}", hint=hint) from None
     if len(content) > LARGEST_SOURCE:
         raise InputError(f"{path} is larger than {LARGEST_SOURCE >> 20} MiB")
     return content
