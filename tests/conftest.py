@@ -99,7 +99,9 @@ def distributions() -> Path:
         (sdist,) = folder.glob("*.tar.gz")
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", str(sdist)]
         settings = ["--config-settings", f"build-dir={folder}/cmake", "-w", str(folder)]
-        subprocess.run([*command, *settings], check=True)
+        # What the tests of the twins compile is what a wheel brings.
+        variables = {**os.environ, "OPBRIDGE_CACHE_DIR": str(Cache().root)}
+        subprocess.run([*command, *settings], check=True, env=variables)
         shutil.rmtree(folder / "cmake")
         return Dependencies()
 

@@ -1,6 +1,8 @@
 """Writes the twins' libraries into a folder of opbridge's wheel, as its build asks.
 
 python tools/ship_twins.py FOLDER
+
+They are compiled for it, but for those that are in a cache which OPBRIDGE_CACHE_DIR names.
 """
 
 from __future__ import annotations
@@ -38,5 +40,5 @@ def _found_beside(request: BuildRequest, runtime: Path) -> BuildRequest:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as cache:
-        os.environ["OPBRIDGE_CACHE_DIR"] = cache
+        os.environ.setdefault("OPBRIDGE_CACHE_DIR", cache)
         ship(Path(sys.argv[1]))

@@ -40,7 +40,7 @@ def sample_package(sample_sources: Mapping[str, str]) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-        settings = {"CFLAGS": " ".join(_WARNINGS), "MAX_JOBS": str(os.cpu_count())}
+        settings = {"CFLAGS": " ".join(("-O0", *_WARNINGS)), "MAX_JOBS": str(os.cpu_count())}
         subprocess.run(command, cwd=folder, env={**os.environ, **settings}, check=True)
         shutil.rmtree(folder / "build")
         return Dependencies()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.helpers.compilers import COMPILERS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -228,13 +228,7 @@ def load(build: Callable[..., Path]) -> Callable[..., Host]:
     return lambda source, *flags, **how: Host(ctypes.CDLL(str(build(source, "-fPIC", "-shared", *flags, **how))))
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        "g++",
-        pytest.param("clang++", marks=pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ on PATH")),
-    ],
-)
+@pytest.fixture(scope="session", params=COMPILERS)
 def compiler(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.helpers.compilers import COMPILERS
 
 from opbridge.cache import Cache
 from opbridge.cli import main
@@ -72,7 +73,7 @@ def compiled(tmp_path: Path, cache: Cache) -> Callable[..., ctypes.CDLL]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_loop_around_any_of_them_is_vector_code(
     tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch, target: str, compiler: str
 ) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.helpers.compilers import needs_clang
 
 from opbridge.cache import Cache
 from opbridge.errors import BuildError
@@ -171,7 +172,7 @@ def test_a_folder_with_modules_named_like_python_s_own_is_no_trap(
     assert answer(build(twin(request_for(DOUBLED, "k.cu")), cache).path) == 42
 
 
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ on PATH")
+@needs_clang
 def test_clang_builds_kernels_too(
     cache: Cache, project: Path, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

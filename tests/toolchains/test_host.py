@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.helpers.compilers import needs_clang
 
 from opbridge._core import load_kernel
 from opbridge.cache import Cache
@@ -207,7 +207,7 @@ class TestSymbols:
         assert ctypes.CDLL(str(library.path)).CustomAdd() == 5
 
 
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ on PATH")
+@needs_clang
 def test_clang_builds_kernels_too(cache: Cache, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "clang++")
     kernel = """

@@ -53,7 +53,10 @@ def test_the_author_is_told_of_each_loop_why_and_what_helps(tmp_path: Path, caps
     assert not list(tmp_path.glob("*.gz")), "the record is no file of the project's"
 
 
-def test_it_is_read_from_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "clang++")
+def test_it_is_read_from_gcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "clang++"
+    compiler.write_text("#!/bin/sh\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
     with pytest.raises(ToolchainError, match=r"read from g\+\+'s records"):
         loops(BuildRequest((KERNELS,), "loops.so"))

@@ -105,6 +105,7 @@ def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop
     for record in records:
         by_function.setdefault(record.get("function", ""), []).append(record)
     for told in by_function.values():
+        theirs = _spots_in(sources, told)
         outcomes: dict[tuple[Path, int, str], str] = {}
         vector: dict[tuple[Path, int, str], str] = {}
         reason = ""
@@ -114,10 +115,10 @@ def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop
             if tells and (not reason or _SELDOM_THE_REASON in reason):
                 reason = "" if any(word in message for word in _NOT_A_REASON) else message
             if message.startswith("loop vectorized"):
-                if place := _place(record, told, sources):
+                if place := _place(record, theirs, sources):
                     vector[place] = _HALVES if _converts_halves(record, place[2]) else ""
             elif message.startswith("couldn't vectorize loop"):
-                if reason and (place := _place(record, told, sources)):
+                if reason and (place := _place(record, theirs, sources)):
                     outcomes.setdefault(place, reason)
                 reason = ""
         for place, advice in vector.items():
@@ -133,18 +134,20 @@ def _converts_halves(record: Record, kernel: str) -> bool:
     return "half" in kernel and os.uname().machine == "x86_64" and not any(_MAP in name for name in names)
 
 
-def _place(record: Record, told: list[Record], sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
-    """In the user's own files."""
+def _spots_in(sources: tuple[Path, ...], told: list[Record]) -> list[tuple[Path, int]]:
+    """Once for a function, of which g++ tells thousands of things."""
+    return sorted({spot for record in _all(told) for spot in _spots(record, sources)}, key=lambda spot: spot[1])
+
+
+def _place(record: Record, theirs: list[tuple[Path, int]], sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
+    """In the user's own files; `theirs` are the places in them that its function tells of."""
     chain = record.get("inlining_chain", [])
     names = [text for link in chain if (text := link.get("fndecl"))]
     kernel = next((name for text in names if (name := _kernel(text))), "")
-    spots = [*_spots(record)]
     if not kernel or any(conversion in name for conversion in _CONVERSIONS for name in names):
         return None
-    if not any(file in sources for file, _ in spots):
-        theirs = {spot for other in _all(told) for spot in _spots(other) if spot[0] in sources}
-        spots = sorted(theirs, key=lambda spot: spot[1])
-    return next(((file, line, kernel) for file, line in spots if file in sources), _defined(kernel, sources))
+    spots = [*_spots(record, sources)] or theirs
+    return (*spots[0], kernel) if spots else _defined(kernel, sources)
 
 
 def _defined(kernel: str, sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
@@ -163,11 +166,12 @@ def _all(records: list[Record]) -> Iterator[Record]:
         yield from _all(record.get("children", []))
 
 
-def _spots(record: Record) -> Iterator[tuple[Path, int]]:
+def _spots(record: Record, sources: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
     links = (link.get("site") for link in record.get("inlining_chain", []))
     for spot in (record.get("location"), *links):
-        if spot and spot.get("file"):
-            yield Path(spot["file"]), int(spot["line"])
+        for source in sources if spot else ():
+            if spot.get("file") == str(source):
+                yield source, int(spot["line"])
 
 
 def _kernel(text: str) -> str:
