@@ -218,3 +218,15 @@ def test_a_class_may_give_a_name_another_meaning_as_nvcc_lets_it(run: Run, tmp_p
     )
     made = run("nvcc", "-c", "names.cu")
     assert made.returncode == 0, made.stderr
+
+
+def test_a_shuffle_without_a_mask_is_refused_unless_it_is_the_programs_own(run: Run, tmp_path: Path) -> None:
+    own = "__device__ float2 __shfl_down(const float2 v, const unsigned n) {\n"
+    own += "  return {__shfl_down_sync(~0u, v.x, n), __shfl_down_sync(~0u, v.y, n)};\n}\n"
+    kernel = "__global__ void k(float2* v) { v[threadIdx.x] = __shfl_down(v[threadIdx.x], 1); }\n"
+    for name, text in (("own.cu", own + kernel), ("none.cu", kernel)):
+        (tmp_path / name).write_text(text)
+    made, refused = run("nvcc", "-c", "own.cu"), run("nvcc", "-c", "none.cu")
+    assert made.returncode == 0, made.stderr
+    assert refused.returncode == 1
+    assert "__shfl_down_sync(mask, ...) takes their mask first" in refused.stderr

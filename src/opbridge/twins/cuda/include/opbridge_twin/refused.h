@@ -33,11 +33,22 @@ OB_TWIN_REFUSED_FUNCTION(cudaDeviceEnablePeerAccess, "several devices")
 #undef OB_TWIN_TEXTURES
 #undef OB_TWIN_REFUSED_FUNCTION
 
+namespace opbridge_twin {
+
+// Any value, and none well: a program's own function of the name fits every call better.
+struct AnyValue {
+  AnyValue() = default;
+  template <class T>
+  AnyValue(const T&) {}
+};
+
+}  // namespace opbridge_twin
+
 // What no GPU since Volta has, and CUDA 13 no more.
 #define OB_TWIN_WITHOUT_MASK(name)                                                               \
-  template <class... Arguments>                                                                  \
-  int name(Arguments&&...) {                                                                     \
-    static_assert(opbridge_twin::kSupported<Arguments...>,                                       \
+  template <class T = int>                                                                       \
+  T name(opbridge_twin::AnyValue, opbridge_twin::AnyValue = {}, opbridge_twin::AnyValue = {}) {  \
+    static_assert(opbridge_twin::kSupported<T>,                                                  \
                   #name " says not which lanes take part, and is gone since CUDA 13: " #name     \
                         "_sync(mask, ...) takes their mask first, 0xffffffff for a whole warp"); \
     return 0;                                                                                    \
