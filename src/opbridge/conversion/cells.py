@@ -64,6 +64,12 @@ def _stacked(results: Any) -> Any:
     return stacked
 
 
+def attribute_of(name: str) -> str:
+    """What the attribute for a module or value of PyTorch's is called, whose names need not be Python's."""
+    found = re.sub(r"\W", "_", name.replace("@", "__"))
+    return f"_{found}" if found[:1].isdigit() else found
+
+
 def tie(network: Any, name: str, other: str) -> None:
     """Lets two places of a network have one parameter."""
     place, last = _place(network, name)
@@ -73,8 +79,10 @@ def tie(network: Any, name: str, other: str) -> None:
 
 def name_parameters(network: Any) -> None:
     """Every parameter is called as PyTorch calls it: an attribute `_0` stands for a module of a list."""
+    renamed = getattr(network, "pytorch_names", {})
     for name, found in network.parameters_and_names():
-        found.name = re.sub(r"(^|\.)_(?=\d)", r"\1", name)
+        parts = [renamed.get(part, re.sub(r"^_(?=\d)", "", part)) for part in name.split(".")]
+        found.name = ".".join(parts)
 
 
 def load(network: Any, path: str | Path) -> Any:
@@ -118,12 +126,12 @@ def _array(value: Any) -> Array:
 
 def _place(network: Any, name: str) -> tuple[Any, str]:
     path, _, last = name.rpartition(".")
-    return cell_below(network, path), last
+    return cell_below(network, path), attribute_of(last)
 
 
 def cell_below(network: Any, path: str) -> Any:
     """The cell of a module of PyTorch's, by its path; None where there is none."""
-    for part in filter(None, path.replace("@", "__").split(".")):
+    for part in filter(None, path.split(".")):
         cells = getattr(network, "_cells", {})
-        network = cells.get(part, cells.get(f"_{part}"))
+        network = cells.get(part, cells.get(attribute_of(part)))
     return network

@@ -14,6 +14,8 @@ from opbridge.conversion.comparison import Comparison
 from opbridge.conversion.converting import array_of, imported
 from opbridge.conversion.exporting import in_mode
 from opbridge.conversion.sides import Array, Side
+from opbridge.conversion.values import put_back, taken_aside
+from opbridge.errors import UnsupportedError
 
 _STEPS = 3
 _RATE = 0.01
@@ -24,7 +26,7 @@ but for rounding, as that of the bias of an attention's keys or before a batch n
 
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
     """The package beside the module, which is left as it was.  In training both are compared where nothing is drawn."""
-    before = {name: value.detach().clone() for name, value in module.state_dict().items()}
+    before = taken_aside(module)
     gradients = {value: value.grad for value in module.parameters()}
     side = loaded_side(imported(folder).load(), arrays(args, kwargs))
     try:
@@ -32,13 +34,13 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
             found = list(_compared(module, side, args, kwargs))
         module.zero_grad()
         # Where inference has trained them to, batches of a network that normalizes them may overflow.
-        module.load_state_dict(before)
+        put_back(module, before)
         for name in _trained_parameters(module):
             side.set(name, array_of(before[name]))
         with in_mode(module, training=True):
             return [*found, *_compared_in_training(module, side, args, kwargs)]
     finally:
-        module.load_state_dict(before)
+        put_back(module, before)
         for value, gradient in gradients.items():
             value.grad = gradient
 
@@ -55,6 +57,13 @@ def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
 
 
 def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Comparison]:
+    with _kept_buffers(module):
+        draws = _draws(module, args, kwargs)
+    if draws:
+        raise UnsupportedError(
+            f"{type(module).__name__} draws random numbers in inference too, so no two calls of it agree; "
+            "check a network that takes what is drawn as an input"
+        )
     with torch.no_grad():
         expected = list(tensors(module(*args, **kwargs)))
     yield from _values(expected, side.results())

@@ -17,6 +17,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.overrides import TorchFunctionMode
 
 from opbridge.conversion.functions import as_operators
+from opbridge.conversion.known_values import KnownValues
 from opbridge.conversion.vmapped import without_vmap
 from opbridge.errors import UnsupportedError
 
@@ -151,7 +152,7 @@ def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch's own future
             watch = _Watch()
-            with watch, as_operators():
+            with watch, KnownValues(), as_operators():
                 program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
             watch.require_kept(program.graph)
             without_vmap(program)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
+from opbridge.conversion.cells import attribute_of
 from opbridge.conversion.exporting import Exported, ModuleGraphs
 from opbridge.conversion.natives import Expression, Natives
 from opbridge.conversion.rendering import MARK, Body, Operators, leaves, parameters, returned, wrapped
@@ -18,8 +19,10 @@ from opbridge.scan.recording import described
 
 
 class CellBody(Body):
-    natives: Natives | None = None
-    """Which operators are MindSpore's own."""
+    def __init__(self, package: Package, mode: str, place: str) -> None:
+        super().__init__(package.operators, package.exported, mode, place)
+        self.natives = package.natives
+        self.is_list = package.is_list
 
     def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
         given = {name: self.expression(value) for name, value in bound.items()}
@@ -38,10 +41,19 @@ class CellBody(Body):
         return Expression(self.value(value)) if is_text else value
 
     def attribute(self, path: str) -> str:
-        return f"self.{path}"
+        owner, _, name = path.rpartition(".")
+        return f"{self.cell(owner)}.{attribute_of(name)}"
 
     def called(self, path: str, arguments: str) -> str:
-        return f"{cell_at(path)}({arguments})"
+        return f"{self.cell(path)}({arguments})"
+
+    def cell(self, path: str) -> str:
+        """The expression for a cell below `self`: numbers are places of a list, other names attributes."""
+        text, place = "self", self.place
+        for name in filter(None, path.split(".")):
+            text += f"[{name}]" if self.is_list(place) else f".{attribute_of(name)}"
+            place = f"{place}.{name}".lstrip(".")
+        return text
 
     def dtype(self, name: str) -> str:
         return f"ms.{'bool_' if name == 'bool' else name}"
@@ -50,7 +62,7 @@ class CellBody(Body):
         return f"ops.stop_gradient({value})"
 
     def assigned(self, path: str, value: str) -> str:
-        return f"ops.assign(self.{path}, {value})"
+        return f"ops.assign({self.attribute(path)}, {value})"
 
     def factory(self, name: str, value: str) -> str:
         known = next((each for each, text in self.factories.items() if text == value), None)
@@ -63,18 +75,6 @@ def _known(value: Any) -> Any:
     if isinstance(value, torch.fx.Node):
         return value.meta.get("val", value.name)
     return [*map(_known, value)] if isinstance(value, (list, tuple)) else value
-
-
-def cell_at(path: str) -> str:
-    """The expression for a cell below `self`: numbers are places of a list, other names attributes."""
-    text = "self"
-    for name in map(_attribute, path.split(".")):
-        text += f".{name}" if name.isidentifier() else f"[{name}]" if text != "self" else f"_{name}"
-    return text
-
-
-def _attribute(name: str) -> str:
-    return name.replace("@", "__")
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ class Package:
         self.classes: dict[str, _Class] = {}
         """By text, with a blank in the place of the name."""
         self.names: set[str] = set()
+        self.lists: dict[str, bool] = {}
         paths = {*exported.modules, *(name.rpartition(".")[0] for name in exported.state)}
         paths |= {".".join(path.split(".")[:count]) for path in paths for count in range(path.count(".") + 1)}
         # PyTorch calls what is tied by its first name, and MindSpore finds that first in the same order.
@@ -148,13 +149,20 @@ def network():
         names = self.children(path)
         cells = {name: self.made(f"{path}.{name}" if path else name) for name in names}
         held = self.held(path)
-        if names and not held and all(name.isdigit() for name in names):
-            if module is None and [*map(int, names)] == [*range(len(names))]:
-                return _listed("nn.CellList([", cells.values(), "])")
-            if module is not None and _is_chain(module, names):
-                pairs = [f'("{name}", {cell})' for name, cell in cells.items()]
-                return _listed("nn.SequentialCell(OrderedDict([", pairs, "]))")
+        if self.is_list(path):
+            return _listed("nn.CellList([", cells.values(), "])")
+        if names and not held and all(name.isdigit() for name in names) and module and _is_chain(module, names):
+            pairs = [f'("{name}", {cell})' for name, cell in cells.items()]
+            return _listed("nn.SequentialCell(OrderedDict([", pairs, "]))")
         return self.classed(path, module, cells, held)
+
+    def is_list(self, path: str) -> bool:
+        """Whether a module only holds others, by numbers without a gap."""
+        if path not in self.lists:
+            names = self.children(path)
+            counted = bool(names) and names == [*map(str, range(len(names)))]
+            self.lists[path] = counted and path not in self.exported.modules and not self.held(path)
+        return self.lists[path]
 
     def held(self, path: str) -> dict[str, str]:
         """What a module has itself: the kind, and the shape and type of each."""
@@ -166,7 +174,7 @@ def network():
                 trains = name in self.exported.trainable
                 dtype = str(value.dtype).removeprefix("torch.")
                 more = "" if dtype == "float32" else f", ms.{'bool_' if dtype == 'bool' else dtype}"
-                found[_attribute(own)] = f"{'parameter' if trains else 'buffer'}({tuple(value.shape)}{more})"
+                found[attribute_of(own)] = f"{'parameter' if trains else 'buffer'}({tuple(value.shape)}{more})"
         return found
 
     def classed(self, path: str, module: ModuleGraphs | None, cells: dict[str, str], held: dict[str, str]) -> str:
@@ -175,14 +183,14 @@ def network():
         for name, text in held.items():
             lines.append(f"self.{name} = {text.replace(shapes[name], name, 1) if shapes else text}")
         for name, cell in cells.items():
-            attribute = _attribute(name)
-            attribute = attribute if attribute.isidentifier() else f"_{attribute}"
-            lines.append(f"self.{attribute} = {cell}")
+            lines.append(f"self.{attribute_of(name)} = {cell}")
         construct, factories = self.construct(path, module) if module else ("", {})
         lines += [f"self.{name} = ms.Tensor({text})" for name, text in factories.items()]
         if not path:
             pairs = self.exported.tied.items()
-            lines += [f'tie(self, "{_attribute(name)}", "{_attribute(other)}")' for name, other in pairs]
+            lines += [f'tie(self, "{_key(name)}", "{_key(other)}")' for name, other in pairs]
+            names = [f'"{here}": "{theirs}"' for here, theirs in self.renamed().items()]
+            lines += wrapped("self.pytorch_names = {", names, "}") if names else []
         head = "\n".join(wrapped("def __init__(", ["self", *shapes], "):"))
         init = f"{head}\n{indent(chr(10).join(lines), '    ')}"
         body = "\n\n".join(filter(None, (init, construct)))
@@ -192,6 +200,11 @@ def network():
             wanted = module.class_name if module else "".join(part.title() for part in path.split(".")[-1:]) or "Part"
             known = self.classes[text] = _Class(self.named(wanted), tuple(shapes))
         return f"{known.name}({', '.join(f'{name}={shape}' for name, shape in shapes.items())})"
+
+    def renamed(self) -> dict[str, str]:
+        """PyTorch's names of modules and values that no attribute can have, by those that they have here."""
+        names = {part for name in (*self.paths, *self.exported.state) for part in _key(name).split(".")}
+        return {attribute_of(name): name for name in sorted(names) if attribute_of(name).lstrip("_") != name.lstrip("_")}
 
     def named(self, wanted: str) -> str:
         base, number = wanted if wanted.isidentifier() else f"Part{wanted}", 1
@@ -216,9 +229,8 @@ def network():
         return f"def construct({', '.join(['self', *inputs])}):\n{text}", factories
 
     def body(self, path: str, mode: str, graph: Any, factories: dict[str, str]) -> tuple[list[str], list[str]]:
-        body = CellBody(self.operators, self.exported, mode, path)
+        body = CellBody(self, mode, path)
         body.factories = factories
-        body.natives = self.natives
         body.taken |= set(factories)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
         self.origins[mode, path] = body.origins
@@ -226,6 +238,10 @@ def network():
         if not path:
             output = leaves(output)
         return inputs, [*body.lines, f"return {returned(body, output)}"]
+
+
+def _key(path: str) -> str:
+    return path.replace("@", "__")
 
 
 def _is_chain(module: ModuleGraphs, names: list[str]) -> bool:

@@ -12,6 +12,7 @@ import mindspore
 import torch
 
 from opbridge.cache import Cache
+from opbridge.conversion.values import put_back, taken_aside
 from opbridge.scan.model import ScannedOperator, State, Verdict
 from opbridge.scan.names import PYTORCH_ONLY, calls, find, parameters_of
 from opbridge.scan.recording import Recorder, described
@@ -60,7 +61,7 @@ class Natives:
 
 def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Natives:
     """Runs a network in inference and in training, leaves it as it was, and tries in MindSpore what it called."""
-    before = {name: value.detach().clone() for name, value in module.state_dict().items()}
+    before = taken_aside(module)
     modes = {part: part.training for part in module.modules()}
     with tempfile.TemporaryDirectory(prefix="opbridge-natives-") as folder:
         recorder = Recorder(Path(folder), most_examples=_MOST_EXAMPLES)
@@ -70,7 +71,7 @@ def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Native
                     module.train(training)
                     module(*args, **kwargs)
         finally:
-            module.load_state_dict(before)
+            put_back(module, before)
             for part, was in modes.items():
                 part.training = was
         device = mindspore.get_context("device_target")

@@ -247,6 +247,8 @@ class Body(ABC):
         elif self.is_factory(node, op):
             text = self.factory_text(node, op)
             self.env[node] = self.factory(self.fresh(name), text)
+        elif op is torch.ops.aten.to.device:
+            self.put(node, name, self.operator(torch.ops.aten.to.dtype, self.bound(node, op)))
         else:
             self.put(node, name, self.operator(op, self.bound(node, op)))
 

@@ -1,0 +1,22 @@
+"""The values of a PyTorch network, taken aside and put back: by place, as `load_state_dict` may do more than that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def taken_aside(module: Any) -> dict[str, Any]:
+    """Copies of all parameters and buffers, by name."""
+    return {name: value.detach().clone() for name, value in _held(module).items()}
+
+
+def put_back(module: Any, values: dict[str, Any]) -> None:
+    with torch.no_grad():
+        for name, value in _held(module).items():
+            value.copy_(values[name])
+
+
+def _held(module: Any) -> dict[str, Any]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
