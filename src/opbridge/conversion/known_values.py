@@ -71,7 +71,8 @@ _ASKED = frozenset({"__bool__", "__float__", "__index__", "__int__", "item", "to
 _FACTORIES = frozenset({"arange", "eye", "full", "linspace", "ones", "scalar_tensor", "tensor", "zeros"})
 _FACTORIES_LIKE = frozenset({"full_like", "new_full", "new_ones", "new_zeros", "ones_like", "zeros_like"})
 """Of the tensor they are given only the sizes and the type matter."""
-_WRITES = frozenset({"__set__", "__setitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__itruediv__"})
+_IN_PLACE = "add and floordiv lshift mod mul or pow rshift sub truediv xor"
+_WRITES = frozenset({"__set__", "__setitem__", *(f"__i{name}__" for name in _IN_PLACE.split())})
 _FINITE = {"isfinite": True, "isinf": False, "isnan": False}
 """What a network that guards against overflow is told of what it computes: it has not come to that."""
 _MOST_ELEMENTS = 1 << 20

@@ -204,7 +204,8 @@ def network():
     def renamed(self) -> dict[str, str]:
         """PyTorch's names of modules and values that no attribute can have, by those that they have here."""
         names = {part for name in (*self.paths, *self.exported.state) for part in _key(name).split(".")}
-        return {attribute_of(name): name for name in sorted(names) if attribute_of(name).lstrip("_") != name.lstrip("_")}
+        pairs = {attribute_of(name): name for name in sorted(names)}
+        return {here: theirs for here, theirs in pairs.items() if here not in (theirs, f"_{theirs}")}
 
     def named(self, wanted: str) -> str:
         base, number = wanted if wanted.isidentifier() else f"Part{wanted}", 1
