@@ -235,6 +235,22 @@ class WritesToViews(torch.nn.Module):
         return y, whole
 
 
+class CopiesIntoViews(torch.nn.Module):
+    """Of the same sizes, of fewer, and of another type; the gradient goes to what is copied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.arange(4.0) + 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y, scaled = x * 2, x * self.weight
+        y[:, 1:3] = scaled[:, :2]
+        y[0] = self.weight.sum()
+        y[3, 1:] = torch.arange(3)
+        scaled.mul_(2)
+        return y + scaled
+
+
 class ActivatesInPlace(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -328,7 +344,9 @@ def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> 
     assert [each for each in found if not each.is_right] == []
 
 
-@pytest.mark.parametrize("module", [WritesToViews(), ActivatesInPlace(), MapsOverRows(), SkipsLayers()])
+@pytest.mark.parametrize(
+    "module", [WritesToViews(), CopiesIntoViews(), ActivatesInPlace(), MapsOverRows(), SkipsLayers()]
+)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_what_export_leaves_in_its_graphs_is_translated(module: Any, to: str, tmp_path: Path) -> None:
     inputs = (torch.randn(4, 4, generator=torch.Generator().manual_seed(2)),)

@@ -226,6 +226,13 @@ class TestErrors:
         with pytest.raises(KernelError, match="attribute 'scale' is None; ask HasAttr before reading it"):
             op(f32(2))
 
+    def test_a_type_is_the_inputs_where_nothing_says_it(self, make: Callable[..., Op]) -> None:
+        op = make("Doubled", "doubled(Tensor x, Tensor y) -> Tensor")
+        assert op(f32(2, 3), f32(2, 3)).tolist() == [[0, 2, 4], [6, 8, 10]]
+        assert op.torch(torch.ones(2), torch.ones(2)).dtype is torch.float32
+        with pytest.raises(KernelError, match="its inputs are not of one element type"):
+            op(f32(2), np.ones(2))
+
     def test_no_rule_and_no_functions_that_would_say(self, make: Callable[..., Op]) -> None:
         op = make("Describe", DESCRIBE)
         with pytest.raises(KernelError, match=r"needs an out rule: its library has no DescribeInferShape"):

@@ -283,9 +283,24 @@ class Body(ABC):
         if form is op:
             raise self.refusal(node, f"{op._name} writes to its argument and has no form that does not")
         bound = self.bound(node, op)
+        if op is torch.ops.aten.copy_.default:
+            self.copy(node, *node.args[:2])
+            return
         written = [each.name for each in op._schema.arguments if each.alias_info and each.alias_info.is_write]
         target = bound[written[0]]
         self.put(node, form._opname, self.operator(form, bound))
+        self.written(node, target)
+
+    def copy(self, node: Any, target: Any, source: Any) -> None:
+        """What is copied, with the tensor's type and sizes, in its place: PyTorch's `copy` has no gradient."""
+        want, have = (each.meta["val"] for each in (target, source))
+        self.env[node] = self.value(source)
+        if want.dtype != have.dtype:
+            cast = self.operators.name(torch.ops.aten.to.dtype)
+            self.put(node, "to", f"{cast}({self.env[node]}, {self.value(want.dtype)})")
+        if want.shape != have.shape:
+            expand = self.operators.name(torch.ops.aten.expand_as.default)
+            self.put(node, "expand", f"{expand}({self.env[node]}, {self.value(target)})")
         self.written(node, target)
 
     def written(self, node: Any, target: Any) -> None:

@@ -139,7 +139,7 @@ class LoadedKernel final : public AotKernel {
 
   const char* description() const override { return "an aot function with MindSpore's attribute block"; }
 
-  bool infers() const override { return functions_.infer_shape && functions_.infer_type; }
+  bool infers() const override { return functions_.infer_shape; }
 
   int infer(const ob_call& call, const int* ndims, int64_t* const* shapes, std::vector<Output>& outputs) override {
     // MindSpore leaves out what is None.
@@ -169,12 +169,17 @@ class LoadedKernel final : public AotKernel {
     else if (count == 1 || !take_shapes(answer, found))
       return fail(call, symbol_ + "InferShape does not return what the schema's " + std::to_string(count) +
                             " new outputs ask for: of one output a vector<int64_t>, of several a vector of those");
-    if (guarded(call, symbol_ + "InferType", [&] {
-          if (count == 1)
-            found_types.push_back(reinterpret_cast<InferType>(functions_.infer_type)(types, block->extra()));
-          else
-            found_types = reinterpret_cast<InferTypes>(functions_.infer_type)(types, block->extra());
-        }))
+    if (!functions_.infer_type) {
+      if (types.empty() || std::any_of(types.begin(), types.end(), [&](int type) { return type != types[0]; }))
+        return fail(call, "its inputs are not of one element type, which its outputs would have; the library has no " +
+                              symbol_ + "InferType: give an out rule");
+      found_types.assign(count, types[0]);
+    } else if (guarded(call, symbol_ + "InferType", [&] {
+                 if (count == 1)
+                   found_types.push_back(reinterpret_cast<InferType>(functions_.infer_type)(types, block->extra()));
+                 else
+                   found_types = reinterpret_cast<InferTypes>(functions_.infer_type)(types, block->extra());
+               }))
       return 1;
     if (found_types.size() != count)
       return fail(call, "the schema has " + std::to_string(count) + " new outputs, " + symbol_ + "InferType gives " +
