@@ -35,6 +35,24 @@ class Draws(torch.nn.Module):
         return x + torch.rand(4)
 
 
+class DrawsForNothing(torch.nn.Module):
+    """As speech models do, which ask of each layer whether it is to be dropped."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        drawn = torch.rand([])
+        return x if self.training and drawn < 0.0 else x * 2
+
+
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_what_is_drawn_for_nothing_does_not_matter(to: str, tmp_path: Path) -> None:
+    module, inputs = DrawsForNothing().eval(), (torch.ones(4),)
+    made = converted(module, inputs, to=to)
+    made.write(tmp_path / "net")
+    found = check(module, tmp_path / "net", inputs, {})
+    assert {each.what for each in found} == {"value", "value in training"}
+    assert [each for each in found if not each.is_right] == []
+
+
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_values_are_put_back_by_their_places(to: str, tmp_path: Path) -> None:
     module, inputs = Versioned().eval(), (torch.randn(8, 4, generator=torch.Generator().manual_seed(0)),)

@@ -348,7 +348,8 @@ def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> 
     "module", [WritesToViews(), CopiesIntoViews(), ActivatesInPlace(), MapsOverRows(), SkipsLayers()]
 )
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
-def test_what_export_leaves_in_its_graphs_is_translated(module: Any, to: str, tmp_path: Path) -> None:
+def test_what_export_leaves_in_its_graphs_is_translated(make: Any, to: str, tmp_path: Path) -> None:
+    module = make()
     inputs = (torch.randn(4, 4, generator=torch.Generator().manual_seed(2)),)
     converted(module.eval(), inputs, to=to).write(tmp_path / "net")
     found = check(module, tmp_path / "net", inputs, {})

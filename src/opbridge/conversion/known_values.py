@@ -102,7 +102,7 @@ def _known(value: Any) -> Any:
 
 
 def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+    return int(tensor.untyped_storage().data_ptr())
 
 
 def _sized_as(tensor: torch.Tensor) -> Any:

@@ -232,7 +232,7 @@ class Body(ABC):
 
     def call(self, node: Any, op: OpOverload) -> None:
         name = op._opname
-        if name.startswith(_CHECKS):
+        if name.startswith(_CHECKS) or not (node.users or op._schema.is_mutable or name in _NORMS):
             return
         if name in _SAME or (name in _DROPOUTS and not all(node.args[1:3])):
             self.env[node] = self.value(node.args[0])
