@@ -134,7 +134,7 @@ paddle:
 # Beside what `make setup` installs: their own requirements would bring another NumPy.
 networks: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(NETWORKS) --group networks
-	PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest tests/conversion/every_network.py
+	PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest tests/conversion/every_network.py tests/conversion/test_nnx_module.py
 
 # Without PyTorch: what is judged there is told without being run, and it is the cluster that is tested.
 ray:

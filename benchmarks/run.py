@@ -14,6 +14,7 @@ from pathlib import Path
 import ascend_twin
 import aten
 import calls
+import converted
 import cuda_course
 import fleet
 import floors
@@ -54,6 +55,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "formula-compiling": formulas.compiling,
     "mindspore-build": processes.mindspore_build,
     "mindspore-call": mindspore_calls.small_calls,
+    "converted": converted.steps,
     "jax-call": jax_calls.small_calls,
     "jax-large": jax_calls.large_calls,
     "aten-call": aten.small_calls,

@@ -344,9 +344,10 @@ def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> 
     assert [each for each in found if not each.is_right] == []
 
 
-@pytest.mark.parametrize(
-    "module", [WritesToViews(), CopiesIntoViews(), ActivatesInPlace(), MapsOverRows(), SkipsLayers()]
-)
+_LEFT_BY_EXPORT = (WritesToViews, CopiesIntoViews, ActivatesInPlace, MapsOverRows, SkipsLayers)
+
+
+@pytest.mark.parametrize("make", _LEFT_BY_EXPORT)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_what_export_leaves_in_its_graphs_is_translated(make: Any, to: str, tmp_path: Path) -> None:
     module = make()

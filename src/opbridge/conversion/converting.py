@@ -172,7 +172,7 @@ from pathlib import Path
 
 from opbridge.conversion import arrays
 
-from .network import TIED, apply
+from .network import BUFFERS, TIED, apply
 
 WEIGHTS = Path(__file__).with_name("{WEIGHTS}")
 
@@ -180,5 +180,12 @@ WEIGHTS = Path(__file__).with_name("{WEIGHTS}")
 def load(weights=WEIGHTS):
     """`apply`, and its first argument: a dict of arrays by PyTorch's names."""
     return apply, arrays.load(weights, TIED)
+
+
+def module(weights=WEIGHTS, rngs=None):
+    """The network as a module of flax.nnx; `rngs` has a stream `dropout` where training draws."""
+    from opbridge.conversion.nnx_module import Network
+
+    return Network(*load(weights), BUFFERS, rngs)
 ''',
 }

@@ -94,6 +94,8 @@ import opbridge as ob
 
 TIED = {{{chr(10) if tied else ""}{tied}}}
 """Names that stand for the values of others."""
+{self.buffers()}
+"""Names of what no optimizer trains."""
 
 
 {bodies}
@@ -108,6 +110,12 @@ def apply(values, *inputs, train=False, key=None):
     result = {root}(values, "", train, Keys(key), *inputs)
     return (result, values.assigned) if train else result
 '''
+
+    def buffers(self) -> str:
+        """The line that names what is no weight."""
+        others = {*self.exported.trainable, *self.exported.tied}
+        names = [f'"{_key(name)}"' for name in self.exported.state if name not in others]
+        return "\n".join(wrapped("BUFFERS = {", names, "}")) if names else "BUFFERS = set()"
 
     def in_the_way(self) -> dict[str, str]:
         """JAX's own operators are not tried."""

@@ -27,6 +27,8 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if torch.compiler.is_dynamo_compiling():  # Parts of control flow, of which Dynamo traces this too.
+            return func(*args, **kwargs)
         known = self._computed(func, args, kwargs)
         if known is not _UNKNOWN and func.__name__ in _ASKED:
             return known
