@@ -83,6 +83,34 @@ def test_a_source_that_needs_more_gets_the_librarys_own_headers(cache: Cache, re
     assert answer(request_to(NEEDS_MORE), cache) == 6
 
 
+@pytest.mark.parametrize("macro", ["SIZE", "UNSAID"])
+def test_a_macro_before_the_header_means_what_it_meant(
+    cache: Cache, request_to: MakeRequest, installed: Path, macro: str
+) -> None:
+    """Where the headers know it they are read as text; a comment does not know it."""
+    (installed / "small.h").write_text(
+        "// UNSAID\n#pragma once\n#ifndef SIZE\n#define SIZE 4\n#endif\ninline int small() { return SIZE; }\n"
+    )
+    request = request_to(f"#define {macro} 7\n{SOURCE}")
+    assert request.library is not None
+    before = ((request.sources[0], frozenset({macro})),)
+    request = replace(request, library=replace(request.library, before=before))
+    assert answer(request, cache) == (7 if macro == "SIZE" else 4)
+    assert bool(precompiled(cache)) == (macro == "UNSAID")
+
+
+def test_a_source_behind_other_code_goes_the_long_way(cache: Cache, request_to: MakeRequest, project: Path) -> None:
+    other = project / "other.cpp"
+    other.write_text('#include <big.h>\n#ifndef NDEBUG\n#error\n#endif\nextern "C" int other() { return rest(); }\n')
+    request = request_to(defines=(("NDEBUG", "1"),))
+    assert request.library is not None
+    library = replace(request.library, before=((other, None),))
+    request = replace(request, sources=(*request.sources, other), library=library)
+    built = ctypes.CDLL(str(build(request, cache).path))
+    assert (built.answer(), built.other()) == (4, 2)
+    assert len(precompiled(cache)) == 1
+
+
 def test_its_own_headers_are_precompiled_only_where_somebody_asks_for_it(
     cache: Cache, request_to: MakeRequest, installed: Path, wrapper: Callable[..., object]
 ) -> None:

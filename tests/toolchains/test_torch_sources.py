@@ -74,6 +74,9 @@ class TestShortWay:
             "#include <Python.h>\n#include <ATen/Operators.h>\n#include <torch/all.h>",
             "#include <torch/library.h>",
             '#include "ms_ext.h"',
+            "#ifdef WITH_PYTHON\n#include <Python.h>\n#endif\n#include <torch/script.h>",
+            "#pragma once\n#ifndef GUARD\n#define GUARD\n#include <torch/types.h>\n#endif",
+            "#include <omp.h>\n#include <immintrin.h>\n#include <cuda_runtime.h>\n#include <torch/extension.h>",
         ],
     )
     def test_for_kernels_on_tensors(self, adapted: MakeRequest, text: str) -> None:
@@ -84,12 +87,39 @@ class TestShortWay:
 
     @pytest.mark.parametrize(
         "before",
-        ["#define FIRST", "#undef linux", "#include <mine.h>", '#include "mine.h"', "int f();", "#if 1", "#pragma x"],
+        ["#include <mine.h>", '#include "mine.h"', "int f();", "#if 1", "#ifndef NEVER", "#pragma x", "int f(); \\"],
     )
     def test_not_where_something_could_change_the_headers(self, adapted: MakeRequest, before: str) -> None:
         library = adapted(f"{before}\n#include <torch/extension.h>").library
         assert library is not None
         assert library.slim_headers is None
+
+    @pytest.mark.parametrize(
+        "before",
+        ["#define FIRST 1", "#undef FIRST", "#define FIRST(a) \\\n  a +\\\n  1", "#if 1\n#define FIRST\n#endif"],
+    )
+    def test_with_the_macros_that_stand_before_it(self, adapted: MakeRequest, before: str) -> None:
+        request = adapted(f"{before}\n#include <torch/extension.h>")
+        assert request.library is not None
+        assert request.library.slim_headers is not None
+        assert request.library.before == ((request.sources[0], frozenset({"FIRST"})),)
+
+    def test_through_headers_of_the_users(self, adapted: MakeRequest, project: Path) -> None:
+        (project / "macros.h").write_text("#pragma once\n#ifdef _WIN32\n#define API 1\n#else\n#define API\n#endif\n")
+        (project / "all.h").write_text(
+            '#ifndef ALL_H\n#define ALL_H\n#include "macros.h"\n#include <torch/torch.h>\n#endif'
+        )
+        request = adapted('#include "macros.h"\n#include "all.h"\nint f();')
+        assert request.library is not None
+        assert request.library.before == ((request.sources[0], frozenset({"API", "ALL_H"})),)
+
+    def test_each_source_goes_its_own_way(self, adapted: MakeRequest, project: Path) -> None:
+        (project / "other.cpp").write_text("int f();\n#include <torch/extension.h>")
+        request = adapted("#include <torch/extension.h>")
+        both = with_torch(absolute(BuildRequest((*request.sources, project / "other.cpp"), "k.so")))
+        assert both.library is not None
+        assert both.library.slim_headers is not None
+        assert dict(both.library.before) == {request.sources[0]: frozenset(), project / "other.cpp": None}
 
     @pytest.mark.parametrize(
         ("use", "kind"),
@@ -107,6 +137,12 @@ class TestShortWay:
         assert library.slim_headers is not None
         assert library.slim_headers.include_dir.name == kind
 
+    def test_where_the_projects_own_folders_name_pytorchs(self, adapted: MakeRequest, project: Path) -> None:
+        install = TorchInstall.found()
+        request = adapted("#include <torch/extension.h>", include_dirs=(project, *install.include_dirs))
+        assert project in request.include_dirs
+        assert not set(install.include_dirs) & set(request.include_dirs)
+
     @pytest.mark.parametrize("use", ["torch::nn::Linear l(1, 2);", "torch::optim::SGD o;", "torch::jit::Module m;"])
     def test_not_for_what_it_lacks(self, adapted: MakeRequest, use: str) -> None:
         library = adapted(f"#include <torch/extension.h>\n{use}").library
@@ -122,7 +158,7 @@ class TestShortWay:
         assert request.flags[-1] == "-DMINE"
 
     def test_not_past_another_ms_ext(self, adapted: MakeRequest, project: Path) -> None:
-        (project / "ms_ext.h").write_text("#define FIRST\n#include <torch/torch.h>")
+        (project / "ms_ext.h").write_text("int f();\n#include <torch/torch.h>")
         library = adapted('#include "ms_ext.h"').library
         assert library is not None
         assert library.slim_headers is None

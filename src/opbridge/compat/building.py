@@ -6,7 +6,7 @@ import os
 import shlex
 import sysconfig
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from setuptools import Extension  # first: it brings distutils where Python has none
 from setuptools.command.build_ext import build_ext
@@ -48,21 +48,17 @@ class _ForCUDA(Extension):  # type: ignore[misc]
 class BuildExtension(build_ext):  # type: ignore[misc]
     """setuptools' build_ext, whose compilations come from opbridge's cache."""
 
-    no_python_abi_suffix: ClassVar[bool] = False
-    device: ClassVar[str | None] = None
+    no_python_abi_suffix: bool = False
+    use_ninja: bool = False
+    device: str | None = None
 
     @classmethod
     def with_options(cls, **options: Any) -> type[BuildExtension]:
-        """A class with some of: `device`, of all extensions; `no_python_abi_suffix`, for libraries that are no modules.
+        """A class with options of its own: `device`, of all extensions; `no_python_abi_suffix`, for no modules.
 
-        `use_ninja` is taken too, and changes nothing: there is one way to build.
+        Others are taken as PyTorch takes them, which keeps what it does not know; for there is one way to build,
+        `use_ninja` changes nothing.
         """
-        options.pop("use_ninja", None)
-        unknown = sorted(options.keys() - {"device", "no_python_abi_suffix"})
-        if unknown:
-            raise ToolchainError(
-                f"BuildExtension has no option {', '.join(unknown)}: it has device, use_ninja, no_python_abi_suffix"
-            )
         return type(cls.__name__, (cls,), options)
 
     def build_extension(self, ext: Extension) -> None:

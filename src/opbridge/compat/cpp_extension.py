@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     CUDA_HOME: str | None
 
-__all__ = ["CUDA_HOME", "BuildExtension", "CUDAExtension", "CppExtension", "load", "load_inline"]
+__all__ = [
+    "CUDA_HOME",
+    "BuildExtension",
+    "CUDAExtension",
+    "CppExtension",
+    "load",
+    "load_inline",
+    "verify_ninja_availability",
+]
 
 THEIRS = "torch.utils.cpp_extension"
 
@@ -106,6 +114,10 @@ def load_inline(
         use_pch=use_pch,
         no_implicit_headers=no_implicit_headers,
     )
+
+
+def verify_ninja_availability() -> None:
+    """Builds need no ninja; PyTorch raises where it is not."""
 
 
 def __getattr__(name: str) -> Any:

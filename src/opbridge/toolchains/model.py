@@ -57,6 +57,8 @@ class InstalledLibrary:
     whole_headers: SlimHeaders | None = None
     """All of them, for sources that slim ones are too slim for: used where they were precompiled, but not made for one
     source, which is compiled in less time."""
+    before: tuple[tuple[Path, frozenset[str] | None], ...] = ()
+    """The macros that single sources define before the library's header; None where more than macros stands there."""
 
 
 @dataclass(frozen=True)

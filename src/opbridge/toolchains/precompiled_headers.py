@@ -12,6 +12,7 @@ from opbridge.errors import OpbridgeError, ToolchainError
 from opbridge.progress import announce
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
+from opbridge.toolchains.library_headers import mention
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, InstalledLibrary, SlimHeaders
 
 _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
@@ -32,7 +33,7 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     if library is None or library.slim_headers is None:
         return None
     kinds: dict[SlimHeaders, list[Path]] = {}
-    for source in request.sources:
+    for source in _beginning_with(library, library.slim_headers, request):
         of_bindings = library.binding_headers if source in request.bindings else None
         kinds.setdefault(of_bindings or library.slim_headers, []).append(source)
     first: list[tuple[Path, tuple[str, ...]]] = []
@@ -42,6 +43,10 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
         flags = (f"-isystem{slim_headers.include_dir}", *(("-include", str(header)) if header else ()))
         first += [(source, (*flags, *_no_assert(request, source))) for source in sources]
         headers += [header] if header else []
+    if not kinds:
+        return None
+    by_the_long_way = [source for source in request.sources if source not in dict(first)]
+    first += [(source, _no_assert(request, source)) for source in by_the_long_way]
     request = _silent_on_assert(request)
     return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers))
 
@@ -58,8 +63,16 @@ def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     if entry is None:
         return None
     header = entry.path / library.whole_headers.name
-    flags = tuple((source, ("-include", str(header))) for source in request.sources)
+    sources = _beginning_with(library, library.whole_headers, request)
+    flags = tuple((source, ("-include", str(header))) for source in sources)
     return ShortWay(replace(request, source_flags=(*flags, *request.source_flags)), library, (header,))
+
+
+def _beginning_with(library: InstalledLibrary, headers: SlimHeaders, request: BuildRequest) -> list[Path]:
+    """The sources in which the headers may stand first, as nothing before them could change what they mean."""
+    before = {**dict.fromkeys(request.sources, frozenset[str]()), **dict(library.before)}
+    harmless = {names for names in set(before.values()) if names is not None and not mention(library, headers, names)}
+    return [source for source in request.sources if before[source] in harmless]
 
 
 def precompile_whole(request: BuildRequest, context: BuildContext) -> None:

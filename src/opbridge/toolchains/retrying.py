@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
-from glob import glob
-from pathlib import Path
 
+from opbridge.toolchains.library_headers import header_texts, standard_folders
 from opbridge.toolchains.model import InstalledLibrary
 
 _ERROR = re.compile(r"(?:fatal )?error: (.*)")
@@ -21,12 +19,6 @@ _NOT_A_MEMBER = re.compile(
     r"['‘](\w+)['’] is not a member of ['‘]([\w:]+)['’]|no member named '(\w+)' in namespace '([\w:]+)'"
 )
 _NOT_DECLARED = re.compile(r"['‘](\w+)['’] was not declared in this scope|use of undeclared identifier '(\w+)'")
-_STANDARD = (
-    *("/usr/include/c++/*", "/usr/include/*/c++/*", "/usr/lib/gcc/*/*/include"),
-    *("/usr/include/*-linux-gnu", "/usr/include"),
-)
-"""Where a compiler's own headers mostly are, which a library's include too."""
-_INCLUDED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 
 
 def would_fail_anyway(messages: Sequence[str], library: InstalledLibrary) -> bool:
@@ -36,7 +28,7 @@ def would_fail_anyway(messages: Sequence[str], library: InstalledLibrary) -> boo
         return True
     namespaces = library.slim_headers.namespaces if library.slim_headers else ()
     unknown = {name.encode() for first in firsts for name in _unknown_names(first, namespaces)}
-    for content in _headers(library) if unknown else ():
+    for content in header_texts(library, library.slim_headers) if unknown and library.slim_headers else ():
         unknown = {name for name in unknown if name not in content}
     return bool(unknown)
 
@@ -46,29 +38,5 @@ def _unknown_names(error: str, namespaces: Sequence[str]) -> Iterator[str]:
         name, namespace = found[1] or found[3], found[2] or found[4]
         if namespace.partition("::")[0] in namespaces:
             yield name
-    elif (found := _NOT_DECLARED.match(error)) and any((folder / "vector").is_file() for folder in _standard()):
+    elif (found := _NOT_DECLARED.match(error)) and any((folder / "vector").is_file() for folder in standard_folders()):
         yield found[1] or found[2]
-
-
-def _headers(library: InstalledLibrary) -> Iterator[bytes]:
-    """All that the library's own in the place of the slim ones may include, and maybe more: no condition is read."""
-    slim = library.slim_headers
-    assert slim is not None
-    folders = [*(Path(flag) for flag in slim.flags if flag.startswith("/")), library.folder, *_standard()]
-    stood_for = slim.include_dir.rglob("*.h")
-    waiting = [(path.relative_to(slim.include_dir).as_posix(), library.folder) for path in stood_for]
-    seen: set[Path] = set()
-    while waiting:
-        name, beside = waiting.pop()
-        file = next((path for folder in (*folders, beside) if (path := folder / name).is_file()), None)
-        if file is None or file in seen:
-            continue
-        seen.add(file)
-        content = file.read_bytes()
-        yield content
-        waiting += [(included.decode(errors="replace"), file.parent) for included in _INCLUDED.findall(content)]
-
-
-@cache
-def _standard() -> tuple[Path, ...]:
-    return tuple(Path(folder) for pattern in _STANDARD for folder in sorted(glob(pattern)))

@@ -2,8 +2,8 @@
 
 `torch/extension.h` brings everything PyTorch has, and takes half a minute to compile.  A kernel that calls operators on
 tensors needs a third of it, one that is bound to Python a little more; both stand in include/slim under its name and
-are precompiled once.  A macro that the source defines before the header could change what the header means, so such a
-source takes the long way.
+are precompiled once.  What stands before the header in a source could change what the header means: where that is so,
+the source takes the long way.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opbridge.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, SlimHeaders
+from opbridge.toolchains.torch_beginnings import INCLUDE_LINE, macros_before
 from opbridge.toolchains.torch_install import TorchInstall
 from opbridge.toolchains.torch_signatures import says_only_types
 
@@ -23,7 +24,6 @@ EXTENSION_NAME = "TORCH_EXTENSION_NAME"
 """The macro that names the Python module; a request that defines it is for PyTorch whatever its sources include."""
 
 _SLIM = INCLUDE / "slim"
-_INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 _TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
@@ -33,14 +33,6 @@ _BEYOND_SLIM = re.compile(r"\btorch\s*::\s*(data|jit|load|nn|optim|python|save|s
 _LOOP = re.compile(
     r"<<<|\b(for|while|goto|do)\b|\bparallel_|\bAT_DISPATCH_|#\s*pragma|\bstd\s*::\s*(transform|accumulate)\b"
 )
-
-_STANDARD_HEADER = re.compile(
-    r"[a-z_]+|(assert|float|inttypes|limits|math|stdbool|stddef|stdint|stdio|stdlib|string)\.h"
-)
-_SLIM_HEADERS = ("torch/extension.h", "torch/torch.h", "torch/all.h", "torch/types.h", "torch/library.h", "ATen/ATen.h")
-"""Those that take long to compile, and most of which the slim ones bring."""
-_HARMLESS_HEADER = re.compile(r"Python\.h|(torch|ATen|c10|pybind11)/.*")
-"""May stand before them: what it defines, PyTorch defines too."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +50,7 @@ class _Text:
 
 def with_torch(request: BuildRequest) -> BuildRequest:
     """The request with what PyTorch's headers need, where its sources or headers of theirs include one."""
+    request = _without_torchs_folders(request)
     texts = list(_own_texts(request))
     is_extension = any(macro == EXTENSION_NAME for macro, _ in request.defines)
     if not is_extension and not any(text.names_torch for text in texts):
@@ -85,6 +78,14 @@ def with_torch(request: BuildRequest) -> BuildRequest:
         library=library,
         bindings=bindings if library.binding_headers else (),
     )
+
+
+def _without_torchs_folders(request: BuildRequest) -> BuildRequest:
+    """Its headers are no project's own, whoever names their folder; a request for PyTorch has them behind slim ones."""
+    install = TorchInstall.at_hand() if request.include_dirs else None
+    theirs = install.include_dirs if install else ()
+    own = tuple(folder for folder in request.include_dirs if Path(os.path.normpath(folder)) not in theirs)
+    return replace(request, include_dirs=own)
 
 
 def _compile_flags(install: TorchInstall) -> tuple[str, ...]:
@@ -130,8 +131,10 @@ def _library(
     flags: tuple[str, ...],
     bindings: tuple[Path, ...],
 ) -> InstalledLibrary:
-    library = InstalledLibrary(install.folder, _identity(install))
-    if not all(_begins_plainly(text) for text in texts if text.path in request.sources):
+    by_path = {text.path: text for text in texts}
+    before = tuple((source, macros_before(source, by_path, COMPATIBLE)) for source in request.sources)
+    library = InstalledLibrary(install.folder, _identity(install), before=before)
+    if all(macros is None for _, macros in before):
         return library
 
     def headers(kind: str, header: str = "torch/extension.h") -> SlimHeaders:
@@ -163,23 +166,7 @@ def _only_binds(text: _Text) -> bool:
     module = _MODULE.search(text.text)
     if module is None:
         return False
-    return not re.search(r"[{#]", _INCLUDE_LINE.sub("", text.text[: module.start()] + text.text[module.end() :]))
-
-
-def _begins_plainly(text: _Text) -> bool:
-    """Whether nothing that could change the first of PyTorch's large headers stands before it."""
-    for line in text.text.splitlines():
-        if not line.strip():
-            continue
-        include = _INCLUDE_LINE.match(line)
-        if include is None:
-            return False
-        name = include[2]
-        if name in _SLIM_HEADERS or (name, COMPATIBLE / name) in text.includes:
-            return True
-        if include[1] != "<" or not (_STANDARD_HEADER.fullmatch(name) or _HARMLESS_HEADER.fullmatch(name)):
-            return False
-    return False
+    return not re.search(r"[{#]", INCLUDE_LINE.sub("", text.text[: module.start()] + text.text[module.end() :]))
 
 
 def _own_texts(request: BuildRequest) -> Iterator[_Text]:
@@ -188,7 +175,7 @@ def _own_texts(request: BuildRequest) -> Iterator[_Text]:
     while waiting:
         path = waiting.pop()
         text = _COMMENT.sub(" ", path.read_text(encoding="utf-8", errors="replace"))
-        found = {name: _found(name, path.parent, request) for _, name in _INCLUDE_LINE.findall(text)}
+        found = {name: _found(name, path.parent, request) for _, name in INCLUDE_LINE.findall(text)}
         yield _Text(path, text, tuple(found.items()))
         for header in found.values():
             if header is not None and header not in seen:
