@@ -49,6 +49,19 @@ def test_by_pip_in_this_environment(unedited: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "wheels").glob("muladd_ext-*-abi3-*.whl"))
 
 
+def test_who_tries_cuda_goes_on_without(tmp_path: Path) -> None:
+    """As with a PyTorch for CPUs alone, where its own CUDAExtension raises this error."""
+    code = """
+from torch.utils.cpp_extension import CUDA_HOME, CUDAExtension
+try:
+    CUDAExtension("kernels", ["kernels.cu"])
+except OSError as error:
+    print(CUDA_HOME, str(error).partition(":")[0])
+"""
+    done = run_build("python", "-c", code, cwd=tmp_path)
+    assert done.stdout == "None CUDA_HOME is None\n", done.stderr
+
+
 def test_a_mistake_is_the_builds_own(unedited: Path) -> None:
     (unedited / "muladd_ext" / "csrc" / "scale.cpp").write_text("int f() { return wrong; }\n")
     done = run_build("setup.py", "build_ext", cwd=unedited)

@@ -13,10 +13,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
 from opbridge.extensions import extension
 from opbridge.extensions.arguments import Paths, Texts
+from opbridge.extensions.requests import with_twin
 from opbridge.toolchains.nvcc import find as find_nvcc
+from opbridge.toolchains.torch_install import TorchInstall
 
 if TYPE_CHECKING:
     from opbridge.compat.building import BuildExtension, CppExtension, CUDAExtension
@@ -140,11 +143,24 @@ def __dir__() -> list[str]:
 
 
 def _cuda_home() -> str | None:
-    """The folder of a CUDA toolkit; PyTorch built for CPUs looks for none, though sources may be compiled with it."""
+    """The folder of a CUDA toolkit, where PyTorch is built for CUDA or the twin stands in for it; else None, as theirs.
+
+    Projects decide by it whether they have sources for CUDA at all.
+    """
+    by_twin = with_twin("cuda") == "cuda-twin"
+    install = TorchInstall.at_hand()
+    if not by_twin and (install is None or not install.has_cuda):
+        return None
     if named := os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"):
         return named
     try:
         nvcc, *_ = find_nvcc()
     except ToolchainError:
-        return None
+        return _twins_toolkit() if by_twin else None
     return os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+
+
+def _twins_toolkit() -> str:
+    from opbridge.toolchains import twin_nvcc
+
+    return str(twin_nvcc.write(Cache().root / "cuda"))

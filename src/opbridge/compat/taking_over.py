@@ -9,9 +9,14 @@ from collections.abc import Mapping
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from opbridge.compat import cpp_extension as ours
 from opbridge.frameworks.importing import when_imported
+from opbridge.manifest.kernels import TWINS
+
+if TYPE_CHECKING:
+    from setuptools import Extension
 
 AT_START = Path(__file__).with_name("at_start")
 """A folder for PYTHONPATH: its sitecustomize, which Python imports as it starts, calls `take_over`."""
@@ -44,3 +49,14 @@ def _replace() -> None:
     theirs = importlib.import_module(ours.THEIRS)
     for name in ours.__all__:
         setattr(theirs, name, getattr(ours, name))
+
+    def cuda_extension(*args: Any, **kwargs: Any) -> Extension:
+        """Fails as theirs where PyTorch has no CUDA: projects try it, and go on without."""
+        if theirs.CUDA_HOME is None:
+            raise OSError(
+                "CUDA_HOME is None: PyTorch is built for CPUs, or there is no nvcc\n"
+                f"  {TWINS['cuda-twin'].variable}=1 in the environment builds for the CUDA twin"
+            )
+        return ours.CUDAExtension(*args, **kwargs)
+
+    theirs.CUDAExtension = cuda_extension  # type: ignore[attr-defined]

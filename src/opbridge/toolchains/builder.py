@@ -208,6 +208,7 @@ def _anywhere(request: BuildRequest) -> BuildRequest:
         request,
         sources=tuple(map(moved, request.sources)),
         bindings=tuple(map(moved, request.bindings)),
+        source_flags=tuple((moved(source), flags) for source, flags in request.source_flags),
         include_dirs=tuple(map(moved, request.include_dirs)),
         root=Path("@project"),
     )

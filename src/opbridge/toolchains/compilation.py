@@ -16,9 +16,10 @@ from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.diagnostics import Project, explain
+from opbridge.toolchains.kept_objects import keeps_objects, kept_object
 from opbridge.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
 from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
-from opbridge.toolchains.precompiled_headers import short_way, whole_way
+from opbridge.toolchains.precompiled_headers import ShortWay, short_way, whole_way
 from opbridge.toolchains.process import Compilers, Outcome
 from opbridge.toolchains.retrying import would_fail_anyway
 
@@ -41,7 +42,7 @@ def compile_library(
     if leaves_parts(request):
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:
-        attempt = _attempt(short.request if short else request, context, folder, scratch)
+        attempt = _attempt_by(short, request, context, folder, scratch)
     if (
         slim
         and not attempt.compiled
@@ -49,7 +50,7 @@ def compile_library(
     ):
         # Whatever the short way said, the library's own headers have the last word.
         short = whole_way(request, context)
-        attempt = _attempt(short.request if short else request, context, folder, scratch)
+        attempt = _attempt_by(short, request, context, folder, scratch)
     commands, outcomes = attempt.commands, attempt.outcomes
     if any(outcome.failed for outcome in outcomes):
         raise _failure(request, outcomes, cache)
@@ -84,12 +85,21 @@ def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Pa
     return attempt if are_placed(scratch) else _attempt(request, context, folder, scratch)
 
 
+def _attempt_by(
+    way: ShortWay | None, request: BuildRequest, context: BuildContext, folder: Path, scratch: Path
+) -> _Attempt:
+    if way is None:
+        return _attempt(request, context, folder, scratch)
+    return _attempt(way.request, context, folder, scratch, headers=way.headers)
+
+
 def _attempt(
     request: BuildRequest,
     context: BuildContext,
     folder: Path,
     scratch: Path,
     beside: Callable[[], None] = lambda: None,
+    headers: tuple[Path, ...] = (),
 ) -> _Attempt:
     """`beside` is done before the link."""
     commands = context.toolchain.commands(request, folder)
@@ -99,10 +109,16 @@ def _attempt(
     def run(command: Command) -> Outcome:
         return context.run(command, request.project, scratch)
 
+    def compile_source(source: Path, command: Command, rule: Path) -> Outcome:
+        if not keeps_objects(request):
+            return run(command)
+        besides = [request.library.folder if request.library else folder, *(header.parent for header in headers)]
+        return kept_object(request, source, rule.with_suffix(""), context, besides, _shadows)
+
     with ThreadPoolExecutor(len(commands.compiles) + 1) as threads:
         try:
             other = threads.submit(beside)
-            outcomes = list(threads.map(run, commands.compiles))
+            outcomes = list(threads.map(compile_source, request.sources, commands.compiles, commands.depfiles))
             other.result()
         except BaseException:
             context.compilers.stop()

@@ -47,6 +47,10 @@ class TorchInstall:
     def lib(self) -> Path:
         return self.folder / "lib"
 
+    @property
+    def has_cuda(self) -> bool:
+        return (self.lib / "libtorch_cuda.so").is_file()
+
     def check_version(self) -> None:
         numbers = tuple(int(part) for part in self.version.split("+")[0].split(".")[:2])
         if numbers < OLDEST:

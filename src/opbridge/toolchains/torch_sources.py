@@ -104,7 +104,7 @@ def _link_flags(install: TorchInstall, language: str, uses_python: bool) -> tupl
     if uses_python:
         names.insert(0, "torch_python")
     # What registers PyTorch's CUDA kernels is never called by name, so it is linked whether needed or not.
-    cuda = ("torch_cuda", "c10_cuda") if language == "cuda" and (install.lib / "libtorch_cuda.so").is_file() else ()
+    cuda = ("torch_cuda", "c10_cuda") if language == "cuda" and install.has_cuda else ()
     return (
         f"-L{install.lib}",
         *(("-Wl,--no-as-needed", *(f"-l{name}" for name in cuda)) if cuda else ()),

@@ -1,0 +1,74 @@
+"""Of a library of many sources, an edit of one compiles that one: the objects of the others are in the cache."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from opbridge.cache import Dependencies, KeyBuilder
+from opbridge.cache.filesystem import remove
+from opbridge.errors import ToolchainError
+from opbridge.toolchains.build_context import BuildContext
+from opbridge.toolchains.depfiles import files_read
+from opbridge.toolchains.model import LOG, BuildRequest
+from opbridge.toolchains.process import Outcome
+
+_COMPILED_EACH_BY_ITSELF = ("c++", "cuda")
+_OBJECT = "source.o"
+
+
+class _NotCompiledError(Exception):
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+
+
+def keeps_objects(request: BuildRequest) -> bool:
+    """Whether a source's compilation takes long, as with a large library's headers, and asks for no other source."""
+    many = len(request.sources) > 1
+    return many and request.library is not None and request.language in _COMPILED_EACH_BY_ITSELF
+
+
+def kept_object(
+    request: BuildRequest,
+    source: Path,
+    target: Path,
+    context: BuildContext,
+    besides: Sequence[Path],
+    shadows: Callable[[BuildRequest, list[Path]], list[Path]],
+) -> Outcome:
+    """Puts the object of one source and its makefile rule where the link expects them.
+
+    Of files in the folders `besides` the command tells enough; `shadows` could stand in the way of those it read.
+    """
+    alone = replace(request, sources=(source,), root=request.project)
+    (command,) = context.toolchain.commands(alone, Path("@build")).compiles
+    key = KeyBuilder("object").add("project", str(request.project)).add("source", str(source), source)
+    key.add("toolchain", *context.toolchain.identity(alone, context.cache)).add("command", *command.argv)
+    key.add("library", *(request.library.identity if request.library else ()))
+
+    def work(folder: Path) -> Dependencies:
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        commands = context.toolchain.commands(alone, folder)
+        outcome = context.run(commands.compiles[0], request.project, scratch)
+        if outcome.failed:
+            raise _NotCompiledError(outcome)
+        (rule,) = commands.depfiles
+        if not rule.is_file():
+            raise ToolchainError(f"{command.argv[0]} ended well but did not write {rule.name}; is it a C++ compiler?")
+        rule.with_suffix("").rename(folder / _OBJECT)
+        rule.rename(folder / f"{_OBJECT}.d")
+        remove(scratch)
+        (folder / LOG).write_text(outcome.stderr, encoding="utf-8")
+        files = files_read(folder / f"{_OBJECT}.d", request.project, besides)
+        return Dependencies(tuple(files), tuple(shadows(alone, files)))
+
+    try:
+        entry = context.cache.fetch(key.key(), work).path
+    except _NotCompiledError as failure:
+        return failure.outcome
+    for written, place in ((_OBJECT, target), (f"{_OBJECT}.d", Path(f"{target}.d"))):
+        shutil.copyfile(entry / written, place)
+    return Outcome(command, 0, "", (entry / LOG).read_text(encoding="utf-8"))

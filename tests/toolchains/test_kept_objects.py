@@ -1,0 +1,107 @@
+"""A library of several sources with a large library's headers: what an edit of one of them compiles."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opbridge.cache import Cache
+from opbridge.errors import BuildError
+from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains.model import InstalledLibrary
+
+ONE = '#include "shared.h"\n#include <big.h>\nextern "C" int one() { return SHARED + big(); }\n'
+TWO = '#include <big.h>\nint unused(int unused_argument);\nextern "C" int two() { return 2 * big(); }\n'
+
+
+@pytest.fixture
+def request_of_two(project: Path, tmp_path: Path) -> BuildRequest:
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    (installed / "big.h").write_text("#pragma once\ninline int big() { return 10; }\n")
+    (project / "shared.h").write_text("#define SHARED 1\n")
+    (project / "one.cpp").write_text(ONE)
+    (project / "two.cpp").write_text(TWO)
+    sources = (project / "one.cpp", project / "two.cpp")
+    library = InstalledLibrary(installed, ("big", "1"))
+    return BuildRequest(sources, "both.so", flags=("-isystem", str(installed)), library=library)
+
+
+def answers(request: BuildRequest, cache: Cache) -> tuple[int, int]:
+    library = ctypes.CDLL(str(build(request, cache).path))
+    return library.one(), library.two()
+
+
+def compiled(runs: list[str]) -> list[str]:
+    return [word.rpartition("/")[2] for run in runs if " -c " in run for word in run.split() if word.endswith(".cpp")]
+
+
+def test_an_edit_compiles_that_source_alone(
+    cache: Cache, request_of_two: BuildRequest, wrapper: Callable[..., object], project: Path
+) -> None:
+    compiler = wrapper()
+    assert answers(request_of_two, cache) == (11, 20)
+    (project / "two.cpp").write_text(TWO.replace("2 *", "3 *"))
+    assert answers(request_of_two, cache) == (11, 30)
+    assert sorted(compiled(compiler.runs)) == ["one.cpp", "two.cpp", "two.cpp"]  # type: ignore[attr-defined]
+
+
+def test_an_edited_header_compiles_those_that_read_it(
+    cache: Cache, request_of_two: BuildRequest, wrapper: Callable[..., object], project: Path
+) -> None:
+    compiler = wrapper()
+    assert answers(request_of_two, cache) == (11, 20)
+    (project / "shared.h").write_text("#define SHARED 5\n")
+    assert answers(request_of_two, cache) == (15, 20)
+    assert sorted(compiled(compiler.runs)) == ["one.cpp", "one.cpp", "two.cpp"]  # type: ignore[attr-defined]
+
+
+def test_a_header_that_comes_to_stand_in_front_is_noticed(
+    cache: Cache, request_of_two: BuildRequest, project: Path
+) -> None:
+    (project / "first").mkdir()
+    (project / "later").mkdir()
+    (project / "shared.h").rename(project / "later" / "shared.h")
+    request = replace(request_of_two, include_dirs=(project / "first", project / "later"))
+    assert answers(request, cache) == (11, 20)
+    (project / "first" / "shared.h").write_text("#define SHARED 7\n")
+    assert answers(request, cache) == (17, 20)
+
+
+def test_a_copy_elsewhere_is_not_tied_to_the_first(cache: Cache, request_of_two: BuildRequest, project: Path) -> None:
+    assert answers(request_of_two, cache) == (11, 20)
+    other = Path(shutil.copytree(project, project.with_name("other")))
+    (other / "two.cpp").write_text(TWO.replace("2 *", "4 *"))
+    copy = replace(request_of_two, sources=(other / "one.cpp", other / "two.cpp"))
+    assert answers(copy, cache) == (11, 40)
+    (other / "shared.h").write_text("#define SHARED 9\n")
+    assert answers(copy, cache) == (19, 40)
+    assert answers(request_of_two, cache) == (11, 20)
+
+
+def test_what_was_said_of_it_is_said_again(cache: Cache, request_of_two: BuildRequest, project: Path) -> None:
+    request = replace(request_of_two, flags=(*request_of_two.flags, "-Wundef", "-Wunused"))
+    (project / "two.cpp").write_text(TWO + "static int idle() { return 0; }\n")
+    assert "idle" in build(request, cache).log
+    (project / "one.cpp").write_text(ONE + "// an edit\n")
+    assert "idle" in build(request, cache).log
+
+
+def test_a_mistake_is_told_and_forgotten(cache: Cache, request_of_two: BuildRequest, project: Path) -> None:
+    (project / "two.cpp").write_text("int two() { return wrong; }\n")
+    with pytest.raises(BuildError, match=r"wrong.*was not declared"):
+        build(request_of_two, cache)
+    (project / "two.cpp").write_text(TWO)
+    assert answers(request_of_two, cache) == (11, 20)
+
+
+def test_flags_of_single_sources_count(cache: Cache, request_of_two: BuildRequest, project: Path) -> None:
+    (project / "two.cpp").write_text('extern "C" int two() { return TWO; }\n')
+    for value in (3, 4):
+        flags = ((project / "two.cpp", (f"-DTWO={value}",)),)
+        assert answers(replace(request_of_two, source_flags=flags), cache) == (11, value)
