@@ -111,6 +111,33 @@ def test_a_source_behind_other_code_goes_the_long_way(cache: Cache, request_to: 
     assert len(precompiled(cache)) == 1
 
 
+def test_of_several_those_that_need_more_go_the_long_way_alone(
+    cache: Cache, request_to: MakeRequest, project: Path, wrapper: Callable[..., object]
+) -> None:
+    compiler = wrapper()
+    other = project / "other.cpp"
+    other.write_text(NEEDS_MORE.replace("answer", "other"))
+    request = request_to()
+    built = ctypes.CDLL(str(build(replace(request, sources=(*request.sources, other)), cache).path))
+    assert (built.answer(), built.other()) == (4, 6)
+    runs = [run for run in compiler.runs if " -c " in run]  # type: ignore[attr-defined]
+    assert sorted(re.findall(r"(\w+)\.cpp", " ".join(runs))) == ["kernel", "other", "other"]
+
+
+def test_a_mistake_of_who_goes_the_long_way_is_told_at_once(
+    cache: Cache, request_to: MakeRequest, project: Path, wrapper: Callable[..., object]
+) -> None:
+    compiler = wrapper()
+    other = project / "other.cpp"
+    other.write_text("std::unique_ptr<int> p;\n")
+    request = request_to()
+    assert request.library is not None
+    library = replace(request.library, before=((other, None),))
+    with pytest.raises(BuildError, match="unique_ptr"):
+        build(replace(request, sources=(*request.sources, other), library=library), cache)
+    assert len([run for run in compiler.runs if " -c " in run]) == 2  # type: ignore[attr-defined]
+
+
 def test_its_own_headers_are_precompiled_only_where_somebody_asks_for_it(
     cache: Cache, request_to: MakeRequest, installed: Path, wrapper: Callable[..., object]
 ) -> None:

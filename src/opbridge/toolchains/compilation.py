@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -43,13 +43,9 @@ def compile_library(
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:
         attempt = _attempt_by(short, request, context, folder, scratch)
-    if (
-        slim
-        and not attempt.compiled
-        and not would_fail_anyway([outcome.stderr for outcome in attempt.outcomes], slim.library)
-    ):
+    if slim and not attempt.compiled and not _would_fail_anyway(attempt, request, slim):
         # Whatever the short way said, the library's own headers have the last word.
-        short = whole_way(request, context)
+        short = _longer_way(request, attempt, context)
         attempt = _attempt_by(short, request, context, folder, scratch)
     commands, outcomes = attempt.commands, attempt.outcomes
     if any(outcome.failed for outcome in outcomes):
@@ -76,6 +72,27 @@ class _Attempt:
     @property
     def compiled(self) -> bool:
         return len(self.outcomes) > len(self.commands.compiles)
+
+
+def _would_fail_anyway(attempt: _Attempt, request: BuildRequest, slim: ShortWay) -> bool:
+    failed = _failed_sources(attempt, request)
+    if not failed.keys() <= set(slim.sources):
+        return True
+    return would_fail_anyway([outcome.stderr for outcome in attempt.outcomes], slim.library)
+
+
+def _longer_way(request: BuildRequest, attempt: _Attempt, context: BuildContext) -> ShortWay | None:
+    """For those that failed; the objects of others are there."""
+    failed = _failed_sources(attempt, request)
+    if request.library is None or not keeps_objects(request) or len(failed) == len(request.sources):
+        return whole_way(request, context)
+    before = (*request.library.before, *((source, None) for source in failed))
+    return short_way(replace(request, library=replace(request.library, before=before)), context)
+
+
+def _failed_sources(attempt: _Attempt, request: BuildRequest) -> dict[Path, Outcome]:
+    outcomes = zip(request.sources, attempt.outcomes, strict=False)
+    return {source: outcome for source, outcome in outcomes if outcome.failed}
 
 
 def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:

@@ -26,6 +26,8 @@ class ShortWay:
     library: InstalledLibrary
     headers: tuple[Path, ...]
     """What the compiler reads first, precompiled in the cache; NAME.d beside each tells what went into it."""
+    sources: tuple[Path, ...]
+    """Those that take it; others are compiled as ever."""
 
 
 def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
@@ -45,10 +47,11 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
         headers += [header] if header else []
     if not kinds:
         return None
-    by_the_long_way = [source for source in request.sources if source not in dict(first)]
+    short = tuple(source for source, _ in first)
+    by_the_long_way = [source for source in request.sources if source not in short]
     first += [(source, _no_assert(request, source)) for source in by_the_long_way]
     request = _silent_on_assert(request)
-    return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers))
+    return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers), short)
 
 
 def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
@@ -65,7 +68,7 @@ def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     header = entry.path / library.whole_headers.name
     sources = _beginning_with(library, library.whole_headers, request)
     flags = tuple((source, ("-include", str(header))) for source in sources)
-    return ShortWay(replace(request, source_flags=(*flags, *request.source_flags)), library, (header,))
+    return ShortWay(replace(request, source_flags=(*flags, *request.source_flags)), library, (header,), tuple(sources))
 
 
 def _beginning_with(library: InstalledLibrary, headers: SlimHeaders, request: BuildRequest) -> list[Path]:
