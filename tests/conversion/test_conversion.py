@@ -251,6 +251,14 @@ class CopiesIntoViews(torch.nn.Module):
         return y + scaled
 
 
+class Strides(torch.nn.Module):
+    """Overlapping windows of a tensor whose axes lie in another order, as longformer's."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = (x * 2).t()
+        return y.as_strided((3, 2, 4), (y.stride(1), y.stride(1), y.stride(0))) + x.as_strided((4,), (4,)).sum()
+
+
 class ActivatesInPlace(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -344,7 +352,7 @@ def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> 
     assert [each for each in found if not each.is_right] == []
 
 
-_LEFT_BY_EXPORT = (WritesToViews, CopiesIntoViews, ActivatesInPlace, MapsOverRows, SkipsLayers)
+_LEFT_BY_EXPORT = (WritesToViews, CopiesIntoViews, Strides, ActivatesInPlace, MapsOverRows, SkipsLayers)
 
 
 @pytest.mark.parametrize("make", _LEFT_BY_EXPORT)
@@ -365,13 +373,23 @@ class WritesToAPart(torch.nn.Module):
         return y
 
 
+class StridesBeyond(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * 2)[:1].as_strided((2,), (2,))
+
+
 class Branches(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + 1 if x.sum() > 0 else x
 
 
 @pytest.mark.parametrize(
-    ("module", "message"), [(WritesToAPart(), "writes to a part"), (Branches(), "Branches cannot be exported")]
+    ("module", "message"),
+    [
+        (WritesToAPart(), "writes to a part"),
+        (StridesBeyond(), "reads memory beside its tensor"),
+        (Branches(), "Branches cannot be exported"),
+    ],
 )
 def test_what_cannot_be_converted_is_said(module: Any, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message) as caught:

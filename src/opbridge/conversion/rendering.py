@@ -24,6 +24,7 @@ from opbridge.conversion.writes import (
     is_one_of_parts,
     is_view,
     merged,
+    order_in_memory,
     share_memory,
     turned_back,
     written_inputs,
@@ -247,10 +248,24 @@ class Body(ABC):
         elif self.is_factory(node, op):
             text = self.factory_text(node, op)
             self.env[node] = self.factory(self.fresh(name), text)
+        elif op is torch.ops.aten.as_strided.default:
+            self.stride(node, op)
         elif op is torch.ops.aten.to.device:
             self.put(node, name, self.operator(torch.ops.aten.to.dtype, self.bound(node, op)))
         else:
             self.put(node, name, self.operator(op, self.bound(node, op)))
+
+    def stride(self, node: Any, op: OpOverload) -> None:
+        """Strides are those of PyTorch's memory; here every tensor lies in the order of its axes."""
+        bound = self.bound(node, op)
+        order = order_in_memory(bound["self"].meta["val"], bound)
+        if order is None:
+            raise self.refusal(node, "it reads memory beside its tensor, or a tensor with gaps")
+        operand = self.value(bound["self"])
+        if order != sorted(order):
+            operand = f"{self.operators.name(torch.ops.aten.permute.default)}({operand}, {order})"
+        strided = f"{operand}, {self.value(bound['size'])}, {self.value(bound['stride'])}"
+        self.put(node, op._opname, f"{self.operators.name(op)}({strided})")
 
     def bound(self, node: Any, op: OpOverload) -> dict[str, Any]:
         names = [argument.name for argument in op._schema.arguments]

@@ -76,6 +76,15 @@ def turned_back(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[
     return None
 
 
+def order_in_memory(tensor: Any, bound: Mapping[str, Any]) -> list[int] | None:
+    """The axes of what `as_strided` is given, as they lie in memory; None where it takes more than that tensor's."""
+    order = sorted(range(tensor.ndim), key=lambda axis: -tensor.stride(axis))
+    begin = bound.get("storage_offset")
+    last = sum((size - 1) * stride for size, stride in zip(bound["size"], bound["stride"], strict=True))
+    is_whole = tensor.permute(order).is_contiguous() and begin in (None, tensor.storage_offset())
+    return order if is_whole and last < tensor.numel() else None
+
+
 def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, Any]:
     """The places of the inputs that the module at a path writes to, each with the node that does so last."""
     graph = graphs(path)
