@@ -20,6 +20,7 @@ class OwnMask(torch.nn.Module):
         seen = mask > 0
         if seen.all() or torch.zeros_like(x).any():
             return x
+        x = x + torch.arange(seen.sum() + 2)
         return x * seen.sum().item() * 2 + [0, 7][int(x.new_ones(2).sum()) - 1]
 
 

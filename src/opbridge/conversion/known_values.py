@@ -32,6 +32,8 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         known = self._computed(func, args, kwargs)
         if known is not _UNKNOWN and func.__name__ in _ASKED:
             return known
+        if known is not _UNKNOWN and func.__name__ in _FACTORIES:  # Of known tensors, as torch.arange(count).
+            args, kwargs = tree_map(_number, (tuple(args), dict(kwargs)))
         result = func(*args, **kwargs)
         if isinstance(result, (FakeTensor, FunctionalTensor)):
             setattr(result, _TWIN, known if isinstance(known, torch.Tensor) else None)
@@ -101,6 +103,10 @@ def _is_free(value: Any) -> bool:
 
 def _known(value: Any) -> Any:
     return getattr(value, _TWIN, value) if isinstance(value, torch.Tensor) else value
+
+
+def _number(value: Any) -> Any:
+    return _known(value).item() if isinstance(value, torch.Tensor) and not value.ndim else value
 
 
 def _memory(tensor: torch.Tensor) -> int:
