@@ -17,7 +17,22 @@ SECTORS = 1 << 20
 def cache_seconds(kind: Kind) -> float:
     """Of a launch that fills the chip, whose only line touches so many sectors for the first time."""
     line = LineCost(
-        kind, "global", SECTORS // 4, SECTORS * 8, SECTORS * 32, SECTORS, SECTORS, SECTORS, 0, 4, 32, 4, "a.cu:1", "x"
+        kind=kind,
+        space="global",
+        requests=SECTORS // 4,
+        lanes=SECTORS * 8,
+        bytes=SECTORS * 32,
+        parts=SECTORS,
+        least=SECTORS,
+        fresh=SECTORS,
+        missed=SECTORS,
+        queued=0,
+        longest=1,
+        worst=4,
+        worst_lanes=32,
+        worst_stride=4,
+        place="a.cu:1",
+        array="x",
     )
     kernel = KernelCost("k", (BLOCKS, 1, 1), (256, 1, 1), 1, BLOCKS, BLOCKS, 0, 1.0, 0, 0, 0, {}, (line,))
     return next(bound.seconds for bound in bounds_of(kernel, CHIP) if bound.name == "cache")

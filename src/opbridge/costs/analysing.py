@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from opbridge.costs.advice import advice
@@ -12,11 +13,13 @@ from opbridge.costs.bounds import bounds_of
 from opbridge.costs.chips import Chip
 from opbridge.costs.counted import Array, Count, Counted, Image
 from opbridge.costs.lines import lines_of
-from opbridge.costs.model import SECTOR, KernelCost, LineCost, Touch
+from opbridge.costs.model import KernelCost, LineCost, Touch
+from opbridge.costs.moving import moved
 from opbridge.costs.occupancy import occupancy
 from opbridge.costs.operations import Stretch, stretches
 from opbridge.costs.registers import Registers, base_name
 from opbridge.costs.tally import Kind, Space, total
+from opbridge.costs.waiting import cycles_alone
 
 _UNKNOWN = "an unknown place"
 
@@ -32,9 +35,11 @@ def analysed(
 def _kernel(run: Counted, chip: Chip, registers: Registers | None) -> KernelCost:
     places = lines_of(_addresses(run), run.images)
     scale = run.blocks / run.profiled_blocks if run.profiled_blocks else 0.0
-    read, written = _moved(run, scale)
     core = chip.multiprocessor
     shared = run.static_shared + run.dynamic_shared
+    held = occupancy(core, run.threads, shared, registers.used if registers else None) if core else None
+    at_once = min(run.blocks, chip.cores * max(held.blocks if held else 1, 1))
+    bytes_moved = moved(run, scale, at_once, chip.cache_bytes)
     kernel = KernelCost(
         run.name,
         run.grid,
@@ -45,14 +50,15 @@ def _kernel(run: Counted, chip: Chip, registers: Registers | None) -> KernelCost
         run.left_out,
         scale,
         shared,
-        read,
-        written,
+        bytes_moved.read,
+        bytes_moved.written,
         _operations(run, scale),
         tuple(sorted(_lines(run, places), key=_weight, reverse=True)),
-        occupancy=occupancy(core, run.threads, shared, registers.used if registers else None) if core else None,
+        occupancy=held,
         registers=registers,
         touches=tuple(_touches(run, places)),
         integers=_integers(run, scale),
+        alone=cycles_alone(run, chip, bytes_moved.from_memory, partial(_counted_stretch, run)),
     )
     return replace(kernel, bounds=bounds_of(kernel, chip))
 
@@ -77,6 +83,11 @@ def _place_of(run: Counted, count: Count) -> int:
 def _stretch(image: Image, address: int) -> Stretch:
     known = stretches(image.path) if Path(image.path).is_file() else {}
     return known.get(address - image.base, Stretch())
+
+
+def _counted_stretch(run: Counted, count: Count) -> Stretch:
+    image = run.image_of(count.address)
+    return _stretch(image, count.address) if image else Stretch()
 
 
 def _lines(run: Counted, places: Mapping[int, str]) -> list[LineCost]:
@@ -111,28 +122,13 @@ def _operations(run: Counted, scale: float) -> dict[str, float]:
     """Of all threads."""
     done: Counter[str] = Counter()
     for count in run.counts:
-        image = run.image_of(count.address) if count.kind == "block" else None
-        if image is not None:
-            for kind, number in _stretch(image, count.address).operations.items():
+        if count.kind == "block":
+            for kind, number in _counted_stretch(run, count).operations.items():
                 done[kind] += count.lanes * number
     return {kind: scale * number for kind, number in sorted(done.items())}
 
 
 def _integers(run: Counted, scale: float) -> float:
     """Of warps, which take as long with few lanes as with all."""
-    came = ((run.image_of(count.address), count) for count in run.counts if count.kind == "block")
-    return scale * sum(count.requests * _stretch(image, count.address).integers for image, count in came if image)
-
-
-def _moved(run: Counted, scale: float) -> tuple[int, int]:
-    """Sectors that blocks touch first, but no array more often than once: caches hold what blocks share."""
-    read = written = 0.0
-    for number, array in enumerate(run.arrays, 1):
-        own = [count for count in run.counts if count.array == number]
-        fresh = scale * SECTOR * sum(count.fresh for count in own)
-        if array.is_read:
-            read += min(fresh, array.bytes)
-        if array.is_written:
-            stored = scale * SECTOR * sum(count.parts for count in own if count.kind != "load")
-            written += min(stored, array.bytes)
-    return round(read), round(written)
+    came = (count for count in run.counts if count.kind == "block")
+    return scale * sum(count.requests * _counted_stretch(run, count).integers for count in came)

@@ -25,7 +25,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     cycles = chip.cores * chip.hertz * busy
     lines = kernel.lines
     moved = kernel.bytes_read + kernel.bytes_written
-    fresh = kernel.scale * SECTOR * sum(_sectors(line) for line in lines if line.space == "global")
+    missed = kernel.scale * SECTOR * sum(_sectors(line) for line in lines if line.space == "global")
     unit = kernel.scale * sum(line.cycles for line in lines if line.space == "global")
     banks, constants = (
         kernel.scale * sum(line.cycles for line in lines if line.space == space) for space in ("shared", "constant")
@@ -40,20 +40,21 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     found = (
         LAUNCH,
         Bound("memory", moved / chip.memory_rate),
-        Bound("cache", fresh / (_CACHE_RATE * cycles)),
+        Bound("cache", missed / (_CACHE_RATE * cycles)),
         Bound("loads and stores", unit / cycles),
         Bound("shared memory", banks / cycles),
         Bound("constant memory", constants / cycles),
         Bound("arithmetic", weighed / (chip.float_rate * busy)),
         Bound("whole numbers", kernel.integers * WARP / (core.integers_a_cycle * cycles)),
         Bound("instructions", issued / (core.schedulers * cycles)),
+        Bound("waiting", kernel.alone * max(1.0, kernel.blocks / max(held, 1)) / chip.hertz),
     )
     return tuple(sorted(found, key=lambda bound: -bound.seconds))
 
 
 def _sectors(line: LineCost) -> int:
-    """That the last cache moves: of what a block has read before none, and of what it updates both ways."""
-    return {"load": line.fresh, "atomic": 2 * line.parts}.get(line.kind, line.parts)
+    """That the last cache moves: of what the first one holds none, and of what it updates both ways."""
+    return {"load": line.missed, "atomic": 2 * line.parts}.get(line.kind, line.parts)
 
 
 def _busy(blocks: int, cores: int, held: int) -> float:

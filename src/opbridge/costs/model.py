@@ -36,9 +36,10 @@ class LineCost(Tally):
 
     @property
     def cycles(self) -> int:
-        """Of the unit that loads and stores: four sectors, a pass or a turn in each; lines are ordered by it."""
+        """Of the unit that loads and stores: a request, four of its sectors, a pass or a turn in each; lines are
+        ordered by it."""
         if self.space == "global":
-            return -(-self.parts // 4) + (self.queued if self.kind == "atomic" else 0)
+            return max(self.requests, -(-self.parts // 4)) + (self.queued if self.kind == "atomic" else 0)
         return self.parts + (self.queued if self.kind == "atomic" else 0) if self.space else 0
 
     def fields(self) -> dict[str, Any]:
@@ -63,7 +64,8 @@ class Bound:
     """What a launch takes at least, by one of the chip's rates."""
 
     name: str
-    """memory, cache, loads and stores, shared or constant memory, arithmetic, whole numbers, instructions, launch."""
+    """memory, cache, loads and stores, shared memory, constant memory, arithmetic, whole numbers, instructions,
+    waiting, launch."""
     seconds: float
 
 
@@ -120,6 +122,8 @@ class KernelCost:
     touches: tuple[Touch, ...] = ()
     integers: float = 0.0
     """Instructions for whole numbers, of all warps of one launch."""
+    alone: float = 0.0
+    """Cycles that a block takes by itself, about: its longest warps wait for what they load, and for each other."""
 
     def _sum(self, kind: str, space: str) -> int:
         return round(self.scale * sum(line.parts for line in self.lines if (line.kind, line.space) == (kind, space)))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+)(?: <(.*)>:$|:\t(\S+)(.*)$)", re.MULTILINE)
 """Or the begin of a function."""
@@ -22,6 +23,7 @@ _FUSED = re.compile(r"vfn?m(?:add|sub)\d+[sp][sdh]$")
 _SIMPLE = re.compile(r"v?(?:add|sub|mul|div|sqrt|max|min)[sp][sdh]$")
 _CONVERSION = re.compile(r"v?cvt")
 _JUMP = re.compile(r"j[a-z]+$")
+_ADDRESS = re.compile(r"[0-9a-f]+")
 _INTEGER = re.compile(
     r"(?:i?mul|add|adc|sub|sbb|and|andn|or|xor|neg|not|inc|dec|sa[lr]x?|sh[lr]x?|ro[lr]x?|lea|set[a-z]+|cmov[a-z]+)[lq]?$"
 )
@@ -51,6 +53,8 @@ class Stretch:
     """By kind: float, double, half, special (calls of functions) and conversion."""
     integers: float = 0.0
     """Instructions of a GPU for whole numbers: sums, comparisons, addresses, branches."""
+    rounds: int = 1
+    """Of its loop that a GPU's code does together."""
     branch: int | None = None
     """The offset of the jump at its end, where it has a condition."""
 
@@ -59,7 +63,10 @@ class Stretch:
 def stretches(path: str) -> Mapping[int, Stretch]:
     """Those that are told of when they begin, by the offset in the file behind that call."""
     functions = _functions(path)
-    return {body[0].at: _stretch(begin, body, functions) for begin, body in _bodies(path, functions) if body}
+    bodies = [_Body(begin, body[0].at, body) for begin, body in _bodies(path, functions) if body]
+    for before, body in pairwise(bodies):
+        body.take_back(before)
+    return {body.told: _stretch(body, functions) for body in bodies}
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,37 @@ class _Instruction:
     at: int
     name: str
     operands: str
+
+
+@dataclass
+class _Body:
+    """Of a stretch."""
+
+    begin: int
+    """Where the call is that tells of it."""
+    told: int
+    """Behind that call."""
+    code: list[_Instruction]
+
+    @property
+    def jumps(self) -> list[_Instruction]:
+        """With a condition; those before the last are the checks' own."""
+        return [one for one in self.code if one.at >= self.told and one.name != "jmp" and _JUMP.match(one.name)]
+
+    @property
+    def goes_back_to(self) -> int:
+        named = _ADDRESS.match(self.jumps[-1].operands) if self.jumps else None
+        return int(named[0], 16) if named else 0
+
+    @property
+    def is_loop(self) -> bool:
+        return min(self.begin, self.code[0].at) <= self.goes_back_to <= self.begin
+
+    def take_back(self, before: _Body) -> None:
+        """A loop that is entered in its middle is told of behind that: what stands in front runs as often."""
+        if before.told < self.goes_back_to < self.begin:
+            self.code = [one for one in before.code if one.at >= self.goes_back_to] + self.code
+            before.code = [one for one in before.code if one.at < self.goes_back_to]
 
 
 def _bodies(path: str, functions: Mapping[int, str]) -> Iterator[tuple[int, list[_Instruction]]]:
@@ -88,18 +126,18 @@ def _bodies(path: str, functions: Mapping[int, str]) -> Iterator[tuple[int, list
         yield begin, body
 
 
-def _stretch(begin: int, body: list[_Instruction], functions: Mapping[int, str]) -> Stretch:
+def _stretch(body: _Body, functions: Mapping[int, str]) -> Stretch:
     found = Stretch()
-    for one in body:
+    for one in body.code:
         found.operations.update(_of(one.name, one.operands, functions))
         found.integers += _integers(one)
-    # Those before the last are the checks' own.
-    if jumps := [one for one in body if one.name != "jmp" and _JUMP.match(one.name)]:
+    if jumps := body.jumps:
         found.branch = jumps[0].at
         found.integers += _COMPARED
-        if jumps[-1].operands.partition(" ")[0] == f"{begin:x}":
-            stepped = _COMPARED + sum(bool(_STEP.match(f"{one.name} {one.operands}")) for one in body)
+        if body.is_loop:
+            stepped = _COMPARED + sum(bool(_STEP.match(f"{one.name} {one.operands}")) for one in body.code)
             found.integers -= stepped * (1 - 1 / _UNROLLED)
+            found.rounds = _UNROLLED
     return found
 
 

@@ -31,8 +31,12 @@ class Tally:
     """As many as the same bytes need where they lie best."""
     fresh: int
     """Sectors that the block has not touched before."""
+    missed: int
+    """Sectors that the first cache, of which each warp has its share, does not hold when they are asked for."""
     queued: int
     """Lanes behind the first of those at the address that most have: what an atomic waits for."""
+    longest: int
+    """Requests of the warp that makes most of them in its block, of all blocks together."""
     worst: int
     """Parts of the worst request; it had so many lanes, and so many bytes from each to the next (0: not the same)."""
     worst_lanes: int

@@ -1,6 +1,7 @@
 #include "counters.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace opbridge_twin::profile {
 
@@ -11,7 +12,9 @@ void Count::add(const Count& other) {
   parts += other.parts;
   least += other.least;
   fresh += other.fresh;
+  missed += other.missed;
   queued += other.queued;
+  longest += other.longest;
   if (other.worst > worst) {
     worst = other.worst;
     worst_lanes = other.worst_lanes;
@@ -20,11 +23,16 @@ void Count::add(const Count& other) {
   if (array == 0) array = other.array;
 }
 
-bool Seen::insert(uint64_t number) {
-  if (2 * used_ >= slots_.size()) grow();
+size_t Seen::slot_of(uint64_t number) const {
   const size_t mask = slots_.size() - 1;
   size_t slot = hash(number) & mask;
   while (slots_[slot] != 0 && slots_[slot] != number) slot = (slot + 1) & mask;
+  return slot;
+}
+
+bool Seen::insert(uint64_t number) {
+  if (2 * used_ >= slots_.size()) grow();
+  const size_t slot = slot_of(number);
   if (slots_[slot] == number) return false;
   slots_[slot] = number;
   ++used_;
@@ -43,6 +51,28 @@ void Seen::grow() {
 void Seen::clear() {
   slots_.clear();
   used_ = 0;
+}
+
+void Recent::begin(size_t capacity) {
+  half_ = std::max<size_t>(1, capacity / 2);
+  now_.clear();
+  before_.clear();
+}
+
+bool Recent::misses(uint64_t number) {
+  if (now_.holds(number)) return false;
+  const bool is_missed = !before_.holds(number);
+  if (now_.size() >= half_) {
+    std::swap(now_, before_);
+    now_.clear();
+  }
+  now_.insert(number);
+  return is_missed;
+}
+
+void Counters::begin_block(size_t share) {
+  for (Recent& cache : shares_) cache.begin(share);
+  touched_by_warps_.clear();
 }
 
 unsigned Counters::array(const std::string& name, const void* made_at, uint64_t bytes, Kind kind) {
@@ -69,7 +99,7 @@ void Counters::take(Counters& other) {
   }
   touches.take(other.touches, number);
   other.places_.clear();
-  for (Recent& recent : other.recent_) recent = {};
+  for (Found& found : other.found_) found = {};
   other.arrays_.clear();
   other.touched_.clear();
 }

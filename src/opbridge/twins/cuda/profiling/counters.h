@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,12 +45,19 @@ struct Count {
   uint64_t parts = 0;
   uint64_t least = 0;
   uint64_t fresh = 0;   // sectors that the block had not touched before
+  uint64_t missed = 0;  // sectors that the first cache does not hold
   uint64_t queued = 0;  // lanes behind the first of those at the address that most have
   uint64_t worst = 0;   // parts of the worst request, and what it was like
   uint64_t worst_lanes = 0;
   int64_t worst_stride = 0;
-  unsigned array = 0;  // of the first request: in `arrays`, from 1 on
+  uint64_t longest = 0;       // requests of the warp that makes most of them in its block
+  uint32_t of_warp[32] = {};  // requests of each warp, while a block runs
+  unsigned array = 0;         // of the first request: in `arrays`, from 1 on
 
+  void come(unsigned warp) {
+    ++requests;
+    longest = std::max<uint64_t>(longest, ++of_warp[warp]);
+  }
   void add(const Count& other);
 };
 
@@ -66,14 +74,30 @@ class Seen {
  public:
   // True the first time.
   bool insert(uint64_t number);
+  bool holds(uint64_t number) const { return !slots_.empty() && slots_[slot_of(number)] == number; }
+  size_t size() const { return used_; }
   void clear();
 
  private:
   static size_t hash(uint64_t number) { return number * 0x9e3779b97f4a7c15 >> 20; }
+  // Where it is, or would be.
+  size_t slot_of(uint64_t number) const;
   void grow();
 
   std::vector<uint64_t> slots_;  // a power of two, at least half of them 0
   size_t used_ = 0;
+};
+
+// About what a cache holds that forgets what was asked for longest ago.
+class Recent {
+ public:
+  void begin(size_t capacity);
+  // True where it is not there, and is fetched.
+  bool misses(uint64_t number);
+
+ private:
+  size_t half_ = 0;
+  Seen now_, before_;  // each of half the capacity; the older half is forgotten at once
 };
 
 // Of one block while it runs, and of all blocks of equal launches.
@@ -83,12 +107,20 @@ class Counters {
 
   Count& at(uint64_t address, Kind kind, Space space) {
     const Place place{address, kind, space};
-    Recent& recent = recent_[HashOfPlace()(place) >> 32 & (kRecent - 1)];
+    Found& recent = found_[HashOfPlace()(place) >> 32 & (kFound - 1)];
     if (recent.count == nullptr || !(recent.place == place)) recent = {place, &places_[place]};
     return *recent.count;
   }
   unsigned array(const std::string& name, const void* made_at, uint64_t bytes, Kind kind);
+  // `share` is how many sectors of the first cache are each warp's.
+  void begin_block(size_t share);
   bool is_first_touch(uint64_t sector) { return touched_.insert(sector + 1); }
+  // Warps are looked at one after the other and run beside each other: what another one has touched is there.
+  bool misses(unsigned warp, uint64_t sector, bool is_first_touch) {
+    if (!shares_[warp].misses(sector + 1)) return false;
+    const bool is_again = !touched_by_warps_.insert(sector * kMostWarps + warp + 1);
+    return is_first_touch || is_again;
+  }
 
   const Places& places() const { return places_; }
   const std::vector<Array>& arrays() const { return arrays_; }
@@ -98,16 +130,19 @@ class Counters {
   void take(Counters& other);
 
  private:
-  static constexpr size_t kRecent = 256;
-  struct Recent {
+  static constexpr size_t kFound = 256;
+  struct Found {
     Place place{};
     Count* count = nullptr;
   };
 
   Places places_;
-  Recent recent_[kRecent];  // of the places, by their hash
+  Found found_[kFound];  // of the places, by their hash
   std::vector<Array> arrays_;
   Seen touched_;
+  static constexpr unsigned kMostWarps = 32;
+  Recent shares_[kMostWarps];
+  Seen touched_by_warps_;
 };
 
 }  // namespace opbridge_twin::profile

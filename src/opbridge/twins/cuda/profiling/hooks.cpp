@@ -89,7 +89,7 @@ void block_begins(const Block& block, const Launch& launch) {
   if (block.checked == nullptr || !chosen || !launch_is_profiled()) return;
   recorder = &recorders[&block];
   recorder->is_cut = false;
-  recorder->begin(static_cast<unsigned>(threads), reinterpret_cast<uintptr_t>(block.shared.arena()),
+  recorder->begin(static_cast<unsigned>(threads), launch.blocks(), reinterpret_cast<uintptr_t>(block.shared.arena()),
                   SharedMemory::kArenaBytes, block.linear == 0 && launch_is_first());
 }
 
@@ -103,8 +103,8 @@ void block_ends(const Block& block) {
     recorder->merge_all();
     keep(recorder->counters, block.shared.static_bytes());
   }
-  // The next one on this thread has use for its memory.
-  if (recorders.size() > 1) recorders.erase(&block);
+  // The next one on this thread has use for its memory, but not for half of a block's counts.
+  if (recorder->is_cut || recorders.size() > 1) recorders.erase(&block);
   recorder = nullptr;
   lane = nullptr;
 }

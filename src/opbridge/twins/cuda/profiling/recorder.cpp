@@ -4,7 +4,23 @@
 
 namespace opbridge_twin::profile {
 
-void Recorder::begin(unsigned threads, uintptr_t shared_begin, uint64_t shared_bytes, bool keeps_touches) {
+namespace {
+
+// An A100's multiprocessor: its first cache beside some shared memory, and what it holds of a launch.
+constexpr uint64_t kFirstCache = 128 << 10, kMostThreads = 2048, kMostBlocks = 32, kMultiprocessors = 108;
+
+// Sectors of the first cache that are a warp's, beside others.
+size_t share_of_cache(uint64_t threads, uint64_t blocks) {
+  const uint64_t there = (blocks + kMultiprocessors - 1) / kMultiprocessors;
+  const uint64_t beside = std::clamp<uint64_t>(std::min(there, kMostThreads / threads), 1, kMostBlocks);
+  return kFirstCache / kSectorBytes / beside / ((threads + kLanes - 1) / kLanes);
+}
+
+}  // namespace
+
+void Recorder::begin(unsigned threads, uint64_t blocks, uintptr_t shared_begin, uint64_t shared_bytes,
+                     bool keeps_touches) {
+  counters.begin_block(share_of_cache(threads, blocks));
   counters.touches.begin_block(keeps_touches);
   lanes_.resize(threads);
   for (Lane& lane : lanes_) {
@@ -37,7 +53,7 @@ void Recorder::lane_is_done(Lane& lane) {
 void Recorder::merge_warp(unsigned warp) {
   const unsigned first = warp * kLanes, rest = static_cast<unsigned>(lanes_.size()) - first;
   counters.touches.begin_warp(warp);
-  merge(&lanes_[first], std::min(rest, kLanes), surroundings_, ways_, counters);
+  merge(warp, &lanes_[first], std::min(rest, kLanes), surroundings_, ways_, counters);
 }
 
 }  // namespace opbridge_twin::profile

@@ -12,7 +12,7 @@ namespace opbridge_twin::profile {
 // Its lanes' events are kept until the whole block is at one place, or a warp is known to be done or to wait there.
 class Recorder {
  public:
-  void begin(unsigned threads, uintptr_t shared_begin, uint64_t shared_bytes, bool keeps_touches);
+  void begin(unsigned threads, uint64_t blocks, uintptr_t shared_begin, uint64_t shared_bytes, bool keeps_touches);
 
   Lane& lane(unsigned thread) { return lanes_[thread]; }
   void merge_all();

@@ -14,8 +14,8 @@ constexpr uint64_t kNumberMask = (uint64_t{1} << kNumberBits) - 1;
 
 class Warp {
  public:
-  Warp(Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters)
-      : surroundings_(surroundings), ways_(ways), counters_(counters), count_(count) {
+  Warp(unsigned warp, Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters)
+      : warp_(warp), surroundings_(surroundings), ways_(ways), counters_(counters), count_(count) {
     std::fill(std::begin(orders_), std::end(orders_), kNoMore);
     for (unsigned lane = 0; lane < count; ++lane) {
       begin_[lane] = at_[lane] = lanes[lane].events.data();
@@ -61,7 +61,7 @@ class Warp {
     if (least == most) return number == count_ ? least : kNoMore;
     if (!have_parted_) use_ranks();
     Count& branch = counters_.at(last_block_[__builtin_ctz(together)], Kind::branch, Space::none);
-    ++branch.requests;
+    branch.come(warp_);
     branch.lanes += number;
     return kNoMore;
   }
@@ -103,7 +103,7 @@ class Warp {
     const Kind kind = kind_of(first);
     if (kind != Kind::load && kind != Kind::store && kind != Kind::atomic) {
       Count& all = counters_.at(place, kind, Space::none);
-      ++all.requests;
+      all.come(warp_);
       all.lanes += static_cast<unsigned>(__builtin_popcount(lanes));
       return;
     }
@@ -150,11 +150,15 @@ class Warp {
     uint64_t sectors[kMostSectors];
     const Cost cost = global_cost(request, sectors);
     add(all, request, cost);
-    for (uint64_t i = 0; i < cost.parts; ++i) all.fresh += counters_.is_first_touch(sectors[i]);
+    for (uint64_t i = 0; i < cost.parts; ++i) {
+      const bool is_fresh = counters_.is_first_touch(sectors[i]);
+      all.fresh += is_fresh;
+      all.missed += counters_.misses(warp_, sectors[i], is_fresh);
+    }
   }
 
-  static void add(Count& all, const Request& request, const Cost& cost) {
-    ++all.requests;
+  void add(Count& all, const Request& request, const Cost& cost) {
+    all.come(warp_);
     all.lanes += request.lanes;
     all.bytes += uint64_t{request.lanes} * request.bytes;
     all.parts += cost.parts;
@@ -167,6 +171,7 @@ class Warp {
     }
   }
 
+  const unsigned warp_;
   Surroundings& surroundings_;
   Ways& ways_;
   Counters& counters_;
@@ -191,8 +196,8 @@ const checks::Allocation* Surroundings::holding(uint64_t address) {
   return &used.back();
 }
 
-void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters) {
-  Warp(lanes, count, surroundings, ways, counters).run();
+void merge(unsigned warp, Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters) {
+  Warp(warp, lanes, count, surroundings, ways, counters).run();
   for (unsigned lane = 0; lane < count; ++lane) lanes[lane].events.clear();
 }
 

@@ -49,8 +49,8 @@ struct Surroundings {
   const checks::Allocation* holding(uint64_t address);
 };
 
-// Counts what `lanes` have done and forgets it; `ways` are those of warps before, of the same kernel.
-void merge(Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters);
+// Counts what `lanes`, those of a warp, have done and forgets it; `ways` are those of warps before, of the same kernel.
+void merge(unsigned warp, Lane* lanes, unsigned count, Surroundings& surroundings, Ways& ways, Counters& counters);
 
 }  // namespace opbridge_twin::profile
 #endif
