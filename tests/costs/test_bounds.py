@@ -47,6 +47,18 @@ def test_what_is_updated_is_read_and_written() -> None:
     assert cache_seconds("atomic") == pytest.approx(2 * cache_seconds("store"))
 
 
+def test_shared_memory_and_global_memory_are_one_units() -> None:
+    fields = {"lanes": 0, "bytes": 0, "least": 0, "fresh": 0, "missed": 0, "queued": 0, "longest": 0}
+    worst = {"worst": 1, "worst_lanes": 32, "worst_stride": 0}
+    shared = LineCost("load", "shared", 1 << 20, parts=1 << 20, **fields, **worst, place="a.cu:1", array="")
+    # All lanes read one value, which takes a request's turn all the same.
+    loads = LineCost("load", "global", 1 << 18, parts=1 << 18, **fields, **worst, place="a.cu:2", array="x")
+    kernel = KernelCost("k", (BLOCKS, 1, 1), (256, 1, 1), 1, BLOCKS, BLOCKS, 0, 1.0, 0, 0, 0, {}, (shared, loads))
+    seconds = {bound.name: bound.seconds for bound in bounds_of(kernel, CHIP)}
+    assert seconds["shared memory"] == pytest.approx(((1 << 20) + 2 * (1 << 18)) / (108 * CHIP.hertz))
+    assert seconds["loads and stores"] == pytest.approx(2 * (1 << 18) / (108 * CHIP.hertz))
+
+
 def test_whole_numbers_take_half_of_the_turns() -> None:
     """64 lanes of a multiprocessor are for them, where four warps of 32 begin an instruction."""
     kernel = KernelCost("k", (BLOCKS, 1, 1), (256, 1, 1), 1, BLOCKS, BLOCKS, 0, 1.0, 0, 0, 0, {}, (), integers=1e9)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from opbridge.costs.chips import WARP, Chip
 from opbridge.costs.model import LAUNCH, SECTOR, Bound, KernelCost, LineCost
 
+REACHED = 0.92
+"""Of the published rate of memory, by what streams through it: PyTorch's operators do on an A100."""
 _DOUBLES = 2
 """A double takes as long as so many floats on the chips for data centres."""
 _CACHE_RATE = 32
@@ -39,10 +41,11 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
     )
     found = (
         LAUNCH,
-        Bound("memory", moved / chip.memory_rate),
+        Bound("memory", moved / (REACHED * chip.memory_rate)),
         Bound("cache", missed / (_CACHE_RATE * cycles)),
-        Bound("loads and stores", unit / cycles),
-        Bound("shared memory", banks / cycles),
+        # One unit has both to do.
+        Bound("loads and stores", (unit + banks if unit > banks else unit) / cycles),
+        Bound("shared memory", (unit + banks if banks >= unit else banks) / cycles),
         Bound("constant memory", constants / cycles),
         Bound("arithmetic", weighed / (chip.float_rate * busy)),
         Bound("whole numbers", kernel.integers * WARP / (core.integers_a_cycle * cycles)),

@@ -13,6 +13,9 @@ from opbridge.costs.tally import Kind, Tally
 
 SECTOR = 32
 """Bytes of global memory that are moved at once."""
+_OF_REQUEST = 2
+"""Cycles that a request to global memory takes at least, however little it asks for: of products without tiles, which
+load two values for each that they add, an A100 does one in four cycles."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,9 @@ class LineCost(Tally):
 
     @property
     def cycles(self) -> int:
-        """Of the unit that loads and stores: a request, four of its sectors, a pass or a turn in each; lines are
-        ordered by it."""
+        """Of the unit that loads and stores: four sectors, a pass or a turn in each; lines are ordered by it."""
         if self.space == "global":
-            return max(self.requests, -(-self.parts // 4)) + (self.queued if self.kind == "atomic" else 0)
+            return max(_OF_REQUEST * self.requests, -(-self.parts // 4)) + (self.queued if self.kind == "atomic" else 0)
         return self.parts + (self.queued if self.kind == "atomic" else 0) if self.space else 0
 
     def fields(self) -> dict[str, Any]:
@@ -51,6 +53,7 @@ class LineCost(Tally):
             "lanes": self.lanes,
             **({"bytes": self.bytes} if self.space else {}),
             **({"sectors": self.parts, "least_sectors": self.least} if self.space == "global" else {}),
+            **({"fetched_sectors": self.missed} if self.space == "global" else {}),
             **({"passes": self.parts, "bank_conflicts": self.conflicts} if self.space == "shared" else {}),
             **({"turns": self.parts} if self.space == "constant" else {}),
             **({"queued_lanes": self.queued} if self.kind == "atomic" else {}),
@@ -182,6 +185,7 @@ class KernelCost:
             "bytes_written": self.bytes_written,
             "operations": {name: round(number) for name, number in self.operations.items()},
             "integer_instructions": round(self.integers),
+            "block_cycles_alone": round(self.alone),
             "arithmetic_intensity": round(self.intensity, 4),
             "occupancy": round(self.occupancy.share, 4) if self.occupancy else None,
             "occupancy_limit": self.occupancy.limit if self.occupancy else None,

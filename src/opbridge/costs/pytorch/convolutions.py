@@ -15,10 +15,10 @@ from opbridge.costs.chips import Chip
 
 _TURNED = 2
 """Passes over what goes in and comes out, before and after."""
-_TILE, _TILE_OF_VOLUMES = (8, 32), (32, 32)
+_TILE, _TILE_OF_TRANSPOSED_VOLUMES = (8, 32), (32, 32)
 """Channels that go in and come out of the smallest tile; tensor cores take 8 of such floats at once.
 
-For three dimensions cuDNN has fewer kernels."""
+For three dimensions, transposed, cuDNN has fewer kernels."""
 _SHARE = 0.35
 """Of the rate of tensor cores, where channels fill tiles."""
 _SHARE_OF_GROUPS = 0.1
@@ -40,12 +40,14 @@ class Window:
     """Of a group that come out."""
     is_transposed: bool
     repeats: int = 1
-    """Times as many products as are needed: with a stride and a dilation zeros between are multiplied too."""
+    """Times as many products as are needed: with a stride the zeros between what is transposed are multiplied too."""
+
+    biased: float = 0.0
+    """Passes over what goes in and comes out that a bias takes, which PyTorch adds to cuDNN's result in place."""
 
 
 def window_of(args: Any, result: Any) -> Window:
-    given, weights, _, stride, _, dilation, is_transposed, _, groups = args
-    spread = is_transposed and groups == 1 and max(dilation) > 1
+    given, weights, bias, stride, _, _, is_transposed, _, groups = args
     return Window(
         dimensions=given.dim() - 2,
         taps=prod(weights.shape[2:]),
@@ -53,7 +55,8 @@ def window_of(args: Any, result: Any) -> Window:
         channels=given.shape[1] // groups,
         results=result.shape[1] // groups,
         is_transposed=is_transposed,
-        repeats=prod(stride) if spread else 1,
+        repeats=prod(stride) if is_transposed and groups == 1 else 1,
+        biased=2 * result.numel() / (given.numel() + weights.numel() + result.numel()) if bias is not None else 0.0,
     )
 
 
@@ -64,7 +67,8 @@ def seconds(window: Window, operations: float, moving: float, chip: Chip, tensor
     if window.groups > 1:
         rate = _SHARE_OF_GROUPS * chip.float_rate
     else:
-        channels, results = _TILE if window.dimensions < 3 else _TILE_OF_VOLUMES
+        has_few_kernels = window.is_transposed and window.dimensions == 3
+        channels, results = _TILE_OF_TRANSPOSED_VOLUMES if has_few_kernels else _TILE
         rate = _SHARE * min(1, window.channels / channels) * min(1, window.results / results) * tensor_rate
     turning = 0 if window.taps == 1 and not window.is_transposed else _TURNED * moving
-    return turning + max(moving, window.repeats * operations / rate)
+    return window.biased * moving + turning + max(moving, window.repeats * operations / rate)

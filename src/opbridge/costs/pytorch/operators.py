@@ -9,6 +9,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from opbridge.costs.pytorch.convolutions import window_of
+from opbridge.costs.pytorch.norms import means_of
 from opbridge.costs.pytorch.timing import Call
 
 _FREE = {
@@ -27,7 +28,7 @@ def call_of(func: Any, args: Any, kwargs: Any, result: Any) -> Call:
     size = 0 if name in _FREE else sum(bytes_of(value) for value in moved)
     dtype = dtype_of(main) if main is not None else ""
     window = window_of(args, result) if name == "convolution" else None
-    return Call(name, dtype, operations, size, window)
+    return Call(name, dtype, operations, size, window, means=means_of(name, args))
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:

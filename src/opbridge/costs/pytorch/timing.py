@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from opbridge.costs.bounds import REACHED
 from opbridge.costs.chips import Chip
 from opbridge.costs.model import LAUNCH, KernelCost
-from opbridge.costs.pytorch import convolutions
+from opbridge.costs.pytorch import convolutions, norms
 from opbridge.costs.pytorch.convolutions import Window
+from opbridge.costs.pytorch.norms import Means
 
 START = 20e-6
 """That the host takes from when a model is called until the chip has something to do, and to hear of its end."""
@@ -30,15 +32,12 @@ GAP = 2e-6
 """Between what an operator runs and the next, on the chip."""
 _STEP = 2 * (LAUNCH.seconds + GAP)
 """A step of a recurrent layer is two kernels: a product, and the gates that take it."""
-_MEMORY = 0.92
 _FLOATS = 0.8
 """Of products of floats, which PyTorch does not hand to tensor cores."""
 _HALVES = 0.7
 _TENSOR_FLOATS = 0.5
 """Published is that matrices of rounded floats run at half the rate of halves."""
 _PASSES = {
-    "native_batch_norm": 2.2,
-    "native_group_norm": 1.6,
     "native_layer_norm": 1.3,
     "_softmax": 1.9,
     "_log_softmax": 1.9,
@@ -63,20 +62,24 @@ class Call:
     window: Window | None = None
     steps: int = 0
     """Of a recurrent layer, all layers together: each begins with what the one before has made."""
+    means: Means | None = None
+    """Of a norm."""
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Call:
-        window = fields["window"]
-        return cls(**{**fields, "window": window and Window(**window)})
+        window, means = fields["window"], fields["means"]
+        return cls(**{**fields, "window": window and Window(**window), "means": means and Means(**means)})
 
 
 def seconds(call: Call, chip: Chip) -> float:
     if call.bytes == 0:
         return 0.0
-    moving = _PASSES.get(call.name, 1.0) * call.bytes / (_MEMORY * chip.memory_rate)
+    moving = _PASSES.get(call.name, 1.0) * call.bytes / (REACHED * chip.memory_rate)
     if call.window and call.dtype not in _HALF_TYPES:
         tensor_rate = _TENSOR_FLOATS * chip.matrix_rate
         return GAP + convolutions.seconds(call.window, call.operations, moving, chip, tensor_rate)
+    if call.means:
+        return GAP + norms.seconds(call.means, moving, chip)
     return GAP + call.steps * _STEP + max(moving, call.operations / _rate(call, chip))
 
 
