@@ -58,7 +58,7 @@ _HINTS = (
         re.compile(
             r"['‘]std::\w+['’] (has not been|was not|does not)|['‘]\w+['’] (in namespace|is not a member of) ['‘]std"
         ),
-        "opbridge/kernel.h brings no standard header with it: #include the one that has this name",
+        "#include the standard header that has this name: opbridge/kernel.h brings none with it",
     ),
     (
         re.compile(r"read-only location.*ob::In<|cannot assign to return value.*const"),

@@ -82,9 +82,11 @@ def with_torch(request: BuildRequest) -> BuildRequest:
 
 def _without_torchs_folders(request: BuildRequest) -> BuildRequest:
     """Its headers are no project's own, whoever names their folder; a request for PyTorch has them behind slim ones."""
-    install = TorchInstall.at_hand() if request.include_dirs else None
+    folders = {folder: Path(os.path.normpath(folder)) for folder in request.include_dirs}
+    # Most requests are no business of PyTorch's, which is not looked for then.
+    install = TorchInstall.at_hand() if any("torch" in path.parts for path in folders.values()) else None
     theirs = install.include_dirs if install else ()
-    own = tuple(folder for folder in request.include_dirs if Path(os.path.normpath(folder)) not in theirs)
+    own = tuple(folder for folder, path in folders.items() if path not in theirs)
     return replace(request, include_dirs=own)
 
 
