@@ -16,6 +16,7 @@ from subprocesses import python
 from opbridge.toolchains import BuildRequest, build
 
 SOURCE = Path(__file__).parent / "kernels" / "by_value.cu"
+TEXTURES = SOURCE.with_name("textures.cu")
 # Any processor of the architecture runs what is only tuned for another.
 BASE, PROCESSORS = {
     "x86_64": ("-march=x86-64", ("generic", "skylake-avx512", "znver1", "znver3")),
@@ -34,14 +35,32 @@ for size in ("little", "large"):
 """
 
 
+TURNS = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+values, to = (ctypes.c_int * 4)(0, 1, 2, 3), ctypes.c_void_p()
+library.allocate(ctypes.byref(to), ctypes.c_size_t(16))
+print(library.turned(values, to, 2, 2, 4), *(ctypes.c_int * 4).from_address(to.value), file=sys.stderr)
+"""
+
+
+def told(calls: str, source: Path, processor: str) -> str:
+    flags = (BASE, f"-mtune={processor}")
+    defines = (("OPBRIDGE_TWIN_CHECKS", "1"),)
+    library = build(BuildRequest((source,), "kernels.so", language="cuda-twin", defines=defines, flags=flags))
+    environment = os.environ | {"OPBRIDGE_NUM_THREADS": "1"}
+    return python(calls, str(library.path), env=environment, timeout=60).stderr
+
+
 @pytest.fixture(scope="module", params=PROCESSORS)
 def said(request: pytest.FixtureRequest) -> str:
     """What the process says that calls everything: results, and reports."""
-    flags = (BASE, f"-mtune={request.param}")
-    defines = (("OPBRIDGE_TWIN_CHECKS", "1"),)
-    library = build(BuildRequest((SOURCE,), "by_value.so", language="cuda-twin", defines=defines, flags=flags))
-    environment = os.environ | {"OPBRIDGE_NUM_THREADS": "1"}
-    return python(CALLS, str(library.path), env=environment, timeout=60).stderr
+    return told(CALLS, SOURCE, request.param)
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_surfaces_are_described_to_their_threads(processor: str) -> None:
+    assert told(TURNS, TEXTURES, processor).splitlines()[0] == "0 0 4 2 6"
 
 
 def part(said: str, title: str) -> list[str]:

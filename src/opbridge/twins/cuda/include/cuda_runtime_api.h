@@ -147,7 +147,7 @@ typedef struct {
   struct cudaChannelFormatDesc format;
   struct cudaTextureDesc how;
 } ob_twin_texels;
-const ob_twin_texels* ob_twin_texels_of(unsigned long long object);
+void ob_twin_texels_of(unsigned long long object, ob_twin_texels* to);
 
 cudaError_t cudaMallocArray(cudaArray_t* array, const struct cudaChannelFormatDesc* format, size_t width,
                             size_t height OB_TWIN_DEFAULT(0), unsigned flags OB_TWIN_DEFAULT(0));

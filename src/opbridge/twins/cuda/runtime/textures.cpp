@@ -103,4 +103,4 @@ cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* resource, cudaSur
   return cudaGetTextureObjectResourceDesc(resource, object);
 }
 
-const ob_twin_texels* ob_twin_texels_of(unsigned long long object) { return &of(object)->view; }
+void ob_twin_texels_of(unsigned long long object, ob_twin_texels* to) { *to = of(object)->view; }
