@@ -74,7 +74,9 @@ def of(run: Run, operator: str, framework: str = "numpy", extent: str = SMALL) -
 
 def test_a_call_is_predicted_by_the_bytes_it_moves_on_the_chip(run: Run) -> None:
     small, large = of(run, "twice"), of(run, "twice", extent=LARGE)
-    assert small.predicted == pytest.approx(LAUNCH.seconds, rel=0.01)
+    # A launch, and one wait for memory.
+    assert small.predicted is not None
+    assert LAUNCH.seconds < small.predicted < LAUNCH.seconds + 1e-6
     assert large.predicted is not None
     moved = 2 * 4 * ELEMENTS / chip_named("a100").memory_rate
     assert large.predicted >= LAUNCH.seconds + moved
