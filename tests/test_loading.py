@@ -14,6 +14,7 @@ import pytest
 from subprocesses import succeed
 
 import opbridge as ob
+from opbridge.cache import Cache
 from opbridge.errors import CallError, OpbridgeError
 from opbridge.manifest import OpSpec
 
@@ -48,6 +49,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "ops.yaml").write_text(MANIFEST)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_a_kernel_that_left_the_cache_before_its_first_call_is_built_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of a process which runs for long beside others that build much."""
+    monkeypatch.setenv("OPBRIDGE_CACHE_DIR", str(tmp_path / "cache"))
+    lib = ob.load("ops.yaml")
+    Cache().clear()
+    np.testing.assert_array_equal(lib.twice(np.array([4.0])), [8.0])
 
 
 @pytest.fixture(scope="module")

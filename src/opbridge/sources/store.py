@@ -78,7 +78,9 @@ class KernelStore:
             return built
 
     def _is_new(self, ref: KernelRef) -> bool:
-        return (ref.device, ref.path) not in self._libraries
+        library = self._libraries.get((ref.device, str(ref.path)))
+        # What nobody has used for long may have left the cache since.
+        return library is None or not (ref.is_library or library.is_file())
 
     def _build_generated(self, ref: KernelRef) -> None:
         """The kernel of a formula is built when it is called: there is no mistake of its author's to tell of before."""
