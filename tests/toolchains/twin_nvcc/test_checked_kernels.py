@@ -83,6 +83,27 @@ int main() {
   cudaFree(values);
 }
 """
+COMBINED_BY_THE_LAST = """
+__device__ unsigned finished;
+__global__ void sum(const int* values, int* sums, int* total) {
+  sums[blockIdx.x] = values[blockIdx.x];
+  __threadfence();
+  if (atomicAdd(&finished, 1) + 1 < gridDim.x) return;
+  for (int i = 0; i < gridDim.x; ++i) *total += sums[i];
+}
+int main() {
+  int *values, *sums, *total, host = 0;
+  cudaMalloc(&values, 64 * sizeof(int));
+  cudaMalloc(&sums, 64 * sizeof(int));
+  cudaMalloc(&total, sizeof(int));
+  cudaMemset(values, 0, 64 * sizeof(int));
+  cudaMemset(total, 0, sizeof(int));
+  sum<<<64, 1>>>(values, sums, total);
+  cudaMemcpy(&host, total, sizeof host, cudaMemcpyDeviceToHost);
+  printf("%d\\n", host);
+  cudaFree(values), cudaFree(sums), cudaFree(total);
+}
+"""
 CALLED = "__device__ void store(int* values) { values[threadIdx.x] = threadIdx.x; }\n"
 
 
@@ -94,7 +115,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Run:
     home = twin_nvcc.write(Cache().root / "cuda")
-    sources = {"program": PROGRAM, "state": STATE_OF_ITS_OWN, "template": TEMPLATE, "calls": CALLS, "called": CALLED}
+    sources = {"program": PROGRAM, "state": STATE_OF_ITS_OWN, "template": TEMPLATE, "calls": CALLS, "called": CALLED, "last": COMBINED_BY_THE_LAST}
     for name, text in sources.items():
         (folder / f"{name}.cu").write_text(text)
 
@@ -153,6 +174,12 @@ def test_a_program_may_be_linked_to_check_a_sample(run: Run) -> None:
     assert run("nvcc", "--check-blocks", "1", "program.cu", "-o", "sampled").returncode == 0
     assert "checked 2 of 9 blocks" in run("./sampled", "-1").stderr
     assert "expected how many blocks" in run("nvcc", "--check-blocks", "few", "program.cu", "-o", "sampled").stderr
+
+
+def test_what_blocks_without_checks_write_counts_as_written_for_those_with(run: Run) -> None:
+    assert run("nvcc", "last.cu", "-o", "last").returncode == 0
+    done = run("./last", variables={"OPBRIDGE_TWIN_CHECK_BLOCKS": "2", "OPBRIDGE_NUM_THREADS": "1"})
+    assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr
 
 
 def test_host_code_that_uses_device_memory_is_reported(run: Run, program: str) -> None:

@@ -205,8 +205,8 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   std::vector<uint64_t> alone = alone_of(given);
   const bool sample_alone = sample.body != nullptr && !alone.empty();
   if (sample_alone) sample = {sample.body, false, std::move(alone)};
-  // What would have written what this one reads was left out.
-  if (sample.body != nullptr && leaves_blocks_out()) checks::unseen_launch();
+  // What this one reads, blocks without checks may write beside it, or blocks would have written that were left out.
+  if (sample.body != nullptr && (!sample.all || leaves_blocks_out())) checks::unseen_launch();
   if (!sample.all && sample.body != nullptr) info.checked_blocks = sample.blocks.size();
   checks::Launch* const checked = sample.body != nullptr ? checks::launch_begin(info) : nullptr;
   Launch launch{kernel,
