@@ -115,7 +115,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Run:
     home = twin_nvcc.write(Cache().root / "cuda")
-    sources = {"program": PROGRAM, "state": STATE_OF_ITS_OWN, "template": TEMPLATE, "calls": CALLS, "called": CALLED, "last": COMBINED_BY_THE_LAST}
+    sources = {
+        "program": PROGRAM,
+        "state": STATE_OF_ITS_OWN,
+        "template": TEMPLATE,
+        "calls": CALLS,
+        "called": CALLED,
+        "last": COMBINED_BY_THE_LAST,
+    }
     for name, text in sources.items():
         (folder / f"{name}.cu").write_text(text)
 
