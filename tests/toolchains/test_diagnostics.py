@@ -105,7 +105,7 @@ class TestHints:
             (f"{KERNEL}OB_KERNEL(k, float)", "#include <opbridge/kernel.h>"),
             ("OB_KERNEL(k, float)", "#include <opbridge/kernel.h>"),
             (f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(k, flaot)", "OB_KERNEL takes C++ types: float"),
-            ("#include <opbridge/kernel.h>\nstd::vector<int> v;", "#include the one that has this name"),
+            ("#include <opbridge/kernel.h>\nstd::vector<int> v;", "#include the standard header that has this name"),
             (f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(kk, float)", "the name of the function above it"),
             (f"#include <opbridge/kernel.h>\n{KERNEL}OB_KERNEL(k)", "OB_KERNEL(name, float, double)"),
             ("#include <opbridge/kernel.h>\nvoid k(ob::In<float> x) { x[0] = 1; }", "as ob::Out, or as ob::InOut"),
