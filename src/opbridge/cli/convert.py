@@ -80,12 +80,15 @@ def _convert(options: argparse.Namespace) -> dict[str, Any]:
     said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels{own}"
     print(green(f"{bold(str(options.output))}: {said}    ({took:.1f} s)"))
     print(f"  from {options.output.name} import load")
+    for note in made.notes:
+        print(f"  {note}")
     document = {
         "package": str(options.output),
         "to": made.to,
         "values": len(made.state),
         "operators": made.operators,
         "native": made.native,
+        "notes": made.notes,
         "seconds": took,
     }
     return {**document, **_checked(model, made, args, options)} if options.check else document

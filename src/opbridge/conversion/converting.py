@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from opbridge.conversion import weights
+from opbridge.conversion import weights, wholes
 from opbridge.conversion.exporting import Exported, export
 from opbridge.conversion.rendering import MARK
 from opbridge.errors import InputError, UnsupportedError, did_you_mean
@@ -35,6 +36,10 @@ class Converted:
     """ATen names of those that the framework computes, by the same calls proved to agree."""
     in_the_way: Mapping[str, str] = field(default_factory=dict)
     """Why the framework does not compute the others, where it was tried."""
+    modules: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Modules that PyTorch runs whole, by their files."""
+    notes: tuple[str, ...] = ()
+    """Where it is not what PyTorch's network is."""
     package: Any = field(default=None, repr=False, compare=False)
     """What wrote the source, and knows what each name of it stands for."""
 
@@ -53,6 +58,8 @@ class Converted:
             (folder / "network.py").write_text(self.source, encoding="utf-8")
             kept.write_text(_INIT[self.to], encoding="utf-8")
             weights.save(folder / WEIGHTS, self.state)
+            for name, stored in self.modules.items():
+                (folder / name).write_bytes(stored)
         except OSError as error:
             raise InputError(f"cannot write {folder}: {error.strerror}") from None
 
@@ -75,14 +82,15 @@ def converted(
         raise InputError(
             f"operators cannot be preferred as '{prefer}'", hint=did_you_mean(prefer, PREFERENCES) or "aten or native"
         )
-    exported = export(module, args, kwargs or {}, dynamic_shapes)
+    exported = export(module, args, kwargs or {}, dynamic_shapes, needs_sizes=to == "jax")
     if prefer == "native" or native_only:
         package = _native_package(module, args, kwargs or {}, exported, to)
     else:
         package = importlib.import_module(f"opbridge.conversion.{to}").Package(exported)
     source = package.source()
     used, native = (tuple(sorted(each)) for each in (package.operators.used, package.operators.native))
-    made = Converted(to, source, _state(exported), used, native, package.in_the_way(), package)
+    kept = wholes.kept(used)
+    made = Converted(to, source, _state(exported), used, native, package.in_the_way(), kept, exported.notes, package)
     if native_only:
         made.require_native()
     return made
@@ -113,6 +121,8 @@ def convert(
     if hasattr(example_inputs, "shape"):
         example_inputs = (example_inputs,)
     made = converted(module, example_inputs, example_kwargs, to=to, dynamic_shapes=dynamic_shapes, prefer=prefer)
+    for note in made.notes:
+        warnings.warn(note, stacklevel=2)
     # Graph mode reads the source of what it compiles, as long as the process runs.
     folder = Path(tempfile.mkdtemp(prefix="opbridge-convert-")) / f"network_{_count()}"
     made.write(folder)

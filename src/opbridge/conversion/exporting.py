@@ -17,6 +17,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.overrides import TorchFunctionMode
 
 from opbridge.conversion.functions import as_operators
+from opbridge.conversion.keeping import innermost, kept_whole
 from opbridge.conversion.known_values import KnownValues
 from opbridge.conversion.vmapped import without_vmap
 from opbridge.errors import UnsupportedError
@@ -51,6 +52,8 @@ class Exported:
     input_names: tuple[str, ...]
     order: tuple[str, ...]
     """Paths of all modules, as the network holds them."""
+    notes: tuple[str, ...] = ()
+    """Where it is not what PyTorch's network is."""
 
     def graph(self, mode: str, path: str) -> Any:
         """What a module does; None of one that only holds others."""
@@ -63,12 +66,21 @@ class Exported:
         return {key.removeprefix(start): each for key, each in self.submodules.items() if key.startswith(start)}
 
 
-def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_shapes: Any = None) -> Exported:
-    """Both graphs of a network, which is left as it was."""
+def export(
+    module: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    dynamic_shapes: Any = None,
+    *,
+    needs_sizes: bool = False,
+) -> Exported:
+    """Both graphs of a network, which is left as it was; with `needs_sizes`, no size depends on values."""
     found = {}
+    notes: dict[str, None] = {}
     for mode in ("inference", "training"):
         with in_mode(module, training=mode == "training"):
-            found[mode] = _unflattened(module, tuple(args), dict(kwargs), dynamic_shapes, mode)
+            trace = _Trace(module, tuple(args), dict(kwargs), dynamic_shapes, mode, needs_sizes, notes)
+            found[mode] = trace.with_kept_modules()
     inference = found["inference"]
     modules: dict[str, ModuleGraphs] = {}
     submodules: dict[str, Any] = {}
@@ -97,6 +109,7 @@ def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], dynamic_
         {**tied, **_again(state, tied)},
         _names(inference),
         tuple(originals),
+        tuple(notes),
     )
 
 
@@ -147,27 +160,77 @@ def _names(tree: Any) -> tuple[str, ...]:
     return tuple(node.name for node in tree.graph.nodes if node.op == "placeholder")
 
 
-def _unflattened(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, mode: str) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch's own future
+@dataclass(frozen=True)
+class _Trace:
+    """torch.export of a network in one mode."""
+
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    dynamic_shapes: Any
+    mode: str
+    needs_sizes: bool
+    notes: dict[str, None]
+
+    def with_kept_modules(self) -> Any:
+        """Modules at which it stops stay whole, where sizes are fixed; those of one class together."""
+        kept: set[type] = set()
+        tree, errors = None, []
+        while True:
+            try:
+                with warnings.catch_warnings(), kept_whole(self.module, kept, self.args, self.kwargs):
+                    warnings.simplefilter("ignore")  # of torch's own future
+                    program = self._exported()
+                    tree, part = _of_tensors(torch.export.unflatten(program)), self._without_sizes(program.graph)
+            except UnsupportedError as error:
+                errors.append(error)
+                part = innermost(error, self.module)
+            if part is None or type(part) in kept or self.dynamic_shapes is not None:
+                break
+            kept.add(type(part))
+        if tree is None:
+            raise self._refusal(errors)
+        self.notes.update(dict.fromkeys(f"{each.__name__} stays PyTorch's as a whole" for each in kept))
+        return tree
+
+    @staticmethod
+    def _refusal(errors: list[UnsupportedError]) -> UnsupportedError:
+        more = f"\n  nor can its module stay PyTorch's as a whole: {errors[-1]}" if len(errors) > 1 else ""
+        return UnsupportedError(f"{errors[0]}{more}")
+
+    def _without_sizes(self, graph: Any) -> Any:
+        """The module, other than the network, of the first tensor whose sizes depend on values."""
+        for node in graph.nodes if self.needs_sizes else ():
+            sizes = getattr(node.meta.get("val"), "shape", ())
+            stack = node.meta.get("nn_module_stack") or {}
+            if stack and any(isinstance(size, torch.SymInt) for size in sizes):
+                path = [*stack.values()][-1][0].partition("@")[0]
+                return self.module.get_submodule(path) if path else None
+        return None
+
+    def _exported(self) -> Any:
+        try:
             watch = _Watch()
-            with watch, KnownValues(), as_operators():
-                program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            with watch, KnownValues(), as_operators(), _unmoved():
+                program = torch.export.export(
+                    self.module, self.args, self.kwargs, dynamic_shapes=self.dynamic_shapes, strict=False
+                )
             watch.require_kept(program.graph)
+            self.notes.update(dict.fromkeys(watch.notes))
             without_vmap(program)
             _read_again(program)
-            return _of_tensors(torch.export.unflatten(program))
-    except UnsupportedError:
-        raise
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        files = re.findall(r'File "[^"]+", line \d+', str(error))
-        where = files[-1] if files else inspect.getsourcefile(type(module)) or type(module).__module__
-        raise UnsupportedError(
-            f"{type(module).__name__} cannot be exported for {mode}: {lines[0]}\n  at {where}; "
-            "torch.export.export(module, inputs) says more"
-        ) from error
+            return program
+        except UnsupportedError:
+            raise
+        except Exception as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            files = re.findall(r'File "[^"]+", line \d+', str(error))
+            kind = type(self.module)
+            where = files[-1] if files else inspect.getsourcefile(kind) or kind.__module__
+            raise UnsupportedError(
+                f"{kind.__name__} cannot be exported for {self.mode}: {lines[0]}\n  at {where}; "
+                "torch.export.export(module, inputs) says more"
+            ) from error
 
 
 def _read_again(program: Any) -> None:
@@ -189,24 +252,38 @@ def _of_tensors(tree: Any) -> Any:
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]
-    """Decides branches on what is drawn where every draw decides alike: `torch.rand([]) < layerdrop` with 0.
+    """Decides branches on what is drawn: `torch.rand([]) < layerdrop`, for which no graph has a form, is not taken.
 
     Sees where gradients are switched off, which torch.export forgets where control flow stands there.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        self.notes: list[str] = []
         self._without_gradients: list[str] = []
         """Where the network switches gradients off."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in (torch.Tensor.lt, torch.Tensor.__lt__) and hasattr(args[0], _DRAWN) and args[1] <= 0:
-            return False
+        if func in _COMPARED and hasattr(args[0], _DRAWN):
+            return self._compared(func, args)
+        if func is torch.Tensor.__bool__ and hasattr(args[0], _DECIDED):
+            self.notes.append(f"a branch on what is drawn goes as it does mostly: {_caller()}")
+            return getattr(args[0], _DECIDED)
         if func is torch._C._set_grad_enabled and torch.is_grad_enabled() and not args[0]:
             self._without_gradients.append(_caller())
         result = func(*args, **(kwargs or {}))
         if func is torch.rand:
             setattr(result, _DRAWN, True)
+        return result
+
+    def _compared(self, func: Any, args: Any) -> Any:
+        """Whether one number is less than another, in a branch: as it is for most draws."""
+        bound, is_less = args[1], func in _COMPARED[:2]
+        if bound <= 0:
+            return not is_less
+        result = func(*args)
+        if bound < 1 / 2:
+            setattr(result, _DECIDED, not is_less)
         return result
 
     def require_kept(self, graph: Any) -> None:
@@ -229,7 +306,29 @@ def _caller() -> str:
 
 
 _NOT_THE_NETWORK = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
-_DRAWN = "_opbridge_drawn"
+_DRAWN, _DECIDED = "_opbridge_drawn", "_opbridge_decided"
+_COMPARED = (torch.Tensor.lt, torch.Tensor.__lt__, torch.Tensor.gt, torch.Tensor.__gt__)
+
+
+@contextmanager
+def _unmoved() -> Iterator[None]:
+    """Lets `layer.to(dtype)` of a layer that is there already do nothing, as a trace cannot replace values."""
+    original = torch.nn.Module.to
+
+    def to(module: Any, *args: Any, **kwargs: Any) -> Any:
+        device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
+        values = [*module.parameters(), *module.buffers()]
+        is_there = all(
+            device in (None, each.device) and (dtype in (None, each.dtype) or not each.is_floating_point())
+            for each in values
+        )
+        return module if is_there else original(module, *args, **kwargs)
+
+    torch.nn.Module.to = to
+    try:
+        yield
+    finally:
+        torch.nn.Module.to = original
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch._ops import HigherOrderOperator, OpOverload
 
+from opbridge.conversion import functions, wholes
 from opbridge.conversion.casts import cast_as_autocast
 from opbridge.conversion.exporting import Exported
-from opbridge.conversion.functions import source_of
 from opbridge.conversion.writes import (
     bases,
     is_one_of_parts,
@@ -36,6 +36,7 @@ from opbridge.scan.recording import functional
 MARK = "Made by `opbridge convert`"
 """Stands in every file that a later run may write over."""
 
+_aten = torch.ops.aten
 _SAME = ("contiguous", "alias", "lift_fresh_copy", "lift_fresh")
 """What changes nothing where memory is the framework's own matter."""
 _DROPOUTS = ("dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
@@ -112,13 +113,17 @@ class Operators:
 
     def definitions(self, view: str) -> str:
         """The lines that bring a framework's views of them."""
-        names = ((name, source_of(full) or f'"{full}"') for full, name in sorted(self.used.items()))
-        return "\n".join(f"{name} = ob.aten({said}).{view}" for name, said in names)
+        said = {full: functions.source_of(full) or wholes.source_of(full) or f'"{full}"' for full in sorted(self.used)}
+        return "\n".join(f"{self.used[full]} = ob.aten({text}).{view}" for full, text in said.items())
 
     @property
     def imported(self) -> str:
-        """The line for those that are a network's own functions, if any."""
-        return "from opbridge.conversion.functions import function\n" if any(map(source_of, self.used)) else ""
+        """The lines for those that are a network's own functions and modules, if any."""
+        lines = {
+            "from opbridge.conversion.functions import function\n": functions.source_of,
+            "from opbridge.conversion.wholes import whole\n": wholes.source_of,
+        }
+        return "".join(line for line, source_of in lines.items() if any(map(source_of, self.used)))
 
 
 class Body(ABC):
@@ -250,6 +255,8 @@ class Body(ABC):
             self.env[node] = self.factory(self.fresh(name), text)
         elif op is torch.ops.aten.as_strided.default:
             self.stride(node, op)
+        elif op is torch.ops.aten.one_hot.default and node.args[1] > 0:
+            self.one_hot(node, *node.args)
         elif op is torch.ops.aten.to.device:
             self.put(node, name, self.operator(torch.ops.aten.to.dtype, self.bound(node, op)))
         else:
@@ -266,6 +273,14 @@ class Body(ABC):
             operand = f"{self.operators.name(torch.ops.aten.permute.default)}({operand}, {order})"
         strided = f"{operand}, {self.value(bound['size'])}, {self.value(bound['stride'])}"
         self.put(node, op._opname, f"{self.operators.name(op)}({strided})")
+
+    def one_hot(self, node: Any, given: Any, count: int) -> None:
+        """By comparing: PyTorch's operator looks at the values, which a graph does not know."""
+        places = self.factory(self.fresh("places"), f'ob.aten("aten::arange").numpy({count})')
+        names = (self.operators.name(op) for op in (_aten.unsqueeze.default, _aten.eq.Tensor, _aten.to.dtype))
+        unsqueeze, equal, cast = names
+        compared = f"{equal}({unsqueeze}({self.value(given)}, -1), {places})"
+        self.put(node, "one_hot", f"{cast}({compared}, {self.value(torch.int64)})")
 
     def bound(self, node: Any, op: OpOverload) -> dict[str, Any]:
         names = [argument.name for argument in op._schema.arguments]

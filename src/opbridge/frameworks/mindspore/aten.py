@@ -235,7 +235,8 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         self, make: type[OperatorPrimitive], overload: Any, capsule: object, slots: list[torch.Tensor], random: bool
     ) -> Resolved:
         one = [str(output.type) for output in overload._schema.returns] == ["Tensor"]
-        primitive = _primitive(make, overload.name(), capsule, len(slots), random, returns_one=one and not random)
+        are_bool = tuple(slot.dtype is torch.bool for slot in slots)
+        primitive = _primitive(make, overload.name(), capsule, are_bool, random, returns_one=one and not random)
         if random:
             # Two draws are two calls, however alike they are.
             primitive.add_prim_attr("side_effect_hidden", True)
@@ -255,39 +256,50 @@ def _primitive(
     make: type[OperatorPrimitive],
     name: str,
     capsule: object,
-    inputs: int,
+    are_bool: tuple[bool, ...],
     random: bool = False,
     returns_one: bool = False,
 ) -> OperatorPrimitive:
-    """Runs a target; its gradient is one more target, made when it is first wanted."""
+    """Runs a target; its gradient is one more target, made when it is first wanted; `are_bool` is of the inputs."""
     of_name = f"the gradient of {name}"
 
     def of_gradients(kinds: tuple[Any, ...]) -> OperatorPrimitive:
         codes = tuple(CODES[kind] for kind in kinds)
         target = load_native().vjp_target(capsule, codes)
-        return _primitive(make, of_name, target, inputs + random + len(codes))
+        outputs = tuple(kind == ms.bool_ for kind in kinds)
+        return _primitive(make, of_name, target, (*are_bool, *(False,) * random, *outputs))
 
     gradient = Constant(of_name, of_gradients, ("gradients",))
-    return make(name, capsule, _bprop_maker(inputs, random)(gradient), returns_one=returns_one)
+    return make(name, capsule, _bprop_maker(are_bool, random)(gradient), returns_one=returns_one)
 
 
 @cache
-def _bprop_maker(inputs: int, random: bool) -> Callable[[Constant], Callable[..., Any]]:
+def _bprop_maker(are_bool: tuple[bool, ...], random: bool) -> Callable[[Constant], Callable[..., Any]]:
     """Graph mode reads a bprop's source, and wants each of its parameters named."""
-    names = [f"x{place}" for place in range(inputs)]
+    names = [f"x{place}" for place in range(len(are_bool))]
     tensors = f"({' '.join(f'{name},' for name in names)})"
     state, kept = (" + out[-1:]", "[:-1]") if random else ("", "")
+    found = f"primitive(*({tensors}{state} + gradients)){kept}"
+    if any(are_bool):
+        # MindSpore adds up what the readers of one tensor give, and cannot add truths.
+        items = (f"zero(found[{place}])" if is_bool else f"found[{place}]" for place, is_bool in enumerate(are_bool))
+        found = f"{found}\n        found = as_tuple(found)\n        return ({', '.join(items)},)"
     text = (
         "def maker(gradient):\n"
         f"    def bprop({', '.join([*names, 'out', 'dout'])}):\n"
         "        gradients = as_tuple(dout)\n"
         "        primitive = gradient(dtypes_of(gradients))\n"
-        f"        return primitive(*({tensors}{state} + gradients)){kept}\n"
+        f"        {'found =' if any(are_bool) else 'return'} {found}\n"
         "    return bprop\n"
     )
-    module = module_of(f"bprop_{inputs}", text, {"dtypes_of": dtypes_of, "as_tuple": as_tuple}, _bprop_maker)
+    known = {"dtypes_of": dtypes_of, "as_tuple": as_tuple, "zero": zero}
+    module = module_of(f"bprop_{len(are_bool)}", text, known, _bprop_maker)
     maker: Callable[[Constant], Callable[..., Any]] = module.maker
     return maker
+
+
+def zero(tensor: Any) -> Any:
+    return tensor.astype(ms.float32)
 
 
 def as_tuple(result: Any) -> Any:

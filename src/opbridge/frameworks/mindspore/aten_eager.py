@@ -10,7 +10,7 @@ from typing import Any
 
 import mindspore as ms
 import torch
-from mindspore import Tensor, nn
+from mindspore import Tensor, nn, ops
 from mindspore.utils.dlpack import from_dlpack, to_dlpack
 
 from opbridge.frameworks.aten.operators import translated
@@ -43,7 +43,9 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
     @staticmethod
     def call(name: str, overload: Any, args: Sequence[Any], kwargs: Mapping[str, Any], attribute: Any) -> Any:
         """What an overload returns for arguments of MindSpore's."""
-        tensors = list(_tensors((*args, *kwargs.values())))
+        # MindSpore adds up what the readers of one tensor give, and cannot add truths.
+        given = _tensors((*args, *kwargs.values()))
+        tensors = [ops.stop_gradient(each) if each.dtype == ms.bool_ else each for each in given]
         written = {argument.name for argument in overload._schema.arguments if argument.is_write}
 
         def run(given: Sequence[torch.Tensor]) -> Any:

@@ -1,0 +1,111 @@
+"""Which modules of a network stay PyTorch's: those where its export stops, as at branches on values."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+from opbridge.conversion.values import put_back, taken_aside
+from opbridge.conversion.wholes import Whole, constants_of, filled, operator_of, tensors_of
+from opbridge.errors import UnsupportedError
+
+_SYMBOLS = (torch.SymBool, torch.SymFloat, torch.SymInt)
+_CONSTANTS = (bool, int, float, str, type(None), torch.dtype)
+
+
+def innermost(error: BaseException | None, network: Any) -> Any:
+    """The innermost module whose forward an error comes from; none that holds most of the network."""
+    parts, found = {*network.modules()}, None
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            owner = frame.f_locals.get("self")
+            if frame.f_code.co_name == "forward" and isinstance(owner, torch.nn.Module) and owner in parts:
+                found = owner
+        error = error.__cause__ or error.__context__
+    return found if found is not None and 2 * len([*found.modules()]) <= len(parts) else None
+
+
+@contextmanager
+def kept_whole(network: Any, kinds: set[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[None]:
+    """Lets PyTorch meet an operator where a network calls a module of these classes."""
+    parts = [part for part in network.modules() if type(part) in kinds]
+    seen = _seen(network, parts, args, kwargs) if parts else {}
+    # What is pickled is the module as it is without what stands for its forward.
+    operators = {part: [operator_of(each) for each in seen[part]] for part in parts}
+    for part in parts:
+        part.forward = _forward(part, iter(seen[part]), iter(operators[part]))
+    try:
+        yield
+    finally:
+        for part in parts:
+            del part.forward
+
+
+def _forward(part: Any, calls: Iterator[Whole], operators: Iterator[Any]) -> Any:
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        call, operator = next(calls), next(operators)
+        if any(isinstance(each, _SYMBOLS) for each in constants_of((args, kwargs))):
+            raise UnsupportedError(f"{type(part).__name__} is given a number that depends on the values of tensors")
+        values = {**dict(part.named_parameters()), **dict(part.named_buffers())}
+        given = [*tensors_of((args, kwargs)), *(values[name] for name in call.names)]
+        results = operator([*given, torch.rand(())] if call.draws else given)
+        for place, value in zip(call.written, results[len(results) - len(call.written) :], strict=True):
+            given[place].copy_(value)
+        return filled(call.results, results)
+
+    return forward
+
+
+def _seen(network: Any, parts: list[Any], args: Any, kwargs: Any) -> dict[Any, list[Whole]]:
+    """How each of the modules is called in one run of the network, which is left as it was."""
+    seen: dict[Any, list[Whole]] = {part: [] for part in parts}
+    before = taken_aside(network)
+    try:
+        with ExitStack() as hooks, torch.no_grad(), torch.random.fork_rng(devices=[]):
+            for part in parts:
+                watch = _Watch(seen[part])
+                hooks.callback(part.register_forward_pre_hook(watch.begin, with_kwargs=True).remove)
+                hooks.callback(part.register_forward_hook(watch.end, with_kwargs=True).remove)
+            network(*args, **kwargs)
+    finally:
+        put_back(network, before)
+    return seen
+
+
+class _Watch:
+    """Sees a module's calls, and that each does nothing but give results."""
+
+    def __init__(self, seen: list[Whole]) -> None:
+        self._seen = seen
+        self._before: Any = None
+
+    def begin(self, part: Any, args: Any, kwargs: Any) -> None:
+        self._before = _versions(part, args, kwargs), torch.get_rng_state()
+
+    def end(self, part: Any, args: Any, kwargs: Any, results: Any) -> None:
+        name, (versions, state) = type(part).__name__, self._before
+        now = _versions(part, args, kwargs)
+        if now.keys() != versions.keys():
+            raise UnsupportedError(f"{name} replaces a buffer or a parameter")
+        for each in constants_of((args, kwargs, results)):
+            if not isinstance(each, _CONSTANTS):
+                raise UnsupportedError(f"{name} takes or gives a {type(each).__name__}, which is no tensor")
+        names = tuple(name for name, _ in (*part.named_parameters(), *part.named_buffers()))
+        given, given_back = tree_map(_sized, ((args, kwargs), results))
+        written = tuple(place for place, each in enumerate(now) if now[each] != versions[each])
+        draws = not torch.equal(state, torch.get_rng_state())
+        self._seen.append(Whole(part, given, names, given_back, written, draws))
+
+
+def _versions(part: Any, args: Any, kwargs: Any) -> dict[Any, int]:
+    """How often each tensor was written to."""
+    return {each: each._version for each in (*tensors_of((args, kwargs)), *part.parameters(), *part.buffers())}
+
+
+def _sized(leaf: Any) -> Any:
+    return torch.empty_like(leaf, device="meta") if isinstance(leaf, torch.Tensor) else leaf

@@ -1,0 +1,167 @@
+"""A module that PyTorch runs whole, as one operator: what it does depends on values, which no graph knows."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.utils._pytree import tree_leaves, tree_map
+
+from opbridge.errors import UnsupportedError
+
+NAMESPACE = "opbridge_modules"
+SUFFIX = ".pickle"
+_SEEDS = 1 << 24
+"""As many as there are numbers that float32 draws."""
+_LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
+_KEPT: dict[str, bytes] = {}
+"""The modules by the names of their operators, as their packages keep them."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A module, and one way to call it; meta tensors stand for those that it is given and gives."""
+
+    module: Any
+    """Without values, which every call brings."""
+    given: Any
+    names: tuple[str, ...]
+    """Of its parameters and buffers, which follow the tensors that are given."""
+    results: Any
+    written: tuple[int, ...]
+    """The places of those that it writes to, of what it is given and holds; what they become are results too."""
+    draws: bool
+    """Whether a number that decides what it draws comes last."""
+
+    @property
+    def all_results(self) -> list[Any]:
+        values = dict(self.module.named_parameters()) | dict(self.module.named_buffers())
+        held = [*tensors_of(self.given), *(values[name] for name in self.names)]
+        return [*tensors_of(self.results), *(held[place] for place in self.written)]
+
+    def run(self, tensors: list[Any]) -> list[Any]:
+        if any(map(_is_abstract, tensors)):
+            return self._shaped(tensors)
+        with torch.random.fork_rng(devices=[], enabled=self.draws):
+            if self.draws:
+                *tensors, drawn = tensors
+                torch.manual_seed(int(drawn * _SEEDS))
+            return self._results(tensors)
+
+    def _results(self, tensors: list[Any]) -> list[Any]:
+        tensors = [each.clone() if place in self.written else each for place, each in enumerate(tensors)]
+        count = len(tensors) - len(self.names)
+        # JAX may have no int64.
+        inputs = [each.to(like.dtype) for each, like in zip(tensors[:count], tensors_of(self.given), strict=True)]
+        args, kwargs = filled(self.given, inputs)
+        values = dict(zip(self.names, tensors[count:], strict=True))
+        results = torch.func.functional_call(self.module, values, args, kwargs)
+        given = [*inputs, *tensors[count:]]
+        found = [*tensors_of(results), *(given[place] for place in self.written)]
+        if [each.shape for each in found] != [each.shape for each in self.all_results]:
+            raise UnsupportedError(f"{type(self.module).__name__} gives results of other sizes than when it was traced")
+        return found
+
+    def _shaped(self, tensors: list[Any]) -> list[Any]:
+        """Results of the same sizes, of which each depends on all that is given."""
+        floats = [each.sum() * 0 for each in tensors if each.is_floating_point()]
+        link = sum(floats[1:], floats[0]) if floats else tensors[0].sum() * 0
+        return [(link + link.new_zeros(each.shape)).to(each.dtype) for each in self.all_results]
+
+
+def tensors_of(tree: Any) -> list[Any]:
+    return [each for each in tree_leaves(tree) if isinstance(each, torch.Tensor)]
+
+
+def constants_of(tree: Any) -> list[Any]:
+    return [each for each in tree_leaves(tree) if not isinstance(each, torch.Tensor)]
+
+
+def filled(pattern: Any, tensors: list[Any]) -> Any:
+    """What a pattern stands for, with tensors in the place of its own."""
+    left = iter(tensors)
+    return tree_map(lambda leaf: next(left) if isinstance(leaf, torch.Tensor) else leaf, pattern)
+
+
+def operator_of(whole: Whole) -> Any:
+    """The operator that runs it, in `torch.ops`."""
+    try:
+        stored = _stored(whole)
+    except (pickle.PicklingError, AttributeError, RuntimeError, TypeError) as error:
+        raise UnsupportedError(f"{type(whole.module).__name__} stays whole, and cannot be stored: {error}") from None
+    name = f"{type(whole.module).__name__}_{hashlib.sha256(stored).hexdigest()[:8]}"
+    _define(name, stored)
+    return getattr(getattr(torch.ops, NAMESPACE), name)
+
+
+def whole(file: str, name: str) -> str:
+    """The name of the operator for a module that is kept beside a package's file."""
+    _define(name, Path(file).with_name(name + SUFFIX).read_bytes())
+    return f"{NAMESPACE}::{name}"
+
+
+def source_of(name: str) -> str | None:
+    """The expression that gives an operator's name where it may not be known yet; None of one that is no module."""
+    short = name.partition("::")[2]
+    return f'whole(__file__, "{short}")' if name.startswith(f"{NAMESPACE}::") else None
+
+
+def kept(names: Any) -> dict[str, bytes]:
+    """What a package has to keep of the operators that it uses, by file."""
+    shorts = (name.partition("::")[2] for name in names if name.startswith(f"{NAMESPACE}::"))
+    return {short + SUFFIX: _KEPT[short] for short in shorts}
+
+
+def _define(name: str, stored: bytes) -> None:
+    if name not in _KEPT:
+        _KEPT[name] = stored
+        _LIBRARY.define(f"{name}(Tensor[] given) -> Tensor[]")
+        _LIBRARY.impl(name, _kernel(stored), "CompositeImplicitAutograd")
+
+
+def _kernel(stored: bytes) -> Callable[[list[Any]], list[Any]]:
+    made: list[Whole] = []
+
+    def run(given: list[Any]) -> list[Any]:
+        if not made:
+            made.append(pickle.loads(stored))
+        return made[0].run(given)
+
+    return run
+
+
+def _is_abstract(tensor: Any) -> bool:
+    return tensor.is_meta or isinstance(tensor, (FakeTensor, FunctionalTensor))
+
+
+def _stored(whole: Whole) -> bytes:
+    file = io.BytesIO()
+    module = whole.module
+    _Pickler(file, {*module.parameters(), *module.buffers()}).dump(whole)
+    return file.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves out the values that every call brings."""
+
+    def __init__(self, file: Any, brought: set[Any]) -> None:
+        super().__init__(file)
+        self._brought = brought
+
+    def reducer_override(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value not in self._brought:
+            return NotImplemented
+        return _blank, (tuple(value.shape), value.dtype, isinstance(value, torch.nn.Parameter), value.requires_grad)
+
+
+def _blank(shape: tuple[int, ...], dtype: Any, is_parameter: bool, requires_grad: bool) -> Any:
+    tensor = torch.empty(shape, dtype=dtype, device="meta")
+    return torch.nn.Parameter(tensor, requires_grad) if is_parameter else tensor
