@@ -62,6 +62,11 @@ class TestFromFiles:
         assert (old.answer(), new.answer()) == (42, 43)
         assert new.__name__ == "plain"
 
+    def test_so_does_one_that_pybind11_knows_by_name(self, source: MakeSource) -> None:
+        old, new = (ob.extension("known", source(CLASS.format(answer=answer))) for answer in (42, 43))
+        assert (old.Answer().get(), new.Answer().get()) == (42, 43)
+        assert new.Answer.__module__ == "known"
+
     def test_flags_and_folders_reach_the_compiler(self, source: MakeSource, tmp_path: Path) -> None:
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / "answer.h").write_text("#define ANSWER (GIVEN + 1)\n")
@@ -94,6 +99,14 @@ class TestFromFiles:
 
 
 TWICE = 'torch::Tensor twice(torch::Tensor x) { TORCH_CHECK(x.dim() == 1, "a row"); return 2 * x; }'
+
+
+CLASS = """#include <pybind11/pybind11.h>
+struct Answer {{ int get() const {{ return {answer}; }} }};
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{
+  pybind11::class_<Answer>(m, "Answer", pybind11::module_local()).def(pybind11::init<>()).def("get", &Answer::get);
+}}
+"""
 
 
 class TestFromText:

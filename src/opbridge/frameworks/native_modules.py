@@ -35,11 +35,17 @@ def import_extension(name: str, library: Path, purpose: str) -> ModuleType:
 
 
 def module_from(name: str, library: Path) -> ModuleType:
-    """The module that a library is, by whatever name its file has."""
-    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
-    spec = importlib.util.spec_from_file_location(name, library, loader=loader)
+    """The module that a library is, by whatever name its file has.
+
+    pybind11 takes two modules whose specifications have one name for one module, and runs nothing of the second.
+    """
+    name_of_its_own = f"{library.parent.name}.{name}"
+    loader = importlib.machinery.ExtensionFileLoader(name_of_its_own, str(library))
+    spec = importlib.util.spec_from_file_location(name_of_its_own, library, loader=loader)
     if spec is None:
         raise ToolchainError(f"{library} cannot be imported; run `opbridge cache clear`")
     module = importlib.util.module_from_spec(spec)
+    # Before it runs, for its classes are named by it.
+    module.__name__, module.__package__ = name, ""
     loader.exec_module(module)
     return module
