@@ -60,9 +60,16 @@ torch::Tensor product(torch::Tensor x, torch::Tensor y) {
   auto z = torch::empty({x.size(0), y.size(1)}, x.options());
   const float one = 1, zero = 0;
   const int m = y.size(1), n = x.size(0), k = x.size(1);
-  cublasSgemm(at::cuda::getCurrentCUDABlasHandle(), CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, y.data_ptr<float>(), m,
-              x.data_ptr<float>(), k, &zero, z.data_ptr<float>(), m);
+  TORCH_CUDABLAS_CHECK(cublasSgemm(at::cuda::getCurrentCUDABlasHandle(), CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one,
+                                   y.data_ptr<float>(), m, x.data_ptr<float>(), k, &zero, z.data_ptr<float>(), m));
   return z;
+}
+
+void no_system(int64_t rows) {
+  cusolverDnHandle_t handle = nullptr;
+  TORCH_CUSOLVER_CHECK(cusolverDnCreate(&handle));
+  int elements = 0;
+  TORCH_CUSOLVER_CHECK(cusolverDnSgetrf_bufferSize(handle, rows, rows, nullptr, rows, &elements));
 }
 
 double first_on_the_host(torch::Tensor x) { return x.data_ptr<float>()[0]; }
@@ -74,6 +81,7 @@ torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check);
 torch::Tensor sum_of(torch::Tensor x);
 void refused();
 torch::Tensor product(torch::Tensor x, torch::Tensor y);
+void no_system(int64_t rows);
 double first_on_the_host(torch::Tensor x);
 int64_t stream();
 """
@@ -88,7 +96,7 @@ def extension() -> Any:
         name="inside",
         cpp_sources=CPP,
         cuda_sources=CUDA,
-        functions=["relu_of", "sum_of", "product", "refused", "first_on_the_host", "stream"],
+        functions=["relu_of", "sum_of", "product", "no_system", "refused", "first_on_the_host", "stream"],
         extra_cuda_cflags=["-O3", "--use_fast_math"],
         verbose=False,
     )
@@ -108,6 +116,12 @@ def test_warps_and_atomics(extension: Any) -> None:
 def test_the_library_that_pytorch_has_a_handle_of(extension: Any) -> None:
     x, y = torch.randn(3, 4, device="cuda"), torch.randn(4, 5, device="cuda")
     torch.testing.assert_close(extension.product(x, y), x @ y)
+
+
+def test_what_a_library_refuses_is_an_error(extension: Any) -> None:
+    extension.no_system(3)
+    with pytest.raises(RuntimeError, match=r"cusolver error: 3, when calling `cusolverDnSgetrf_bufferSize"):
+        extension.no_system(-1)
 
 
 def test_errors_arrive_when_results_are_looked_at(extension: Any) -> None:

@@ -4,7 +4,10 @@
 
 #include <ATen/cuda/Exceptions.h>
 #include <c10/cuda/CUDAStream.h>
+#include <cublasLt.h>
 #include <cublas_v2.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
 
 namespace at::cuda {
 
@@ -26,11 +29,10 @@ inline int warp_size() { return getCurrentDeviceProperties()->warpSize; }
 inline cublasHandle_t getCurrentCUDABlasHandle(bool = true) {
   thread_local cublasHandle_t handle = [] {
     cublasHandle_t made = nullptr;
-    TORCH_CHECK(cublasCreate(&made) == CUBLAS_STATUS_SUCCESS, "cublasCreate fails");
+    TORCH_CUDABLAS_CHECK(cublasCreate(&made));
     return made;
   }();
-  TORCH_CHECK(cublasSetStream(handle, c10::cuda::getCurrentCUDAStream()) == CUBLAS_STATUS_SUCCESS,
-              "cublasSetStream fails");
+  TORCH_CUDABLAS_CHECK(cublasSetStream(handle, c10::cuda::getCurrentCUDAStream()));
   return handle;
 }
 
