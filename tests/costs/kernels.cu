@@ -257,6 +257,55 @@ KERNEL(shared_bytes) {
   __syncthreads();   // barrier: 1
   y[i] = t[31 - i];  // load: 1 request, 1 pass; store: 1 request, 4 sectors
 }
+// nvcc joins a thread's neighbouring reads where they begin at a multiple of the bytes that are joined.
+KERNEL(a_row_each) {
+  I;
+  __shared__ float t[32][32];
+  float sum = 0;
+  for (int k = 0; k < 32; ++k) t[k][i] = k;     // store: 32 requests, 32 passes
+  __syncthreads();                              // barrier: 1
+  for (int k = 0; k < 32; ++k) sum += t[i][k];  // load: 32 requests, 1024 passes, 256 joined
+  y[i] = sum;                                   // store: 1 request, 4 sectors
+}
+KERNEL(a_row_of_34_each) {
+  I;
+  __shared__ float t[32][34];
+  float sum = 0;
+  for (int k = 0; k < 32; ++k) t[k][i] = k;     // store: 32 requests, 32 passes
+  __syncthreads();                              // barrier: 1
+  for (int k = 0; k < 31; ++k) sum += t[i][k];  // load: 31 requests, 62 passes, 32 joined
+  y[i] = sum;                                   // store: 1 request, 4 sectors
+}
+KERNEL(a_row_of_33_each) {
+  I;
+  __shared__ float t[32][33];
+  float sum = 0;
+  for (int k = 0; k < 32; ++k) t[k][i] = k;     // store: 32 requests, 32 passes
+  __syncthreads();                              // barrier: 1
+  for (int k = 0; k < 32; ++k) sum += t[i][k];  // load: 32 requests, 32 passes, 32 joined
+  y[i] = sum;                                   // store: 1 request, 4 sectors
+}
+KERNEL(two_rows_side_by_side) {
+  I;
+  __shared__ float t[64][32];
+  float sum = 0;
+  for (int k = 0; k < 64; ++k) t[k][i] = k;  // store: 64 requests, 64 passes
+  __syncthreads();                           // barrier: 1
+  for (int k = 0; k < 16; ++k) {
+    sum += t[i][k]      // load: 16 requests, 512 passes, 128 joined
+           * t[63][k];  // load: 16 requests, 16 passes, 16 joined
+  }
+  y[i] = sum;  // store: 1 request, 4 sectors
+}
+KERNEL(a_row_that_is_written_meanwhile) {
+  I;
+  __shared__ float t[32][32];
+  for (int k = 0; k < 32; ++k) t[k][i] = k;  // store: 32 requests, 32 passes
+  __syncthreads();                           // barrier: 1
+  for (int k = 0; k < 31; ++k)
+    t[i][k + 1] = t[i][k];  // load: 31 requests, 992 passes, 992 joined; store: 31 requests, 992 passes
+  y[i] = 1;                 // store: 1 request, 4 sectors
+}
 KERNEL(two_warps_at_a_barrier_64) {
   I;
   __shared__ float t[64];
@@ -362,6 +411,11 @@ extern "C" int run_all() {
   a_doubling_loop<<<1, 32>>>(x, y);
   a_loop_as_long_as_the_lane<<<1, 32>>>(x, y);
   shared_bytes<<<1, 32>>>(x, y);
+  a_row_each<<<1, 32>>>(x, y);
+  a_row_of_34_each<<<1, 32>>>(x, y);
+  a_row_of_33_each<<<1, 32>>>(x, y);
+  two_rows_side_by_side<<<1, 32>>>(x, y);
+  a_row_that_is_written_meanwhile<<<1, 32>>>(x, y);
   one_constant<<<1, 32>>>(x, y);
   a_constant_each<<<1, 32>>>(x, y);
   a_constant_for_four<<<1, 32>>>(x, y);

@@ -7,7 +7,7 @@ from dataclasses import replace
 from opbridge.costs.advice import advice
 from opbridge.costs.model import LineCost
 
-GOOD = LineCost("load", "global", 1, 32, 128, 4, 4, 4, 4, 0, 1, 4, 32, 4, "sum.cu:3", "x")
+GOOD = LineCost("load", "global", 1, 32, 128, 4, 4, 0, 4, 4, 0, 1, 4, 32, 4, "sum.cu:3", "x")
 
 
 def test_neighbours_that_read_neighbours_need_no_advice() -> None:

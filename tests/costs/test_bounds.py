@@ -24,6 +24,7 @@ def cache_seconds(kind: Kind) -> float:
         bytes=SECTORS * 32,
         parts=SECTORS,
         least=SECTORS,
+        joined=0,
         fresh=SECTORS,
         missed=SECTORS,
         queued=0,
@@ -48,7 +49,7 @@ def test_what_is_updated_is_read_and_written() -> None:
 
 
 def test_shared_memory_and_global_memory_are_one_units() -> None:
-    fields = {"lanes": 0, "bytes": 0, "least": 0, "fresh": 0, "missed": 0, "queued": 0, "longest": 0}
+    fields = {"lanes": 0, "bytes": 0, "least": 0, "joined": 1 << 20, "fresh": 0, "missed": 0, "queued": 0, "longest": 0}
     worst = {"worst": 1, "worst_lanes": 32, "worst_stride": 0}
     shared = LineCost("load", "shared", 1 << 20, parts=1 << 20, **fields, **worst, place="a.cu:1", array="")
     # All lanes read one value, which takes a request's turn all the same.

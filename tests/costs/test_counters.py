@@ -15,7 +15,7 @@ from opbridge.costs.model import KernelCost
 
 SOURCE = Path(__file__).parent / "kernels.cu"
 _KERNEL = re.compile(r"KERNEL\((\w+)\)")
-_NUMBERS = re.compile(r"(\d+) (request|sector|pass|turn|queued)")
+_NUMBERS = re.compile(r"(\d+) (request|sector|pass|turn|queued|joined)")
 SPACE_OF = {"sector": "global", "pass": "shared", "turn": "constant"}
 LINES = SOURCE.read_text().splitlines()
 
@@ -27,7 +27,7 @@ def kernels() -> dict[str, range]:
     return {name: range(begin, end) for (begin, name), end in zip(begins, ends, strict=True)}
 
 
-Line = tuple[str, str, str, int, int, int]
+Line = tuple[str, str, str, int, int, int, int]
 
 
 def by_hand(lines: range) -> tuple[set[Line], int]:
@@ -41,10 +41,11 @@ def by_hand(lines: range) -> tuple[set[Line], int]:
             if kind == "part":
                 parts += int(counts)
             elif kind in ("barrier", "meeting"):
-                found.add((place, kind, "", int(counts), 0, 0))
+                found.add((place, kind, "", int(counts), 0, 0, 0))
             elif colon and (numbers := {name: int(value) for value, name in _NUMBERS.findall(counts)}):
                 unit, space = next(item for item in SPACE_OF.items() if item[0] in numbers)
-                found.add((place, kind, space, numbers["request"], numbers[unit], numbers.get("queued", 0)))
+                joined = numbers.get("joined", numbers[unit]) if space == "shared" else 0
+                found.add((place, kind, space, numbers["request"], numbers[unit], joined, numbers.get("queued", 0)))
     return found, parts
 
 
@@ -56,6 +57,7 @@ def by_twin(kernel: KernelCost) -> tuple[set[Line], int]:
             line.space,
             line.requests,
             line.parts,
+            line.joined,
             line.queued if line.kind == "atomic" else 0,
         )
         for line in kernel.lines

@@ -181,6 +181,8 @@ def _of_line(line: LineCost) -> str:
         return f"{line.kind} {line.requests} times by warps"
     parts = {"global": "sectors", "shared": "passes", "constant": "turns"}[line.space]
     more = f", {line.conflicts} of them for bank conflicts" if line.conflicts else ""
+    if line.space == "shared" and line.joined < line.parts:
+        more += f", {line.joined} where nvcc joins neighbouring reads"
     best = f", {line.least} at best" if line.space == "global" and line.parts > line.least else ""
     queued = f", {line.queued} lanes queued" if line.queued and line.kind == "atomic" else ""
     of = f" of {line.array}" if line.array else ""

@@ -42,7 +42,11 @@ class LineCost(Tally):
         """Of the unit that loads and stores: four sectors, a pass or a turn in each; lines are ordered by it."""
         if self.space == "global":
             return max(_OF_REQUEST * self.requests, -(-self.parts // 4)) + (self.queued if self.kind == "atomic" else 0)
-        return self.parts + (self.queued if self.kind == "atomic" else 0) if self.space else 0
+        turns = self.joined if self.space == "shared" else self.parts
+        return turns + (self.queued if self.kind == "atomic" else 0) if self.space else 0
+
+    def _passes(self) -> dict[str, Any]:
+        return {"passes": self.parts, "joined_passes": self.joined, "bank_conflicts": self.conflicts}
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -54,7 +58,7 @@ class LineCost(Tally):
             **({"bytes": self.bytes} if self.space else {}),
             **({"sectors": self.parts, "least_sectors": self.least} if self.space == "global" else {}),
             **({"fetched_sectors": self.missed} if self.space == "global" else {}),
-            **({"passes": self.parts, "bank_conflicts": self.conflicts} if self.space == "shared" else {}),
+            **(self._passes() if self.space == "shared" else {}),
             **({"turns": self.parts} if self.space == "constant" else {}),
             **({"queued_lanes": self.queued} if self.kind == "atomic" else {}),
             **({"array": self.array} if self.array else {}),

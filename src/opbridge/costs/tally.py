@@ -29,6 +29,8 @@ class Tally:
     """Sectors of global memory, passes of shared memory, or turns of constant memory."""
     least: int
     """As many as the same bytes need where they lie best."""
+    joined: int
+    """Passes of shared memory where a thread's neighbouring reads are joined, up to 16 bytes, as nvcc does."""
     fresh: int
     """Sectors that the block has not touched before."""
     missed: int

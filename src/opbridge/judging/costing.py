@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from opbridge.judging.confining import Cell, private_folder, written_to_cache
 from opbridge.judging.cost_worker import CostJob
 from opbridge.judging.devices import CUDA
 from opbridge.judging.formats import format_of
-from opbridge.judging.warming import prepared_to_count
+from opbridge.judging.warming import Prepared
 from opbridge.toolchains.cuda_twin import PROFILE
 
 _WORKER = "opbridge.judging.cost_worker"
@@ -78,19 +79,24 @@ def costs(
     reference: str | os.PathLike[str], answer: str | os.PathLike[str], chip: str = "a100", timeout: float = 300.0
 ) -> Costs:
     """`timeout` is of building and calling each of the two."""
-    task, other, found = Path(os.path.abspath(reference)), Path(os.path.abspath(answer)), chip_named(chip)
-    form = format_of(task)
+    with Prepared() as prepared:
+        return costs_by(prepared, Path(os.path.abspath(reference)), Path(os.path.abspath(answer)), chip, timeout)
+
+
+def costs_by(prepared: Prepared, task: Path, other: Path, chip: str, timeout: float = 300.0) -> Costs:
+    """The same, where several answers share what is prepared."""
+    found, form = chip_named(chip), format_of(task)
     if form.hands_functions:
         raise UnsupportedError(f"{task.name} hands functions to its model; costs are of answers that are models")
     written_as = answer_format(other.suffix, other.read_text(encoding="utf-8", errors="replace"))
     if written_as.device != CUDA:
         raise UnsupportedError(f"{other.name} is {written_as.name}; costs are of answers in CUDA")
     model, inputs, initial = form.of_reference
-    with prepared_to_count() as forks:
-        return Costs(
-            _cost(forks, task, task, (model, inputs, initial), "cpu", found, timeout),
-            _cost(forks, task, other, (form.answer, inputs, initial), CUDA.name, found, timeout),
-        )
+    forks = prepared.to_count()
+    with ThreadPoolExecutor(1) as beside:
+        of_reference = beside.submit(_cost, forks, task, task, (model, inputs, initial), "cpu", found, timeout)
+        of_answer = _cost(forks, task, other, (form.answer, inputs, initial), CUDA.name, found, timeout)
+        return Costs(of_reference.result(), of_answer)
 
 
 def _cost(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from opbridge.errors import OpbridgeError
-from opbridge.judging.costing import Prediction, costs
+from opbridge.judging.costing import Prediction, costs_by
 from opbridge.judging.deciding import judge_by
 from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.submissions import Submission
@@ -66,7 +66,7 @@ def outcome(prepared: Prepared, case: Case) -> Outcome:
         judgement = case.known or _judged(prepared, case)
     except OpbridgeError as error:
         return error
-    return Found(judgement, _cost(case) if case.chip and judgement.verdict is Verdict.RIGHT else None)
+    return Found(judgement, _cost(prepared, case) if case.chip and judgement.verdict is Verdict.RIGHT else None)
 
 
 def outcome_of(prepared: Prepared, submission: Submission, chip: str = "", known: Judgement | None = None) -> Outcome:
@@ -81,8 +81,8 @@ def _judged(prepared: Prepared, case: Case) -> Judgement:
     return of_content(found, case.answer.name, case.submission)
 
 
-def _cost(case: Case) -> Prediction | OpbridgeError:
+def _cost(prepared: Prepared, case: Case) -> Prediction | OpbridgeError:
     try:
-        return costs(case.task, case.answer, case.chip).prediction
+        return costs_by(prepared, case.task, case.answer, case.chip).prediction
     except OpbridgeError as error:
         return error

@@ -22,25 +22,28 @@ class Prepared:
     """Each begins when an answer first needs it."""
 
     def __init__(self) -> None:
-        self._forks: dict[Device, Forks] = {}
+        self._forks: dict[Device | None, Forks] = {}  # None: of those that count
         self._ends = ExitStack()
         self._lock = Lock()
 
     def of(self, device: Device) -> Forks:
+        return self._kept(device, _forks(device, _MODULES))
+
+    def to_count(self) -> Forks:
+        return self._kept(None, _forks(CUDA, _COUNTED, **_COUNTING))
+
+    def _kept(self, which: Device | None, forks: Forks) -> Forks:
+        """The first that there was."""
         with self._lock:
-            if device not in self._forks:
-                self._forks[device] = self._ends.enter_context(_forks(device, _MODULES))
-            return self._forks[device]
+            if which not in self._forks:
+                self._forks[which] = self._ends.enter_context(forks)
+            return self._forks[which]
 
     def __enter__(self) -> Prepared:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ends.close()
-
-
-def prepared_to_count() -> Forks:
-    return _forks(CUDA, _COUNTED, **_COUNTING)
 
 
 def _forks(device: Device, modules: tuple[str, ...], **more: str) -> Forks:

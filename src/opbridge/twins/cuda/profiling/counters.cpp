@@ -11,6 +11,7 @@ void Count::add(const Count& other) {
   bytes += other.bytes;
   parts += other.parts;
   least += other.least;
+  joined += other.joined;
   fresh += other.fresh;
   missed += other.missed;
   queued += other.queued;

@@ -44,6 +44,7 @@ struct Count {
   uint64_t bytes = 0;
   uint64_t parts = 0;
   uint64_t least = 0;
+  uint64_t joined = 0;  // passes of shared memory where neighbouring reads are joined
   uint64_t fresh = 0;   // sectors that the block had not touched before
   uint64_t missed = 0;  // sectors that the first cache does not hold
   uint64_t queued = 0;  // lanes behind the first of those at the address that most have

@@ -97,8 +97,8 @@ unsigned long long number(uint64_t value) { return value; }
 
 void write_place(FILE* file, const Place& place, const Count& c) {
   fprintf(file, "[%d,%d", static_cast<int>(place.kind), static_cast<int>(place.space));
-  for (const uint64_t value : {c.requests, c.lanes, c.bytes, c.parts, c.least, c.fresh, c.missed, c.queued, c.longest,
-                               c.worst, c.worst_lanes}) {
+  for (const uint64_t value : {c.requests, c.lanes, c.bytes, c.parts, c.least, c.joined, c.fresh, c.missed, c.queued,
+                               c.longest, c.worst, c.worst_lanes}) {
     fprintf(file, ",%llu", number(value));
   }
   fprintf(file, ",%lld,%llu,%u]", static_cast<long long>(c.worst_stride), number(place.address), c.array);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "joining.h"
+
 namespace opbridge_twin::profile {
 
 namespace {
@@ -117,10 +119,21 @@ class Warp {
       request.addresses[request.lanes++] = offset < surroundings_.shared_bytes ? offset : address;
     }
     if (in_shared.lanes > 0) {
-      add(counters_.at(place, kind, Space::shared), in_shared, shared_cost(in_shared));
+      count_passes(counters_.at(place, kind, Space::shared), kind, in_shared);
       if (counters_.touches.wants(place, kind, true)) counters_.touches.keep(place, kind, 0, 0, in_shared);
     }
     if (in_global.lanes > 0) count_outside(place, kind, in_global);
+  }
+
+  void count_passes(Count& all, Kind kind, const Request& request) {
+    const Cost cost = shared_cost(request);
+    add(all, request, cost);
+    if (kind == Kind::load) {
+      joining_.read(request, all.joined);
+    } else {
+      all.joined += cost.parts;
+      joining_.close_all();
+    }
   }
 
   void count_outside(uint64_t place, Kind kind, Request& request) {
@@ -175,6 +188,7 @@ class Warp {
   Surroundings& surroundings_;
   Ways& ways_;
   Counters& counters_;
+  Joining joining_;
   bool have_parted_ = false;  // and orders have become ranks
   const unsigned count_;
   Event* begin_[kLanes];
