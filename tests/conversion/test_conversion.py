@@ -379,8 +379,12 @@ class StridesBeyond(torch.nn.Module):
 
 
 class Branches(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + 1 if x.sum() > 0 else x
+        return x + 1 if self.layer(x).sum() > 0 else x
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import inspect
 import re
-import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.overrides import TorchFunctionMode
 
+from opbridge.conversion.assumptions import Assumptions
 from opbridge.conversion.functions import as_operators
 from opbridge.conversion.keeping import innermost, kept_whole
-from opbridge.conversion.known_values import KnownValues
+from opbridge.conversion.known_values import KnownValues, caller
 from opbridge.conversion.vmapped import without_vmap
 from opbridge.errors import UnsupportedError
 
@@ -80,7 +79,7 @@ def export(
     for mode in ("inference", "training"):
         with in_mode(module, training=mode == "training"):
             trace = _Trace(module, tuple(args), dict(kwargs), dynamic_shapes, mode, needs_sizes, notes)
-            found[mode] = trace.with_kept_modules()
+            found[mode] = trace.tree()
     inference = found["inference"]
     modules: dict[str, ModuleGraphs] = {}
     submodules: dict[str, Any] = {}
@@ -172,46 +171,64 @@ class _Trace:
     needs_sizes: bool
     notes: dict[str, None]
 
-    def with_kept_modules(self) -> Any:
+    def tree(self) -> Any:
+        """The first way to trace it by which all sizes are known that have to be, or the first at all."""
+        errors: list[UnsupportedError] = []
+        found: list[Any] = []
+        for assumptions in (None, Assumptions()) if self.dynamic_shapes is None else (None,):
+            tree, has_sizes = self._with_kept_modules(assumptions, errors)
+            if has_sizes:
+                self.notes.update(dict.fromkeys(assumptions.notes if assumptions else ()))
+                return tree
+            found += [tree] if tree is not None else []
+        if not found:
+            raise self._refusal(errors)
+        return found[0]
+
+    def _with_kept_modules(self, assumptions: Assumptions | None, errors: list[UnsupportedError]) -> tuple[Any, bool]:
         """Modules at which it stops stay whole, where sizes are fixed; those of one class together."""
         kept: set[type] = set()
-        tree, errors = None, []
+        tree, has_sizes = None, False
         while True:
             try:
                 with warnings.catch_warnings(), kept_whole(self.module, kept, self.args, self.kwargs):
                     warnings.simplefilter("ignore")  # of torch's own future
-                    program = self._exported()
+                    program = self._exported(assumptions)
                     tree, part = _of_tensors(torch.export.unflatten(program)), self._without_sizes(program.graph)
+                    has_sizes = part is None
             except UnsupportedError as error:
                 errors.append(error)
                 part = innermost(error, self.module)
-            if part is None or type(part) in kept or self.dynamic_shapes is not None:
+            if part in (None, self.module) or type(part) in kept or self.dynamic_shapes is not None:
                 break
             kept.add(type(part))
-        if tree is None:
-            raise self._refusal(errors)
-        self.notes.update(dict.fromkeys(f"{each.__name__} stays PyTorch's as a whole" for each in kept))
-        return tree
+        if tree is not None:
+            self.notes.update(dict.fromkeys(f"{each.__name__} stays PyTorch's as a whole" for each in kept))
+        return tree, has_sizes
+
+    def _without_sizes(self, graph: Any) -> Any:
+        """The module of the first tensor whose sizes depend on values, where they must not."""
+        for node in graph.nodes if self.needs_sizes and self.dynamic_shapes is None else ():
+            sizes = getattr(node.meta.get("val"), "shape", ())
+            if any(isinstance(size, torch.SymInt) for size in sizes):
+                stack = [*(node.meta.get("nn_module_stack") or {"": ("", None)}).values()]
+                return self.module.get_submodule(stack[-1][0].partition("@")[0])
+        return None
 
     @staticmethod
     def _refusal(errors: list[UnsupportedError]) -> UnsupportedError:
-        more = f"\n  nor can its module stay PyTorch's as a whole: {errors[-1]}" if len(errors) > 1 else ""
+        more = "" if str(errors[0]) == str(errors[-1]) else f"\n  nor with its module left to PyTorch: {errors[-1]}"
         return UnsupportedError(f"{errors[0]}{more}")
 
-    def _without_sizes(self, graph: Any) -> Any:
-        """The module, other than the network, of the first tensor whose sizes depend on values."""
-        for node in graph.nodes if self.needs_sizes else ():
-            sizes = getattr(node.meta.get("val"), "shape", ())
-            stack = node.meta.get("nn_module_stack") or {}
-            if stack and any(isinstance(size, torch.SymInt) for size in sizes):
-                path = [*stack.values()][-1][0].partition("@")[0]
-                return self.module.get_submodule(path) if path else None
-        return None
-
-    def _exported(self) -> Any:
+    def _exported(self, assumptions: Assumptions | None) -> Any:
         try:
-            watch = _Watch()
-            with watch, KnownValues(), as_operators(), _unmoved():
+            watch, known = _Watch(), KnownValues(assumptions)
+            with ExitStack() as stack:
+                for each in (watch, known, as_operators(), _unasked()):
+                    stack.enter_context(each)
+                if assumptions is not None:
+                    stack.enter_context(assumptions.held(self.module, known, self.args, self.kwargs))
+                    stack.enter_context(_as_if_run())
                 program = torch.export.export(
                     self.module, self.args, self.kwargs, dynamic_shapes=self.dynamic_shapes, strict=False
                 )
@@ -267,10 +284,10 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         if func in _COMPARED and hasattr(args[0], _DRAWN):
             return self._compared(func, args)
         if func is torch.Tensor.__bool__ and hasattr(args[0], _DECIDED):
-            self.notes.append(f"a branch on what is drawn goes as it does mostly: {_caller()}")
+            self.notes.append(f"a branch on what is drawn goes as it does mostly: {caller()}")
             return getattr(args[0], _DECIDED)
         if func is torch._C._set_grad_enabled and torch.is_grad_enabled() and not args[0]:
-            self._without_gradients.append(_caller())
+            self._without_gradients.append(caller())
         result = func(*args, **(kwargs or {}))
         if func is torch.rand:
             setattr(result, _DRAWN, True)
@@ -299,21 +316,25 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
 _CONTROL_FLOW = frozenset({"cond", "while_loop", "map_impl", "scan"})
 
 
-def _caller() -> str:
-    """The line of the network that is being traced."""
-    frames = [each for each in traceback.extract_stack() if not each.filename.startswith((*_NOT_THE_NETWORK, "<"))]
-    return f'File "{frames[-1].filename}", line {frames[-1].lineno}'
-
-
-_NOT_THE_NETWORK = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _DRAWN, _DECIDED = "_opbridge_drawn", "_opbridge_decided"
 _COMPARED = (torch.Tensor.lt, torch.Tensor.__lt__, torch.Tensor.gt, torch.Tensor.__gt__)
 
 
 @contextmanager
-def _unmoved() -> Iterator[None]:
-    """Lets `layer.to(dtype)` of a layer that is there already do nothing, as a trace cannot replace values."""
-    original = torch.nn.Module.to
+def _as_if_run() -> Iterator[None]:
+    """Lets a network that does something else while it is traced do what it does when it runs."""
+    original = torch.compiler.is_compiling
+    torch.compiler.is_compiling = lambda: False
+    try:
+        yield
+    finally:
+        torch.compiler.is_compiling = original
+
+
+@contextmanager
+def _unasked() -> Iterator[None]:
+    """Lets `layer.to(dtype)` of a layer that is there do nothing, and distributions not look at their values."""
+    original, validates = torch.nn.Module.to, torch.distributions.Distribution._validate_args
 
     def to(module: Any, *args: Any, **kwargs: Any) -> Any:
         device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
@@ -325,10 +346,12 @@ def _unmoved() -> Iterator[None]:
         return module if is_there else original(module, *args, **kwargs)
 
     torch.nn.Module.to = to
+    torch.distributions.Distribution.set_default_validate_args(False)
     try:
         yield
     finally:
         torch.nn.Module.to = original
+        torch.distributions.Distribution.set_default_validate_args(validates)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_map, tree_structure
 
 from opbridge.conversion.values import put_back, taken_aside
 from opbridge.conversion.wholes import Whole, constants_of, filled, operator_of, tensors_of
@@ -51,6 +51,8 @@ def _forward(part: Any, calls: Iterator[Whole], operators: Iterator[Any]) -> Any
         call, operator = next(calls), next(operators)
         if any(isinstance(each, _SYMBOLS) for each in constants_of((args, kwargs))):
             raise UnsupportedError(f"{type(part).__name__} is given a number that depends on the values of tensors")
+        if _described((args, kwargs)) != _described(call.given):
+            raise UnsupportedError(f"{type(part).__name__} is called in another way while it is traced")
         values = {**dict(part.named_parameters()), **dict(part.named_buffers())}
         given = [*tensors_of((args, kwargs)), *(values[name] for name in call.names)]
         results = operator([*given, torch.rand(())] if call.draws else given)
@@ -59,6 +61,10 @@ def _forward(part: Any, calls: Iterator[Whole], operators: Iterator[Any]) -> Any
         return filled(call.results, results)
 
     return forward
+
+
+def _described(given: Any) -> Any:
+    return tree_structure(given), constants_of(given), [tuple(each.shape) for each in tensors_of(given)]
 
 
 def _seen(network: Any, parts: list[Any], args: Any, kwargs: Any) -> dict[Any, list[Whole]]:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch._ops import HigherOrderOperator, OpOverload
 
-from opbridge.conversion import functions, wholes
+from opbridge.conversion import assumptions, functions, wholes
 from opbridge.conversion.casts import cast_as_autocast
 from opbridge.conversion.exporting import Exported
 from opbridge.conversion.writes import (
@@ -113,17 +113,24 @@ class Operators:
 
     def definitions(self, view: str) -> str:
         """The lines that bring a framework's views of them."""
-        said = {full: functions.source_of(full) or wholes.source_of(full) or f'"{full}"' for full in sorted(self.used)}
-        return "\n".join(f"{self.used[full]} = ob.aten({text}).{view}" for full, text in said.items())
+        return "\n".join(f"{self.used[full]} = ob.aten({_said(full)}).{view}" for full in sorted(self.used))
 
     @property
     def imported(self) -> str:
         """The lines for those that are a network's own functions and modules, if any."""
-        lines = {
-            "from opbridge.conversion.functions import function\n": functions.source_of,
-            "from opbridge.conversion.wholes import whole\n": wholes.source_of,
-        }
-        return "".join(line for line, source_of in lines.items() if any(map(source_of, self.used)))
+        lines = (f"from {module.__name__} import {name}\n" for module, name in _OWN)
+        return "".join(
+            line for line, (module, _) in zip(lines, _OWN, strict=True) if any(map(module.source_of, self.used))
+        )
+
+
+_OWN = ((assumptions, "ASSUMED"), (functions, "function"), (wholes, "whole"))
+"""Modules that make operators, and what a source imports of them."""
+
+
+def _said(full: str) -> str:
+    """The expression for an operator's name."""
+    return next(filter(None, (module.source_of(full) for module, _ in _OWN)), f'"{full}"')
 
 
 class Body(ABC):

@@ -48,7 +48,7 @@ class Whole:
         return [*tensors_of(self.results), *(held[place] for place in self.written)]
 
     def run(self, tensors: list[Any]) -> list[Any]:
-        if any(map(_is_abstract, tensors)):
+        if any(map(is_abstract, tensors)):
             return self._shaped(tensors)
         with torch.random.fork_rng(devices=[], enabled=self.draws):
             if self.draws:
@@ -138,7 +138,7 @@ def _kernel(stored: bytes) -> Callable[[list[Any]], list[Any]]:
     return run
 
 
-def _is_abstract(tensor: Any) -> bool:
+def is_abstract(tensor: Any) -> bool:
     return tensor.is_meta or isinstance(tensor, (FakeTensor, FunctionalTensor))
 
 

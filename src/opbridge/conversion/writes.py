@@ -10,7 +10,9 @@ import torch
 from torch._ops import OpOverload
 
 _aten = torch.ops.aten
-_RESHAPED = ("view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "ravel")
+_RESHAPED = {"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "ravel"}
+_RESHAPED |= {"to", "type_as", "contiguous"}
+"""Those of the last line are the tensor itself where they are a view of it."""
 
 
 def is_view(node: Any) -> bool:
