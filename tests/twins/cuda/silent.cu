@@ -293,6 +293,23 @@ extern "C" int run_twice(float* x, int threads) {
   return cudaGetLastError();
 }
 
+// A host may have a kernel set what later kernels read as constants: bytes, and values of other sizes than a granule.
+__constant__ short limits[6];
+__constant__ char signs[5] = {1, -1, 1, -1, 1};
+
+__global__ void set_limits(short* where) { where[threadIdx.x] = static_cast<short>(threadIdx.x); }
+
+__global__ void within_limits(int* x) {
+  for (int i = 0; i < 5; ++i) x[threadIdx.x] = limits[threadIdx.x % 6] * signs[i] + signs[threadIdx.x % 5];
+}
+
+void constants_set_by_a_kernel(int* x) {
+  void* where;
+  cudaGetSymbolAddress(&where, limits);
+  set_limits<<<1, 6>>>(static_cast<short*>(where));
+  within_limits<<<1, 64>>>(x);
+}
+
 extern "C" int silent() {
   Buffer<int> x(512), y(512), total(8);
   Buffer<unsigned char> narrow(kThreads);
@@ -322,6 +339,7 @@ extern "C" int silent() {
     aggregates<<<1, 64, 64 * (sizeof(double) + sizeof(int))>>>(pairs, x);
     vectors<<<1, 128>>>(vector, copied, 100);
     tiles<<<1, 32>>>(x);
+    constants_set_by_a_kernel(x);
     int *from = x, *to = y;
     void* arguments[] = {&from, &to};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(whole_grid), dim3(4), dim3(64), arguments, 0, nullptr);

@@ -49,6 +49,9 @@ bool can_check(const void* begin, size_t bytes);
 // `how` is the function, or the variable's or tensor's name; `made_at` is a return address in the code that asked.
 void allocated(Space space, const void* begin, size_t bytes, const char* how, const void* made_at);
 
+// A `__constant__` one may be written by kernels from now on.
+void let_be_written(const void* variable);
+
 // False where `begin` is nothing to be freed, which is then reported.
 bool freed(const void* begin, const char* how, const void* made_at);
 

@@ -71,6 +71,8 @@ void allocated(Space space, const void* begin, size_t bytes, const char* how, co
   memory.add({reinterpret_cast<uintptr_t>(begin), bytes, space, how, made_at, nullptr, false});
 }
 
+void let_be_written(const void* variable) { memory.let_be_written(reinterpret_cast<uintptr_t>(variable)); }
+
 bool freed(const void* begin, const char* how, const void* made_at) {
   const auto [result, allocation] = memory.free(reinterpret_cast<uintptr_t>(begin), made_at);
   if (result == Memory::Free::done) return true;

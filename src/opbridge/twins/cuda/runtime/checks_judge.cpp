@@ -75,6 +75,12 @@ void report_unset(const Touch& touch) {
   found(std::move(report));
 }
 
+void report_constant(const Touch& touch) {
+  Report report = report_here(Kind::constant_write, touch.at, in_words(touch) + " of constant memory");
+  report.details.emplace_back("address", where_it_lies(touch));
+  found(std::move(report));
+}
+
 enum class Race : uint8_t { none, with_last, with_another };
 
 // Whether this access and those the cell tells of are ordered, or harmless in any order.
@@ -140,6 +146,10 @@ void judge_beside(const Touch& touch, uintptr_t address, size_t bytes, Cell last
 // `address` and `bytes` are the part that the cell is for.
 void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   const Cell last = __atomic_load_n(cell, __ATOMIC_RELAXED);
+  if (last == kConstant) {
+    if (touch.access.writes) report_constant(touch);
+    return;
+  }
   const auto leave = [cell](Cell value) { __atomic_store_n(cell, value, __ATOMIC_RELAXED); };
   const Access access = touch.access;
   const Cell mine_now = with_state(worker.stamp, state_after(access)) | site_of(touch.at);

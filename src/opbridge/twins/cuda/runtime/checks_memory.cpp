@@ -167,7 +167,8 @@ bool Memory::admit(uintptr_t address) {
   const Interval part = uniform_part(*entry, address, &holds_values);
   admitted_ = true;
   const uintptr_t row = address & ~(kAtOnce - 1);
-  fill_cells(std::max(part.first, row), std::min(part.second, row + kAtOnce), holds_values ? kFresh : kUnset);
+  const Cell value = entry->space == Space::constant ? kConstant : holds_values ? kFresh : kUnset;
+  fill_cells(std::max(part.first, row), std::min(part.second, row + kAtOnce), value);
   return true;
 }
 
@@ -188,6 +189,14 @@ void Memory::initialise(uintptr_t begin, size_t bytes) {
   merged.insert(std::upper_bound(merged.begin(), merged.end(), grown), grown);
   entry->initialised = std::move(merged);
   clear_cells(begin, bytes);  // those that say "unset" among them
+}
+
+void Memory::let_be_written(uintptr_t address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Entry* const entry = entry_holding(address);
+  if (entry == nullptr || entry->space != Space::constant) return;
+  entry->space = Space::variable;
+  clear_cells(entry->begin, entry->bytes);
 }
 
 void Memory::initialise_everything() {

@@ -60,6 +60,8 @@ class Memory {
   bool admit(uintptr_t address);
 
   void initialise(uintptr_t begin, size_t bytes);
+  // A `__constant__` variable that holds the address, from now on as any other: the host has asked where it is.
+  void let_be_written(uintptr_t address);
   // From now on all that is allocated holds values: what ran could not be watched.
   void initialise_everything();
   // True the first time it is asked for the allocation that holds the address.

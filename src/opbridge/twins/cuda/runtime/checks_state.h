@@ -32,6 +32,8 @@ constexpr Cell kAsk = 0;           // nothing is known: the table of allocations
 constexpr Cell kUnset = 1;         // allocated, and nobody has written it
 constexpr Cell kFresh = 2;         // holds a value, and no kernel has touched it
 constexpr Cell kSplit = ~Cell{0};  // each byte has its own cell, because they were used apart
+// A `__constant__` variable's, as if many had read it after all that will ever be: no read changes it.
+constexpr Cell kConstant = ~(Cell{1} << kStateShift);
 
 enum State : Cell {
   kRead = 0,

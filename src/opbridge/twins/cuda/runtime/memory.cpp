@@ -484,6 +484,8 @@ void ob_twin_constant(const void* begin, size_t bytes, const char* name) {
   checks::allocated(Space::constant, begin, bytes, name, OB_TWIN_HERE);
 }
 
+void ob_twin_ask_for_symbol(const void* symbol) { checks::let_be_written(symbol); }
+
 // For a framework whose tensors are memory of this device; what went wrong on the device does not keep it from these.
 extern "C" void* ob_twin_allocate(size_t bytes, const char* how) {
   void* made = nullptr;

@@ -41,6 +41,11 @@ Meaning meaning(Kind kind) {
     case Kind::host_memory:
       return {"host-memory", kIllegalAddress, true,
               "copy the data to memory from cudaMalloc, or allocate it by cudaMallocManaged or cudaMallocHost"};
+    case Kind::constant_write:
+      return {
+          "constant-write", kIllegalAddress, true,
+          "let the host set it by cudaMemcpyToSymbol, or make it a __device__ variable: nvcc leaves out what a kernel "
+          "stores there"};
     case Kind::device_memory:
       return {"device-memory", kIllegalAddress, false,
               "copy the data to host memory by cudaMemcpy; on a GPU this ends the program"};

@@ -17,6 +17,7 @@ enum class Kind : uint8_t {
   use_after_free,
   null_pointer,
   host_memory,
+  constant_write,
   device_memory,
   shared_race,
   global_race,

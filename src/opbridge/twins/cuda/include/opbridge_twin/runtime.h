@@ -113,6 +113,8 @@ int ob_twin_in_kernel(void);
 // A __device__ or __managed__ variable of a module, and a __constant__ one.
 void ob_twin_variable(const void* memory, size_t bytes, const char* name);
 void ob_twin_constant(const void* memory, size_t bytes, const char* name);
+// A host may hand the address of a variable to a kernel that writes there, of a `__constant__` one too.
+void ob_twin_ask_for_symbol(const void* symbol);
 
 // What a library of CUDA's reads and writes for a program, called from `where`; 0 where the memory is not there.
 int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where);

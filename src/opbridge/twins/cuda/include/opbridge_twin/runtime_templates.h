@@ -92,6 +92,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, s
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
   *address = const_cast<void*>(static_cast<const volatile void*>(&symbol));
+  ob_twin_ask_for_symbol(*address);
   return cudaSuccess;
 }
 template <class Pointer, class T>
