@@ -173,3 +173,22 @@ class MovesItself(torch.nn.Module):
 
 def test_a_layer_that_is_there_already_is_not_moved() -> None:
     assert "aten_linear" in converted(MovesItself().eval(), (_x(),)).source
+
+
+class WritesADiagonal(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        blocks = self.layer(x)[None].repeat(2, 1, 1)
+        blocks[1, :3].fill_diagonal_(0.5, wrap=True)
+        return blocks
+
+
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_a_diagonal_is_written(to: str, tmp_path: Path) -> None:
+    module = WritesADiagonal().eval()
+    converted(module, (_x(),), to=to).write(tmp_path / "net")
+    found = check(module, tmp_path / "net", (_x(),), {})
+    assert [each for each in found if each.difference > 1e-6] == []

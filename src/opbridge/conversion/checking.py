@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from opbridge.conversion.comparison import Comparison
+from opbridge.conversion.comparison import TOLERANCE, Comparison
 from opbridge.conversion.converting import array_of, imported
 from opbridge.conversion.exporting import in_mode
+from opbridge.conversion.rounding import carried
 from opbridge.conversion.sides import Array, Side
 from opbridge.conversion.values import put_back, taken_aside
 from opbridge.errors import UnsupportedError
 
 _STEPS = 3
 _RATE = 0.01
+_LEAST = 1e-6
 _ROUNDING = 1e-2
 """Of the network's largest gradient: that, times the tolerance, is what float32 rounds it by.  A gradient that is zero
-but for rounding, as that of the bias of an attention's keys or before a batch norm, is no larger."""
+but for rounding, as that of the bias of an attention's keys or before a batch norm, is no larger, nor such a mean."""
 
 
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
@@ -83,8 +85,11 @@ def _compared_in_training(module: Any, side: Side, args: Any, kwargs: Any) -> It
         for name, value in before.items():
             side.set(name, array_of(value))
         yield from _values(expected, side.results(), " in training")
-        for name, value in module.named_buffers():
-            yield _comparison(f"{name} after training", value, side.value(name))
+        buffers = dict(module.named_buffers())
+        moved = [value for name, value in buffers.items() if not torch.equal(value, before[name])]
+        least = max((_largest(each) for each in moved if each.is_floating_point()), default=0) * _ROUNDING
+        for name, value in buffers.items():
+            yield _comparison(f"{name} after training", value, side.value(name), max(least, _LEAST))
 
 
 def _draws(module: Any, args: Any, kwargs: Any) -> bool:
@@ -141,17 +146,25 @@ def _of_both(
     side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """PyTorch's gradients, and the converted network's."""
+    return _of_pytorch(results, loss, trained), side.gradients(loss[0], loss[1].numpy(), list(trained))
+
+
+def _of_pytorch(results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]) -> dict[str, Any]:
     index, factors = loss
     (results[index] * factors).sum().backward()
-    wanted = {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
-    return wanted, side.gradients(index, factors.numpy(), list(trained))
+    return {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
 
 
 def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:
     args, kwargs = inputs
-    for number in range(_STEPS):
+    start = taken_aside(module)
+
+    def results() -> list[Any]:
         module.zero_grad(set_to_none=True)
-        wanted, gradients = _of_both(side, list(tensors(module(*args, **kwargs))), loss, trained)
+        return list(tensors(module(*args, **kwargs)))
+
+    for number in range(_STEPS):
+        wanted, gradients = _of_both(side, results(), loss, trained)
         largest = max(_largest(each) for each in wanted.values())
         for name, value in trained.items():
             if not number:
@@ -159,18 +172,29 @@ def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[s
             side.set(name, side.value(name) - _RATE * gradients[name])
             with torch.no_grad():
                 value.sub_(_RATE * wanted[name])
-    for name, value in trained.items():
-        yield _comparison(f"{name} after {_STEPS} steps", value, side.value(name), _RATE * largest * _ROUNDING)
+    least = dict.fromkeys(trained, _RATE * largest * _ROUNDING)
+    found = _after(side, trained, least)
+    if all(each.is_right for each in found):
+        yield from found
+        return
+    after = {name: value.detach().clone() for name, value in trained.items()}
+    apart = carried(module, start, trained, lambda: _of_pytorch(results(), loss, trained), _STEPS, _RATE)
+    yield from _after(side, after, {name: max(least[name], apart.get(name, 0) / TOLERANCE) for name in trained})
 
 
-def _comparison(what: str, want: Any, have: Array, least: float = 1e-6) -> Comparison:
+def _after(side: Side, values: Mapping[str, Any], least: Mapping[str, float]) -> list[Comparison]:
+    name_of = f"{{}} after {_STEPS} steps".format
+    return [_comparison(name_of(name), value, side.value(name), least[name]) for name, value in values.items()]
+
+
+def _comparison(what: str, want: Any, have: Array, least: float = _LEAST) -> Comparison:
     reference = array_of(want)
     if reference.shape != have.shape:
         return Comparison(f"{what}: shape {have.shape} instead of {reference.shape}", float("inf"))
     return Comparison(what, difference(reference, have, least))
 
 
-def difference(want: Array, have: Array, least: float = 1e-6) -> float:
+def difference(want: Array, have: Array, least: float = _LEAST) -> float:
     """The largest, as a part of the largest finite number that is wanted; NaN and infinities are to be the same."""
     want, have = want.astype(np.float64), have.astype(np.float64)
     apart = ~((want == have) | (np.isnan(want) & np.isnan(have)))

@@ -316,6 +316,8 @@ class Body(ABC):
 
     def write(self, node: Any, op: OpOverload) -> None:
         """An operator in place: its functional form, whose result stands for what was written to from now on."""
+        if op is _aten.fill_diagonal_.default and self.fill_diagonal(node, self.bound(node, op)):
+            return
         form = torch.ops.aten.dropout.default if op is torch.ops.aten.dropout_.default else functional(op)
         if form is op:
             raise self.refusal(node, f"{op._name} writes to its argument and has no form that does not")
@@ -327,6 +329,18 @@ class Body(ABC):
         target = bound[written[0]]
         self.put(node, form._opname, self.operator(form, bound))
         self.written(node, target)
+
+    def fill_diagonal(self, node: Any, bound: Mapping[str, Any]) -> bool:
+        """By a mask, where the diagonal is that of a matrix and does not begin again."""
+        target = bound["self"]
+        sizes = tuple(target.meta["val"].shape)
+        if len(sizes) != 2 or (bound.get("wrap") and sizes[0] > sizes[1]):
+            return False
+        mask = self.factory(self.fresh("diagonal"), f'ob.aten("aten::eye").numpy({sizes[0]}, {sizes[1]}, dtype="bool")')
+        fill = self.operators.name(_aten.masked_fill.Scalar)
+        self.put(node, "fill_diagonal", f"{fill}({self.value(target)}, {mask}, {self.value(bound['fill_value'])})")
+        self.written(node, target)
+        return True
 
     def copy(self, node: Any, target: Any, source: Any) -> None:
         """What is copied, with the tensor's type and sizes, in its place: PyTorch's `copy` has no gradient."""

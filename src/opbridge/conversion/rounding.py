@@ -1,0 +1,37 @@
+"""How far training carries what float32 rounds weights by: PyTorch's steps beside its own, begun a little off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from opbridge.conversion.values import put_back
+
+_OFF = 2.0**-21
+"""What a few operators of float32 round by."""
+
+
+def carried(
+    module: Any,
+    start: dict[str, Any],
+    trained: Mapping[str, Any],
+    gradients: Callable[[], Any],
+    steps: int,
+    rate: float,
+) -> dict[str, float]:
+    """The largest distance of each parameter from what it is now, after the same steps."""
+    after = {name: value.detach().clone() for name, value in trained.items()}
+    kept = torch.Generator().manual_seed(0)
+    put_back(module, start)
+    with torch.no_grad():
+        for value in trained.values():
+            signs = torch.randint(0, 2, value.shape, generator=kept) * 2 - 1
+            value.add_((value * signs * _OFF).to(value.dtype))
+    for _ in range(steps):
+        found = gradients()
+        with torch.no_grad():
+            for name, value in trained.items():
+                value.sub_(rate * found[name])
+    return {name: float((value.detach() - after[name]).abs().max()) for name, value in trained.items() if value.numel()}
