@@ -220,6 +220,20 @@ class TestSharedMemory:
         )
 
     @pytest.mark.parametrize(
+        ("use", "is_whole"),
+        [
+            ("reinterpret_cast<T&>(s)", True),
+            ("reinterpret_cast<T*>(&s)", True),
+            ("reinterpret_cast<T*>(s)", False),
+            ("*(T*)(&s[n])", False),
+            ("s[n & m]", False),
+        ],
+    )
+    def test_of_a_size_from_the_launch_is_an_array_to_who_asks_where_it_stands(self, use: str, is_whole: bool) -> None:
+        result = rewritten(f"__device__ void f() {{ extern __shared__ char s[]; use({use}); }}")
+        assert ("auto& s = ::opbridge_twin::dynamic_shared<char[]>();" in result) == is_whole
+
+    @pytest.mark.parametrize(
         "function",
         [
             "struct P { int s; __device__ int get() { return s; } };",

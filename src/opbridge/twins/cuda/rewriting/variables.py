@@ -29,7 +29,8 @@ def declare_shared(source: Source, end: int) -> None:
 
 def _declare_dynamic(source: Source, first: int, end: int, tokens: list[Token], name: str) -> None:
     kind = specifiers(tokens, name) + extents(tokens, name)
-    declaration = f"auto* const {name} = ::opbridge_twin::dynamic_shared<{kind}>();"
+    memory = f"::opbridge_twin::dynamic_shared<{kind}>()"
+    declaration = f"auto& {name} = {memory};" if _is_taken_whole(source, name) else f"auto* const {name} = {memory};"
     lines = "".join(source.texts[first : end + 1]).count("\n")
     source.erase(first, end)
     if source.in_function():
@@ -37,6 +38,19 @@ def _declare_dynamic(source: Source, first: int, end: int, tokens: list[Token], 
     else:
         source.texts[first] = "\n" * lines
         source.unit.shared[source.namespace(), name] = declaration
+
+
+def _is_taken_whole(source: Source, name: str) -> bool:
+    """Whether the array's own place is meant, as in reinterpret_cast<T&>(s) and &s.
+
+    Elsewhere a pointer serves, which lambdas can take a copy of.
+    """
+    texts = [token.text for token in source.tokens if not token.blank]
+    mentions = (i for i, text in enumerate(texts[:-1]) if text == name)
+    return any(
+        (texts[i - 1] == "&" and texts[i + 1] != "[") or (texts[i - 3 : i] == ["&", ">", "("] and texts[i + 1] == ")")
+        for i in mentions
+    )
 
 
 def _declare_static(source: Source, first: int, end: int, names: list[str]) -> None:

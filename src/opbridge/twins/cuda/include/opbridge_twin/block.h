@@ -16,8 +16,8 @@ OB_TWIN_INLINE Variables& shared(const char* names) {
 }
 
 template <class Array>
-OB_TWIN_INLINE std::remove_extent_t<Array>* dynamic_shared() {
-  return static_cast<std::remove_extent_t<Array>*>(ob_twin_dynamic_shared(nullptr));
+OB_TWIN_INLINE Array& dynamic_shared() {
+  return *static_cast<Array*>(ob_twin_dynamic_shared(nullptr));
 }
 
 OB_TWIN_INLINE ob_twin_vote barrier(int predicate) {
