@@ -25,6 +25,8 @@ EXTENSION_NAME = "TORCH_EXTENSION_NAME"
 
 _SLIM = INCLUDE / "slim"
 _TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
+_STABLE_HEADER = re.compile(r"torch/csrc/stable/")
+_UNSTABLE_HEADER = re.compile(r"(ATen|c10)/|torch/(?!csrc/|headeronly/)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
 _BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(autograd|wrap_pybind_function)\b")
@@ -46,6 +48,12 @@ class _Text:
     @property
     def names_torch(self) -> bool:
         return any(_TORCH_HEADER.match(name) for name, _ in self.includes)
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether PyTorch's stable ABI is all it asks for."""
+        names = [name for name, _ in self.includes]
+        return any(map(_STABLE_HEADER.match, names)) and not any(map(_UNSTABLE_HEADER.match, names))
 
 
 def with_torch(request: BuildRequest) -> BuildRequest:
@@ -75,6 +83,7 @@ def with_torch(request: BuildRequest) -> BuildRequest:
         defines=(*request.defines, *python),
         flags=(*flags, *_optimization(texts), *request.flags),
         link_flags=(*_link_flags(install, request.language, uses_python), *request.link_flags),
+        source_flags=(*request.source_flags, *_stability(request, texts)),
         library=library,
         bindings=bindings if library.binding_headers else (),
     )
@@ -99,6 +108,13 @@ def _compile_flags(install: TorchInstall) -> tuple[str, ...]:
 def _optimization(texts: list[_Text]) -> tuple[str, ...]:
     """Sources that only call operators run no faster for being optimized, but half of their compilation is that."""
     return () if any(_LOOP.search(text.text) for text in texts) else ("-O1",)
+
+
+def _stability(request: BuildRequest, texts: list[_Text]) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Tells the twin, which has PyTorch's headers before a source's own, what the flags of another source may say."""
+    for text in texts:
+        if request.language == "cuda-twin" and text.path in request.sources and text.is_stable:
+            yield text.path, ("-DTORCH_STABLE_ONLY",)
 
 
 def _link_flags(install: TorchInstall, language: str, uses_python: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from opbridge.errors import InputError
 from opbridge.twins.common.columns import with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import preprocessed
-from opbridge.twins.cuda import cccl
+from opbridge.twins.cuda import cccl, for_torch
 from opbridge.twins.cuda.sources import translate
 
 PRELUDE = "cuda_runtime.h"
@@ -24,6 +24,9 @@ def main(arguments: Sequence[str]) -> int:
     compiler = arguments[arguments.index("--") + 1 :]
     include_dirs = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
     as_cpp = (*compiler, "-x", "c++", "-include", PRELUDE)
+    if for_torch.PRELUDE[-1] in compiler and Path(source).suffix != ".cu":
+        # PyTorch hands it to the host's compiler, and not to nvcc.
+        return subprocess.run([*as_cpp, "-include", for_torch.HOST, "-c", source], stdin=subprocess.DEVNULL).returncode
     try:
         translation = translate(
             Path(source),

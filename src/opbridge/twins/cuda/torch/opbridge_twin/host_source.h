@@ -1,0 +1,4 @@
+// CUDA as the `.cpp` of an extension see it, which nvcc has no part in: its words, and nothing that says it compiles.
+#undef __CUDACC__
+#undef __NVCC__
+#define __shared__
