@@ -248,6 +248,7 @@ class TestMistakes:
         ("", (), False),
         ("#include <cublas_v2.h>", (), True),
         ("void of() { cublasSgemm(at::cuda::getCurrentCUDABlasHandle()); }", (), True),
+        ("void of(void** handle) { torch_get_current_cuda_blas_handle(handle); }", (), True),
         ("", ("-lcublas", "-lcudart"), True),
     ],
 )

@@ -119,6 +119,19 @@ def test_operators_that_a_library_registers(compile_library: Compile) -> None:
     assert entry.use == f'import torch; torch.ops.load_library("{library}"), then torch.ops.my_ops_2_13.NAME(...)'
 
 
+@pytest.mark.parametrize("oldest", ["torch", "aoti_torch"])
+def test_operators_on_the_stable_abi(compile_library: Compile, oldest: str) -> None:
+    """The functions that a library calls are others where it is built for PyTorch 2.9 than later."""
+    library = compile_library(
+        f'extern "C" void {oldest}_library_init_fragment();\n'
+        "static void STABLE_TORCH_LIBRARY_FRAGMENT_init_my_ops_2_13_0(void*) {}\n"
+        f'extern "C" void use() {{ {oldest}_library_init_fragment(); '
+        "STABLE_TORCH_LIBRARY_FRAGMENT_init_my_ops_2_13_0(nullptr); }\n"
+    )
+    entry = next(entry for entry in examine(library).entry_points if entry.kind == "TORCH_LIBRARY")
+    assert entry.name == "my_ops_2_13"
+
+
 def test_handlers_of_xla(compile_library: Compile) -> None:
     jaxlib = importlib.util.find_spec("jaxlib")
     if jaxlib is None or not jaxlib.submodule_search_locations:

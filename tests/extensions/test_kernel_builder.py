@@ -126,6 +126,12 @@ class TestFile:
             load(file)
 
 
+def test_one_version_of_the_stable_interface_may_be_that_of_all_backends(tmp_path: Path) -> None:
+    file = tmp_path / "build.toml"
+    file.write_text('[general]\nname = "ab"\nbackends = ["cpu", "cuda"]\n[torch]\nstable-abi = "2.9"\n')
+    assert load(file).stable == {"cpu": "2.9", "cuda": "2.9"}
+
+
 class TestKernels:
     """`opbridge wheel build.toml --format kernels`; its files are what the loader documents."""
 

@@ -35,7 +35,7 @@ _BESIDE = ("Init", "InferShape", "InferType")
 _SCHEMA_IS_YOURS = "the schema is yours to write"
 _MODULE = "PyInit_"
 _TORCH_LIBRARY = "_ZN5torch7LibraryC"
-_STABLE_LIBRARY = "torch_library_init"
+_STABLE_LIBRARY = ("torch_library_init", "aoti_torch_library_init")
 _XLA = "N3xla3ffi"
 _SHOWN = 12
 
@@ -166,7 +166,7 @@ def _dtype(code: int) -> str:
 
 def _torch_libraries(exports: _Exports) -> Iterator[EntryPoint]:
     image = exports.image
-    if not any(symbol.name.startswith((_TORCH_LIBRARY, _STABLE_LIBRARY)) for symbol in image.symbols):
+    if not any(symbol.name.startswith((_TORCH_LIBRARY, *_STABLE_LIBRARY)) for symbol in image.symbols):
         return
     names = sorted({registration.namespace for registration in registrations(image)})
     example = f", then torch.ops.{names[0]}.NAME(...)" if names else ""

@@ -86,4 +86,5 @@ def libraries_called(text: str) -> list[str]:
     """Those of NVIDIA's that the twin has and a source needs."""
     from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
 
-    return [name for name in NAMES_OF_LIBRARIES if re.search(rf"\b{name}(_v2\.h|[A-Z]\w*\s*\()", text)]
+    named = re.sub(r"\btorch_get_current_cuda_blas_handle\b", "cublasCreate", text)
+    return [name for name in NAMES_OF_LIBRARIES if re.search(rf"\b{name}(_v2\.h|[A-Z]\w*\s*\()", named)]

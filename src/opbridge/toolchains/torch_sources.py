@@ -27,6 +27,13 @@ _SLIM = INCLUDE / "slim"
 _TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
 _STABLE_HEADER = re.compile(r"torch/csrc/stable/")
 _UNSTABLE_HEADER = re.compile(r"(ATen|c10)/|torch/(?!csrc/|headeronly/)")
+_SHIMS = {
+    "stable_shim.cpp": re.compile(
+        r"\baoti_torch_get_current_cuda_stream\b|\btorch_(set_current_cuda_stream|get_cuda_stream_from|cuda_stream_sync)"
+    ),
+    "stable_shim_blas.cpp": re.compile(r"\btorch_get_current_cuda_blas_handle\b"),
+}
+"""What the stable ABI has in PyTorch for GPUs alone, by the twin's sources for it."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
 _BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(autograd|wrap_pybind_function)\b")
@@ -74,6 +81,7 @@ def with_torch(request: BuildRequest) -> BuildRequest:
     if not bindings or request.language != "cuda-twin" or len(bindings) == len(request.sources):
         bindings = ()
     library = _library(request, install, texts, flags, bindings)
+    shims = tuple(_shims(texts)) if request.language == "cuda-twin" else ()
     python = ((EXTENSION_NAME, Path(request.output).stem),) if uses_python and not is_extension else ()
     return replace(
         request,
@@ -83,7 +91,12 @@ def with_torch(request: BuildRequest) -> BuildRequest:
         defines=(*request.defines, *python),
         flags=(*flags, *_optimization(texts), *request.flags),
         link_flags=(*_link_flags(install, request.language, uses_python), *request.link_flags),
-        source_flags=(*request.source_flags, *_stability(request, texts)),
+        sources=(*request.sources, *shims),
+        source_flags=(
+            *request.source_flags,
+            *_stability(request, texts),
+            *((path, ("-DOPBRIDGE_TWIN_STABLE_SHIM",)) for path in shims),
+        ),
         library=library,
         bindings=bindings if library.binding_headers else (),
     )
@@ -108,6 +121,12 @@ def _compile_flags(install: TorchInstall) -> tuple[str, ...]:
 def _optimization(texts: list[_Text]) -> tuple[str, ...]:
     """Sources that only call operators run no faster for being optimized, but half of their compilation is that."""
     return () if any(_LOOP.search(text.text) for text in texts) else ("-O1",)
+
+
+def _shims(texts: list[_Text]) -> Iterator[Path]:
+    for name, calls in _SHIMS.items():
+        if any(calls.search(text.text) for text in texts):
+            yield INCLUDE.parent / "twins" / "cuda" / "torch" / name
 
 
 def _stability(request: BuildRequest, texts: list[_Text]) -> Iterator[tuple[Path, tuple[str, ...]]]:

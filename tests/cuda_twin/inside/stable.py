@@ -69,6 +69,8 @@ FOR_DEVICE void add_up(const T* x, T* sum, int64_t n) {
 }
 """
 SUM_HEADERS = """
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#include <torch/csrc/stable/c/shim.h>
 #include <torch/csrc/stable/library.h>
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
@@ -88,7 +90,11 @@ SUM_DEVICE = f"""{SUM_HEADERS}
 #include <cuda_runtime.h>
 Tensor total_on_device(Tensor x) {{
   Tensor sum = torch::stable::new_zeros(x, {{1}});
-  add_up<float><<<1, 1>>>(static_cast<const float*>(x.data_ptr()), static_cast<float*>(sum.data_ptr()), x.numel());
+  void* stream = nullptr;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(x.get_device_index(), &stream));
+  add_up<float><<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(
+      static_cast<const float*>(x.data_ptr()), static_cast<float*>(sum.data_ptr()), x.numel());
+  TORCH_ERROR_CODE_CHECK(torch_cuda_stream_synchronize(stream, x.get_device_index()));
   return sum;
 }}
 STABLE_TORCH_LIBRARY_IMPL(stable_twice, CUDA, m) {{ m.impl("total", TORCH_BOX(&total_on_device)); }}
@@ -103,7 +109,7 @@ def test_beside_a_source_for_the_host(tmp_path: Path) -> None:
         "stable_twice",
         sources=[tmp_path / "host.cpp", tmp_path / "device.cu"],
         extra_cflags=["-DTORCH_TARGET_VERSION=0x020d000000000000", "-DPy_LIMITED_API=0x030A0000"],
-        extra_cuda_cflags=["-DPy_LIMITED_API=0x030A0000"],
+        extra_cuda_cflags=["-DPy_LIMITED_API=0x030A0000", "-DUSE_CUDA"],
         is_python_module=False,
     )
     x = torch.arange(5.0)

@@ -91,16 +91,17 @@ def load(file: Path) -> Project:
     parts = tuple(
         _part(_Table(file, f"kernel.{key}", table), f"kernel.{key}") for key, table in sections.values.items()
     )
+    backends = general.texts("backends") or tuple(dict.fromkeys(part.backend for part in parts))
     return Project(
         file=file,
         name=name,
         version=general.number("version"),
         license=general.text("license"),
-        backends=general.texts("backends") or tuple(dict.fromkeys(part.backend for part in parts)),
+        backends=backends,
         python_needs=general.texts("python-depends"),
         bindings=_part(torch, "torch") if torch.texts("src") else None,
         parts=parts,
-        stable=torch.table("stable-abi").versions(),
+        stable=torch.table("stable-abi", of_each=backends).versions(),
         python_suffixes=torch.texts("pyext") or ("py", "pyi"),
     )
 
@@ -171,8 +172,11 @@ class _Table:
     def files(self, key: str) -> tuple[Path, ...]:
         return tuple(self._file.parent / text for text in self.texts(key))
 
-    def table(self, key: str) -> _Table:
-        return _Table(self._file, f"{self._name}.{key}", self.values.get(key, {}))
+    def table(self, key: str, of_each: Iterable[str]) -> _Table:
+        """Which may be written as one text, that holds for each of some keys."""
+        value = self.values.get(key, {})
+        values = dict.fromkeys(of_each, value) if isinstance(value, str) else value
+        return _Table(self._file, f"{self._name}.{key}", values)
 
     def versions(self) -> Mapping[str, str]:
         for key, value in self.values.items():

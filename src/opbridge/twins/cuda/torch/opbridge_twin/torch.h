@@ -5,6 +5,13 @@
 #ifndef OPBRIDGE_TWIN_TORCH_H
 #define OPBRIDGE_TWIN_TORCH_H
 
+// What stands behind the stable ABI is not on it, whatever an extension's flags say.
+#ifdef OPBRIDGE_TWIN_STABLE_SHIM
+#undef TORCH_TARGET_VERSION
+#undef TORCH_STABLE_ONLY
+#undef Py_LIMITED_API
+#endif
+
 // A source for PyTorch's stable ABI alone may include nothing else of PyTorch's.
 #if defined(TORCH_TARGET_VERSION) || defined(TORCH_STABLE_ONLY)
 #define OPBRIDGE_TWIN_TORCH_STABLE 1
