@@ -192,3 +192,24 @@ def test_a_diagonal_is_written(to: str, tmp_path: Path) -> None:
     converted(module, (_x(),), to=to).write(tmp_path / "net")
     found = check(module, tmp_path / "net", (_x(),), {})
     assert [each for each in found if each.difference > 1e-6] == []
+
+
+class WritesThroughItself(torch.nn.Module):
+    """`to` gives the tensor itself where it is of that type already."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x)
+        y.to(torch.float32).add_(1)
+        torch.ops.aten.alias(y).mul_(2)
+        return y
+
+
+def test_a_tensor_is_written_through_itself(tmp_path: Path) -> None:
+    module = WritesThroughItself().eval()
+    converted(module, (_x(),)).write(tmp_path / "net")
+    found = check(module, tmp_path / "net", (_x(),), {})
+    assert [each for each in found if each.difference > 1e-6] == []

@@ -11,7 +11,7 @@ from torch._ops import OpOverload
 
 _aten = torch.ops.aten
 _RESHAPED = {"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "ravel"}
-_RESHAPED |= {"to", "type_as", "contiguous"}
+_RESHAPED |= {"alias", "contiguous", "to", "type_as"}
 """Those of the last line are the tensor itself where they are a view of it."""
 
 
