@@ -143,8 +143,10 @@ class TestArchitectures:
         monkeypatch.setenv(nvcc.ARCHITECTURES, "100")
         assert self.chosen(cuda, **extension) == ["compute_100,code=[sm_100,compute_100]"]
         monkeypatch.delenv(nvcc.ARCHITECTURES)
-        monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "Hopper")
-        with pytest.raises(ToolchainError, match="TORCH_CUDA_ARCH_LIST names 'Hopper'"):
+        monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "8.0 Hopper+PTX")
+        assert self.chosen(cuda, **extension) == ["compute_80,code=[sm_80]", "compute_90,code=[sm_90,compute_90]"]
+        monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "Hoper")
+        with pytest.raises(ToolchainError, match="TORCH_CUDA_ARCH_LIST names 'Hoper'"):
             self.chosen(cuda, **extension)
 
     @pytest.mark.parametrize("named", ["70", "80;sm_7x", "native", "90af"])

@@ -32,6 +32,17 @@ ARCHITECTURES = "OPBRIDGE_CUDA_ARCHS"
 _OF_PYTORCH = "TORCH_CUDA_ARCH_LIST"
 """PyTorch's own, which counts for sources with its headers."""
 
+_FAMILIES = {
+    "Turing": ("75",),
+    "Ampere": ("80", "86"),
+    "Ampere+Tegra": ("87",),
+    "Ada": ("89",),
+    "Hopper": ("90",),
+    "Blackwell": ("100", "103", "120", "121"),
+    "Blackwell+Tegra": ("110",),
+}
+"""The names that PyTorch's variable may have in the place of numbers, of those that today's nvcc compiles for."""
+
 _HOMES = ("CUDA_HOME", "CUDA_PATH")
 _DEFAULT_HOME = "/usr/local/cuda"
 _ENVIRONMENT = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
@@ -134,7 +145,7 @@ def _age(architecture: str) -> tuple[int, str]:
 def _as_nvcc_names(words: Iterable[str], variable: str) -> list[str]:
     known = _known()
     names = []
-    for word in words:
+    for word in (member for named in words for member in _FAMILIES.get(named.removesuffix("+PTX"), (named,))):
         name = word.removesuffix("+PTX").removeprefix("sm_").removeprefix("compute_").replace(".", "")
         form = re.fullmatch(r"(\d+)[af]?", name)
         if form is None or form[1] not in known:

@@ -36,7 +36,13 @@ Tensor filled(Tensor like, int64_t value, int64_t threads) {
   return out;
 }
 
-STABLE_TORCH_LIBRARY(stable_on_the_twin, m) { m.def("filled(Tensor like, int value, int threads) -> Tensor"); }
+void choose(int64_t device) { STD_CUDA_CHECK(cudaSetDevice(static_cast<int>(device))); }
+
+STABLE_TORCH_LIBRARY(stable_on_the_twin, m) {
+  m.def("filled(Tensor like, int value, int threads) -> Tensor");
+  m.def("choose(int device) -> ()");
+}
+STABLE_TORCH_LIBRARY_IMPL(stable_on_the_twin, CompositeExplicitAutograd, m) { m.impl("choose", TORCH_BOX(&choose)); }
 STABLE_TORCH_LIBRARY_IMPL(stable_on_the_twin, CUDA, m) { m.impl("filled", TORCH_BOX(&filled)); }
 """
 
@@ -54,6 +60,8 @@ def test_it_runs(tmp_path: Path) -> None:
     assert filled(like, 7, 64).cpu().unique().tolist() == [7]
     with pytest.raises(RuntimeError, match="CUDA error: invalid configuration argument"):
         filled(like, 7, 2048)
+    with pytest.raises(RuntimeError, match=r"invalid device ordinal(.*\n)+.*do you have enough GPUs\?"):
+        torch.ops.stable_on_the_twin.choose(5)
 
 
 SUM_HEADER = """

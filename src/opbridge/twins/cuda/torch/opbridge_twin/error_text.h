@@ -15,6 +15,7 @@ namespace opbridge_twin {
 // What an exception says of an error; what the twin has found is the better half of it, and is told once.
 inline std::string take_error_text(cudaError_t error) {
   std::string said = std::string("CUDA error: ") + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
+  if (error == cudaErrorInvalidDevice) said += "\nGPU device may be out of range, do you have enough GPUs?";
   if (const char* const reports = ob_twin_take_reports()) said += std::string("\n") + reports;
   ob_twin_clear_errors();
   return said;
