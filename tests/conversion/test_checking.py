@@ -122,3 +122,29 @@ def test_rounding_may_grow_as_in_pytorch(
     found = check(module, tmp_path / "net", inputs, {})
     assert all(each.is_right for each in found if "gradient" in each.what)
     assert all(each.is_right for each in found) is agrees
+
+
+class Dies(torch.nn.Module):
+    """It learns that it is to give nothing, and nothing more after that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.shift = torch.nn.Parameter(torch.zeros(1))
+        self.gate = torch.nn.Parameter(torch.full((1,), 1e-3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return -(self.layer(x) + self.shift).softmax(-1)[:, :1] * self.gate.relu()
+
+
+def test_a_gradient_of_nothing_is_held_against_those_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rounded(side: Any, *given: Any) -> dict[str, Any]:
+        return {name: each + np.float32(1e-9) for name, each in original(side, *given).items()}
+
+    original = JaxSide.gradients
+    monkeypatch.setattr(JaxSide, "gradients", rounded)
+    torch.manual_seed(0)
+    module, inputs = Dies().eval(), (torch.ones(1, 4),)
+    converted(module, inputs, to="jax").write(tmp_path / "net")
+    found = check(module, tmp_path / "net", inputs, {})
+    assert [each for each in found if not each.is_right] == []

@@ -157,7 +157,7 @@ def _of_pytorch(results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[
 
 def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:
     args, kwargs = inputs
-    start = taken_aside(module)
+    start, largest = taken_aside(module), 0.0
 
     def results() -> list[Any]:
         module.zero_grad(set_to_none=True)
@@ -165,7 +165,7 @@ def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[s
 
     for number in range(_STEPS):
         wanted, gradients = _of_both(side, results(), loss, trained)
-        largest = max(_largest(each) for each in wanted.values())
+        largest = max(largest, *map(_largest, wanted.values()))  # They may be nothing in the end.
         for name, value in trained.items():
             if not number:
                 yield _comparison(f"gradient of {name}", wanted[name], gradients[name], largest * _ROUNDING)
