@@ -146,6 +146,37 @@ def test_inputs_are_the_tensors_that_were_given(args: Any, kwargs: Any, names: s
     assert all(each.is_right for each in check(module, tmp_path / "net", given, kwargs))
 
 
+class Sum(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+
+    def forward(self, many: list[torch.Tensor]) -> torch.Tensor:
+        return sum(self.layer(each) for each in many)
+
+
+class FrozenBackbone(torch.nn.Module):
+    """What is computed without gradients goes to a module all together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.backbone = torch.nn.Linear(3, 3)
+        self.head = Sum()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            first = self.backbone(x)
+            second = first.relu()
+        return self.head([first, second])
+
+
+def test_a_module_takes_all_that_is_computed_without_gradients(tmp_path: Path) -> None:
+    module, given = FrozenBackbone(), (torch.ones(2, 3),)
+    for to in ("mindspore", "jax"):
+        converted(module, given, to=to).write(tmp_path / to)
+        assert all(each.is_right for each in check(module, tmp_path / to, given, {}))
+
+
 class BranchesWithoutGradients(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():

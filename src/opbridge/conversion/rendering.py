@@ -453,9 +453,10 @@ class Body(ABC):
         outer, self.nested = self.nested, _children(self.nested[inner.target])
         outputs = self.graph(graph)
         self.nested = outer
-        for index, output in enumerate(outputs):
-            value = self.value(output)
-            self.env[(node, index)] = self.stopped(value) if stops else value
+        values = [self.stopped(self.value(output)) if stops else self.value(output) for output in outputs]
+        self.env[node] = f"({', '.join(values)},)"
+        for index, value in enumerate(values):
+            self.env[(node, index)] = value
 
     def function(self, node: Any, inner: Any) -> str:
         """A nested graph as a function of its own, which stands before the line that calls it."""
