@@ -12,7 +12,8 @@ c10::cuda::CUDAStream named(void* stream) { return c10::cuda::CUDAStream(static_
 extern "C" {
 
 AOTITorchError aoti_torch_get_current_cuda_stream(int32_t device, void** stream) {
-  return opbridge_twin::told([&] { *stream = c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream(); });
+  return opbridge_twin::told(
+      [&] { *stream = c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream(); });
 }
 
 AOTITorchError torch_set_current_cuda_stream(void* stream, int32_t) {

@@ -7,9 +7,9 @@
 #define AT_CUDA_CHECK(EXPR) C10_CUDA_CHECK(EXPR)
 
 // Of what NVIDIA's libraries return; their headers are whoever calls them's to include.
-#define OB_TWIN_LIBRARY_CHECK(SUCCESS, CALL, BEGINNING, TEXT_OF, ...)                                      \
-  do {                                                                                                     \
-    const auto ob_twin_status = (CALL);                                                                    \
+#define OB_TWIN_LIBRARY_CHECK(SUCCESS, CALL, BEGINNING, TEXT_OF, ...)                                     \
+  do {                                                                                                    \
+    const auto ob_twin_status = (CALL);                                                                   \
     TORCH_CHECK(ob_twin_status == SUCCESS, BEGINNING " error: ", TEXT_OF(ob_twin_status), ##__VA_ARGS__); \
   } while (0)
 
