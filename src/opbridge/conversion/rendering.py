@@ -118,10 +118,8 @@ class Operators:
     @property
     def imported(self) -> str:
         """The lines for those that are a network's own functions and modules, if any."""
-        lines = (f"from {module.__name__} import {name}\n" for module, name in _OWN)
-        return "".join(
-            line for line, (module, _) in zip(lines, _OWN, strict=True) if any(map(module.source_of, self.used))
-        )
+        named = ((module, name) for module, name in _OWN if any(map(module.source_of, self.used)))
+        return "".join(f"from {module.__name__} import {name}\n" for module, name in named)
 
 
 _OWN = ((assumptions, "ASSUMED"), (functions, "function"), (wholes, "whole"))

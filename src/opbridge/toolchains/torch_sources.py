@@ -19,6 +19,7 @@ from opbridge.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, Install
 from opbridge.toolchains.torch_beginnings import INCLUDE_LINE, macros_before
 from opbridge.toolchains.torch_install import TorchInstall
 from opbridge.toolchains.torch_signatures import says_only_types
+from opbridge.twins.cuda import for_torch
 
 EXTENSION_NAME = "TORCH_EXTENSION_NAME"
 """The macro that names the Python module; a request that defines it is for PyTorch whatever its sources include."""
@@ -126,7 +127,7 @@ def _optimization(texts: list[_Text]) -> tuple[str, ...]:
 def _shims(texts: list[_Text]) -> Iterator[Path]:
     for name, calls in _SHIMS.items():
         if any(calls.search(text.text) for text in texts):
-            yield INCLUDE.parent / "twins" / "cuda" / "torch" / name
+            yield for_torch.INCLUDE / name
 
 
 def _stability(request: BuildRequest, texts: list[_Text]) -> Iterator[tuple[Path, tuple[str, ...]]]:
