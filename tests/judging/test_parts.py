@@ -135,6 +135,14 @@ def test_each_long_size_is_once_of_several_blocks() -> None:
     assert not [plan for plan in plans({"batch": 64, "length": 2048}, "") if plan.is_long], "it is none of the task"
 
 
+def test_a_long_size_may_stand_in_a_tuple() -> None:
+    long = [plan for plan in plans({"batch": 128, "shape": (16, (65536,))}, "") if plan.is_long]
+    assert [(plan.kind, dict(plan.sizes)) for plan in long] == [
+        (LONG, {"batch": 64, "shape": (16, (3 * 1024,))}),
+        (ODD_AND_LONG, {"batch": 25, "shape": (16, (2113,))}),
+    ]
+
+
 @pytest.mark.parametrize(
     ("published", "smaller", "odd"),
     [

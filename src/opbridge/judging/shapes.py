@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from math import prod
 
 from opbridge.judging.assignments import values_assigned
@@ -160,9 +161,18 @@ def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
 
 def _with_one_long(plan: Plan, published: dict[str, object], longer: Callable[[int], int]) -> list[Plan]:
     """With more of one size than two blocks have threads, the largest last: some are wrong in the last block alone."""
-    long = {name: size for name, size in published.items() if isinstance(size, int) and size > _LONG}
-    some = sorted(long.keys() & dict(plan.sizes).keys(), key=lambda name: (long[name], name))
-    return [replace(plan, sizes=tuple({**dict(plan.sizes), name: longer(long[name])}.items())) for name in some]
+    sizes = dict(plan.sizes)
+    numbered = [(size, name, place) for name in sizes for place, size in enumerate(_numbers(published[name]))]
+    some = [
+        {**sizes, name: _with(sizes[name], place, longer(size))} for size, name, place in sorted(numbered) if size > _LONG
+    ]
+    return [replace(plan, sizes=tuple(changed.items())) for changed in some]
+
+
+def _with(value: object, place: int, size: int) -> object:
+    """The number at that place is another one."""
+    places = count()
+    return _mapped(value, lambda old: size if next(places) == place else old)
 
 
 def _longest(size: int) -> int:
