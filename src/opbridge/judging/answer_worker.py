@@ -6,6 +6,7 @@ import os
 import resource
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from opbridge.check.confining import take_more_than_is_used
 from opbridge.errors import CacheError, ToolchainError, UnsupportedError
 from opbridge.judging.confining import enter
 from opbridge.judging.jobs import AnswerJob, Trial, telling
+from opbridge.judging.pacing import Pace
 
 _BLOCKS = 8
 """Of a launch at sizes that are too large to run it: the first, the last, and others."""
@@ -61,10 +63,16 @@ def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | N
     answer_of = model_maker(job.answer, job.format, job.name)
     say(built=True)
     caller, (trials, vast) = _Caller(job, answer_of), wait()
+    pace = Pace(trials)
     for trial in trials:
+        if not pace.has_time_for(trial):
+            say(left_out=trial.number)
+            continue
         say(begun=trial.number)
+        started = time.process_time()
         try:
             say(ran=trial.number, **caller.call(trial))
+            pace.has_run(trial, time.process_time() - started)
         except Exception as error:
             say(failed=trial.number, **_told(error, job.cell.folder))
     say(tampering=[vars(reason) for reason in watch.findings()])

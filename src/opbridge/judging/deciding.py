@@ -102,7 +102,7 @@ def _round(
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, expected = _ran(job, answer, expecting, of_answer, timeout, forks)
-    found = decide(run, expected.trials, job.folder, of_answer, expected.left_out)
+    found = decide(run, run.called(expected.trials), job.folder, of_answer, expected.left_out)
     tried = {trial.plan for trial in expected.trials}
     return at_published_sizes(found, run, expected.vast, job.folder, of_answer), tried
 
@@ -180,7 +180,13 @@ def _said_once(reason: str, plans: list[str]) -> str:
 def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
     operators = tuple(said["operators"])
     return Trial(
-        said["number"], known[said["plan"]], said["seed"], said["inputs"], operators, said.get("is_constant", False)
+        said["number"],
+        known[said["plan"]],
+        said["seed"],
+        said["inputs"],
+        operators,
+        said.get("is_constant", False),
+        said.get("elements", 0),
     )
 
 

@@ -36,6 +36,8 @@ class Trial:
     """PyTorch's that the reference ran."""
     is_constant: bool = False
     """Whether the task gives the same for other inputs of its published sizes."""
+    elements: int = 0
+    """Of its inputs."""
 
     @property
     def initial_file(self) -> str:

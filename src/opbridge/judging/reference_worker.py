@@ -130,7 +130,7 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
             return "the reference gives nothing finite"
         if too_large := limits.refusal_of_work(outcome["work"]):
             return too_large
-        made.append({**outcome, "plan": job.plans.index(plan), "seed": abs(seed)})
+        made.append({**outcome, "plan": job.plans.index(plan), "seed": abs(seed), "elements": sizes})
     if len(made) > 1:
         one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (made[0], made[-1]))
         if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:

@@ -20,6 +20,8 @@ class Run:
     raised: dict[str, Any] | None = None
     ran: dict[int, dict[str, Any]] = field(default_factory=dict)
     failed: dict[int, dict[str, Any]] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
+    """Trials that would have taken too long."""
     tampering: list[dict[str, Any]] = field(default_factory=list)
     muted: bool = False
     vast: dict[str, Any] | None = None
@@ -36,11 +38,15 @@ class Run:
         self.muted |= "muted" in said
         self.done |= "done" in said
         self.raised = said.get("raised", self.raised)
+        self.left_out |= {said["left_out"]} if "left_out" in said else set()
         self.vast = said.get("vast", self.vast)
         self.tampering += said.get("tampering", [])
         for kind, kept in (("ran", self.ran), ("failed", self.failed)):
             if kind in said:
                 kept[said[kind]] = said
+
+    def called(self, trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
+        return tuple(trial for trial in trials if trial.number not in self.left_out)
 
 
 def reason_at(trial: Trial, check: str, message: str, to_do: str, place: str = "") -> Reason:

@@ -164,7 +164,9 @@ def _with_one_long(plan: Plan, published: dict[str, object], longer: Callable[[i
     sizes = dict(plan.sizes)
     numbered = [(size, name, place) for name in sizes for place, size in enumerate(_numbers(published[name]))]
     some = [
-        {**sizes, name: _with(sizes[name], place, longer(size))} for size, name, place in sorted(numbered) if size > _LONG
+        {**sizes, name: _with(sizes[name], place, longer(size))}
+        for size, name, place in sorted(numbered)
+        if size > _LONG
     ]
     return [replace(plan, sizes=tuple(changed.items())) for changed in some]
 

@@ -1,0 +1,33 @@
+"""Which calls are left out, for they would take long and show little that others do not."""
+
+from __future__ import annotations
+
+from opbridge.judging.jobs import Trial
+
+_FOR_A_LONG_SIZE = 40.0
+"""Seconds of processor time; without this, one long size that takes too long would cost all that is known of others."""
+_FOR_MORE_NUMBERS = 10.0
+"""Where the same sizes come once more, with numbers of both signs."""
+
+
+class Pace:
+    """How long calls take, by what those before them took of the same answer."""
+
+    def __init__(self, trials: tuple[Trial, ...]) -> None:
+        self._trials = trials
+        self._seconds_per_element: list[float] = []
+
+    def has_run(self, trial: Trial, seconds: float) -> None:
+        self._seconds_per_element.append(seconds / max(trial.elements, 1))
+
+    def has_time_for(self, trial: Trial) -> bool:
+        foreseen = min(self._seconds_per_element, default=0.0) * trial.elements
+        if trial.plan.is_long:
+            return foreseen < _FOR_A_LONG_SIZE
+        return foreseen < _FOR_MORE_NUMBERS or not self._comes_again(trial)
+
+    def _comes_again(self, trial: Trial) -> bool:
+        return any(
+            other.number > trial.number and (other.plan, other.seed) == (trial.plan, trial.seed)
+            for other in self._trials
+        )
