@@ -109,7 +109,7 @@ def _of_tokens(tokens: list[Token]) -> _Places:
         elif token.text == "]" and before.text != "[" and after.text != ";":
             yield "index", begin, end, " + 1]"
         elif token.text == "__syncthreads":
-            yield "barrier", begin, end, "(void)"
+            yield "barrier", begin, end, "void"  # void() is an expression that does nothing
         elif token.kind is Kind.NUMBER and before.text not in ("[", "<<", ">>"):
             yield "constant", begin, end, f"({token.text} + 1)"
 

@@ -45,7 +45,7 @@ def changed(kind: str) -> list[tuple[int, str, str]]:
         ("operator", [(7, "*", "+"), (10, "+", "-")]),
         ("bound", [(7, "<", "<="), (10, "<", "<=")]),
         ("index", [(7, "]", " + 1]"), (8, "]", " + 1]"), (10, "]", " + 1]"), (10, "]", " + 1]")]),
-        ("barrier", [(9, "__syncthreads", "(void)")]),
+        ("barrier", [(9, "__syncthreads", "void")]),
         ("guard", [(10, "if (threadIdx.x < 1)", "if (true)")]),
         ("element type", [(6, "float", "int")]),
         ("tail", [(12, " + 255", "")]),

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opbridge.judging.jobs import Trial, telling
+from opbridge.check.confining import TOO_MUCH_MEMORY
+from opbridge.judging.jobs import MUTED, Trial, telling
 from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.runs import Run
 from opbridge.judging.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, Plan
@@ -178,6 +179,16 @@ def test_who_ends_early(tmp_path: Path, end: str, timed_out: bool, verdict: Verd
     found = case.decided()
     assert found.verdict is verdict
     assert end in found.reasons[0].message
+
+
+def test_what_needs_more_memory_than_there_is_may_be_right_at_smaller_sizes(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    for at in (0, MUTED):
+        case.run = Run(built=True, at=at, end=TOO_MUCH_MEMORY)
+        found = case.decided()
+        assert (found.verdict, found.wants_smaller_sizes) == (Verdict.UNDECIDED, True)
+    case.run.at = "building"
+    assert not case.decided().wants_smaller_sizes
 
 
 def test_a_second_call_gives_the_same(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from opbridge.check.child import Say, serve, told_more
 from opbridge.check.confining import take_more_than_is_used
 from opbridge.errors import CacheError, ToolchainError, UnsupportedError
 from opbridge.judging.confining import enter
-from opbridge.judging.jobs import AnswerJob, Trial, telling
+from opbridge.judging.jobs import MUTED, AnswerJob, Trial, telling
 from opbridge.judging.pacing import Pace
 
 _BLOCKS = 8
@@ -77,7 +77,7 @@ def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | N
             say(failed=trial.number, **_told(error, job.cell.folder))
     say(tampering=[vars(reason) for reason in watch.findings()])
     if trials:
-        say(begun="muted")
+        say(begun=MUTED)
         # What is right all the same did not come from its kernels.
         device.make_mute(True)
         with suppress(Exception):

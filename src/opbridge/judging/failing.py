@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from opbridge.judging.jobs import Trial
-from opbridge.judging.model import ENDLESS, TIME, Judgement, Reason, Verdict
+from opbridge.check.confining import TOO_MUCH_MEMORY
+from opbridge.judging.jobs import MUTED, Trial, telling
+from opbridge.judging.model import ENDLESS, MACHINE, TIME, Judgement, Reason, Verdict
 from opbridge.judging.runs import ON_GPU, Run
 
 PROGRAM = "program"
@@ -49,7 +50,7 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
         reason = Reason("twin", lines[0].strip(), f"{ON_GPU}: the twin lacks this library", error["place"])
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if error.get("build") and (killed := _KILLED.search(message)):
-        reason = Reason("machine", killed[0], "judge it again where there is more memory")
+        reason = Reason(MACHINE, killed[0], "judge it again where there is more memory")
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if error.get("build"):
         at = _ERROR_PLACE.search(message)
@@ -57,20 +58,25 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
         return Judgement(Verdict.BROKEN, (Reason("build", f"it does not compile: {said}", "correct it", place),))
     text = f"{error['kind']}: {message.splitlines()[0]}"
     if error.get("tools"):
-        reason = Reason("machine", f"our tools fail while they build it: {text}", "judge it again", error["place"])
+        reason = Reason(MACHINE, f"our tools fail while they build it: {text}", "judge it again", error["place"])
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     check = PROGRAM if error["kind"] in _OF_PROGRAMS else "run"
     return Judgement(Verdict.BROKEN, (Reason(check, text, "correct it", error["place"], shape, seed),), shapes=shapes)
 
 
 def of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judgement:
-    trial = next((trial for trial in trials if trial.number == run.at), None)
+    muted = telling(trials) if trials and run.at == MUTED else None
+    trial = next((trial for trial in trials if trial.number == run.at), muted)
     shape, seed = (trial.inputs, trial.seed) if trial else ("", None)
     how = run.end or "the process ends with exit code 0, as by exit()"
     if run.timed_out:
         reason = Reason(TIME, f"{how} while at {run.at}", "--timeout waits longer", "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if how.endswith("SIGKILL"):
-        reason = Reason("machine", f"{how}, as where a machine's memory ends", "judge it again", "", shape, seed)
+        reason = Reason(MACHINE, f"{how}, as where a machine's memory ends", "judge it again", "", shape, seed)
+        return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
+    if how == TOO_MUCH_MEMORY:
+        # It may be the twin's, which keeps more of each tensor than a GPU does.
+        reason = Reason(MACHINE, how, "judge it where there is more memory", "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     return Judgement(Verdict.BROKEN, (Reason("run", how, "correct it", "", shape, seed),), shapes=shapes)

@@ -88,6 +88,10 @@ class AnswerJob:
     cell: Cell
 
 
+MUTED = "muted"
+"""The last call, of the trial that tells most, with kernels that do nothing."""
+
+
 def telling(trials: tuple[Trial, ...]) -> Trial:
     """The last of the first sizes: of numbers of both signs, which even a kernel in place changes."""
     some = [trial for trial in trials if not trial.is_constant] or trials

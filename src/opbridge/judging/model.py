@@ -14,6 +14,8 @@ SIZES = "sizes"
 """The check of what cannot be held at the sizes that were tried."""
 TIME, ENDLESS = "time", "endless"
 """The checks of what takes too long: whose time was too short, and what may never end."""
+MACHINE = "machine"
+"""The check of what this machine is too small for."""
 
 
 class Verdict(Enum):
@@ -62,8 +64,8 @@ class Judgement:
 
     @property
     def wants_smaller_sizes(self) -> bool:
-        is_slow = any(reason.check in (TIME, ENDLESS) and reason.shape for reason in self.reasons)
-        return is_slow and self.verdict in (Verdict.WRONG, Verdict.UNDECIDED)
+        is_large = any(reason.check in (TIME, ENDLESS, MACHINE) and reason.shape for reason in self.reasons)
+        return is_large and self.verdict in (Verdict.WRONG, Verdict.UNDECIDED)
 
     def fields(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": self.verdict.value}
