@@ -2,6 +2,8 @@
 #include "broken/arrival_not_awaited.cu"
 #include "broken/barrier_in_branch.cu"
 #include "broken/blocks_race.cu"
+#include "broken/builtin_copy.cu"
+#include "broken/builtin_fill.cu"
 #include "broken/constant_write.cu"
 #include "broken/copy_of_elements.cu"
 #include "broken/device_memory.cu"

@@ -15,6 +15,7 @@
 #include <opbridge_twin/intrinsics.h>
 #include <opbridge_twin/math.h>
 #include <opbridge_twin/memory.h>
+#include <opbridge_twin/memory_builtins.h>
 #include <opbridge_twin/packed.h>
 #include <opbridge_twin/ptx.h>
 #include <opbridge_twin/qualifiers.h>

@@ -14,7 +14,7 @@ from opbridge.twins.cuda.rewriting.words import ARCHITECTURE, NOINLINE
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
 _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
 _MACRO = re.compile(r"#\s*define\s+(\w+)(?:\([^)]*\))?")
-_OF_CUDA = re.compile(r"<<<|__(?:global|shared|device)__|\b__asm|\basm\b")
+_OF_CUDA = re.compile(r"<<<|__(?:global|shared|device)__|\b__asm|\basm\b|\b__builtin_mem")
 
 
 def device_condition(text: str) -> str:

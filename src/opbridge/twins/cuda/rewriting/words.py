@@ -28,6 +28,8 @@ _TAKE_KERNELS = frozenset(
         "cudaOccupancyMaxPotentialBlockSize",
     }
 )
+_COPIES = frozenset({"__builtin_memcpy", "__builtin_memmove", "__builtin_memset"})
+"""What compilers do by instructions that the checks do not see."""
 _TARGETS = frozenset({"NV_IF_TARGET", "NV_IF_ELSE_TARGET", "NV_DISPATCH_TARGET"})
 
 
@@ -42,6 +44,8 @@ def rewrite_word(source: Source, index: int) -> None:
         source.texts[index] = f"OB_TWIN_DEVICE_{text}"
     elif text == "__noinline__" and not _is_attribute(source, index):
         source.texts[index] = NOINLINE
+    elif text in _COPIES and (device or source.in_macro) and not source.unit.is_library:
+        source.texts[index] = text.replace("__", "::opbridge_twin::", 1)
     elif text in _TAKE_KERNELS:
         strip_casts(source, index)
     elif text == "cudaDeviceSynchronize" and device and not (source.scopes[-1].host or source.unit.is_library):
