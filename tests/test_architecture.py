@@ -15,7 +15,7 @@ from subprocesses import succeed
 SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 
 LAYERS = (
-    ("errors", "openings", "tracebacks", "_version"),
+    ("errors", "excerpts", "openings", "tracebacks", "_version"),
     ("names",),
     ("schema", "cxx"),
     ("rules",),

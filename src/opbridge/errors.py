@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from opbridge.excerpts import behind, caret, shown
 from opbridge.tracebacks import hide_from_pytest, rendered
 
 _COMPARED = 10_000
@@ -49,7 +50,8 @@ class Location:
     def excerpt(self) -> str:
         if not self.source:
             return ""
-        return f"\n  {self.source}\n  {' ' * (self.column - 1)}^"
+        column = behind(0, self.source[: self.column - 1]) + 1
+        return f"\n  {shown(self.source)}\n  {caret(self.source, column)}"
 
 
 @dataclass(frozen=True)

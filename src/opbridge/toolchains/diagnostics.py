@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opbridge.excerpts import caret, shown
 from opbridge.toolchains.process import Outcome
 
 _ERRORS_SHOWN = 5
@@ -106,11 +107,10 @@ class _Place:
         except (OSError, IndexError):
             return []
         margin = f"{self.line:5} | "
-        shown = [margin + text]
+        lines = [margin + shown(text)]
         if self.column:
-            blanks = re.sub(r"[^\t]", " ", text[: self.column - 1])
-            shown.append(f"{' ' * (len(margin) - 2)}| {blanks}^")
-        return shown
+            lines.append(f"{' ' * (len(margin) - 2)}| {caret(text, self.column)}")
+        return lines
 
 
 @dataclass

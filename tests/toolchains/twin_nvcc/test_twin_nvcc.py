@@ -102,6 +102,28 @@ def test_a_source_that_does_not_compile_names_its_own_line(run: Run, tmp_path: P
     assert f"{tmp_path}/square.cu:2:10: error: 'y' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
 
 
+def test_marks_below_a_line_point_at_what_its_author_wrote(run: Run, tmp_path: Path) -> None:
+    lines = (
+        "#define LAUNCH(...) \\",
+        "\t\tk<<<1, 32>>>(__VA_ARGS__, absent_a)",
+        "__global__ void k(int*, int) { __shared__ int tile[32];\tint y = absent_b; }",
+        "int main() {",
+        "\tk<<<1, 32>>>(nullptr, absent_c);\tk<<<1, 32>>>(0, absent_d);",
+        "\tLAUNCH(nullptr);",
+        "\tk<<<1,",
+        "\t\t32>>>(nullptr, absent_e);",
+        "}",
+    )
+    (tmp_path / "marks.cu").write_text("\n".join(lines) + "\n")
+    said = run("nvcc", "-c", "marks.cu").stderr.splitlines()
+    marked = [
+        text[below.index("^") :][:8]
+        for heading, text, below in zip(said, said[1:], said[2:], strict=False)
+        if "error: " in heading
+    ]
+    assert sorted(marked) == [f"absent_{letter}" for letter in "abcde"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

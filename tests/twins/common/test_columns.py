@@ -35,9 +35,23 @@ def test_what_was_replaced_or_put_in_is_its_place(column: int, expected: int) ->
     assert columns.as_written(1, column) == expected
 
 
-def test_tabs_are_as_wide_as_the_compiler_counts() -> None:
-    columns = Columns.of([("", "\t", "\t"), ("__", "x", "x")])
-    assert columns.as_written(1, 11) == 9
+@pytest.mark.parametrize(
+    ("before", "column", "expected"), [("\t", 4, 9), ("a\tb\t", 7, 17), ("/* 日本 */", 15, 11), ("\udcff", 4, 2)]
+)
+def test_bytes_become_columns_of_the_user_s_line(before: str, column: int, expected: int) -> None:
+    columns = Columns.of([("", before, before), ("__", "x", "x")])
+    assert columns.as_written(1, column) == expected
+    assert columns.as_written(1, column - 2) == expected
+
+
+def test_a_definition_of_several_lines_has_columns_in_each() -> None:
+    columns = Columns.of([("", "#define K \\\n\t", "#define K \\\n\t"), ("(", "k", "k<<<1>>>"), ("", "(y)", "(y)")])
+    assert columns.as_written(2, 4) == 17
+
+
+def test_what_has_moved_to_another_line_leaves_those_behind_it_in_place() -> None:
+    columns = Columns.of([("f(1,\n2), ", "k", "k"), ("", "", "<<<1,\n2>>>"), ("", "(y)", "(y)")])
+    assert columns.as_written(2, 7) == 6
 
 
 SAID = """\
@@ -66,3 +80,13 @@ def test_a_message_of_ours_is_where_what_it_refuses_begins() -> None:
     files = {"/a/k.cu": columns}
     assert with_users_columns(said.format(11, "k is not called"), files) == said.format(3, "k is not called")
     assert with_users_columns(said.format(2, "something else"), files) == said.format(2, "something else")
+
+
+def test_no_mark_lies_beyond_its_line_and_what_stands_below_one_moves_with_it() -> None:
+    columns = Columns.of([("made" * 9, "x", "x")])
+    said = "/a/k.cu:1:37: error: no x\n    1 | x\n      | {0}^\n      | {0}y\n".format(" " * 36)
+    expected = "/a/k.cu:1:1: error: no x\n    1 | x\n      | ^\n      | y\n"
+    assert with_users_columns(said, {"/a/k.cu": columns}) == expected
+    other_line = Columns.of([("", " " * 60, " " * 60), ("m", "x", "x")])
+    said = "/a/k.cu:1:61: error: no x\n    1 | short\n      | {}^\n".format(" " * 60)
+    assert with_users_columns(said, {"/a/k.cu": other_line}).endswith("\n      |      ^\n")

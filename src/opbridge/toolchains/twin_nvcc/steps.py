@@ -8,8 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from opbridge.toolchains.twin_nvcc import checked_kernels
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
 from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
 from opbridge.twins import cuda
+from opbridge.twins.common.columns import Columns, with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.cuda.compiling import PRELUDE
 from opbridge.twins.cuda.refused import unsupported
@@ -134,9 +134,9 @@ class _Build:
         # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
         rest += [f"-iquote{source.path.resolve().parent}", str(translation.source)]
         if "-c" in ending and _CHECKS:
-            code = self._with_checks(source.path.resolve(), rest, ending, folder, translation.device_functions)
+            code = self._with_checks(source.path.resolve(), rest, ending, folder, translation)
         else:
-            code = self._call([*self._cuda_compiler(_CHECKS), *rest, *ending])
+            code = self._call([*self._cuda_compiler(_CHECKS), *rest, *ending], translation.columns)
         if code == 0 and depfile:
             add_dependencies(depfile, translation.read)
         return code
@@ -147,10 +147,11 @@ class _Build:
         rest: Sequence[str],
         ending: Sequence[str],
         folder: Path,
-        device_functions: AbstractSet[str],
+        translation: cuda.Translation,
     ) -> int:
         """Compiles a source without checks and with them, both at a time."""
-        target = Path(ending[-1])
+        target, columns = Path(ending[-1]), translation.columns
+        device_functions = translation.device_functions
         if "-G" not in self.words.switches:
             unit = hashlib.sha1(repr((str(source), target.name, self.words.host)).encode()).hexdigest()[:16]
             plain, checked = folder / "plain.o", folder / "checked.o"
@@ -161,18 +162,18 @@ class _Build:
             )
             if "-dryrun" not in self.words.switches and not device_functions:
                 # It may be host code alone, and take no second time; or launch kernels of headers that are not its own.
-                if (code := self._call(commands[0])) or not checked_kernels.launches(plain):
+                if (code := self._call(commands[0], columns)) or not checked_kernels.launches(plain):
                     return code or self._call(["ld", "-r", str(plain), "-o", str(target)])
-                code = self._call(commands[1])
+                code = self._call(commands[1], columns)
             else:
-                code = self._call_both(*commands)
+                code = self._call_both(*commands, columns)
             if code or "-dryrun" in self.words.switches:
                 return code
             assembler = [*self._compiler(), "-x", "assembler", "-c"]
             joined = checked_kernels.join(self._call, plain, checked, target, unit, assembler, device_functions)
             if joined is not None:
                 return joined
-        code = self._call([*self._cuda_compiler(True), *rest, *ending])
+        code = self._call([*self._cuda_compiler(True), *rest, *ending], columns)
         return code or checked_kernels.replacing_copies(self._call, target)
 
     def _apart(self) -> list[str]:
@@ -197,14 +198,13 @@ class _Build:
             level,
             *host.processor_flag(),
             *host.vector_width(),
-            *cuda.flags(checks, profile=checks and self._counts),
+            *cuda.flags(checks, self._is_clang(), checks and self._counts),
             f"-isystem{OPBRIDGE_INCLUDE}",
             *cccl.flags(),
         ]
         if not self._is_clang():
-            flags.append(
-                "-fpermissive"
-            )  # nvcc reads sources itself first, and names mean in classes what they mean to it
+            # nvcc reads sources itself first, and names mean in classes what they mean to it.
+            flags.append("-fpermissive")
         if self.words.relocatable:
             flags.append("-DOPBRIDGE_TWIN_SEVERAL_SOURCES=1")
         if self.words.switches.get("-fmad") == "false":
@@ -281,16 +281,25 @@ class _Build:
             for name, value in facts.items():
                 print(f"#$ {name}={value}", file=sys.stderr)
 
-    def _call_both(self, first: Sequence[str], second: Sequence[str]) -> int:
+    def _call_both(self, first: Sequence[str], second: Sequence[str], columns: Mapping[str, Columns]) -> int:
         """At a time; what both of them say is said once."""
         with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(self._call, second, subprocess.DEVNULL)
-            return self._call(first) or (other.result() and self._call(second))
+            other = pool.submit(self._call, second, messages=subprocess.DEVNULL)
+            return self._call(first, columns) or (other.result() and self._call(second, columns))
 
-    def _call(self, command: Sequence[str], messages: int | None = None) -> int:
+    def _call(
+        self, command: Sequence[str], columns: Mapping[str, Columns] | None = None, messages: int | None = None
+    ) -> int:
+        """With `columns`, what the command says is of a rewritten source."""
         if self._is_verbose:
             print("#$", shlex.join(command), file=sys.stderr)
         if "-dryrun" in self.words.switches:
             return 0
         sys.stderr.flush()
-        return subprocess.run(command, stdin=subprocess.DEVNULL, stderr=messages).returncode
+        if columns is None:
+            return subprocess.run(command, stdin=subprocess.DEVNULL, stderr=messages).returncode
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="surrogateescape"
+        )
+        sys.stderr.write(with_users_columns(done.stderr, columns))
+        return done.returncode

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from opbridge import floating_point
+from opbridge.twins.common.columns import BYTES
 from opbridge.twins.cuda.rewriting import ARCHITECTURE
 from opbridge.twins.cuda.sources import Translation, translate
 
@@ -75,7 +76,8 @@ _INSTRUMENTATION_DETAILS = ("tsan-distinguish-volatile=1", "tsan-instrument-func
 def flags(checks: bool, clang: bool = False, profile: bool = False) -> tuple[str, ...]:
     """For the compiler, beside those of any kernel; a profile needs checks."""
     # Clang says of each loop over threads that could not become vector code that it did not.
-    plain = (f"-isystem{INCLUDE}", *_MODEL, *_WARNINGS, *(("-Wno-pass-failed",) if clang else ()))
+    messages = "-Wno-pass-failed" if clang else BYTES
+    plain = (f"-isystem{INCLUDE}", *_MODEL, *_WARNINGS, messages)
     if not checks:
         return plain
     # Fences are the checks' own.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from opbridge.cxx.tokens import Kind
-from opbridge.twins.common.columns import Columns
+from opbridge.twins.common.columns import Columns, Piece
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.cuda.rewriting import directives
 from opbridge.twins.cuda.rewriting.declarations import function_name
@@ -29,6 +30,8 @@ class Rewriter(Source):
         self.branches: list[list[Scope]] = []
         self.last_spaces = (False, False)
         """Whether the last function was the device's and the host's."""
+        self.macros: dict[int, list[Piece]] = {}
+        """What becomes of definitions that are rewritten as sources are."""
         self.done = -1
         """The last token of what has moved elsewhere."""
 
@@ -41,13 +44,14 @@ class Rewriter(Source):
                 self._directive(index)
             elif not token.blank:
                 self._code(index)
-        pieces = [(self.before.get(index, ""), text) for index, text in enumerate(self.texts)]
+        pieces = list(self.pieces())
         if not (self.in_macro or self.unit.is_library):
-            written = (token.text for token in self.tokens)
-            self.unit.columns[self.file] = Columns.of(
-                (*piece, part) for piece, part in zip(pieces, written, strict=True)
-            )
-        return "".join(before + text for before, text in pieces)
+            self.unit.columns[self.file] = Columns.of(pieces)
+        return "".join(before + text for before, text, _ in pieces)
+
+    def pieces(self) -> Iterator[Piece]:
+        for index, token in enumerate(self.tokens):
+            yield from self.macros.get(index) or ((self.before.get(index, ""), self.texts[index], token.text),)
 
     def _code(self, index: int) -> None:
         token = self.tokens[index]
@@ -163,8 +167,11 @@ class Rewriter(Source):
         if start is None:
             return
         text = self.texts[index]
-        blank = re.sub(r"[^\n]", " ", text[:start])
+        blank = re.sub(r"[^\n\t]", " ", text[:start])
         inner = Rewriter(blank + text[start:], self.file, self.unit, line=self.line(index), in_macro=True)
         if self.in_function():
             inner.scopes.append(self.scopes[-1])
         self.texts[index] = text[:start] + inner.run()[start:]
+        (_, first, _), *rest = inner.pieces()
+        first = text[:start] + first[start:]
+        self.macros[index] = [("", first, first), *rest]
