@@ -190,6 +190,7 @@ def test_a_program_as_it_is_found(run: Run, tmp_path: Path) -> None:
 BLAS = """
 #include <cstdio>
 #include <cublas_v2.h>
+typedef __nv_bfloat16 from_that_header;
 int main(int argc, char**) {
   const int n = 4;
   float *a, *b;

@@ -17,7 +17,7 @@ struct Member {
   __device__ int get() const { return s + t; }
 };
 
-__global__ void names(Member member, int* out) {
+__global__ void names(Member member, int* out, int dim3, int uint3) {
   BLOCK_MEMORY int u[2], v;
   s[threadIdx.x] = 100;
   t[threadIdx.x] = 20;
@@ -29,6 +29,7 @@ __global__ void names(Member member, int* out) {
   out[1] = a_parameter(5, &t);
   out[2] = the_memory();
   out[3] = member.get();
+  out[5] = dim3 + uint3;
   out[4] = FLT_MAX > 1 && DBL_MAX > 1 && INT_MAX > 1 && SIZE_MAX > 1 && std::max(1, 2) == 2;
   assert(out[4] == 1);
   if (out[4] != 1) printf("%d\n", out[4]);
@@ -36,9 +37,9 @@ __global__ void names(Member member, int* out) {
 
 extern "C" int run_names(int* out) {
   int* found;
-  cudaMalloc(&found, 5 * sizeof(int));
-  names<<<1, 32, 32 * sizeof(int)>>>(Member{1}, found);
-  const int error = cudaMemcpy(out, found, 5 * sizeof(int), cudaMemcpyDeviceToHost);
+  cudaMalloc(&found, 6 * sizeof(int));
+  names<<<1, 32, 32 * sizeof(int)>>>(Member{1}, found, 7, 8);
+  const int error = cudaMemcpy(out, found, 6 * sizeof(int), cudaMemcpyDeviceToHost);
   cudaFree(found);
   return error;
 }

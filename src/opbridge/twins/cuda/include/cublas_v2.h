@@ -12,6 +12,7 @@
 #define CUBLAS_VERSION 120800
 
 #ifdef __cplusplus
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 extern "C" {
 #else

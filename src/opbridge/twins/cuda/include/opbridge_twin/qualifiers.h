@@ -37,9 +37,10 @@
 #else
 #define OB_TWIN_MUTABLE mutable __attribute__((always_inline))
 #endif
-#define OB_TWIN_INDICES                                                                                                \
-  [[maybe_unused]] const uint3 threadIdx, [[maybe_unused]] const uint3 blockIdx, [[maybe_unused]] const dim3 blockDim, \
-      [[maybe_unused]] const dim3 gridDim
+// A parameter of a kernel may have the name of one of these types.
+#define OB_TWIN_INDICES                                                              \
+  [[maybe_unused]] const ::uint3 threadIdx, [[maybe_unused]] const ::uint3 blockIdx, \
+      [[maybe_unused]] const ::dim3 blockDim, [[maybe_unused]] const ::dim3 gridDim
 #define OPBRIDGE_TWIN_KERNEL (OB_TWIN_INDICES) OB_TWIN_MUTABLE
 // Of a kernel with a guard: whether the thread is known to pass it; and the guard.
 #define OPBRIDGE_TWIN_GUARDED_KERNEL (OB_TWIN_INDICES, const bool opbridge_twin_passed) OB_TWIN_MUTABLE
@@ -48,7 +49,7 @@
   (OB_TWIN_INDICES, const bool opbridge_twin_passed, bool opbridge_twin_first) OB_TWIN_MUTABLE
 #define OPBRIDGE_TWIN_GUARD (OB_TWIN_INDICES) __attribute__((always_inline))->bool
 // Where the body holds lambdas without a capture or classes, which cannot see its parameters.
-#define OPBRIDGE_TWIN_KERNEL_OF_VARIABLES (uint3, uint3, dim3, dim3) OB_TWIN_MUTABLE
+#define OPBRIDGE_TWIN_KERNEL_OF_VARIABLES (::uint3, ::uint3, ::dim3, ::dim3) OB_TWIN_MUTABLE
 
 #if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_UNIT)
 #define OB_TWIN_ANNOUNCED(announce, name, number) \
