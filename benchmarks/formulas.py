@@ -28,7 +28,7 @@ def kernels(quick: bool) -> list[Row]:
             if case.is_elementwise and way == _FORWARD:
                 means.setdefault((way, "a copy"), []).append(to_copy)
     reach = {"torch.compile": Fraction("0.9"), "a copy": Fraction("1.1")}
-    return rows + [_together(way, peer, found, reach[peer]) for (way, peer), found in means.items()]
+    return rows + [together(way, peer, found, reach[peer]) for (way, peer), found in means.items()]
 
 
 def compiling(quick: bool) -> list[Row]:
@@ -54,7 +54,7 @@ def _measured(case: Case, quick: bool) -> list[tuple[str, Row, float]]:
     import torch
 
     torch._dynamo.reset()
-    ours, theirs = _formula(case), torch.compile(case.torch, dynamic=False)
+    ours, theirs = formula(case), torch.compile(case.torch, dynamic=False)
     values = [torch.randn(shape) for shape in case.shapes]
     if case.is_positive:
         values = [value.abs() + 0.1 for value in values]
@@ -70,7 +70,7 @@ def _measured(case: Case, quick: bool) -> list[tuple[str, Row, float]]:
     return found
 
 
-def _formula(case: Case) -> Callable[..., Any]:
+def formula(case: Case) -> Callable[..., Any]:
     arguments = ", ".join(f"Tensor {name}" for name in _ARGUMENTS[: len(case.shapes)])
     returns = "Tensor" if case.outputs == 1 else f"({', '.join(['Tensor'] * case.outputs)})"
     return _operator(f"{case.name.replace(' ', '_').replace(',', '')}({arguments}) -> {returns}", case.formula)
@@ -88,7 +88,7 @@ def _raced(
     return way, row, ratios(times["ours"], times["copy"]).median
 
 
-def _together(way: str, peer: str, found: list[float], reach: Fraction) -> Row:
+def together(way: str, peer: str, found: list[float], reach: Fraction | None) -> Row:
     mean = statistics.geometric_mean(found)
     spread = Spread(mean, *statistics.quantiles(found, n=4, method="inclusive")[::2])
     return Row(f"formulas: the geometric mean of {len(found)}, {way}", spread, "x", peer, None, spread, reach)

@@ -16,9 +16,12 @@ torch = pytest.importorskip("torch")
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
-import gpu  # noqa: E402
 import gpu_checks  # noqa: E402
+import gpu_counters  # noqa: E402
+import gpu_findings  # noqa: E402
 import gpu_speed  # noqa: E402
+
+import gpu  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
 
@@ -66,3 +69,30 @@ def test_every_operator_of_the_manifest_is_measured() -> None:
     manifest = (BENCHMARKS / "kernels" / "gpu.yaml").read_text()
     names = [line.split("func: ")[1].split("(")[0] for line in manifest.splitlines() if "func: " in line]
     assert [name for name in names if f"library.{name}" not in measured] == []
+
+
+def test_counts_are_read_from_what_ncu_prints() -> None:
+    names = list(gpu_counters.METRICS.values())
+    printed = "\n".join(
+        (
+            "==PROF== Connected to process 1",
+            ",".join(f'"{name}"' for name in ("ID", "Kernel Name", *names)),
+            ",".join(f'"{unit}"' for unit in ("", "", *["request"] * len(names))),
+            ",".join(
+                f'"{value}"' for value in ("0", "strided_by_8(float *, float *)", "1", "32", "1", "4", "0", "1,024")
+            ),
+        )
+    )
+    counted = gpu_counters.read(printed)["strided_by_8"]
+    assert counted["load", "global", "sectors"] == 32
+    assert counted["store", "shared", "passes"] == 1024
+
+
+def test_what_was_counted_by_hand_is_added_up_for_a_kernel() -> None:
+    counted = gpu_counters.by_hand_in_all(gpu_counters.kernels()["strided_by_8"])
+    assert gpu_counters.said(counted, counted).startswith("load global requests 1/1, load global sectors 32/32")
+
+
+def test_a_broken_kernel_names_the_twins_checks() -> None:
+    assert gpu_findings.twins_check(gpu_findings.BROKEN / "large_block.cu") == "bad-launch, unchecked-error"
+    assert all((gpu_findings.BROKEN / f"{name}.cu").exists() for name in gpu_findings.LEFT_OUT)

@@ -125,7 +125,13 @@ ROWS = (
     Row(
         "CUDA kernels on a GPU",
         "GPU 上的 CUDA 核函数",
-        (NONE, not_run(*NVCC, "toolchains/test_nvcc.py"), not_run(*NVCC, "toolchains/test_nvcc.py"), NONE, NONE),
+        (
+            NONE,
+            held("on_gpu/test_torch.py", "by hand, on an H100", "手动,H100"),
+            not_run(*NVCC, "toolchains/test_nvcc.py"),
+            not_run("compiles", "可编译", "on_gpu/test_jax.py"),
+            NONE,
+        ),
     ),
     Row(
         "Ascend C kernels on the CPU, by the twin",

@@ -10,6 +10,7 @@ from pathlib import Path
 from subprocesses import python, succeed
 
 INSIDE = Path(__file__).parent / "inside"
+KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 
 
 def test_the_device_and_an_extension() -> None:
@@ -55,3 +56,12 @@ for mixed in (lambda: x + y, lambda: x.npu(), lambda: y.cuda()):
     assert there == "npu 3.0 3.0 npu:0"
     assert "Expected all tensors to be on the same device" in mixed
     assert [line.partition(";")[2] for line in copied] == [" go by way of the CPU"] * 2
+
+
+def test_a_kernel_for_gpus_alone_is_checked_against_its_twin() -> None:
+    """There is none for the CPU that it could be held against."""
+    opbridge = [sys.executable, "-m", "opbridge"]
+    check = ["check", "--device", "cuda", "--framework", "torch", "--op", "bare_add", str(KERNELS / "gpu.yaml")]
+    done = subprocess.run([*opbridge, "twin", "run", *opbridge, *check], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "values      ✓ as the kernel for cuda-twin" in done.stdout

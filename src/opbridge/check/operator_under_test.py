@@ -14,7 +14,7 @@ from opbridge.check.arrays import Argument, Array, arguments, mismatch
 from opbridge.check.drivers import Driver, NotHere
 from opbridge.check.inputs import Case, Form
 from opbridge.check.kernels import KernelFacts, device_of, facts_of, is_finding
-from opbridge.check.model import Settings, Status
+from opbridge.check.model import Reference, Settings, Status
 from opbridge.check.references import Oracle
 from opbridge.check.surroundings import Surroundings
 from opbridge.errors import OpbridgeError, UnsupportedError
@@ -43,7 +43,7 @@ class OperatorUnderTest:
         self.spec: OpSpec = op.spec
         self.schema: Schema = op.schema
         self.announce = announce
-        self.oracle = Oracle(op, self.schema, settings.reference)
+        self.oracle = Oracle(op, self.schema, settings.reference or _twin(op, settings.device))
         self.dtypes_seen: dict[str, Status] = {}
         """What the row `dtypes` found of each element type so far."""
         self.surroundings = Surroundings.now()
@@ -52,8 +52,9 @@ class OperatorUnderTest:
 
     def require_kernel(self) -> None:
         device = device_of(self.op, self.settings.tensors)
-        # Nothing but a twin for tensors on the CPU is what runs there.
-        if device != self.settings.device and not (self.settings.device == "cpu" and device in TWINS):
+        # A twin is what runs where there is nothing else for tensors on the CPU, or where it simulates the device.
+        of = ("cpu", TWINS[device].of) if device in TWINS else ()
+        if self.settings.device not in (device, *of):
             have = ", ".join(kernel.device for kernel in self.spec.kernels)
             raise Skip(f"no kernel for {self.settings.device} to check; it has {have}")
 
@@ -227,6 +228,12 @@ class OperatorUnderTest:
     def rerun(self, given: Mapping[str, Argument], times: int) -> Iterator[list[Array]]:
         for _ in range(times):
             yield self.run(given)
+
+
+def _twin(op: Any, device: str) -> Reference | None:
+    """What runs the same kernel on the CPU, for an operator without one for it."""
+    twins = [name for name, twin in TWINS.items() if twin.of == device]
+    return Reference("device", twins[0]) if twins and device_of(op, "cpu") is None else None
 
 
 def counted(count: int, what: str) -> str:

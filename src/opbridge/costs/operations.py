@@ -19,9 +19,12 @@ _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+)(?: <(.*)>:$|:\t(\S+)(.*)$)", re.MULT
 _BEGIN = "__sanitizer_cov_trace_pc"
 _OF_THE_TWIN = re.compile(r"_ZNK?13opbridge_twin(?!9run_block)")
 """Functions that a GPU does not have, where they have stretches of their own."""
+_CONVERTS = re.compile(r"_ZN2ob6detail\d+(?:half_to_float|float_to_half|float_to_bfloat16)E")
+"""Functions that are one instruction of a GPU."""
 _FUSED = re.compile(r"vfn?m(?:add|sub)\d+[sp][sdh]$")
 _SIMPLE = re.compile(r"v?(?:add|sub|mul|div|sqrt|max|min)[sp][sdh]$")
 _CONVERSION = re.compile(r"v?cvt")
+_NAMED = re.compile(r"<([^>@+]+)")
 _JUMP = re.compile(r"j[a-z]+$")
 _ADDRESS = re.compile(r"[0-9a-f]+")
 _INTEGER = re.compile(
@@ -114,7 +117,7 @@ def _bodies(path: str, functions: Mapping[int, str]) -> Iterator[tuple[int, list
     is_left_out = False
     for at, function, name, rest in _INSTRUCTION.findall(_said(["objdump", "-d", "--no-show-raw-insn", path])):
         if function:
-            is_left_out = bool(_OF_THE_TWIN.match(function))
+            is_left_out = bool(_OF_THE_TWIN.match(function) or _CONVERTS.match(function))
         begins = not is_left_out and name.startswith("call") and _callee(rest, functions) == _BEGIN
         if body is not None and name and not begins:
             body.append(_Instruction(int(at, 16), name, rest.strip()))
@@ -156,6 +159,8 @@ def _said(command: list[str]) -> str:
 
 def _of(name: str, rest: str, functions: Mapping[int, str]) -> Counter[str]:
     if name.startswith("call"):
+        if (named := _NAMED.search(rest)) and _CONVERTS.match(named[1]):
+            return Counter(conversion=1)
         # What lies in the same file has stretches of its own.
         is_here = "#" not in rest and "@" not in rest
         return Counter() if is_here or _callee(rest, functions).startswith(_OWN) else Counter(special=1)
@@ -178,7 +183,7 @@ def _integers(one: _Instruction) -> int:
 def _callee(rest: str, functions: Mapping[int, str]) -> str:
     if by_word := re.search(r"# ([0-9a-f]+)", rest):
         return functions.get(int(by_word[1], 16), "")
-    named = re.search(r"<([^>@+]+)", rest)
+    named = _NAMED.search(rest)
     return named[1] if named else ""
 
 

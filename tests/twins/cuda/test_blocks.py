@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from subprocesses import succeed
+from tests.twins.cuda.conftest import twin_only
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["fast", "checked"])
@@ -40,6 +43,7 @@ def test_shared_memory_of_a_device_function_and_of_a_header(blocks: Any, device:
     np.testing.assert_array_equal(x, np.arange(n)[::-1])
 
 
+@twin_only
 @pytest.mark.parametrize(("bytes_", "error"), [(1, 0), (48 * 1024, 0), (163 * 1024, 0), (163 * 1024 + 1, 1)])
 def test_how_much_shared_memory_there_is(blocks: Any, device: Any, bytes_: int, error: int) -> None:
     out = device(np.zeros(1, np.int32))
@@ -122,6 +126,40 @@ def test_a_grid_that_waits_for_all_its_blocks(blocks: Any, device: Any, grid: in
     np.testing.assert_array_equal(x, np.roll(np.arange(n), -5 * threads) + 5)
 
 
+@twin_only
 def test_a_grid_too_large_to_wait_for_itself(blocks: Any, device: Any) -> None:
     x = device(np.zeros(17 * 1024, np.int32))
     assert blocks.call("run_whole_grid", x, 17, 1024, 1) == 720
+
+
+def test_full_grids_of_several_threads_wait_at_a_time(blocks: Any, device: Any) -> None:
+    """Of 16,384 threads each, whose stacks are kept."""
+    n = 16 * 1024
+    arrays = [device(np.arange(n, dtype=np.int32)) for _ in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(lambda x: blocks.run("run_whole_grid", x, 16, 1024, 1), arrays))
+    for x in arrays:
+        np.testing.assert_array_equal(x, np.roll(np.arange(n), -1024) + 1)
+
+
+@twin_only
+def test_a_grid_without_memory_for_its_stacks_leaves_nothing_behind(blocks: Any) -> None:
+    program = f"""
+import ctypes, resource
+library = ctypes.CDLL({blocks.library._name!r})
+library.ob_twin_attach_host()
+x = ctypes.c_void_p()
+assert library.allocate(ctypes.byref(x), ctypes.c_size_t(4 * 16 * 1024)) == 0
+assert library.run_whole_grid(x, 1, 32, 1) == 0
+held = int(open("/proc/self/status").read().split("VmData:")[1].split()[0]) << 10
+limit = resource.getrlimit(resource.RLIMIT_DATA)
+for room in range(0, 96, 4):
+    resource.setrlimit(resource.RLIMIT_DATA, (held + (room << 20), limit[1]))
+    error = library.run_whole_grid(x, 16, 1024, 1)
+    resource.setrlimit(resource.RLIMIT_DATA, limit)
+    assert error == 2, error
+    library.ob_twin_clear_errors()
+    assert library.run_whole_grid(x, 2, 32, 1) == 0
+    assert library.run_votes(x, 32) == 0
+"""
+    succeed(program)

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.twins.cuda.conftest import ON_GPU, twin_only
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["fast", "checked"])
@@ -46,6 +47,7 @@ def test_products_of_fragments(
     np.testing.assert_array_equal(found.astype(np.float64), expected)
 
 
+@twin_only
 def test_a_warp_that_is_not_whole_has_no_fragments(kernels: Any, device: Any) -> None:
     a, c = device(np.zeros((16, 16), np.float16)), device(np.zeros((16, 16), np.float32))
     assert kernels.call("of_halves", a, a, c, c, 16) != 0
@@ -60,7 +62,7 @@ def test_copies_in_a_pipeline(kernels: Any, device: Any) -> None:
     expected = values[1, ::-1, :2].sum(axis=1) + values[0, ::-1, 3]
     np.testing.assert_array_equal(to, expected)
     not_supported = 801
-    assert kernels.call("in_clusters", to) == not_supported
+    assert ON_GPU or kernels.call("in_clusters", to) == not_supported
 
 
 BITS = {

@@ -23,6 +23,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
+from gpu_memory import call_on_gpu
+from tests.twins.cuda.conftest import LANGUAGE, ON_GPU
 
 from opbridge.toolchains import BuildRequest, build
 
@@ -115,13 +117,14 @@ def square_root(kind: str, mode: str) -> Callable[[Array], Array]:
     return lambda column: np.array([of(float(value)) for value in column]).astype(TYPES[kind])
 
 
-def to_integer(kind: str, mode: str) -> Callable[[Array], Array]:
+def to_integer(source: str, kind: str, mode: str) -> Callable[[Array], Array]:
     info = np.iinfo(TYPES[kind])
     how = {"n": round, "z": math.trunc, "u": math.ceil, "d": math.floor}[mode]
 
     def of(value: float) -> int:
         if math.isnan(value):
-            return info.min if info.bits == 64 and info.min else 2**63 if info.bits == 64 else 0
+            highest = 0 if info.bits == 32 and source != "double" else 2 ** (info.bits - 1)
+            return -highest if info.min else highest
         if math.isinf(value):
             return int(info.max if value > 0 else info.min)
         return min(max(how(value), int(info.min)), int(info.max))
@@ -201,14 +204,14 @@ for suffix, mode in MODES.items():
         case(f"__{letter}rcp_{suffix}(a)", kind, kind, exactly(lambda a: 1 / a, kind, mode))
         case(f"__{letter}sqrt_{suffix}(a)", kind, kind, square_root(kind, mode))
         for name, integer in (("int", "int"), ("uint", "unsigned"), ("ll", "long long"), ("ull", "unsigned long long")):
-            case(f"__{kind}2{name}_{suffix}(a)", kind, integer, to_integer(integer, mode))
+            case(f"__{kind}2{name}_{suffix}(a)", kind, integer, to_integer(kind, integer, mode))
             if kind == "float" or "ll" in name:
                 case(f"__{name}2{kind}_{suffix}(a)", integer, kind, exactly(operator.pos, kind, mode))
     case(f"__double2float_{suffix}(a)", "double", "float", exactly(operator.pos, "float", mode))
     for kind, word in (("__half", "half"), ("__nv_bfloat16", "bfloat16")):
         case(f"__float2{word}_{suffix}(a)", "float", kind, exactly(operator.pos, kind, mode))
         for name, integer in (("int", "int"), ("uint", "unsigned"), ("ll", "long long"), ("ull", "unsigned long long")):
-            case(f"__{word}2{name}_{suffix}(a)", kind, integer, to_integer(integer, mode))
+            case(f"__{word}2{name}_{suffix}(a)", kind, integer, to_integer(kind, integer, mode))
         case(f"__int2{word}_{suffix}(a)", "int", kind, exactly(operator.pos, kind, mode))
         case(f"__uint2{word}_{suffix}(a)", "unsigned", kind, exactly(operator.pos, kind, mode))
 
@@ -325,11 +328,7 @@ def each(function: Callable[..., int], output: str = UNSIGNED) -> Callable[..., 
 
 def byte_perm(x: int, y: int, selector: int) -> int:
     data = (y << 32 | x).to_bytes(8, "little")
-    picked = [data[selector >> 4 * i & 7] for i in range(4)]
-    signs = [selector >> 4 * i & 8 for i in range(4)]
-    return int.from_bytes(
-        bytes((255 if byte & 128 else 0) if sign else byte for byte, sign in zip(picked, signs, strict=True)), "little"
-    )
+    return int.from_bytes(bytes(data[selector >> 4 * i & 7] for i in range(4)), "little")
 
 
 def parts(value: int, width: int, signed: bool) -> list[int]:
@@ -512,7 +511,7 @@ def source(cases: Sequence[Case]) -> str:
 def intrinsics(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     file = tmp_path_factory.mktemp("intrinsics") / "intrinsics.cu"
     file.write_text(source(CASES))
-    return ctypes.CDLL(str(build(BuildRequest((file,), "intrinsics.so", language="cuda-twin")).path))
+    return ctypes.CDLL(str(build(BuildRequest((file,), "intrinsics.so", language=LANGUAGE)).path))
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
@@ -544,7 +543,10 @@ def test_an_intrinsic(intrinsics: ctypes.CDLL, number: int) -> None:
     columns = arguments(one)
     out = np.zeros(len(columns[0]), TYPES[one.output])
     function = getattr(intrinsics, f"run{signatures(CASES).index((one.inputs, one.output))}")
-    function(number, len(out), *(array.ctypes.data_as(ctypes.c_void_p) for array in (out, *columns)))
+    if ON_GPU:
+        call_on_gpu(function, number, len(out), out, *columns)
+    else:
+        function(number, len(out), *(array.ctypes.data_as(ctypes.c_void_p) for array in (out, *columns)))
     with np.errstate(all="ignore"):
         expected = np.asarray(one.reference(*columns)).astype(out.dtype)
         # NumPy compares its own types only as it should.

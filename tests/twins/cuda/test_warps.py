@@ -48,8 +48,9 @@ def test_shuffles(warps: Any, device: Any, name: str, width: int) -> None:
 def test_parts_of_a_warp(warps: Any, device: Any) -> None:
     out = device(np.zeros((3, 2, 32), np.uint32))
     warps.run("run_parts", out)
-    down = np.where((LANES == 11) | (LANES == 31), LANES, LANES + 1)
-    np.testing.assert_array_equal(out[0], [down] * 2)
+    down = np.where(LANES == 31, LANES, LANES + 1)
+    # What a lane gets of one that does not take part, nobody promises: on an H100 it is that one's value.
+    np.testing.assert_array_equal(out[0][:, LANES != 11], [down[LANES != 11]] * 2)
     np.testing.assert_array_equal(out[1], [np.where(LANES < 12, 0xAAA, 0xAAAAA000)] * 2)
     np.testing.assert_array_equal(out[2].view(np.int32), [np.where(LANES % 2 == 1, 31, -1)] * 2)
 

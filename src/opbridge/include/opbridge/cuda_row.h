@@ -228,9 +228,11 @@ class GridRow {
   // Calls f with what stands at one place of each of `tensors`, for all places of the row.
   template <class Body, class... Tensors>
   __device__ void each(const Body& f, Tensors... tensors) {
-    const int64_t packs = grid_.is_packed ? count() / V : 0;
-    for (int64_t p = lane_; p < packs; p += width_) visit<V>(f, p * V, tensors...);
-    for (int64_t i = packs * V + lane_; i < count(); i += width_) visit<1>(f, i, tensors...);
+    const auto visit = [&](auto width, int64_t, auto&... cells) {
+      for (int k = 0; k < decltype(width)::value; ++k) f(cells[k]...);
+      static_cast<void>((cells.flush(tensors), ...));
+    };
+    over_places(visit, tensors...);
     static_cast<void>((tensors.finish(*this), ...));
   }
 
@@ -318,27 +320,35 @@ class GridRow {
     return at + i * grid.operands[k].strides[grid.n_outer];
   }
 
-  template <int N, class Body, class... Tensors>
-  __device__ static void visit(const Body& f, int64_t i, Tensors&... tensors) {
-    const auto visit_cells = [&](auto... cells) {
-      for (int k = 0; k < N; ++k) f(cells[k]...);
-      static_cast<void>((cells.flush(tensors), ...));
-    };
-    visit_cells(tensors.template at<N>(i)...);
-  }
-
-  // What all places come down to, the packs of a thread first.
-  template <class Value, class C, class Body, class... Tensors>
-  __device__ Value reduce(Value start, const C& combine, const Body& f, const Tensors&... tensors) {
-    Value all = start;
-    const auto take = [&](int64_t i, auto width, auto... cells) {
-      for (int k = 0; k < static_cast<int>(width); ++k) all = combine(all, f(i + k, cells[k]...));
-    };
+  // All places of the row, the packs of a thread first.  Each is loaded while the one before it is worked on: a memory
+  // that is asked for one thing at a time is waited for.
+  template <class Act, class... Tensors>
+  __device__ void over_places(const Act& act, const Tensors&... tensors) const {
     using Packed = std::integral_constant<int, V>;
     using Single = std::integral_constant<int, 1>;
     const int64_t packs = grid_.is_packed ? count() / V : 0;
-    for (int64_t p = lane_; p < packs; p += width_) take(p * V, Packed(), tensors.template at<V>(p * V)...);
-    for (int64_t i = packs * V + lane_; i < count(); i += width_) take(i, Single(), tensors.template at<1>(i)...);
+    detail::Held<typename Tensors::template Cell<V>...> held, next;
+    if (lane_ < packs) next.template load<V>(lane_ * V, tensors...);
+    for (int64_t p = lane_; p < packs; p += width_) {
+      held = next;
+      if (p + width_ < packs) next.template load<V>((p + width_) * V, tensors...);
+      held.hand_to([&](auto&... cells) { act(Packed(), p * V, cells...); });
+    }
+    detail::Held<typename Tensors::template Cell<1>...> single;
+    for (int64_t i = packs * V + lane_; i < count(); i += width_) {
+      single.template load<1>(i, tensors...);
+      single.hand_to([&](auto&... cells) { act(Single(), i, cells...); });
+    }
+  }
+
+  // What all places come down to.
+  template <class Value, class C, class Body, class... Tensors>
+  __device__ Value reduce(Value start, const C& combine, const Body& f, const Tensors&... tensors) {
+    Value all = start;
+    const auto take = [&](auto width, int64_t i, const auto&... cells) {
+      for (int k = 0; k < decltype(width)::value; ++k) all = combine(all, f(i + k, cells[k]...));
+    };
+    over_places(take, tensors...);
     return over_team(all, start, combine);
   }
 

@@ -15,6 +15,7 @@ struct GridView {
   static constexpr int max_rank = 8;
   static constexpr int max_operands = 24;
   static constexpr int block = 256;
+  static constexpr int packs_of_thread = 8;  // where no element has to do with another
 
   enum SumKind : int8_t {
     each,
@@ -56,6 +57,33 @@ namespace [[gnu::visibility("hidden")]] detail {
 template <class U, int V>
 struct alignas(sizeof(U) * V < 16 ? sizeof(U) * V : 16) Pack {
   U values[V];
+};
+
+// What stands at one place, or several, of each of some tensors.
+template <class... Cells>
+struct Held {
+  template <int N>
+  __device__ void load(int64_t) {}
+  template <class Act, class... Others>
+  __device__ void hand_to(const Act& act, Others&... others) {
+    act(others...);
+  }
+};
+
+template <class Cell, class... Cells>
+struct Held<Cell, Cells...> {
+  Cell cell;
+  Held<Cells...> rest;
+
+  template <int N, class Tensor, class... Tensors>
+  __device__ void load(int64_t i, const Tensor& tensor, const Tensors&... tensors) {
+    cell = tensor.template at<N>(i);
+    rest.template load<N>(i, tensors...);
+  }
+  template <class Act, class... Others>
+  __device__ void hand_to(const Act& act, Others&... others) {
+    rest.hand_to(act, others..., cell);
+  }
 };
 
 // A value and where it stands.

@@ -19,6 +19,13 @@
 #define OB_NATIVE_HALF _Float16
 #endif
 
+// Where a GPU has one instruction: what is profiled calls it, and the call is counted instead of what stands in it.
+#if defined(OPBRIDGE_TWIN_PROFILE)
+#define OB_ONE_INSTRUCTION [[gnu::noinline]]
+#else
+#define OB_ONE_INSTRUCTION
+#endif
+
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
@@ -38,7 +45,7 @@ OB_HOST_DEVICE inline uint32_t select(bool condition, uint32_t yes, uint32_t no)
 }
 
 // No path meets a subnormal float, which a thread may be set to flush to zero.
-OB_HOST_DEVICE inline float half_to_float(uint16_t half) {
+OB_ONE_INSTRUCTION OB_HOST_DEVICE inline float half_to_float(uint16_t half) {
 #if defined(__CUDA_ARCH__)
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
@@ -57,7 +64,7 @@ OB_HOST_DEVICE inline float half_to_float(uint16_t half) {
 #endif
 }
 
-OB_HOST_DEVICE inline uint16_t float_to_half(float value) {
+OB_ONE_INSTRUCTION OB_HOST_DEVICE inline uint16_t float_to_half(float value) {
 #if defined(__CUDA_ARCH__)
   uint16_t half;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
@@ -82,7 +89,7 @@ OB_HOST_DEVICE inline float bfloat16_to_float(uint16_t bits) {
   return bits_as<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-OB_HOST_DEVICE inline uint16_t float_to_bfloat16(float value) {
+OB_ONE_INSTRUCTION OB_HOST_DEVICE inline uint16_t float_to_bfloat16(float value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   uint16_t bfloat16;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bfloat16) : "f"(value));

@@ -235,9 +235,9 @@ Call call_of(const XLA_FFI_CallFrame& frame) {
 }
 
 XLA_FFI_Error* handle(Targets& targets, bool has_stream, XLA_FFI_CallFrame* frame) {
-  for (XLA_FFI_Extension_Base* extension = frame->extension_start; extension; extension = extension->next) {
+  for (const auto* extension = frame->extension_start; extension; extension = extension->next) {
     if (extension->type != XLA_FFI_Extension_Metadata) continue;
-    describe(*reinterpret_cast<XLA_FFI_Metadata_Extension*>(extension)->metadata);
+    describe(*reinterpret_cast<const XLA_FFI_Metadata_Extension*>(extension)->metadata);
     return nullptr;
   }
   try {

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include <atomic>
+
 namespace opbridge_twin {
 
 namespace {
@@ -10,6 +12,12 @@ namespace {
 constexpr size_t kGuardBytes = size_t{64} << 10;  // a page, on every system
 constexpr size_t kFibersAtATime = 32;
 constexpr size_t kSlotBytes = Fiber::kStackBytes + kGuardBytes;
+
+// Linux keeps at most some 65,000 areas of memory for a process, and a stack behind a guard makes two.  Stacks beyond
+// these go without: a full grid whose blocks wait for each other has 16,384, on each thread of the host that launches
+// one.
+constexpr size_t kMostGuards = 16'384;
+std::atomic<size_t> guards;
 
 }  // namespace
 
@@ -102,6 +110,7 @@ void Fiber::reset(void (*main)()) {
 
 FiberPool::~FiberPool() {
   for (char* mapping : mappings_) munmap(mapping, kSlotBytes * kFibersAtATime);
+  guards -= guards_;
 }
 
 Fiber* FiberPool::take() {
@@ -124,12 +133,9 @@ bool FiberPool::grow() {
   void* memory = mmap(nullptr, kSlotBytes * kFibersAtATime, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   if (memory == MAP_FAILED) return false;
   char* mapping = static_cast<char*>(memory);
-  for (size_t i = 0; i < kFibersAtATime; ++i) {
-    // Below each stack a page that ends the process, where an overflow would change the neighbour's variables.
-    if (mprotect(mapping + i * kSlotBytes, kGuardBytes, PROT_NONE) != 0) {
-      munmap(mapping, kSlotBytes * kFibersAtATime);
-      return false;
-    }
+  // Below a stack a page that ends the process, where an overflow would change the neighbour's variables.
+  for (size_t i = 0; i < kFibersAtATime && guards < kMostGuards; ++i, ++guards, ++guards_) {
+    if (mprotect(mapping + i * kSlotBytes, kGuardBytes, PROT_NONE) != 0) break;
   }
   mappings_.push_back(mapping);
   for (size_t i = kFibersAtATime; i-- > 0;) {

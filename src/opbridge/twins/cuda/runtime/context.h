@@ -67,6 +67,7 @@ class FiberPool {
   std::vector<std::unique_ptr<Fiber>> all_;
   std::vector<Fiber*> idle_;
   std::vector<char*> mappings_;
+  size_t guards_ = 0;  // of its stacks
 };
 
 }  // namespace opbridge_twin

@@ -52,12 +52,17 @@ void Worker::run(Launch& launch, uint64_t first_block, uint64_t last_block) {
 }
 
 void Worker::run_cooperative(Launch& launch) {
+  // Whichever way it ends, by an exception too: the next launch takes blocks that are left for its own.
+  const struct Ending {
+    std::vector<std::unique_ptr<Block>>& blocks;
+    ~Ending() { blocks.clear(); }
+  } ending{grid_};
   launch_ = &launch;
   blocks_left_ = 0;
   for (uint64_t i = 0; i < launch.blocks(); ++i) {
     grid_.push_back(std::make_unique<Block>());
     grid_.back()->begin(launch, i);
-    if (!may_run(*grid_.back())) return grid_.clear();
+    if (!may_run(*grid_.back())) return;
   }
   block_ = grid_.front().get();
   if (block_->checked != nullptr) {
@@ -66,7 +71,6 @@ void Worker::run_cooperative(Launch& launch) {
     show_block(*block_);
   }
   enter();
-  grid_.clear();
 }
 
 void Worker::enter() {

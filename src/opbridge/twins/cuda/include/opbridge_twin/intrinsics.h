@@ -51,10 +51,9 @@ OB_TWIN_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const uint64_t bytes = static_cast<uint64_t>(y) << 32 | x;
   unsigned result = 0;
   for (int i = 0; i < 4; ++i) {
-    const unsigned select = selector >> (4 * i);
-    unsigned byte = static_cast<unsigned>(bytes >> (8 * (select & 7)) & 0xff);
-    if (select & 8) byte = byte & 0x80 ? 0xff : 0;
-    result |= byte << (8 * i);
+    // The fourth bit, which PTX's `prmt` repeats a sign for, is not looked at.
+    const unsigned select = selector >> (4 * i) & 7;
+    result |= static_cast<unsigned>(bytes >> (8 * select) & 0xff) << (8 * i);
   }
   return result;
 }
@@ -250,12 +249,14 @@ OB_TWIN_INLINE T whole(T x) {
   }
 }
 
-// Too large becomes the greatest, and no number becomes 0 (in 64 bits the least negative one, as documented for PTX).
+// Too large becomes the greatest.  What is no number becomes 0 in 32 bits that were a float's, and the highest bit
+// alone in all others; an H100 gives that.
 template <class To, Round mode, class From>
 OB_TWIN_INLINE To to_integer(From x) {
   constexpr int kBits = static_cast<int>(sizeof(To)) * 8;
   constexpr bool kSigned = To(-1) < To(0);
-  if (x != x) return sizeof(To) == 8 ? static_cast<To>(1ull << 63) : To(0);
+  constexpr bool kOfFloat = sizeof(To) == 4 && sizeof(From) == 4;
+  if (x != x) return kOfFloat ? To(0) : static_cast<To>(1ull << (kBits - 1));
   const From number = whole<mode>(x);
   const From limit = static_cast<From>(ldexp(1.0, kSigned ? kBits - 1 : kBits));
   if (number >= limit) return kSigned ? static_cast<To>((1ull << (kBits - 1)) - 1) : static_cast<To>(~0ull);
