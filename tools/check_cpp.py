@@ -70,7 +70,8 @@ def twin(compiler: list[str]) -> dict[str, list[str]]:
     of_torch = folder / "torch"
     torch_flags = ["-std=c++20", f"-isystem{TORCH}", f"-isystem{TORCH / 'torch' / 'csrc' / 'api' / 'include'}"]
     torch_flags += ["-DOPBRIDGE_TWIN_CHECKS=1", f"-I{of_torch}", "-include", "opbridge_twin/torch.h", *prelude]
-    torch_flags += together(sorted((of_torch / "c10").rglob("*.h")) + sorted((of_torch / "ATen" / "cuda").iterdir()))
+    of_cuda = (of_torch / "ATen" / "cuda").rglob("*.*h")
+    torch_flags += together(sorted((of_torch / "c10").rglob("*.h")) + sorted(of_cuda))
     # The folder of native comes last, for its torch/ would be taken for PyTorch's.
     plain = [flag for flag in flags if flag not in OURS]
     found[str(of_torch)] = [*plain, *torch_flags, *(f"-idirafter{flag[2:]}" for flag in OURS)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.toolchains import cccl, host, rewriting, shipped
+from opbridge.toolchains import host, rewriting, rewritten_headers, shipped
 from opbridge.toolchains.builder import build
 from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
@@ -68,10 +68,12 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
 
 
 def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:
-    before_torch = (f"-isystem{for_torch.INCLUDE}",) if request.library else ()
-    if source in request.bindings:
-        return (*before_torch, *cuda.flags(False, host.is_clang()), *cccl.flags(), "-O0")
-    return (*before_torch, *cuda.flags(_has_checks(request), host.is_clang(), _has(request, PROFILE)), *cccl.flags())
+    before_torch: tuple[str, ...] = ()
+    if torch := request.library:
+        before_torch = (f"-isystem{for_torch.INCLUDE}", *rewritten_headers.of_torch(torch.folder, torch.identity))
+    binds = source in request.bindings
+    own = cuda.flags(_has_checks(request) and not binds, host.is_clang(), _has(request, PROFILE))
+    return (*before_torch, *own, *rewritten_headers.of_cccl(), *(("-O0",) if binds else ()))
 
 
 def _leaves_python_to_library(request: BuildRequest) -> bool:

@@ -14,6 +14,7 @@ from opbridge.errors import KernelError
 
 CUDA = """
 #include <torch/extension.h>
+#include <ATen/cuda/CUDAApplyUtils.cuh>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/DeviceUtils.cuh>
 #include <ATen/cuda/detail/TensorInfo.cuh>
@@ -54,6 +55,17 @@ torch::Tensor sum_of(torch::Tensor x) {
   return total;
 }
 
+struct Tripled {
+  __device__ void operator()(float& to, const float& from) const { to = 3 * from; }
+};
+
+torch::Tensor tripled(torch::Tensor x) {
+  auto y = torch::empty(x.sizes(), x.options());
+  const bool done = at::cuda::CUDA_tensor_apply2<float, float>(y, x, Tripled());
+  TORCH_CHECK(done, "not applied");
+  return y;
+}
+
 void refused() { refuse<<<1, 1>>>(3); }
 
 torch::Tensor product(torch::Tensor x, torch::Tensor y) {
@@ -79,6 +91,7 @@ int64_t stream() { return reinterpret_cast<int64_t>(at::cuda::getCurrentCUDAStre
 CPP = """
 torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check);
 torch::Tensor sum_of(torch::Tensor x);
+torch::Tensor tripled(torch::Tensor x);
 void refused();
 torch::Tensor product(torch::Tensor x, torch::Tensor y);
 void no_system(int64_t rows);
@@ -96,7 +109,7 @@ def extension() -> Any:
         name="inside",
         cpp_sources=CPP,
         cuda_sources=CUDA,
-        functions=["relu_of", "sum_of", "product", "no_system", "refused", "first_on_the_host", "stream"],
+        functions=["relu_of", "sum_of", "tripled", "product", "no_system", "refused", "first_on_the_host", "stream"],
         extra_cuda_cflags=["-O3", "--use_fast_math"],
         verbose=False,
     )
@@ -111,6 +124,12 @@ def test_kernels_compute(extension: Any, dtype: torch.dtype) -> None:
 def test_warps_and_atomics(extension: Any) -> None:
     x = torch.arange(50.0, device="cuda")
     assert extension.sum_of(x).item() == x.sum().item()
+
+
+def test_headers_of_pytorch_that_launch_kernels(extension: Any) -> None:
+    x = torch.arange(12.0, device="cuda").reshape(3, 4).t()
+    assert torch.equal(extension.tripled(x), 3 * x)
+    assert torch.equal(extension.tripled(x[:1].expand(5, 3)), 3 * x[:1].expand(5, 3))
 
 
 def test_the_library_that_pytorch_has_a_handle_of(extension: Any) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from opbridge import _version, floating_point
 from opbridge.errors import InputError
-from opbridge.toolchains import cccl, cuda_twin, host
+from opbridge.toolchains import cuda_twin, host, rewritten_headers
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.toolchains.twin_nvcc import checked_kernels
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
@@ -129,7 +129,7 @@ class _Build:
             return self._call([*self._compiler(), *plain, *ending, str(source.path)])
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         own = [Path(word[2:]) for word in self.words.host if word.startswith("-I") and len(word) > 2]
-        translation = cuda.translate(source.path.resolve(), folder, own, has_cccl=bool(cccl.flags()))
+        translation = cuda.translate(source.path.resolve(), folder, own, has_cccl=bool(rewritten_headers.of_cccl()))
         rest = [*self._host_flags("c++"), "-x", "c++", "-include", PRELUDE]
         # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
         rest += [f"-iquote{source.path.resolve().parent}", str(translation.source)]
@@ -200,7 +200,7 @@ class _Build:
             *host.vector_width(),
             *cuda.flags(checks, self._is_clang(), checks and self._counts),
             f"-isystem{OPBRIDGE_INCLUDE}",
-            *cccl.flags(),
+            *rewritten_headers.of_cccl(),
         ]
         if not self._is_clang():
             # nvcc reads sources itself first, and names mean in classes what they mean to it.

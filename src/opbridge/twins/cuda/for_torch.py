@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from opbridge.twins.cuda import cccl
+from opbridge.twins.cuda.rewriting import Unit, rewrite
+
 INCLUDE = Path(__file__).parent / "torch"
 """The folder of the headers that stand before PyTorch's of the same names."""
 
@@ -29,6 +32,27 @@ _FUNCTIONS = (
 
 _FOR_HOST = ("-Xcompiler", "--compiler-options")
 _SHARED = re.compile(r"-([DUI]|O[0-3]$|std=|g$|w$)")
+
+
+_LAUNCHES = re.compile(r"<<<|__global__|__shared__")
+_DEVICE_WORDS = frozenset({"C10_DEVICE", "C10_HOST_DEVICE"})
+_HOST_WORDS = frozenset({"C10_HOST", "C10_HOST_DEVICE"})
+
+
+def write(headers: Path, folder: Path) -> None:
+    """Those of PyTorch's own that hold kernels or launch them, for the compiler to find before the installed ones."""
+    for file in sorted(path for ending in ("*.cuh", "*.h") for path in (headers / "ATen").rglob(ending)):
+        name = file.relative_to(headers)
+        text = file.read_text(encoding="utf-8", errors="surrogateescape")
+        if (INCLUDE / name).exists() or not _LAUNCHES.search(text):
+            continue
+        unit = Unit(is_library=True, has_cccl=cccl.find() is not None)
+        unit.device_words |= _DEVICE_WORDS
+        unit.host_words |= _HOST_WORDS
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        code = f'#line 1 "{file}"\n{rewrite(text, str(file), unit)}'
+        copy.write_text(code, encoding="utf-8", errors="surrogateescape")
 
 
 def link_flags() -> tuple[str, ...]:
