@@ -16,12 +16,11 @@ torch = pytest.importorskip("torch")
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
+import gpu  # noqa: E402
 import gpu_checks  # noqa: E402
 import gpu_counters  # noqa: E402
 import gpu_findings  # noqa: E402
 import gpu_speed  # noqa: E402
-
-import gpu  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
 
