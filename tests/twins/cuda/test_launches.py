@@ -58,7 +58,7 @@ def test_the_language_in_kernels_and_launches(launches: Any) -> None:
 def test_a_kernel_by_its_pointer(launches: Any) -> None:
     out = np.zeros(4, np.int32)
     launches.run("run_by_pointer", out)
-    np.testing.assert_array_equal(out, [5, 5, 6, 6])
+    np.testing.assert_array_equal(out, [7, 5, 6, 7])
 
 
 def test_variables_of_the_device(launches: Any) -> None:

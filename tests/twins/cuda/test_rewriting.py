@@ -34,6 +34,21 @@ def test_cuda_s_noinline_leaves_the_attribute_of_that_name_alone(source: str, ex
     assert rewritten(source) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("void* p = (void*)k<1>;", "void* p = ::opbridge_twin::losing_type->*k<1>;"),
+        ("p = ( const void * ) &n::k;", "p = ::opbridge_twin::losing_type->* &n::k;"),
+        ("p = reinterpret_cast<void*>(k);", "p = ::opbridge_twin::losing_type->*(k);"),
+        ("f((void*)x, k);", "f((void*)x, k);"),
+        ("set(void*), k", "set(void*), k"),
+    ],
+)
+def test_a_kernel_that_loses_its_type_is_kept_for_who_launches_it(source: str, expected: str) -> None:
+    head = "template <int N> __global__ void k();\nvoid f() { "
+    assert rewritten(f"{head}{source} }}") == f"{head}{expected} }}"
+
+
 def launch(configuration: str, call: str) -> str:
     return f"(::opbridge_twin::configure({configuration}), {call}, ::opbridge_twin::launched())"
 

@@ -173,7 +173,18 @@ extern "C" int run_by_pointer(int* out) {
   pointer += 2;
   value = 6;
   CHECKED(cudaLaunchKernel(reinterpret_cast<const void*>(&fill<int>), 1, 4, arguments));
-  return cudaGetLastError();
+  pointer -= 2;
+  value = 7;
+  count = 1;
+  void* chosen = (void*)fill<int>;
+  CHECKED(cudaFuncSetSharedMemConfig(chosen, cudaSharedMemBankSizeFourByte));
+  CHECKED(cudaLaunchKernel(chosen, 1, 4, arguments));
+  pointer += 3;
+  const void* const other = reinterpret_cast<const void*>(&::fill<int>);
+  CHECKED(cudaLaunchKernel(other, 1, 4, arguments, 0, nullptr));
+  int own_lambda = 3;  // a kernel has that name too
+  void* const no_kernel = (void*)&own_lambda;
+  return cudaLaunchKernel(no_kernel, 1, 4, arguments) == cudaErrorInvalidDeviceFunction ? cudaGetLastError() : -1;
 }
 
 // Variables

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opbridge.cxx.reader import CLOSERS, PAIRS
 from opbridge.twins.cuda.refused import compile_error
 from opbridge.twins.cuda.rewriting.assembly import rewrite_assembly
-from opbridge.twins.cuda.rewriting.casts import strip_cast_to_member, strip_casts
+from opbridge.twins.cuda.rewriting.casts import keep_kernel, strip_cast_to_member, strip_casts
 from opbridge.twins.cuda.rewriting.source import Source
 
 ARCHITECTURE = 800
@@ -23,6 +23,7 @@ _TAKE_KERNELS = frozenset(
         "cudaLaunchCooperativeKernel",
         "cudaFuncSetAttribute",
         "cudaFuncSetCacheConfig",
+        "cudaFuncSetSharedMemConfig",
         "cudaFuncGetAttributes",
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
         "cudaOccupancyMaxPotentialBlockSize",
@@ -52,7 +53,9 @@ def rewrite_word(source: Source, index: int) -> None:
         source.before[index] = compile_error("waiting for kernels in device code, which CUDA 12 has no more")
     elif text == "func":
         strip_cast_to_member(source, index)
-    elif source.in_function():
+    elif source.in_function() or source.in_macro:
+        if text in source.unit.kernels and text not in source.unit.functions:
+            keep_kernel(source, index)
         _template_of_class(source, index)
 
 

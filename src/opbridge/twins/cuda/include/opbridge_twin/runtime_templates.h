@@ -149,6 +149,54 @@ cudaError_t launch_by_pointer(void (*function)(Parameters...), dim3 grid, dim3 b
   return cudaPeekAtLastError();
 }
 
+// A kernel of which a program keeps nothing but the address, and who calls it with its arguments.
+struct LostKernel {
+  const void* function;
+  void (*call)(const void*, void**);
+  LostKernel* next;
+};
+inline LostKernel* lost_kernels = nullptr;
+
+inline const LostKernel* lost_kernel(const void* function) {
+  const LostKernel* kernel = __atomic_load_n(&lost_kernels, __ATOMIC_ACQUIRE);
+  while (kernel != nullptr && kernel->function != function) kernel = kernel->next;
+  return kernel;
+}
+
+template <class... P>
+void call_lost(const void* function, void** arguments) {
+  call(reinterpret_cast<void (*)(P...)>(const_cast<void*>(function)), arguments, std::index_sequence_for<P...>());
+}
+
+// What the rewriting puts for the cast in `(void*)kernel`.
+struct LosingType {
+  template <class... P>
+  void* operator->*(void (*function)(P...)) const {
+    void* const address = reinterpret_cast<void*>(function);
+    if (address == nullptr || lost_kernel(address) != nullptr) return address;
+    auto* const kernel = new LostKernel{address, call_lost<P...>, __atomic_load_n(&lost_kernels, __ATOMIC_RELAXED)};
+    while (
+        !__atomic_compare_exchange_n(&lost_kernels, &kernel->next, kernel, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    return address;
+  }
+  // Something else that has the name of a kernel.
+  template <class T, class = std::enable_if_t<!std::is_function<std::remove_reference_t<T>>::value>>
+  void* operator->*(T&& value) const {
+    return (void*)value;
+  }
+};
+inline constexpr LosingType losing_type{};
+
+inline cudaError_t launch_lost(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                               cudaStream_t stream, bool cooperative) {
+  const LostKernel* const kernel = lost_kernel(function);
+  if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+  ob_twin_configure(plain(grid), plain(block), shared_bytes, stream, cooperative);
+  kernel->call(function, arguments);
+  return cudaPeekAtLastError();
+}
+
 }  // namespace opbridge_twin
 
 template <class... P>
@@ -160,6 +208,15 @@ template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments,
                                         size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   return opbridge_twin::launch_by_pointer(function, grid, block, arguments, shared_bytes, stream, true);
+}
+
+inline cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  return opbridge_twin::launch_lost(function, grid, block, arguments, shared_bytes, stream, false);
+}
+inline cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  return opbridge_twin::launch_lost(function, grid, block, arguments, shared_bytes, stream, true);
 }
 
 inline cudaError_t ob_twin_configure_with(const cudaLaunchConfig_t& how) {
@@ -265,6 +322,11 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const v
   return ob_twin_function_get(attributes, opbridge_twin::kernel_of(function));
 }
 inline cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
+template <class... P>
+cudaError_t cudaFuncSetSharedMemConfig(void (*)(P...), cudaSharedMemConfig) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) { return cudaSuccess; }
 template <class... P>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*function)(P...), int block_threads,
                                                           size_t shared_bytes) {
