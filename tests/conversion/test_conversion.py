@@ -313,6 +313,21 @@ def test_a_module_that_is_called_twice_has_one_set_of_values(to: str, tmp_path: 
     assert [each for each in found if not each.is_right] == []
 
 
+@pytest.mark.parametrize("learned", [True, False], ids=["learned", "plain"])
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_a_batch_norm_computes_its_statistics_once(to: str, learned: bool, tmp_path: Path) -> None:
+    """One without a weight apart: PyTorch's operator that gives the new ones too has no gradient there."""
+    module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4, affine=learned)).eval()
+    inputs = (torch.randn(5, 3, 6, 6, generator=torch.Generator().manual_seed(3)),)
+    made = converted(module, inputs, to=to)
+    made.write(tmp_path / "net")
+    written = "".join(file.read_text() for file in (tmp_path / "net").rglob("*.py"))
+    assert ("batch_norm_with_update" in written, "var_mean" in written) == (learned, not learned)
+    found = check(module, tmp_path / "net", inputs, {})
+    assert {"1.running_mean after training", "1.running_var after training"} <= {each.what for each in found}
+    assert [each for each in found if not each.is_right] == []
+
+
 class Scales(torch.nn.Module):
     """What is not used in training is no input of the module's graph there."""
 

@@ -24,14 +24,15 @@ class CellBody(Body):
         self.natives = package.natives
         self.is_list = package.is_list
 
-    def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+    def native(self, op: OpOverload, bound: Mapping[str, Any]) -> str | None:
+        if self.natives is None:
+            return None
         given = {name: self.expression(value) for name, value in bound.items()}
         seen = {name: described(_known(value)) for name, value in bound.items()}
-        native = self.natives.expression(op, given, seen) if self.natives else None
-        if native is None:
-            return super().operator(op, bound)
-        self.operators.native.add(op._name)
-        return native
+        found = self.natives.expression(op, given, seen)
+        if found is not None:
+            self.operators.native.add(op._name)
+        return found
 
     def expression(self, value: Any) -> Any:
         """A value with what stands for its tensors."""

@@ -291,8 +291,12 @@ class Body(ABC):
         names = [argument.name for argument in op._schema.arguments]
         return dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
 
+    def native(self, op: OpOverload, bound: Mapping[str, Any]) -> str | None:
+        """A call as the framework computes it itself, where it does."""
+        return None
+
     def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
-        return f"{self.operators.name(op)}({self.arguments(op, bound)})"
+        return self.native(op, bound) or f"{self.operators.name(op)}({self.arguments(op, bound)})"
 
     def arguments(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
         texts: list[str] = []
@@ -407,7 +411,13 @@ class Body(ABC):
         """A norm in training: the statistics move along, those of an instance norm by the mean of all instances."""
         bound = self.bound(node, op)
         mean, variance, momentum = bound["running_mean"], bound["running_var"], bound["momentum"]
-        self.put(node, op._opname, self.operator(op, {**bound, "running_mean": None, "running_var": None}))
+        of_batch = {**bound, "running_mean": None, "running_var": None}
+        # PyTorch's operator for both has no gradient without a weight.
+        is_whole = None not in (mean, bound["weight"], bound["bias"]) and op is _aten.batch_norm.default
+        if is_whole and not self.native(op, of_batch):
+            self.normalise_and_move(node, bound)
+            return
+        self.put(node, op._opname, self.operator(op, of_batch))
         if mean is None:
             return
         image = self.stopped(self.value(bound["input"]))
@@ -421,6 +431,16 @@ class Body(ABC):
                 self.lines.append(f"{new} = {self.operators.name(torch.ops.aten.mean.dim)}({new}, [0])")
             moved = f"{self.value(old)} * {1 - momentum!r} + {new} * {momentum!r}"
             self.lines.append(self.assigned(old.target, moved))
+
+    def normalise_and_move(self, node: Any, bound: Mapping[str, Any]) -> None:
+        """By the operator of PyTorch's that gives the new statistics too, behind its other results."""
+        moving = _aten._batch_norm_with_update.default
+        name = self.fresh("normalised")
+        self.lines.append(f"{name} = {self.operator(moving, bound)}")
+        self.put(node, "batch_norm", f"{name}[0]")
+        results = len(moving._schema.returns)
+        for place, statistic in enumerate(("running_mean", "running_var"), results):
+            self.lines.append(self.assigned(bound[statistic].target, f"{name}[{place}]"))
 
     def nest(self, node: Any) -> None:
         """Graphs that set a mode stand where they are called; those of control flow are functions."""

@@ -199,3 +199,17 @@ program = export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
 print(program.call(np.zeros((2, 3), np.float32)).tolist())
 """
     assert succeed(code, str(tmp_path / "program")) == "[[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]\n"
+
+
+def test_a_gradient_does_not_run_the_operator_again() -> None:
+    runs: list[str] = []
+    with torch.library._scoped_library("counted_in_jax", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: runs.append("cpu") or 2 * x, "CPU")
+        torch.library.register_fake("counted_in_jax::twice", torch.empty_like, lib=library)
+        torch.library.register_autograd("counted_in_jax::twice", lambda ctx, grad: 2 * grad, lib=library)
+        twice = ob.aten("counted_in_jax::twice").jax
+        grad = jax.jit(jax.grad(lambda x: twice(x).sum()))
+        for _ in range(4):
+            np.testing.assert_array_equal(grad(X), np.full_like(X, 2))
+    assert len(runs) <= 5  # once each forward, and once to see what the gradient needs

@@ -98,10 +98,13 @@ def check(case: str, order: int, compiled: bool) -> None:
     function = gradient(network_of(name, attributes), len(inputs), order)
     if compiled:
         function = ms.jit(function)
-    grads = function(*map(ms.Tensor, inputs))
-    grads = grads if isinstance(grads, tuple) else (grads,)
-    for got, expected in zip(grads, of_torch(name, attributes, inputs, order), strict=True):
-        np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-12, atol=1e-12)
+    # From its second run on, a gradient takes the results that it is given.
+    for scale in (1.0, 0.5, -1.5):
+        scaled = [scale * one for one in inputs]
+        grads = function(*map(ms.Tensor, scaled))
+        grads = grads if isinstance(grads, tuple) else (grads,)
+        for got, expected in zip(grads, of_torch(name, attributes, scaled, order), strict=True):
+            np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("case", FIRST_ORDER)
@@ -118,6 +121,100 @@ def test_in_a_graph(case: str) -> None:
 @pytest.mark.parametrize("case", SECOND_ORDER)
 def test_second_order(case: str, compiled: bool) -> None:
     check(case, 2, compiled)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["pynative", "graph"])
+def test_the_gradient_does_not_run_the_operator_again(compiled: bool, counted: list[str]) -> None:
+    twice = ob.aten("counted::twice").mindspore
+
+    def network(x: Any) -> Any:
+        return twice(x).sum()
+
+    grad = ms.jit(ms.grad(network)) if compiled else ms.grad(network)
+    for _ in range(4):
+        assert_array_equal(grad(ms.Tensor(X)).asnumpy(), np.full_like(X, 2))
+    assert len(counted) == 5  # once each forward, and once to see what the gradient needs
+
+
+@pytest.fixture
+def counted() -> Iterator[list[str]]:
+    """The runs of an operator `counted::twice`."""
+    runs: list[str] = []
+    with torch.library._scoped_library("counted", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: runs.append("cpu") or 2 * x, "CPU")
+        torch.library.register_fake("counted::twice", torch.empty_like, lib=library)
+        torch.library.register_autograd("counted::twice", lambda ctx, grad: 2 * grad, lib=library)
+        yield runs
+
+
+def test_sizes_that_go_another_way() -> None:
+    """What PyTorch makes of `linear` depends on the number of dimensions."""
+    linear = ob.aten("linear").mindspore
+    grad = ms.grad(lambda x, w, b: (linear(x, w, b) ** 2).sum(), (0, 1, 2))
+    weight, bias = RANDOM.standard_normal((3, 6)), RANDOM.standard_normal(3)
+    for shape in [(4, 6), (4, 6), (2, 4, 6), (6,), (4, 6), (2, 4, 6)]:
+        x = RANDOM.standard_normal(shape)
+        tensors = [torch.tensor(one, requires_grad=True) for one in (x, weight, bias)]
+        expected = torch.autograd.grad((torch.nn.functional.linear(*tensors) ** 2).sum(), tensors)
+        for got, want in zip(grad(*map(ms.Tensor, (x, weight, bias))), expected, strict=True):
+            np.testing.assert_allclose(got.asnumpy(), want.numpy(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["pynative", "graph"])
+def test_a_result_that_is_written_to(compiled: bool) -> None:
+    """The gradient of tanh is computed from its result."""
+    tanh = ob.aten("tanh").mindspore
+
+    def network(x: Any) -> Any:
+        y = tanh(x)
+        y.add_(ms.ops.ones_like(x))
+        return y.sum()
+
+    grad = ms.jit(ms.grad(network)) if compiled else ms.grad(network)
+    for _ in range(3):
+        np.testing.assert_allclose(grad(ms.Tensor(X)).asnumpy(), 1 - np.tanh(X) ** 2)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["pynative", "graph"])
+def test_second_order_of_several_results(compiled: bool) -> None:
+    moments = ob.aten("var_mean.correction").mindspore
+
+    def network(x: Any) -> Any:
+        variance, mean = moments(x, [1], correction=1)
+        return (variance * variance * mean).sum()
+
+    first = ms.grad(network)
+
+    def cosines(x: Any) -> Any:
+        return ms.ops.cos(first(x)).sum()
+
+    second = ms.jit(ms.grad(cosines)) if compiled else ms.grad(cosines)
+    x = torch.tensor(X, requires_grad=True)
+    variance, mean = torch.var_mean(x, [1], correction=1)
+    (grad,) = torch.autograd.grad((variance * variance * mean).sum(), x, create_graph=True)
+    (expected,) = torch.autograd.grad(torch.cos(grad).sum(), x)
+    for _ in range(3):
+        np.testing.assert_allclose(second(ms.Tensor(X)).asnumpy(), expected.numpy(), rtol=1e-10)
+
+
+def test_what_is_written_to_and_not_returned_follows_the_results() -> None:
+    operator = ob.aten("_batch_norm_with_update").mindspore
+    weight, statistics = np.arange(1.0, 1 + X.shape[1]), (np.zeros(X.shape[1]), np.ones(X.shape[1]))
+    given = [ms.Tensor(each) for each in (weight, weight, *statistics)]
+
+    def normalise(x: ms.Tensor) -> tuple[ms.Tensor, ...]:
+        return operator(x, *given, 0.1, 1e-5)
+
+    *_, mean, variance = normalise(ms.Tensor(X))
+    np.testing.assert_allclose(mean.asnumpy(), 0.1 * X.mean(0))
+    np.testing.assert_allclose(variance.asnumpy(), 0.9 + 0.1 * X.var(0, ddof=1))
+    grad = ms.grad(lambda x: (normalise(x)[0] ** 3).sum())
+    x, by = torch.tensor(X, requires_grad=True), torch.tensor(weight)
+    normalised = torch.nn.functional.batch_norm(x, None, None, by, by, training=True)
+    (expected,) = torch.autograd.grad((normalised**3).sum(), x)
+    for _ in range(3):
+        np.testing.assert_allclose(grad(ms.Tensor(X)).asnumpy(), expected.numpy(), atol=1e-12)
 
 
 def test_third_order() -> None:

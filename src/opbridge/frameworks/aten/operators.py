@@ -177,6 +177,14 @@ def _plain_out(operator: AtenOperator, overload: Any) -> str:
     return name
 
 
+def result_types(overload: Any) -> list[str]:
+    """Of what it gives without side effects: what it returns, and then what it writes to and does not return."""
+    schema = overload._schema
+    returned = {name for output in schema.returns if output.alias_info for name in output.alias_info.before_set}
+    written = (each for each in schema.arguments if each.is_write and not returned & each.alias_info.before_set)
+    return [str(each.type) for each in (*schema.returns, *written)]
+
+
 def needs_values(overload: Any) -> bool:
     """Whether what it returns is nothing that a traced program can hold, or cannot be told without running it."""
     if torch.Tag.data_dependent_output in overload.tags:

@@ -122,8 +122,8 @@ class AtenCall:
     function: AtenFunction
     args: tuple[Said, ...]
     kwargs: tuple[tuple[str, Said], ...]
-    gradients: tuple[tuple[int, ...], ...] = ()
-    """For each time it was differentiated, the element types of the outputs' gradients."""
+    gradients: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    """For each time it was differentiated, the element types of the outputs that are given, and of their gradients."""
 
     devices = ("cpu",)
     written = ()
@@ -183,8 +183,8 @@ class AtenCall:
     @cached_property
     def _target(self) -> object:
         target = self._bound[0]
-        for kinds in self.gradients:
-            target = load_native().vjp_target(target, kinds)
+        for known, kinds in self.gradients:
+            target = load_native().vjp_target(target, known, kinds)
         return target
 
     def target(self, device: str | None = None) -> object:
@@ -209,7 +209,9 @@ class AtenCall:
         self, inputs: Sequence[Array], outputs: Sequence[Array], moving: tuple[int, ...]
     ) -> tuple[AtenLinear, list[Array]]:
         likes = tuple(map(described, outputs))
-        return AtenLinear(self, len(inputs), moving, likes), list(inputs)
+        # A gradient's own gradient needs its results no more.
+        known = () if self.gradients else tuple(outputs)
+        return AtenLinear(self, len(inputs) + len(known), len(known), moving, likes), [*inputs, *known]
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,9 @@ class AtenLinear:
 
     call: AtenCall
     residuals: int
+    """The inputs, and behind them the outputs that are given."""
+    known: int
+    """How many outputs are given: all or none."""
     moving: tuple[int, ...]
     all_outputs: tuple[Like, ...]
 
@@ -232,8 +237,9 @@ class AtenLinear:
             jnp.conj(next(given)) if _is_inexact(output) else jnp.zeros(output.shape, bool)
             for output in self.all_outputs
         ]
+        known = tuple(CODES[output.dtype] for output in self.all_outputs[: self.known])
         kinds = tuple(CODES[output.dtype] if _is_inexact(output) else _NO_GRADIENT for output in self.all_outputs)
-        gradient = replace(self.call, gradients=(*self.call.gradients, kinds))
+        gradient = replace(self.call, gradients=(*self.call.gradients, (known, kinds)))
         found = bind_call(gradient, *residuals, *gradients)
         return [jnp.conj(found[place]) for place in self.moving]
 

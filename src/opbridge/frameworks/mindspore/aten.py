@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from mindspore.ops import functional
 
 from opbridge import _core
 from opbridge.errors import CallError, OpbridgeError, UnsupportedError
-from opbridge.frameworks.aten.operators import AtenOperator, needs_values, target_names, translated
+from opbridge.frameworks.aten.operators import AtenOperator, needs_values, result_types, target_names, translated
 from opbridge.frameworks.mindspore.aten_eager import TorchFunction
 from opbridge.frameworks.mindspore.cell import CODES, DTYPE_NAMES, TYPES, Constant, OperatorPrimitive
 from opbridge.frameworks.mindspore.cell import translated as translated_of_graph
@@ -63,7 +64,7 @@ def _shaped(result: Any, form: int) -> Any:
 
 
 def _form_of(overload: Any, random: bool = False) -> int:
-    types = [str(output.type) for output in overload._schema.returns]
+    types = result_types(overload)
     if len(types) > 1 and types[-1] == "List[Tensor]":
         return _NESTED + len(types) - 1
     if random:
@@ -234,9 +235,11 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
     def _resolved(
         self, make: type[OperatorPrimitive], overload: Any, capsule: object, slots: list[torch.Tensor], random: bool
     ) -> Resolved:
-        one = [str(output.type) for output in overload._schema.returns] == ["Tensor"]
+        one = result_types(overload) == ["Tensor"]
         are_bool = tuple(slot.dtype is torch.bool for slot in slots)
-        primitive = _primitive(make, overload.name(), capsule, are_bool, random, returns_one=one and not random)
+        # Where a bprop reads a tuple of results, the gradient of that bprop is wrong in MindSpore's Graph mode.
+        results = Given.STATE if random else Given.ALL if one else Given.NONE
+        primitive = _primitive(make, overload.name(), capsule, are_bool, results, returns_one=one and not random)
         if random:
             # Two draws are two calls, however alike they are.
             primitive.add_prim_attr("side_effect_hidden", True)
@@ -252,34 +255,42 @@ def _infers(capsule: object, shapes: list[tuple[int, ...]]) -> bool:
     return True
 
 
+class Given(Enum):
+    """What a gradient is given of the results that it belongs to, as its bprop has them."""
+
+    ALL = "(out,)"
+    STATE = "out[-1:]"
+    NONE = "()"
+
+
 def _primitive(
     make: type[OperatorPrimitive],
     name: str,
     capsule: object,
     are_bool: tuple[bool, ...],
-    random: bool = False,
+    results: Given = Given.NONE,
     returns_one: bool = False,
 ) -> OperatorPrimitive:
     """Runs a target; its gradient is one more target, made when it is first wanted; `are_bool` is of the inputs."""
     of_name = f"the gradient of {name}"
 
-    def of_gradients(kinds: tuple[Any, ...]) -> OperatorPrimitive:
-        codes = tuple(CODES[kind] for kind in kinds)
-        target = load_native().vjp_target(capsule, codes)
-        outputs = tuple(kind == ms.bool_ for kind in kinds)
-        return _primitive(make, of_name, target, (*are_bool, *(False,) * random, *outputs))
+    @cache
+    def of_gradients(given: tuple[Any, ...], gradients: tuple[Any, ...]) -> OperatorPrimitive:
+        known, codes = (tuple(CODES[kind] for kind in kinds) for kinds in (given, gradients))
+        target = load_native().vjp_target(capsule, known if results is Given.ALL else (), codes)
+        more = tuple(kind == ms.bool_ for kind in given + gradients)
+        return _primitive(make, of_name, target, (*are_bool, *more))
 
-    gradient = Constant(of_name, of_gradients, ("gradients",))
-    return make(name, capsule, _bprop_maker(are_bool, random)(gradient), returns_one=returns_one)
+    gradient = Constant(of_name, of_gradients, ("results", "gradients"))
+    return make(name, capsule, _bprop_maker(are_bool, results)(gradient), returns_one=returns_one)
 
 
 @cache
-def _bprop_maker(are_bool: tuple[bool, ...], random: bool) -> Callable[[Constant], Callable[..., Any]]:
+def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Constant], Callable[..., Any]]:
     """Graph mode reads a bprop's source, and wants each of its parameters named."""
     names = [f"x{place}" for place in range(len(are_bool))]
     tensors = f"({' '.join(f'{name},' for name in names)})"
-    state, kept = (" + out[-1:]", "[:-1]") if random else ("", "")
-    found = f"primitive(*({tensors}{state} + gradients)){kept}"
+    found = f"primitive(*({tensors} + given + gradients)){'[:-1]' if results is Given.STATE else ''}"
     if any(are_bool):
         # MindSpore adds up what the readers of one tensor give, and cannot add truths.
         items = (f"zero(found[{place}])" if is_bool else f"found[{place}]" for place, is_bool in enumerate(are_bool))
@@ -287,8 +298,9 @@ def _bprop_maker(are_bool: tuple[bool, ...], random: bool) -> Callable[[Constant
     text = (
         "def maker(gradient):\n"
         f"    def bprop({', '.join([*names, 'out', 'dout'])}):\n"
+        f"        given = {results.value}\n"
         "        gradients = as_tuple(dout)\n"
-        "        primitive = gradient(dtypes_of(gradients))\n"
+        "        primitive = gradient(dtypes_of(given), dtypes_of(gradients))\n"
         f"        {'found =' if any(are_bool) else 'return'} {found}\n"
         "    return bprop\n"
     )

@@ -13,7 +13,7 @@ import torch
 from mindspore import Tensor, nn, ops
 from mindspore.utils.dlpack import from_dlpack, to_dlpack
 
-from opbridge.frameworks.aten.operators import translated
+from opbridge.frameworks.aten.operators import result_types, translated
 from opbridge.frameworks.mindspore.cell import DTYPES
 
 _REFUSED = "is not differentiable with respect to argument"
@@ -55,7 +55,9 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
             names = [argument.name for argument in overload._schema.arguments]
             placed = [_unshared(value, names[place] in written) for place, value in enumerate(placed)]
             named = {key: _unshared(value, key in written) for key, value in named.items()}
-            return overload(*placed, **named)
+            results = overload(*placed, **named)
+            changed = [value for name, value in [*zip(names, placed, strict=False), *named.items()] if name in written]
+            return _followed(results, changed)
 
         try:
             if any("Tensor" not in str(output.type) for output in overload._schema.returns):
@@ -63,8 +65,7 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
             outputs = TorchFunction(lambda given: _flat(run(given)))(*tensors)
         except (RuntimeError, TypeError, ValueError, IndexError) as error:
             raise translated(name, error) from error
-        one = [str(output.type) for output in overload._schema.returns] == ["Tensor"]
-        return outputs if one else _tuple(outputs)
+        return outputs if result_types(overload) == ["Tensor"] else _tuple(outputs)
 
 
 def _tuple(outputs: Any) -> tuple[Tensor, ...]:
@@ -144,6 +145,13 @@ def _unshared(value: Any, written: bool) -> Any:
     if not written:
         return value
     return [item.clone() for item in value] if isinstance(value, list) else value.clone()
+
+
+def _followed(results: Any, changed: Sequence[Any]) -> Any:
+    """What an operator returns, and then what it writes to and does not return."""
+    returned = () if results is None else results if isinstance(results, tuple) else (results,)
+    more = [value for value in changed if not any(value is each for each in returned)]
+    return (*returned, *more) if more else results
 
 
 def _flat(results: Any) -> list[torch.Tensor]:

@@ -276,17 +276,22 @@ inline PyObject* operator_target(PyObject*, PyObject* const* args, Py_ssize_t co
   END_HANDLE_TH_ERRORS
 }
 
-// vjp_target(target: capsule, outputs: tuple of the element types of its outputs) -> capsule
+inline std::vector<at::ScalarType> types_in(PyObject* codes) {
+  std::vector<at::ScalarType> types;
+  for (const pybind11::handle code : pybind11::reinterpret_borrow<pybind11::tuple>(codes))
+    types.push_back(scalar_type(code.cast<int64_t>()));
+  return types;
+}
+
+// vjp_target(target: capsule, known, gradients) -> capsule
+// `known`: the element types of its outputs, empty if they are not to be given; `gradients`: those of their gradients.
 inline PyObject* vjp_target(PyObject*, PyObject* args) {
   HANDLE_TH_ERRORS
-  PyObject *capsule = nullptr, *codes = nullptr;
-  if (!PyArg_ParseTuple(args, "OO!", &capsule, &PyTuple_Type, &codes)) return nullptr;
+  PyObject *capsule = nullptr, *known = nullptr, *gradients = nullptr;
+  if (!PyArg_ParseTuple(args, "OO!O!", &capsule, &PyTuple_Type, &known, &PyTuple_Type, &gradients)) return nullptr;
   std::shared_ptr<const TensorFunction> function = target_in(capsule).function();
   if (const auto* drawn = dynamic_cast<const Drawn*>(function.get())) function = std::make_shared<Redrawn>(*drawn);
-  std::vector<at::ScalarType> outputs;
-  for (const pybind11::handle code : pybind11::reinterpret_borrow<pybind11::tuple>(codes))
-    outputs.push_back(scalar_type(code.cast<int64_t>()));
-  return capsule_of(std::make_shared<Vjp>(std::move(function), outputs));
+  return capsule_of(std::make_shared<Vjp>(std::move(function), types_in(known), types_in(gradients)));
   END_HANDLE_TH_ERRORS
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "aten_binding.h"
+#include "rerun.h"
 
 namespace opbridge::torch_adapter {
 
@@ -62,7 +63,7 @@ struct Source {
 };
 
 // An operator with everything but its tensors fixed, without side effects: what it would write to, it copies and
-// returns.
+// returns, after its results where it is none of them.
 class Operator final : public TensorFunction {
  public:
   Operator(Overload overload, std::optional<c10::OperatorHandle> out, std::vector<Source> sources,
@@ -71,8 +72,10 @@ class Operator final : public TensorFunction {
         overload_(std::move(overload)),
         out_(std::move(out)),
         sources_(std::move(sources)) {
-    // Where PyTorch composes the variant from others it saves no copy, and is not always right (fft.ihfftn).
-    if (out_ && !out_->hasKernelForDispatchKey(c10::DispatchKey::CPU)) out_.reset();
+    // Where PyTorch composes the variant from others it saves no copy, and is not always right (fft.ihfftn); and it has
+    // no place for what else is written to.
+    const bool writes = overload_.schema().is_mutable();
+    if (out_ && (writes || !out_->hasKernelForDispatchKey(c10::DispatchKey::CPU))) out_.reset();
   }
 
   Tensors operator()(const Tensors& inputs) const override {
@@ -81,7 +84,11 @@ class Operator final : public TensorFunction {
     overload_.handle.callBoxed(stack);
     Tensors results;
     for (c10::IValue& value : stack) collect(std::move(value), results);
-    return stack.empty() ? written : results;
+    for (const at::Tensor& tensor : written) {
+      const auto same = [&](const at::Tensor& result) { return result.is_same(tensor); };
+      if (std::none_of(results.begin(), results.end(), same)) results.push_back(tensor);
+    }
+    return results;
   }
 
   Tensors like(const Tensors& inputs) const override {
@@ -135,6 +142,7 @@ class Operator final : public TensorFunction {
       const bool writes = argument.alias_info() && argument.alias_info()->isWrite();
       const auto taken = [&](int64_t place) {
         if (!writes) return inputs[static_cast<size_t>(place)];
+        const Rerun::Unseen copying;
         written.push_back(inputs[static_cast<size_t>(place)].clone());
         return written.back();
       };
@@ -248,29 +256,33 @@ class Redrawn final : public TensorFunction {
   const std::shared_ptr<const TensorFunction> function_;
 };
 
-// The gradients of all inputs, from the inputs and the gradients of all outputs: zeros where there is none.
+// The gradients of all inputs, from the inputs, the outputs where they are known, and the gradients of these: zeros
+// where there is none.
 class Vjp final : public TensorFunction {
  public:
-  Vjp(std::shared_ptr<const TensorFunction> function, const std::vector<at::ScalarType>& outputs)
-      : TensorFunction("the gradient of " + function->name(), joined(function->inputs(), outputs)),
-        function_(std::move(function)) {}
+  using Types = std::vector<at::ScalarType>;
 
-  Tensors like(const Tensors& inputs) const override {
-    return Tensors(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(function_->inputs().size()));
-  }
+  // `known`: the types of the outputs, if they are given; `gradients`: those of their gradients.
+  Vjp(std::shared_ptr<const TensorFunction> function, const Types& known, const Types& gradients)
+      : TensorFunction("the gradient of " + function->name(), joined(joined(function->inputs(), known), gradients)),
+        function_(std::move(function)),
+        count_(static_cast<std::ptrdiff_t>(function_->inputs().size())),
+        known_(static_cast<std::ptrdiff_t>(known.size())),
+        is_first_(!known.empty()) {}
+
+  Tensors like(const Tensors& inputs) const override { return Tensors(inputs.begin(), inputs.begin() + count_); }
 
   Tensors operator()(const Tensors& inputs) const override {
     const bool differentiated_again = at::GradMode::is_enabled();
     const at::AutoGradMode enabled(true);
-    const size_t count = function_->inputs().size();
+    const auto known = inputs.begin() + count_, gradients = known + known_;
     Tensors leaves;
-    const Tensors outputs =
-        forward(Tensors(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count)), leaves);
+    const Tensors outputs = forward(Tensors(inputs.begin(), known), Tensors(known, gradients), leaves);
     Tensors roots, given;
-    for (size_t i = 0; i < outputs.size() && count + i < inputs.size(); ++i) {
+    for (size_t i = 0; i < outputs.size() && gradients + static_cast<std::ptrdiff_t>(i) != inputs.end(); ++i) {
       if (!outputs[i].requires_grad()) continue;
       roots.push_back(outputs[i]);
-      given.push_back(inputs[count + i]);
+      given.push_back(gradients[static_cast<std::ptrdiff_t>(i)]);
     }
     Tensors wanted, found;
     for (const at::Tensor& tensor : leaves)
@@ -278,7 +290,7 @@ class Vjp final : public TensorFunction {
     if (!roots.empty()) found = torch::autograd::grad(roots, wanted, given, std::nullopt, differentiated_again, true);
     Tensors results;
     auto next = found.begin();
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < leaves.size(); ++i) {
       at::Tensor gradient;
       if (leaves[i].requires_grad() && next != found.end()) gradient = *next++;
       results.push_back(gradient.defined() ? std::move(gradient) : at::zeros_like(inputs[i]));
@@ -287,13 +299,13 @@ class Vjp final : public TensorFunction {
   }
 
  private:
-  Tensors forward(const Tensors& inputs, Tensors& leaves) const {
+  Tensors forward(const Tensors& inputs, const Tensors& known, Tensors& leaves) const {
     std::vector<char> asked = asked_of();
     if (asked.empty()) {
       asked.assign(inputs.size(), 1);
       leaves = leaves_of(inputs, asked);
       try {
-        return (*function_)(leaves);
+        return rerun(leaves, known);
       } catch (const c10::Error& error) {
         if (!refuses_gradient(error)) throw;
       }
@@ -304,7 +316,37 @@ class Vjp final : public TensorFunction {
       asked_ = asked;
     }
     leaves = leaves_of(inputs, asked);
+    return rerun(leaves, known);
+  }
+
+  // The first run computes, and sees whether the next ones need to.
+  Tensors rerun(const Tensors& leaves, const Tensors& known) const {
+    const auto [is_first, computing] = noted();
+    if (!(is_first || computing) || !Rerun::is_possible()) return (*function_)(leaves);
+    try {
+      Rerun run(known, computing);
+      Tensors results = (*function_)(leaves);
+      auto behind = run.one_behind(results);
+      const bool as_noted = is_first || behind == computing;
+      note(std::move(behind));
+      if (as_noted) return results;
+    } catch (const c10::Error&) {
+      if (!computing) throw;
+      note(std::nullopt);
+    }
+    // Other sizes may go another way, in which what was replaced is something else.
     return (*function_)(leaves);
+  }
+
+  std::pair<bool, std::optional<c10::OperatorName>> noted() const {
+    const std::lock_guard lock(mutex_);
+    return {is_first_, computing_};
+  }
+
+  void note(std::optional<c10::OperatorName> computing) const {
+    const std::lock_guard lock(mutex_);
+    is_first_ = false;
+    computing_ = std::move(computing);
   }
 
   bool takes_gradient(const Tensors& inputs, size_t i) const try {
@@ -339,14 +381,18 @@ class Vjp final : public TensorFunction {
     return tensor.detach().requires_grad_();
   }
 
-  static std::vector<at::ScalarType> joined(std::vector<at::ScalarType> a, const std::vector<at::ScalarType>& b) {
+  static Types joined(Types a, const Types& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   }
 
   const std::shared_ptr<const TensorFunction> function_;
+  const std::ptrdiff_t count_;  // of inputs that are the function's
+  const std::ptrdiff_t known_;  // of inputs that are its outputs
   mutable std::mutex mutex_;
-  mutable std::vector<char> asked_;  // which inputs take a gradient, where not all do
+  mutable std::vector<char> asked_;                     // which inputs take a gradient, where not all do
+  mutable bool is_first_;                               // whether what computes is still to be seen
+  mutable std::optional<c10::OperatorName> computing_;  // what is not called again
 };
 
 }  // namespace opbridge::torch_adapter
