@@ -231,6 +231,8 @@ def test_dryrun_shows_the_commands_and_runs_none(run: Run, tmp_path: Path) -> No
     shown = run("nvcc", "-dryrun", "square.cu", "-c")
     assert "-x c++ -include cuda_runtime.h" in shown.stderr
     assert not (tmp_path / "square.o").exists()
+    commands = [line for line in shown.stderr.splitlines() if "square.cu" in line]
+    assert [command.count("#$") for command in commands] == [1, 1], "each on a line of its own, though both at a time"
 
 
 def test_a_class_may_give_a_name_another_meaning_as_nvcc_lets_it(run: Run, tmp_path: Path) -> None:

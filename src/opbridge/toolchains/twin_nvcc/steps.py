@@ -292,7 +292,7 @@ class _Build:
     ) -> int:
         """With `columns`, what the command says is of a rewritten source."""
         if self._is_verbose:
-            print("#$", shlex.join(command), file=sys.stderr)
+            sys.stderr.write(f"#$ {shlex.join(command)}\n")  # at once: others may be at it too
         if "-dryrun" in self.words.switches:
             return 0
         sys.stderr.flush()
