@@ -262,6 +262,19 @@ def test_a_new_extension_lints_clean_and_passes_its_tests(opbridge: Opbridge, tm
     assert "2 passed" in tested.stdout, tested.stdout
 
 
+def test_where_there_is_no_pytest_the_next_step_is_to_have_it(tmp_path: Path) -> None:
+    program = (
+        "import importlib.util, sys\n"
+        "found = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name: None if name == 'pytest' else found(name)\n"
+        "from opbridge.cli import main\n"
+        "sys.exit(main(['new', 'gate']))\n"
+    )
+    made = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    steps = "cd gate && opbridge build ops.yaml && pip install pytest && python -m pytest"
+    assert made.stdout.endswith(f"next: {steps}\n"), made.stderr
+
+
 def test_a_new_program_has_a_mistake_that_its_report_tells_how_to_mend(opbridge: Opbridge, tmp_path: Path) -> None:
     made = opbridge("new", "first", "--template", "cuda-program")
     assert made.stdout.endswith("next: cd first && make run\n"), made.stderr

@@ -6,6 +6,7 @@ import argparse
 import keyword
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from opbridge.errors import InputError
@@ -52,7 +53,9 @@ def run(options: argparse.Namespace) -> int:
 def _first_step(files: Mapping[str, str]) -> str:
     if "Makefile" in files:
         return "make run"
-    return ("opbridge build ops.yaml && " if "ops.yaml" in files else "") + "python -m pytest"
+    # The tests of a template want pytest, which opbridge itself does not bring.
+    steps = ["opbridge build ops.yaml"] * ("ops.yaml" in files) + ["pip install pytest"] * (find_spec("pytest") is None)
+    return " && ".join([*steps, "python -m pytest"])
 
 
 def _render(name: str, template: Path) -> Mapping[str, str]:
