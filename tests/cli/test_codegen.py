@@ -47,3 +47,14 @@ def test_a_wrong_declaration_writes_nothing(opbridge: Opbridge, declared: Path, 
     assert run.returncode == 2
     assert "functions.yaml:3:18" in run.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_an_operator_of_files_with_errors_is_explained(opbridge: Opbridge, declared: Path) -> None:
+    declared.write_text(DECLARATIONS + "- func: mylib::f(Tensr x) -> Tensor\n")
+    command = ("codegen", declared, "--key", "CPU", "--keep-going", "--explain")
+    right = opbridge(*command, "double")
+    assert right.returncode == 0, right.stderr
+    assert "CPU: mylib_double_CPU    RegisterCPU.cpp" in right.stdout
+    wrong = opbridge(*command, "f")
+    assert wrong.returncode == 2
+    assert "unknown type 'Tensr'  (" in wrong.stderr, "why it is not there"

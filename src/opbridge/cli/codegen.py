@@ -10,8 +10,9 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.cli.terminal import bold, green, red
 from opbridge.codegen.explain import explain_generated, explain_installed
-from opbridge.codegen.generating import Generated, ejected, generate, sources
+from opbridge.codegen.generating import Generated, ejected, from_scratch, generate, sources
 from opbridge.codegen.inputs import Inputs, Wish
+from opbridge.codegen.model import Backend
 from opbridge.codegen.writing import changes, write
 from opbridge.errors import InputError
 
@@ -48,8 +49,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("expected FILE.yaml and -o DIR", hint="or --explain OPERATOR")
     started = time.perf_counter()
     inputs = Inputs.read(options.files, _wish(options))
-    is_ejected = options.key is None and inputs.is_manifest
-    made = Generated(sources(*ejected(inputs)), (), ()) if is_ejected else generate(inputs, Cache())
+    made = _ejected(inputs)[1] if options.key is None and inputs.is_manifest else generate(inputs, Cache())
     files = made.files
     found = changes(options.output, files) if options.check else write(options.output, files)
     for name in found.written:
@@ -76,6 +76,11 @@ def _wish(options: argparse.Namespace) -> Wish:
     )
 
 
+def _ejected(inputs: Inputs) -> tuple[Backend, Generated]:
+    backend, more = ejected(inputs)
+    return backend, Generated(sources(backend, more), (), ())
+
+
 def _tell(made: Generated) -> None:
     """What is not in the files, though it is in the declarations."""
     if made.unknown_fields:
@@ -91,7 +96,8 @@ def _explain(options: argparse.Namespace) -> int:
         found = explain_installed(options.explain, options.key or "CPU")
     else:
         inputs = Inputs.read(options.files, _wish(options))
-        backend, more = ejected(inputs) if options.key is None and inputs.is_manifest else (inputs.backend(), {})
-        found = explain_generated(backend, sources(backend, more), options.explain)
+        backend, made = _ejected(inputs) if options.key is None and inputs.is_manifest else from_scratch(inputs)
+        _tell(made)
+        found = explain_generated(backend, made.files, options.explain)
     print("\n\n".join(map(str, found)))
     return 0

@@ -124,16 +124,17 @@ def generate(inputs: Inputs, cache: Cache) -> Generated:
     key.add("wish", json.dumps(astuple(wish)))
     for source in inputs.sources:
         key.add("path", str(source.path)).add("source", source.data)
-    made = json.loads(cache.fetch_value(key.key(), lambda: json.dumps(astuple(_generate(inputs))).encode()))
+    made = json.loads(cache.fetch_value(key.key(), lambda: json.dumps(astuple(from_scratch(inputs)[1])).encode()))
     return Generated(made[0], tuple(made[1]), tuple(made[2]))
 
 
-def _generate(inputs: Inputs) -> Generated:
+def from_scratch(inputs: Inputs) -> tuple[Backend, Generated]:
+    """The backend that is declared, and its sources without a look into the cache."""
     backend, left = inputs.read_backend()
     if not inputs.wish.keep_going:
-        return Generated(sources(backend), inputs.unknown_fields(), ())
-    _, files, more = sources_of_what_is_right(backend)
-    return Generated(files, inputs.unknown_fields(), by_cause([*left, *more]))
+        return backend, Generated(sources(backend), inputs.unknown_fields(), ())
+    backend, files, more = sources_of_what_is_right(backend)
+    return backend, Generated(files, inputs.unknown_fields(), by_cause([*left, *more]))
 
 
 def _code_stamp() -> str:
