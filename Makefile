@@ -46,7 +46,8 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 
 # In what `make setup` has made, if it has; else in an environment of what the demo shows.
 demo: $(if $(wildcard $(READY)),$(READY),$(SHOWN))
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/opbridge demo
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/opbridge demo --keep build/demo
+	@echo; echo "To type these:  source $(BIN)/activate; cd build/demo"
 
 $(SHOWN): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	@$(PYTHON) tools/check_machine.py

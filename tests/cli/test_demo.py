@@ -26,7 +26,11 @@ def test_five_sources_in_every_framework(tmp_path: Path) -> None:
     report = (tmp_path / "demo" / "opbridge-demo.html").read_text()
     assert "squared_relu" in report
     others = shown.stdout.partition("One command away")[2]
+    assert others.startswith(f", in {tmp_path / 'demo'}\n")
     assert "wrong: uninitialised-shared at racing.cu:" in others
     assert "bound by MTE2" in others
     assert "comparisons agree with PyTorch" in others
     assert len(shown.stdout.splitlines()) < 55
+    typed = [sys.executable, "-m", "opbridge", "judge", "racing.yaml", "expected.py:row_norm"]
+    again = subprocess.run(typed, capture_output=True, text=True, cwd=tmp_path / "demo")
+    assert again.stdout.splitlines()[-1] == "verdict: wrong", again.stdout + again.stderr

@@ -35,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.keep:
         shutil.copytree(_LIBRARY, options.keep, dirs_exist_ok=True)
-        return _show(options.keep.absolute(), options.keep / REPORT)
+        return _show(options.keep.absolute(), options.keep)
     with tempfile.TemporaryDirectory(prefix="opbridge-demo-") as folder:
         shutil.copytree(_LIBRARY, folder, dirs_exist_ok=True)
         return _show(Path(folder), None)
 
 
-def _show(folder: Path, report: Path | None) -> int:
+def _show(folder: Path, kept: Path | None) -> int:
     # A comment that no run had before: what follows is a build and not a look into the cache.
     for name in ("swiglu.cpp", "row_norm.cu", "squared_relu.cpp"):
         edit(folder / name)
@@ -75,12 +75,12 @@ def _show(folder: Path, report: Path | None) -> int:
     show_bug(folder)
     show_edit(folder)
     running = commands.start(folder, frameworks)
-    written = write_report(operators, rows, measured, dispatch.result(), report)
+    written = write_report(operators, rows, measured, dispatch.result(), kept / REPORT if kept else None)
     print(
         f"\n{bold('The whole story')}, with each operator's rules, errors and dispatch, as a page:\n  {written}",
         flush=True,
     )
-    commands_fail = commands.show(running)
+    commands_fail = commands.show(running, str(kept) if kept else "the folder that opbridge demo --keep DIR leaves")
     print(f"\n{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
     print("      opbridge aten softplus        any operator of PyTorch's, in the other frameworks")
     print("      opbridge check ops.yaml       what an operator promises, checked in every framework")

@@ -80,9 +80,9 @@ def start(folder: Path, frameworks: Sequence[str]) -> list[Running]:
     ]
 
 
-def show(running: Sequence[Running]) -> bool:
-    """Whether one did not say what it should."""
-    print(f"\n{bold('One command away')}", flush=True)
+def show(running: Sequence[Running], place: str) -> bool:
+    """Whether one did not say what it should; `place` is where a user can type them too."""
+    print(f"\n{bold('One command away')}, in {place}", flush=True)
     fails = False
     for one in running:
         printed = one.process.communicate()[0]
