@@ -15,7 +15,7 @@ import torch
 from opbridge import floating_point
 from opbridge.cache import Cache, Dependencies, KeyBuilder
 from opbridge.cli import main
-from opbridge.codegen.generating import ejected, sources
+from opbridge.codegen.generating import ejected
 from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.errors import ManifestError
 from opbridge.toolchains.torch_install import TorchInstall
@@ -61,7 +61,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def eject(path: Path) -> Mapping[str, str]:
-    return sources(*ejected(Inputs.read([path], Wish())))
+    return ejected(Inputs.read([path], Wish()))[1].files
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,8 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.cli.terminal import bold, green, red
 from opbridge.codegen.explain import explain_generated, explain_installed
-from opbridge.codegen.generating import Generated, ejected, from_scratch, generate, sources
+from opbridge.codegen.generating import Generated, ejected, from_scratch, generate
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.model import Backend
 from opbridge.codegen.writing import changes, write
 from opbridge.errors import InputError
 
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("expected FILE.yaml and -o DIR", hint="or --explain OPERATOR")
     started = time.perf_counter()
     inputs = Inputs.read(options.files, _wish(options))
-    made = _ejected(inputs)[1] if options.key is None and inputs.is_manifest else generate(inputs, Cache())
+    made = ejected(inputs)[1] if _is_ejected(options, inputs) else generate(inputs, Cache())
     files = made.files
     found = changes(options.output, files) if options.check else write(options.output, files)
     for name in found.written:
@@ -76,9 +75,8 @@ def _wish(options: argparse.Namespace) -> Wish:
     )
 
 
-def _ejected(inputs: Inputs) -> tuple[Backend, Generated]:
-    backend, more = ejected(inputs)
-    return backend, Generated(sources(backend, more), (), ())
+def _is_ejected(options: argparse.Namespace, inputs: Inputs) -> bool:
+    return options.key is None and inputs.is_manifest
 
 
 def _tell(made: Generated) -> None:
@@ -96,7 +94,7 @@ def _explain(options: argparse.Namespace) -> int:
         found = explain_installed(options.explain, options.key or "CPU")
     else:
         inputs = Inputs.read(options.files, _wish(options))
-        backend, made = _ejected(inputs) if options.key is None and inputs.is_manifest else from_scratch(inputs)
+        backend, made = ejected(inputs) if _is_ejected(options, inputs) else from_scratch(inputs)
         _tell(made)
         found = explain_generated(backend, made.files, options.explain)
     print("\n\n".join(map(str, found)))

@@ -51,13 +51,6 @@ def sources(backend: Backend, more: Mapping[str, str] = MappingProxyType({})) ->
     return {**files, **more}
 
 
-def ejected(inputs: Inputs) -> tuple[Backend, dict[str, str]]:
-    """The operators of an ops.yaml and the files that come with them, which then need nothing of opbridge."""
-    manifest, cache = inputs.manifest(), Cache()
-    manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in manifest.ops))
-    return ejected_backend(manifest, inputs.wish.cpp_namespace)
-
-
 def _wrong_in(operator: BackendOperator) -> list[InputError]:
     try:
         Signature.of(operator, symint=True)
@@ -126,6 +119,14 @@ def generate(inputs: Inputs, cache: Cache) -> Generated:
         key.add("path", str(source.path)).add("source", source.data)
     made = json.loads(cache.fetch_value(key.key(), lambda: json.dumps(astuple(from_scratch(inputs)[1])).encode()))
     return Generated(made[0], tuple(made[1]), tuple(made[2]))
+
+
+def ejected(inputs: Inputs) -> tuple[Backend, Generated]:
+    """The operators of an ops.yaml and the files that come with them, which then need nothing of opbridge."""
+    manifest, cache = inputs.manifest(), Cache()
+    manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in manifest.ops))
+    backend, more = ejected_backend(manifest, inputs.wish.cpp_namespace)
+    return backend, Generated(sources(backend, more), (), ())
 
 
 def from_scratch(inputs: Inputs) -> tuple[Backend, Generated]:
