@@ -32,6 +32,13 @@ _REPORT = re.compile(
 )
 _FRAME = re.compile(r"^\s+#\d+ .*?(?P<file>/[^\s:]+):(?P<line>\d+)(?::\d+)?", re.MULTILINE)
 _PLACE = re.compile(r"^(?P<file>/[^\s:]+):(?P<line>\d+):\d+: runtime error", re.MULTILINE)
+_ENDED_THREAD = re.compile(
+    r"_dl_deallocate_tls\b.*?Previous [\w ]+ of size [^\n]* by thread (?P<thread>T\d+)"
+    r".*?Thread (?P=thread) \([^)\n]*finished\)",
+    re.DOTALL,
+)
+"""The C library gives back the thread-local variables of a thread that has ended, which a sanitizer does not see end
+before.  Of a thread that runs it would be a race."""
 _ACCESS = re.compile(r"^\s*(?P<access>(?:READ|WRITE|Read|Write) of size \d+)", re.MULTILINE)
 
 
@@ -85,7 +92,7 @@ def reports(log: str) -> list[Report]:
             (match for match in (*_PLACE.finditer(text), *_FRAME.finditer(text)) if _is_users(match["file"])), None
         )
         head = _REPORT.search(text)
-        if place is None or head is None:
+        if place is None or head is None or _ENDED_THREAD.search(text):
             continue
         access = _ACCESS.search(text)
         what = head["undefined"] or f"{head['kind'].strip()}{f', {access[1].lower()}' if access else ''}"
