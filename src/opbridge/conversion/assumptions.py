@@ -16,16 +16,21 @@ from opbridge.errors import UnsupportedError
 NAMESPACE = "opbridge_assumptions"
 ASSUMED = f"{NAMESPACE}::assumed"
 _LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
-_LIBRARY.define("assumed(Tensor self, Tensor asked, str known, str place) -> Tensor")
+_LIBRARY.define("assumed(Tensor self, Tensor[] asked, str answers) -> Tensor")
 
 
-def _assumed(self: Any, asked: Any, known: str, place: str) -> Any:
-    """The first argument, where what was asked is what it was in the trace."""
-    if not is_abstract(asked) and asked.tolist() != json.loads(known):
-        raise UnsupportedError(
-            f"these inputs take another way at {place} than those that the network was converted with: "
-            f"there was {known}, here is {json.dumps(asked.tolist())}"
-        )
+def _assumed(self: Any, asked: list[Any], answers: str) -> Any:
+    """The first argument, where what was asked is what it was in the trace.
+
+    All are asked by one operator: MindSpore, which calls in the background, would keep the error of a second one for
+    whatever is called next.
+    """
+    for tensor, (known, place) in zip(asked, json.loads(answers), strict=True):
+        if not is_abstract(tensor) and tensor.tolist() != known:
+            raise UnsupportedError(
+                f"these inputs take another way at {place} than those that the network was converted with: "
+                f"there was {json.dumps(known)}, here is {json.dumps(tensor.tolist())}"
+            )
     return self.clone()
 
 
@@ -65,8 +70,10 @@ class Assumptions:
             place = next((i for i, each in enumerate(leaves) if _is_float(each)), None)
             if self._found and place is None:
                 raise UnsupportedError("a network that branches on its inputs has to give a tensor of floating point")
-            for (known, where), asked in self._found.items():
-                leaves[place] = torch.ops.opbridge_assumptions.assumed(leaves[place], asked, known, where)
+            if self._found:
+                answers = json.dumps([(json.loads(known), where) for known, where in self._found])
+                asked = list(self._found.values())
+                leaves[place] = torch.ops.opbridge_assumptions.assumed(leaves[place], asked, answers)
             return tree_unflatten(leaves, tree)
 
         hooks = (
