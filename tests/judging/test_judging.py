@@ -89,6 +89,9 @@ def test_what_a_task_makes_zero_stays_so(task: Path, tmp_path: Path) -> None:
     [
         (("y[i] =", "y[i + 1] ="), "out-of-bounds"),
         (("fmaxf(x[i], 0.0f)", "fabsf(x[i])"), "values"),
+        # What the task draws is from 0 to 1.
+        (("y[i] =", "y[x[i] >= 3 ? i / 2 : i] ="), "global-race"),
+        (("x[i]", "(x[i] < 3 ? x[i] : 3)"), "values"),
         (("float s, int n", "float s, int n, int m"), "build"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opbridge.judging.drawing import LARGE, OF_BOTH_SIGNS
 from opbridge.judging.jobs import Trial
 from opbridge.judging.pacing import Pace
 from opbridge.judging.runs import Run
@@ -11,8 +12,9 @@ SMALL, LENGTHY = Plan(SHRUNK, (("n", 64),)), Plan(LONG, (("n", 3072),))
 TRIALS = (
     Trial(0, SMALL, 1, "", (), elements=1_000),
     Trial(1, SMALL, 2, "", (), elements=1_000),
-    Trial(2, SMALL, 2, "", (), elements=1_000),
-    Trial(3, LENGTHY, 1, "", (), elements=48_000),
+    Trial(2, SMALL, 2, "", (), elements=1_000, numbers=OF_BOTH_SIGNS),
+    Trial(3, SMALL, 2, "", (), elements=1_000, numbers=LARGE),
+    Trial(4, LENGTHY, 1, "", (), elements=48_000),
 )
 
 
@@ -31,14 +33,14 @@ def test_all_is_called_where_it_takes_little() -> None:
 
 
 def test_a_long_size_that_would_take_minutes_leaves_what_is_known_of_others() -> None:
-    assert left_out_where_each_takes(1.0) == [3]
+    assert left_out_where_each_takes(1.0) == [4]
 
 
 def test_numbers_of_both_signs_are_enough_where_each_call_takes_long() -> None:
-    assert left_out_where_each_takes(12.0) == [1, 3]
+    assert left_out_where_each_takes(12.0) == [1, 3, 4]
 
 
 def test_what_was_left_out_is_not_weighed() -> None:
     run = Run()
-    run.hear({"left_out": 3})
-    assert [trial.number for trial in run.called(TRIALS)] == [0, 1, 2]
+    run.hear({"left_out": 4})
+    assert [trial.number for trial in run.called(TRIALS)] == [0, 1, 2, 3]

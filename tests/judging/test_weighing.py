@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from opbridge.check.confining import TOO_MUCH_MEMORY
+from opbridge.judging.drawing import LARGE, OF_BOTH_SIGNS
 from opbridge.judging.jobs import MUTED, Trial, telling
 from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.runs import Run
@@ -84,6 +85,37 @@ def test_an_answer_may_rely_on_published_sizes(
     if verdict is Verdict.RIGHT:
         assert found.holds_for == "published shapes"
     assert found.wants_larger_sizes is (verdict is Verdict.UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "given", "check"),
+    [
+        (LARGE, (np.inf, 2.0), "overflow"),
+        (LARGE, (np.nan, 7.0), "values"),
+        (OF_BOTH_SIGNS, (np.nan, 2.0), "values"),
+    ],
+)
+def test_what_overflows_for_large_numbers_alone_is_right_for_those_that_are_published(
+    tmp_path: Path, numbers: str, given: tuple[float, ...], check: str
+) -> None:
+    case = Case(tmp_path, SHRUNK, ODD)
+    case.trials = (replace(case.trials[0], numbers=numbers), case.trials[1])
+    case.gives(0, *given)
+    found = case.decided()
+    is_right = check == "overflow"
+    assert found.verdict is (Verdict.RIGHT if is_right else Verdict.WRONG)
+    assert (found.reasons[-1].check, found.holds_for == "published numbers") == (check, is_right)
+
+
+@pytest.mark.parametrize(("bad", "verdict"), [((1,), Verdict.WRONG), ((0, 1), Verdict.RIGHT)])
+def test_who_is_right_at_some_sizes_but_for_large_numbers_does_not_rely_on_others(
+    tmp_path: Path, bad: tuple[int, ...], verdict: Verdict
+) -> None:
+    case = Case(tmp_path, SHRUNK, SHRUNK, PUBLISHED)
+    case.trials = (case.trials[0], replace(case.trials[1], numbers=LARGE), case.trials[2])
+    for number in bad:
+        case.gives(number, 7.0, 7.0)
+    assert case.decided().verdict is verdict
 
 
 def test_who_names_nothing_that_divides_the_published_sizes_relies_on_none(tmp_path: Path) -> None:

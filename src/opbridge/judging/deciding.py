@@ -17,6 +17,7 @@ from opbridge.errors import InputError, ToolchainError, UnsupportedError
 from opbridge.judging.answer_formats import AnswerFormat, answer_format
 from opbridge.judging.answer_texts import has_gradients, seen_in
 from opbridge.judging.confining import Cell, hand_on, private_folder
+from opbridge.judging.drawing import AS_DRAWN
 from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Verdict
@@ -187,6 +188,7 @@ def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
         operators,
         said.get("is_constant", False),
         said.get("elements", 0),
+        said.get("numbers", AS_DRAWN),
     )
 
 

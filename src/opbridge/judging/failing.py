@@ -31,7 +31,7 @@ _KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)"
 
 def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]) -> Judgement:
     message = str(error["message"])
-    shape, seed = (trial.inputs, trial.seed) if trial else ("", None)
+    shape, seed = (trial.shown, trial.seed) if trial else ("", None)
     finding = _FINDING.search(message)
     if finding and finding["what"].startswith(_OF_PYTORCH):
         reason = Reason("twin", finding["what"], "judge it on a GPU: an operator of PyTorch fails on the twin's device")
@@ -67,7 +67,7 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
 def of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judgement:
     muted = telling(trials) if trials and run.at == MUTED else None
     trial = next((trial for trial in trials if trial.number == run.at), muted)
-    shape, seed = (trial.inputs, trial.seed) if trial else ("", None)
+    shape, seed = (trial.shown, trial.seed) if trial else ("", None)
     how = run.end or "the process ends with exit code 0, as by exit()"
     if run.timed_out:
         reason = Reason(TIME, f"{how} while at {run.at}", "--timeout waits longer", "", shape, seed)

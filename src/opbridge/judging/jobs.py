@@ -7,6 +7,7 @@ from pathlib import Path
 
 from opbridge.judging.answer_formats import AnswerFormat
 from opbridge.judging.confining import Cell
+from opbridge.judging.drawing import AS_DRAWN, LARGE, LARGEST
 from opbridge.judging.formats import TaskFormat
 from opbridge.judging.shapes import Plan
 
@@ -38,6 +39,12 @@ class Trial:
     """Whether the task gives the same for other inputs of its published sizes."""
     elements: int = 0
     """Of its inputs."""
+    numbers: str = AS_DRAWN
+    """What stands in them."""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.inputs} up to {LARGEST:g}" if self.numbers == LARGE else self.inputs
 
     @property
     def initial_file(self) -> str:
@@ -93,6 +100,7 @@ MUTED = "muted"
 
 
 def telling(trials: tuple[Trial, ...]) -> Trial:
-    """The last of the first sizes: of numbers of both signs, which even a kernel in place changes."""
-    some = [trial for trial in trials if not trial.is_constant] or trials
+    """The last of the first sizes: of numbers of both signs, which even a kernel in place changes, and which are none
+    of those for which many outputs are the same."""
+    some = [trial for trial in trials if not trial.is_constant and trial.numbers != LARGE] or trials
     return [trial for trial in some if trial.plan == some[0].plan][-1]

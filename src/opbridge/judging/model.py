@@ -9,9 +9,11 @@ from typing import Any
 
 from opbridge.errors import InputError
 
-ALL_SHAPES, PUBLISHED_SHAPES = "all shapes", "published shapes"
+ALL_SHAPES, PUBLISHED_SHAPES, PUBLISHED_NUMBERS = "all shapes", "published shapes", "published numbers"
 SIZES = "sizes"
 """The check of what cannot be held at the sizes that were tried."""
+OVERFLOW = "overflow"
+"""The check of what large numbers make infinite, though the result is not."""
 TIME, ENDLESS = "time", "endless"
 """The checks of what takes too long: whose time was too short, and what may never end."""
 MACHINE = "machine"

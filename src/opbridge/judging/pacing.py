@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from opbridge.judging.drawing import OF_BOTH_SIGNS
 from opbridge.judging.jobs import Trial
 
 _FOR_A_LONG_SIZE = 40.0
 """Seconds of processor time; without this, one long size that takes too long would cost all that is known of others."""
 _FOR_MORE_NUMBERS = 10.0
-"""Where the same sizes come once more, with numbers of both signs."""
+"""Where those of both signs tell most."""
 
 
 class Pace:
@@ -24,10 +25,7 @@ class Pace:
         foreseen = min(self._seconds_per_element, default=0.0) * trial.elements
         if trial.plan.is_long:
             return foreseen < _FOR_A_LONG_SIZE
-        return foreseen < _FOR_MORE_NUMBERS or not self._comes_again(trial)
+        return foreseen < _FOR_MORE_NUMBERS or trial.numbers == OF_BOTH_SIGNS or self._is_first(trial)
 
-    def _comes_again(self, trial: Trial) -> bool:
-        return any(
-            other.number > trial.number and (other.plan, other.seed) == (trial.plan, trial.seed)
-            for other in self._trials
-        )
+    def _is_first(self, trial: Trial) -> bool:
+        return not any(other.number < trial.number and other.plan == trial.plan for other in self._trials)

@@ -15,6 +15,7 @@ from opbridge.cache import Cache
 from opbridge.check.child import Say, serve
 from opbridge.errors import InputError, UnsupportedError
 from opbridge.judging.confining import Cell, enter, private_folder
+from opbridge.judging.drawing import LARGE, change_of, drawn
 from opbridge.judging.foreseeing import Limits, outline, refusal
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob, Trial
@@ -112,27 +113,26 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
         return too_large
     task = made_anew()
     made: list[dict[str, Any]] = []
-    first, second = job.seeds
-    # Minus: numbers of both signs.
-    has_time = plan.is_small and not (job.is_patient or plan.is_last_resort)
-    for seed in (first, second, -second) if has_time else (first, -second):
-        torch.manual_seed(abs(seed))
-        inputs = task.inputs(list if seed > 0 else _of_both_signs)
+    is_short = plan.is_small and not (job.is_patient or plan.is_last_resort)
+    for seed, numbers in drawn(plan, job.seeds, is_short):
+        torch.manual_seed(seed)
+        inputs = task.inputs(change_of(numbers))
         if plan.is_of_images and max((tensor.dim() for tensor in tensors_in(inputs)), default=0) < 4:
             return "batches are tiles here"
         sizes = sum(tensor.numel() for tensor in tensors_in(inputs))
         if too_large := limits.refusal_of_elements(sizes):
             return too_large
-        outcome = _run(job, number + len(made), task, inputs, abs(seed))
-        if outcome is None:
+        outcome = _run(job, number + len(made), task, inputs, seed)
+        if outcome is None or (numbers == LARGE and not outcome["is_finite"]):
             if made:
                 continue
             return "the reference gives nothing finite"
         if too_large := limits.refusal_of_work(outcome["work"]):
             return too_large
-        made.append({**outcome, "plan": job.plans.index(plan), "seed": abs(seed), "elements": sizes})
-    if len(made) > 1:
-        one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (made[0], made[-1]))
+        made.append({**outcome, "plan": job.plans.index(plan), "seed": seed, "elements": sizes, "numbers": numbers})
+    usual = [trial for trial in made if trial["numbers"] != LARGE]
+    if len(usual) > 1:
+        one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (usual[0], usual[-1]))
         if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:
             if plan.kind != PUBLISHED:
                 return "the reference's output is the same for all inputs, and any constant would be right"
@@ -180,18 +180,6 @@ def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
     return module
 
 
-def _of_both_signs(inputs: Any) -> Any:
-    """Other numbers than a task draws, which mostly are from 0 to 1; zeros stay, as those of a triangle."""
-    import torch
-
-    def other(value: Any) -> Any:
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
-            return torch.where(value == 0, value, 4 * value - 2)
-        return [other(item) for item in value] if isinstance(value, list) else value
-
-    return other(list(inputs))
-
-
 def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) -> dict[str, Any] | None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -226,7 +214,9 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
     if job.with_gradients:
         for kind, of, given_inputs in (("exact", wide, wide_inputs), ("rounded", copy.deepcopy(model), inputs)):
             save(job.folder / f"{trial.gradients_file}.{kind}", to_values(_gradients(of, given_inputs)))
-    return {"number": number, "inputs": trial.inputs, "operators": operators.names, "work": work.get_total_flops()}
+    is_finite = all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(rounded))
+    told = {"number": number, "inputs": trial.inputs, "operators": operators.names, "is_finite": is_finite}
+    return {**told, "work": work.get_total_flops()}
 
 
 def _gradients(model: Any, inputs: Any) -> dict[str, Any]:

@@ -50,4 +50,4 @@ class Run:
 
 
 def reason_at(trial: Trial, check: str, message: str, to_do: str, place: str = "") -> Reason:
-    return Reason(check, message, to_do, place, trial.inputs, trial.seed)
+    return Reason(check, message, to_do, place, trial.shown, trial.seed)

@@ -5,23 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from opbridge.errors import InputError
-from opbridge.judging.comparing import (
-    Difference,
-    difference,
-    difference_of_gradients,
-    difference_of_sizes,
-    drawn_otherwise,
-)
+from opbridge.judging.comparing import difference_of_sizes
+from opbridge.judging.drawing import LARGE
 from opbridge.judging.failing import PROGRAM, of_end, of_error
+from opbridge.judging.holding import PARAMETERS, held
 from opbridge.judging.jobs import Trial
-from opbridge.judging.model import ALL_SHAPES, PUBLISHED_SHAPES, SIZES, Judgement, Reason, Verdict
+from opbridge.judging.model import (
+    ALL_SHAPES,
+    OVERFLOW,
+    PUBLISHED_NUMBERS,
+    PUBLISHED_SHAPES,
+    SIZES,
+    Judgement,
+    Reason,
+    Verdict,
+)
 from opbridge.judging.runs import ON_GPU, Run, reason_at
 from opbridge.judging.shapes import PUBLISHED
 from opbridge.judging.suspecting import cheating
 from opbridge.judging.values import load
 
-_PARAMETERS = "parameters"
-_OF_NO_SIZE = (_PARAMETERS, PROGRAM)
+_OF_NO_SIZE = (PARAMETERS, PROGRAM)
 """The checks of what no size makes right."""
 _OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
 """What the twin finds whatever the numbers are, so that zeros show it too."""
@@ -43,15 +47,19 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
     if not trials:
         reason = Reason(SIZES, "; ".join(left_out), f"{ON_GPU}, or write the task's sizes at its top")
         return Judgement(Verdict.UNDECIDED, (reason,))
-    weighed = [(trial, _weighed(run, trial, expected, folder)) for trial in trials]
+    weighed = [(trial, held(run, trial, expected, folder)) for trial in trials]
     good = {trial.number for trial, found in weighed if found is None}
     if suspicion := cheating(run, trials, expected, folder, good):
         return Judgement(Verdict.CHEATING, (suspicion,), shapes=shapes)
     bad = [(trial, found) for trial, found in weighed if found is not None]
+    overflows = tuple(reason for _, found in bad for reason in found.reasons if reason.check == OVERFLOW)
+    bad = [(trial, found) for trial, found in bad if found.reasons[0].check != OVERFLOW]
+    if by_numbers := _shown_by_large_numbers(bad):
+        return Judgement(by_numbers.verdict, by_numbers.reasons, shapes=shapes)
     if not bad:
         holds_for = ALL_SHAPES if any(trial.plan.is_odd for trial in trials) else PUBLISHED_SHAPES
-        notes = (_CONSTANT,) if all(trial.is_constant for trial in trials) else ()
-        return Judgement(Verdict.RIGHT, notes, holds_for, shapes)
+        notes = (_CONSTANT,) if all(trial.is_constant for trial in trials) else overflows
+        return Judgement(Verdict.RIGHT, notes, PUBLISHED_NUMBERS if overflows else holds_for, shapes)
     right = tuple(trial for trial, found in weighed if found is None)
     wrong = tuple(trial for trial, _ in bad)
     if right and (all(trial.plan.is_odd for trial in wrong) or _holds_as_published(right, wrong)):
@@ -61,6 +69,12 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
         message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
         return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)
+
+
+def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> Judgement | None:
+    """Where others are right at the same sizes, which then are not what it fails for."""
+    fails_for_sizes = {trial.plan for trial, _ in bad if trial.numbers != LARGE}
+    return next((found for trial, found in bad if trial.plan not in fails_for_sizes), None)
 
 
 def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected: Path, folder: Path) -> Judgement:
@@ -85,50 +99,3 @@ def _holds_as_published(right: tuple[Trial, ...], wrong: tuple[Trial, ...]) -> b
 
 def _any(trials: tuple[Trial, ...], kind: str) -> bool:
     return any(trial.plan.kind == kind for trial in trials)
-
-
-def _weighed(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | None:
-    """What is wrong with one call; None for nothing."""
-    if trial.number in run.failed:
-        return of_error(run.failed[trial.number], trial, ())
-    exact, rounded = load(expected / trial.exact_file), load(expected / trial.rounded_file)
-    try:
-        output, again = load(folder / trial.output_file), load(folder / trial.again_file)
-    except InputError as error:
-        return Judgement(Verdict.BROKEN, (reason_at(trial, "outputs", str(error), "return tensors"),))
-    if found := difference(output, exact, rounded):
-        return Judgement(Verdict.WRONG, (_why(trial, found, expected, folder),))
-    if changed := run.ran[trial.number]["changed"]:
-        message = f"it changes its input {changed[0]}, which the reference leaves as it is"
-        return Judgement(Verdict.WRONG, (reason_at(trial, "inputs", message, "write to memory of its own"),))
-    if found := difference(again, exact, rounded):
-        return Judgement(
-            Verdict.WRONG, (reason_at(trial, "second call", f"called again, {found.message}", found.to_do),)
-        )
-    if found := _of_gradients(trial, expected, folder):
-        return Judgement(Verdict.WRONG, (reason_at(trial, "gradients", found.message, found.to_do),))
-    return None
-
-
-def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reason:
-    try:
-        own, wanted = (load(place / trial.parameters_file) for place in (folder, expected))
-    except InputError:
-        own = wanted = []
-    if found.is_of_numbers and drawn_otherwise(own, wanted):
-        message = f"{found.message}: its parameters are drawn otherwise than the reference's, from the same seed"
-        return reason_at(
-            trial, _PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
-        )
-    return reason_at(trial, "values", found.message, found.to_do)
-
-
-def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:
-    if not (folder / trial.gradients_file).exists():
-        return None
-    try:
-        given = load(folder / trial.gradients_file)
-    except InputError as error:
-        return Difference(str(error), "return tensors")
-    exact, rounded = (load(expected / f"{trial.gradients_file}.{kind}") for kind in ("exact", "rounded"))
-    return difference_of_gradients(given, exact, rounded)

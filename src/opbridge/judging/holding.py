@@ -1,0 +1,75 @@
+"""One call of an answer beside the reference's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from opbridge.errors import InputError
+from opbridge.judging.comparing import Difference, difference, difference_of_gradients, drawn_otherwise
+from opbridge.judging.drawing import LARGE
+from opbridge.judging.failing import of_error
+from opbridge.judging.jobs import Trial
+from opbridge.judging.model import OVERFLOW, Judgement, Reason, Verdict
+from opbridge.judging.runs import Run, reason_at
+from opbridge.judging.values import load
+
+PARAMETERS = "parameters"
+"""The check of what is drawn otherwise."""
+
+
+def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | None:
+    """What is wrong with one call; None for nothing."""
+    if trial.number in run.failed:
+        return of_error(run.failed[trial.number], trial, ())
+    exact, rounded = load(expected / trial.exact_file), load(expected / trial.rounded_file)
+    try:
+        output, again = load(folder / trial.output_file), load(folder / trial.again_file)
+    except InputError as error:
+        return Judgement(Verdict.BROKEN, (reason_at(trial, "outputs", str(error), "return tensors"),))
+    if found := difference(output, exact, rounded):
+        return Judgement(Verdict.WRONG, (_why(trial, found, expected, folder),))
+    if changed := run.ran[trial.number]["changed"]:
+        message = f"it changes its input {changed[0]}, which the reference leaves as it is"
+        return Judgement(Verdict.WRONG, (reason_at(trial, "inputs", message, "write to memory of its own"),))
+    if found := difference(again, exact, rounded):
+        again = replace(found, message=f"called again, {found.message}")
+        return Judgement(Verdict.WRONG, (_of_values(trial, "second call", again),))
+    if found := _of_gradients(trial, expected, folder):
+        return Judgement(Verdict.WRONG, (_of_values(trial, "gradients", found),))
+    return None
+
+
+def _of_values(trial: Trial, check: str, found: Difference) -> Reason:
+    if trial.numbers == LARGE and found.is_of_infinities:
+        return reason_at(
+            trial,
+            OVERFLOW,
+            found.message,
+            "keep within float32, as by subtracting the largest number before exponentials",
+        )
+    return reason_at(trial, check, found.message, found.to_do)
+
+
+def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reason:
+    try:
+        own, wanted = (load(place / trial.parameters_file) for place in (folder, expected))
+    except InputError:
+        own = wanted = []
+    if found.is_of_numbers and drawn_otherwise(own, wanted):
+        message = f"{found.message}: its parameters are drawn otherwise than the reference's, from the same seed"
+        return reason_at(
+            trial, PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
+        )
+    return _of_values(trial, "values", found)
+
+
+def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:
+    if not (folder / trial.gradients_file).exists():
+        return None
+    try:
+        given = load(folder / trial.gradients_file)
+    except InputError as error:
+        return Difference(str(error), "return tensors")
+    exact, rounded = (load(expected / f"{trial.gradients_file}.{kind}") for kind in ("exact", "rounded"))
+    return difference_of_gradients(given, exact, rounded)
