@@ -237,3 +237,25 @@ class TestErrors:
         op = make("Describe", DESCRIBE)
         with pytest.raises(KernelError, match=r"needs an out rule: its library has no DescribeInferShape"):
             op.numpy()
+
+
+def test_a_source_says_what_its_outputs_are_like_as_a_library_does(tmp_path: Path) -> None:
+    (tmp_path / "rows.cc").write_text("""
+#include <custom_aot_extra.h>
+
+extern "C" std::vector<int64_t> RowsInferShape(int*, int64_t** shapes, AotExtra*) { return {shapes[0][0]}; }
+
+extern "C" int Rows(int, void** params, int*, int64_t** shapes, const char**, void*, void*) {
+  const auto* x = static_cast<const float*>(params[0]);
+  for (int64_t row = 0; row < shapes[0][0]; ++row) static_cast<float*>(params[1])[row] = x[row * shapes[0][1]];
+  return 0;
+}
+""")
+    (tmp_path / "ops.yaml").write_text("""
+namespace: aot_source
+ops:
+  - func: rows(Tensor x) -> Tensor
+    kernels: {cpu: "rows.cc:Rows"}
+""")
+    rows = ob.load(tmp_path / "ops.yaml").rows
+    assert rows(np.arange(6, dtype=np.float32).reshape(2, 3)).tolist() == [0, 3]

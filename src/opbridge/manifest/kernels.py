@@ -98,6 +98,10 @@ class KernelRef:
         """Whether its file is there to be opened, not to be compiled."""
         return self.path is not None and is_library(self.path)
 
+    def may_say_outputs(self, default_symbol: str) -> bool:
+        """Whether it may be an aot function, which can have one beside it that says what the outputs are like."""
+        return self.is_library or (self.path is not None and self.symbol not in (None, default_symbol))
+
     @property
     def is_pytorchs_own(self) -> bool:
         """Whether it is an operator of which PyTorch knows everything."""

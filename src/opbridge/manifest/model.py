@@ -199,7 +199,7 @@ class _DeclaredOperator:
         framework_says = any(kernel.operator for kernel in kernels)
         if framework_says:
             self.check_operator(kernels)
-        kernel_may_say = any(kernel.is_library for kernel in kernels)
+        kernel_may_say = any(kernel.may_say_outputs(self.schema.name) for kernel in kernels)
         return Rules.parse(
             fields,
             self.schema,
