@@ -115,9 +115,9 @@ def profile_runtime() -> Path:
     return shipped.library(profile_runtime_request())
 
 
-def library(name: str) -> Path:
-    """One of NVIDIA's libraries as the twin has it, linked with the twin's own."""
-    return shipped.library(library_request(name))
+def library(name: str, twin: Path | None = None) -> Path:
+    """One of NVIDIA's libraries as the twin has it, linked with the twin's own, which who has it need not look for."""
+    return shipped.library(library_request(name, twin))
 
 
 def runtime_request() -> BuildRequest:
@@ -136,12 +136,12 @@ def profile_runtime_request() -> BuildRequest:
     )
 
 
-def library_request(name: str) -> BuildRequest:
+def library_request(name: str, twin: Path | None = None) -> BuildRequest:
     file = f"libopbridge_{name}_twin.so"
     return BuildRequest(
         sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),
         output=file,
         include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),
-        link_flags=(*cuda.link_flags(False, runtime()), f"-Wl,-soname,{file}"),
+        link_flags=(*cuda.link_flags(False, twin or runtime()), f"-Wl,-soname,{file}"),
         portable=True,
     )

@@ -88,6 +88,53 @@ def test_objects_go_into_libraries_and_name_what_they_depend_on(run: Run, tmp_pa
     assert run("./app").stdout == "3969\n"
 
 
+def test_make_finds_what_a_rule_names_and_has_nothing_to_do_the_second_time(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("square.o: square.cu\n\tnvcc -c -MMD $< -o $@\n-include square.d\n")
+    assert run("make").returncode == 0
+    again = run("make")
+    assert (again.returncode, again.stdout) == (0, "make: 'square.o' is up to date.\n"), again.stderr
+
+
+def test_the_prelude_is_read_as_it_was_precompiled(run: Run) -> None:
+    read = run("nvcc", "-c", "kernel.cu", "-Xcompiler", "-H").stderr
+    assert any(line.startswith("! ") and line.endswith("cuda_prelude.h.gch") for line in read.splitlines()), read
+
+
+HOST_CODE = """
+#include <cstdio>
+#define FAST inline
+FAST int once(int x) { return x; }
+template <class F> __global__ void apply(F f, int* p, int n) {
+  const int i = threadIdx.x;
+  if (i <= n) p[i] = f(i);
+}
+template <class F> void start(F f, int* p) { apply<<<1, 64>>>(f, p, 32); cudaDeviceSynchronize(); }
+void by_function(int* p) { start([=] __device__(int i) { return 3 * i; }, p); }
+template <class T> void specialized(T*);
+template <> void specialized<int>(int* p) { start([=] __device__(int i) { return 5 * i; }, p); }
+int main(int argc, char* argv[]) {
+  int* p;
+  cudaMallocManaged(&p, 32 * sizeof(int));
+  if (argc == 1) by_function(p);
+  if (argc == 2) specialized(p);
+  if (argc == 3) start([=] __device__(int i) { return 7 * i; }, p);
+  printf("%d\\n", once(p[3]));
+  cudaFree(p);
+}
+"""
+
+
+def test_kernels_are_checked_wherever_host_code_makes_them(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "host_code.cu").write_text(HOST_CODE)
+    made = run("nvcc", "-std=c++17", "--extended-lambda", "host_code.cu", "-o", "host_code")
+    assert made.returncode == 0, made.stderr
+    for more in range(3):
+        done = run("./host_code", *["more"] * more)
+        assert "write of 4 bytes out of bounds" in done.stderr
+        assert "host_code.cu:7" in done.stderr
+        assert (done.stdout, done.returncode) == (f"{9 + 6 * more}\n", 86)
+
+
 def test_a_shared_library_is_one(run: Run) -> None:
     made = run("nvcc", "-shared", "-Xcompiler", "-fPIC", "kernel.cu", "square.cu", "-o", "libkernels.so")
     assert made.returncode == 0, made.stderr

@@ -428,3 +428,32 @@ def test_pointers_to_functions_are_variables() -> None:
     result = rewritten("__device__ int (*chosen)(int) = twice;\n__constant__ void (*const table[2])(float*) = {a, b};")
     assert "OPBRIDGE_TWIN_VARIABLE(chosen, 1)" in result
     assert "OPBRIDGE_TWIN_CONSTANT(table, 2)" in result
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("int f(int a[]) { }", "OPBRIDGE_TWIN_HOST int f(int a[]) { }"),
+        ("void A::f() const { }", "OPBRIDGE_TWIN_HOST void A::f() const { }"),
+        ("template <> void f<int>() { }", "template <> OPBRIDGE_TWIN_HOST void f<int>() { }"),
+        ("int main() { }", "OPBRIDGE_TWIN_HOST int OPBRIDGE_TWIN_MAIN() { }"),
+        ("namespace n { int main() { } }", "namespace n { OPBRIDGE_TWIN_HOST int main() { } }"),
+        *(
+            (source, source)
+            for source in (
+                "int main() { f([=] __device__ { }); }",
+                "template <class T> void f() { }",
+                "static int f() { }",
+                "FAST inline int f() { }",
+                'extern "C" int f() { }',
+                "[[nodiscard]] int f() { }",
+                "__device__ int f() { }",
+                "struct A { int f() { } };",
+                "void* operator new(size_t n) { }",
+            )
+        ),
+    ],
+)
+def test_a_program_says_which_functions_are_the_hosts_alone(source: str, expected: str) -> None:
+    assert rewritten(source, Unit(is_program=True)) == expected
+    assert rewritten(source) == source

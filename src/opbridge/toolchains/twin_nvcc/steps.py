@@ -17,18 +17,19 @@ from opbridge import _version, floating_point
 from opbridge.errors import InputError
 from opbridge.toolchains import cuda_twin, host, rewritten_headers
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
-from opbridge.toolchains.twin_nvcc import checked_kernels
+from opbridge.toolchains.twin_nvcc import checked_kernels, prelude
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
 from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
 from opbridge.twins import cuda
 from opbridge.twins.common.columns import Columns, with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
-from opbridge.twins.cuda.compiling import PRELUDE
 from opbridge.twins.cuda.refused import unsupported
 
 _CHECKS = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
 _BLOCKS = "ob_twin_check_blocks"
 """What the twin's library looks for."""
+_TWICE = ("-DOPBRIDGE_TWIN_TWICE=1",)
+"""For the headers, of a source that is compiled with checks and without."""
 _TO_OBJECT = ("-c", "-dc", "-dw")
 _TO_TEXT = ("-E", "-M", "-MM")
 
@@ -43,6 +44,13 @@ def run(arguments: Sequence[str], home: Path) -> int:
         raise InputError("nvcc: no input files", hint="as in: opbridge twin nvcc -O2 main.cu -o main")
     with tempfile.TemporaryDirectory(prefix="opbridge-nvcc-") as scratch:
         return _Build(words, home, Path(scratch)).run()
+
+
+def _name_unit(source: Path, unit: str) -> None:
+    """A name that no other source has, for the twin's library to find its kernels with checks by."""
+    text = source.read_text(errors="surrogateescape")
+    name = f'namespace opbridge_twin {{ namespace {{ extern const char unit[] = "{unit}"; }} }}'
+    source.write_text(f"{name}\n{text}", errors="surrogateescape")
 
 
 def _version_text() -> str:
@@ -129,16 +137,16 @@ class _Build:
             return self._call([*self._compiler(), *plain, *ending, str(source.path)])
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         own = [Path(word[2:]) for word in self.words.host if word.startswith("-I") and len(word) > 2]
-        translation = cuda.translate(source.path.resolve(), folder, own, has_cccl=bool(rewritten_headers.of_cccl()))
-        rest = [*self._host_flags("c++"), "-x", "c++", "-include", PRELUDE]
+        has_cccl = bool(rewritten_headers.of_cccl())
+        translation = cuda.translate(source.path.resolve(), folder, own, has_cccl=has_cccl, is_program=True)
         # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
-        rest += [f"-iquote{source.path.resolve().parent}", str(translation.source)]
+        rest = [f"-iquote{source.path.resolve().parent}", str(translation.source)]
         if "-c" in ending and _CHECKS:
             code = self._with_checks(source.path.resolve(), rest, ending, folder, translation)
         else:
             code = self._call([*self._cuda_compiler(_CHECKS), *rest, *ending], translation.columns)
         if code == 0 and depfile:
-            add_dependencies(depfile, translation.read)
+            add_dependencies(depfile, translation.read, folder)
         return code
 
     def _with_checks(
@@ -155,16 +163,16 @@ class _Build:
         if "-G" not in self.words.switches:
             unit = hashlib.sha1(repr((str(source), target.name, self.words.host)).encode()).hexdigest()[:16]
             plain, checked = folder / "plain.o", folder / "checked.o"
-            both = [f'-DOPBRIDGE_TWIN_UNIT="{unit}"', *rest]
+            _name_unit(translation.source, unit)
             commands = (
-                [*self._cuda_compiler(False), *cuda.PLACES, *both, *ending[:-1], str(plain)],
-                [*self._cuda_compiler(True), *self._apart(), *both, "-w", "-c", "-o", str(checked)],
+                [*self._cuda_compiler(False, *cuda.places(self._is_clang()), *_TWICE), *rest, *ending[:-1], str(plain)],
+                [*self._cuda_compiler(True, *self._apart(), *_TWICE), *rest, "-w", "-c", "-o", str(checked)],
             )
             if "-dryrun" not in self.words.switches and not device_functions:
                 # It may be host code alone, and take no second time; or launch kernels of headers that are not its own.
                 if (code := self._call(commands[0], columns)) or not checked_kernels.launches(plain):
                     return code or self._call(["ld", "-r", str(plain), "-o", str(target)])
-                code = self._call(commands[1], columns)
+                code = self._call(commands[1], messages=subprocess.DEVNULL) and self._call_whole(commands[1], columns)
             else:
                 code = self._call_both(*commands, columns)
             if code or "-dryrun" in self.words.switches:
@@ -183,8 +191,13 @@ class _Build:
     def _is_clang(self) -> bool:
         return "clang" in Path(self._compiler()[0]).name
 
-    def _cuda_compiler(self, checks: bool) -> list[str]:
-        return [*self._compiler(), *self._cuda_flags(checks)]
+    def _cuda_compiler(self, checks: bool, *besides: str) -> list[str]:
+        """Up to what is a source's own, but for its name."""
+        driver, own, given = self._compiler(), [*self._cuda_flags(checks), *besides], self._host_flags("c++")
+        first: tuple[str, ...] = prelude.AS_TEXT
+        if self.words.phase not in _TO_TEXT and "-dryrun" not in self.words.switches and not self._is_clang():
+            first = prelude.precompiled(driver, own, given)
+        return [*driver, *own, *given, "-x", "c++", *first]
 
     def _compiler(self) -> list[str]:
         chosen = self.words.switches.get("-ccbin")
@@ -285,7 +298,11 @@ class _Build:
         """At a time; what both of them say is said once."""
         with ThreadPoolExecutor(1) as pool:
             other = pool.submit(self._call, second, messages=subprocess.DEVNULL)
-            return self._call(first, columns) or (other.result() and self._call(second, columns))
+            return self._call(first, columns) or (other.result() and self._call_whole(second, columns))
+
+    def _call_whole(self, command: Sequence[str], columns: Mapping[str, Columns]) -> int:
+        """Compiles with checks what cannot be without its host's code; or says why it cannot be at all."""
+        return self._call([*command, "-DOPBRIDGE_TWIN_WHOLE=1"], columns)
 
     def _call(
         self, command: Sequence[str], columns: Mapping[str, Columns] | None = None, messages: int | None = None

@@ -53,7 +53,7 @@ def write(folder: Path) -> Path:
     home = Path(os.path.abspath(folder))
     stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
     runtime = cuda_twin.runtime()
-    others = {name: cuda_twin.library(name) for name in NAMES_OF_LIBRARIES}
+    others = {name: cuda_twin.library(name, runtime) for name in NAMES_OF_LIBRARIES}
     return stamped_folder.write(home, _stamp(runtime, others), lambda new: _fill(new, runtime, others))
 
 

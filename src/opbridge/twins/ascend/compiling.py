@@ -59,7 +59,7 @@ def compile_source(
         return 1
     code = subprocess.run([*as_cpp, "-c", str(translated)], stdin=subprocess.DEVNULL).returncode
     if code == 0 and depfile is not None:
-        add_dependencies(depfile, [*own, *read])
+        add_dependencies(depfile, [*own, *read], folder)
     return code
 
 

@@ -48,5 +48,5 @@ def main(arguments: Sequence[str]) -> int:
     code = done.returncode
     if code == 0:
         # The compiler has seen the rewritten files and not those of the user.
-        add_dependencies(Path(depfile), translation.read)
+        add_dependencies(Path(depfile), translation.read, Path(folder))
     return code

@@ -33,10 +33,11 @@ def translate(
     include_dirs: Sequence[Path] = (),
     preprocess: Preprocess | None = None,
     has_cccl: bool = False,
+    is_program: bool = False,
 ) -> Translation:
     """Rewrites a source into a folder of its own, and those of the headers below `include_dirs` and beside it that
     hold CUDA; what is found nowhere there is left to the compiler.  Without `preprocess`, no host is to call it."""
-    unit = Unit(has_cccl=has_cccl)
+    unit = Unit(has_cccl=has_cccl, is_program=is_program)
 
     def rewrite_file(text: str, file: str, included: Included) -> str:
         outer, unit.include = unit.include, included

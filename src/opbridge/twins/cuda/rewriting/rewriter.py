@@ -13,6 +13,7 @@ from opbridge.twins.cuda.rewriting import directives
 from opbridge.twins.cuda.rewriting.declarations import function_name
 from opbridge.twins.cuda.rewriting.grid_strides import waits
 from opbridge.twins.cuda.rewriting.guards import Guard
+from opbridge.twins.cuda.rewriting.host_functions import mark_host_function
 from opbridge.twins.cuda.rewriting.launches import refuse_calls, rewrite_launch
 from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
 from opbridge.twins.cuda.rewriting.source import Scope, Source
@@ -77,6 +78,8 @@ class Rewriter(Source):
             refuse_calls(self)
         if entered:
             self._note_function(scope.kernel, scope.device)
+        if entered and not scope.device and self.unit.is_program and self.scopes[-1].kind == "namespace":
+            mark_host_function(self, index)
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
             self.unit.aot_functions.append(name)
         inside = "".join(shared_used(self, index)) if scope.device and entered else ""

@@ -38,6 +38,8 @@ class Unit:
     """Of each file, for whoever reads what the compiler says of the result."""
     is_library: bool = False
     """What it does not use of a library may need what the twin lacks."""
+    is_program: bool = False
+    """It may be compiled a second time for its kernels alone, and says which functions are the host's."""
     has_cccl: bool = False
     """Whether Thrust, CUB and libcu++ are there to be included."""
     waits: bool = False

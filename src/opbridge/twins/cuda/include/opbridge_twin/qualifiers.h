@@ -51,7 +51,17 @@
 // Where the body holds lambdas without a capture or classes, which cannot see its parameters.
 #define OPBRIDGE_TWIN_KERNEL_OF_VARIABLES (::uint3, ::uint3, ::dim3, ::dim3) OB_TWIN_MUTABLE
 
-#if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_UNIT)
+// Of a source that is compiled twice, the host's code is kept without checks alone: with them nobody calls it, and what
+// is inline and not called is not compiled.  The macro is for sources that cannot have it so.
+#if defined(OPBRIDGE_TWIN_TWICE) && defined(OPBRIDGE_TWIN_CHECKS) && !defined(OPBRIDGE_TWIN_WHOLE)
+#define OPBRIDGE_TWIN_HOST inline
+#define OPBRIDGE_TWIN_MAIN opbridge_twin_main
+#else
+#define OPBRIDGE_TWIN_HOST
+#define OPBRIDGE_TWIN_MAIN main
+#endif
+
+#if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_TWICE)
 #define OB_TWIN_ANNOUNCED(announce, name, number) \
   __attribute__((constructor)) static void opbridge_twin_variable_##number() { announce(&name, sizeof name, #name); }
 #else

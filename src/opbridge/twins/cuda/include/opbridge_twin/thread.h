@@ -287,14 +287,19 @@ void run_block(const void* arguments, const ob_twin_block* block) {
 }
 #endif
 
-#if defined(OPBRIDGE_TWIN_UNIT) && defined(OPBRIDGE_TWIN_CHECKS)
+#ifdef OPBRIDGE_TWIN_TWICE
+namespace {
+// What no other source is called; the rewritten source begins with it, for this header is parsed before.
+extern const char unit[];
+}  // namespace
+#endif
+
+#if defined(OPBRIDGE_TWIN_TWICE) && defined(OPBRIDGE_TWIN_CHECKS)
 // Of a source that is compiled twice, this is the time with checks: nothing but the kernels is kept, and what the
 // object file is made to begin with is a call of each of these.
 template <class Kernel>
 struct Enrolled {
-  __attribute__((used)) static void enroll() {
-    ob_twin_enroll(OPBRIDGE_TWIN_UNIT, typeid(Kernel).name(), run_block<Kernel>);
-  }
+  __attribute__((used)) static void enroll() { ob_twin_enroll(unit, typeid(Kernel).name(), run_block<Kernel>); }
 };
 
 // What is called here is called by a kernel, which launches another one.
@@ -305,8 +310,8 @@ void launch(const char* name, const Kernel& kernel) {
   ob_twin_launch(&description, name, &kernel);
 }
 #else
-#ifdef OPBRIDGE_TWIN_UNIT
-#define OB_TWIN_ALSO_CHECKED(Kernel) OPBRIDGE_TWIN_UNIT, typeid(Kernel).name()
+#ifdef OPBRIDGE_TWIN_TWICE
+#define OB_TWIN_ALSO_CHECKED(Kernel) unit, typeid(Kernel).name()
 #else
 #define OB_TWIN_ALSO_CHECKED(Kernel) nullptr, nullptr
 #endif
