@@ -91,7 +91,6 @@ def test_what_a_task_makes_zero_stays_so(task: Path, tmp_path: Path) -> None:
         (("fmaxf(x[i], 0.0f)", "fabsf(x[i])"), "values"),
         # What the task draws is from 0 to 1.
         (("y[i] =", "y[x[i] >= 3 ? i / 2 : i] ="), "global-race"),
-        (("x[i]", "(x[i] < 3 ? x[i] : 3)"), "values"),
         (("float s, int n", "float s, int n, int m"), "build"),
     ],
 )
@@ -101,6 +100,12 @@ def test_what_is_wrong_is_named(task: Path, tmp_path: Path, bug: tuple[str, str]
     assert found.reasons[0].check == check, found
     if check != "values":
         assert found.reasons[0].place.startswith("cuda.cu:")
+
+
+def test_an_answer_may_be_right_for_numbers_as_the_task_draws_them(task: Path, tmp_path: Path) -> None:
+    found = judged(task, tmp_path, attacks.RIGHT.replace("x[i]", "(x[i] < 3 ? x[i] : 3)"))
+    assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "published numbers"), found
+    assert (found.reasons[0].check, found.reasons[0].shape) == ("values", "float32[16, 64] up to 16")
 
 
 _WIDE = (("const int n =", "const int64_t n ="), ("float s, int n", "float s, int64_t n"))

@@ -24,8 +24,6 @@ class Difference:
     to_do: str
     is_of_numbers: bool = False
     """And not of shapes or types."""
-    is_of_infinities: bool = False
-    """Whether all that differs is infinite or NaN, and should not be."""
 
 
 def numbers(array: Array) -> np.ndarray[Any, Any]:
@@ -122,7 +120,6 @@ def _of_numbers(output: str, given: Array, exact: np.ndarray[Any, Any], coarse: 
         f"elements that differ; {allowed:.2g} is allowed, from the reference's own error in {coarse.dtype}",
         "compute what the reference does for these inputs",
         is_of_numbers=True,
-        is_of_infinities=not np.isfinite(got[~fine]).any(),
     )
 
 

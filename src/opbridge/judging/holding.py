@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from opbridge.errors import InputError
 from opbridge.judging.comparing import Difference, difference, difference_of_gradients, drawn_otherwise
-from opbridge.judging.drawing import LARGE
 from opbridge.judging.failing import of_error
 from opbridge.judging.jobs import Trial
-from opbridge.judging.model import OVERFLOW, Judgement, Reason, Verdict
+from opbridge.judging.model import AGAIN, GRADIENTS, VALUES, Judgement, Reason, Verdict
 from opbridge.judging.runs import Run, reason_at
 from opbridge.judging.values import load
 
@@ -33,22 +31,11 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
         message = f"it changes its input {changed[0]}, which the reference leaves as it is"
         return Judgement(Verdict.WRONG, (reason_at(trial, "inputs", message, "write to memory of its own"),))
     if found := difference(again, exact, rounded):
-        again = replace(found, message=f"called again, {found.message}")
-        return Judgement(Verdict.WRONG, (_of_values(trial, "second call", again),))
+        message = f"called again, {found.message}"
+        return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, found.to_do),))
     if found := _of_gradients(trial, expected, folder):
-        return Judgement(Verdict.WRONG, (_of_values(trial, "gradients", found),))
+        return Judgement(Verdict.WRONG, (reason_at(trial, GRADIENTS, found.message, found.to_do),))
     return None
-
-
-def _of_values(trial: Trial, check: str, found: Difference) -> Reason:
-    if trial.numbers == LARGE and found.is_of_infinities:
-        return reason_at(
-            trial,
-            OVERFLOW,
-            found.message,
-            "keep within float32, as by subtracting the largest number before exponentials",
-        )
-    return reason_at(trial, check, found.message, found.to_do)
 
 
 def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reason:
@@ -61,7 +48,7 @@ def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reaso
         return reason_at(
             trial, PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
         )
-    return _of_values(trial, "values", found)
+    return reason_at(trial, VALUES, found.message, found.to_do)
 
 
 def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:

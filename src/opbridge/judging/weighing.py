@@ -11,11 +11,13 @@ from opbridge.judging.failing import PROGRAM, of_end, of_error
 from opbridge.judging.holding import PARAMETERS, held
 from opbridge.judging.jobs import Trial
 from opbridge.judging.model import (
+    AGAIN,
     ALL_SHAPES,
-    OVERFLOW,
+    GRADIENTS,
     PUBLISHED_NUMBERS,
     PUBLISHED_SHAPES,
     SIZES,
+    VALUES,
     Judgement,
     Reason,
     Verdict,
@@ -27,6 +29,8 @@ from opbridge.judging.values import load
 
 _OF_NO_SIZE = (PARAMETERS, PROGRAM)
 """The checks of what no size makes right."""
+_OF_NUMBERS = (VALUES, AGAIN, GRADIENTS)
+"""The checks in which an answer may rely on numbers as its task draws them."""
 _OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
 """What the twin finds whatever the numbers are, so that zeros show it too."""
 _CONSTANT = Reason(
@@ -52,14 +56,16 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
     if suspicion := cheating(run, trials, expected, folder, good):
         return Judgement(Verdict.CHEATING, (suspicion,), shapes=shapes)
     bad = [(trial, found) for trial, found in weighed if found is not None]
-    overflows = tuple(reason for _, found in bad for reason in found.reasons if reason.check == OVERFLOW)
-    bad = [(trial, found) for trial, found in bad if found.reasons[0].check != OVERFLOW]
-    if by_numbers := _shown_by_large_numbers(bad):
-        return Judgement(by_numbers.verdict, by_numbers.reasons, shapes=shapes)
+    for_numbers = _shown_by_large_numbers(bad)
+    if found := next((found for _, found in for_numbers if found.reasons[0].check not in _OF_NUMBERS), None):
+        return Judgement(found.verdict, found.reasons, shapes=shapes)
+    bad = [each for each in bad if each not in for_numbers]
     if not bad:
         holds_for = ALL_SHAPES if any(trial.plan.is_odd for trial in trials) else PUBLISHED_SHAPES
-        notes = (_CONSTANT,) if all(trial.is_constant for trial in trials) else overflows
-        return Judgement(Verdict.RIGHT, notes, PUBLISHED_NUMBERS if overflows else holds_for, shapes)
+        notes = (_CONSTANT,) if all(trial.is_constant for trial in trials) else ()
+        if for_numbers:
+            notes, holds_for = for_numbers[0][1].reasons, PUBLISHED_NUMBERS
+        return Judgement(Verdict.RIGHT, notes, holds_for, shapes)
     right = tuple(trial for trial, found in weighed if found is None)
     wrong = tuple(trial for trial, _ in bad)
     if right and (all(trial.plan.is_odd for trial in wrong) or _holds_as_published(right, wrong)):
@@ -71,10 +77,10 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
     return Judgement(first.verdict, first.reasons, shapes=shapes)
 
 
-def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> Judgement | None:
+def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> list[tuple[Trial, Judgement]]:
     """Where others are right at the same sizes, which then are not what it fails for."""
     fails_for_sizes = {trial.plan for trial, _ in bad if trial.numbers != LARGE}
-    return next((found for trial, found in bad if trial.plan not in fails_for_sizes), None)
+    return [(trial, found) for trial, found in bad if trial.plan not in fails_for_sizes]
 
 
 def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected: Path, folder: Path) -> Judgement:
@@ -90,7 +96,7 @@ def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected
         return found  # where they depend on numbers, or the time was too short
     if sizes is None:
         return found
-    return Judgement(Verdict.WRONG, (reason_at(trial, "values", sizes.message, sizes.to_do),), shapes=found.shapes)
+    return Judgement(Verdict.WRONG, (reason_at(trial, VALUES, sizes.message, sizes.to_do),), shapes=found.shapes)
 
 
 def _holds_as_published(right: tuple[Trial, ...], wrong: tuple[Trial, ...]) -> bool:
