@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from opbridge.conversion.assumptions import Assumptions
 from opbridge.conversion.functions import as_operators
 from opbridge.conversion.keeping import innermost, kept_whole
 from opbridge.conversion.known_values import KnownValues, caller
+from opbridge.conversion.parameter_writes import settle
 from opbridge.conversion.vmapped import without_vmap
 from opbridge.errors import UnsupportedError
 
@@ -235,7 +237,9 @@ class _Trace:
             watch.require_kept(program.graph)
             self.notes.update(dict.fromkeys(watch.notes))
             without_vmap(program)
+            settle(program, {name for name, each in self.module.named_parameters() if each.requires_grad})
             _read_again(program)
+            _keep_together(program)
             return program
         except UnsupportedError:
             raise
@@ -248,6 +252,14 @@ class _Trace:
                 f"{kind.__name__} cannot be exported for {self.mode}: {lines[0]}\n  at {where}; "
                 "torch.export.export(module, inputs) says more"
             ) from error
+
+
+def _keep_together(program: Any) -> None:
+    """What comes out of a nested graph comes out where that is called, not in the modules that it goes through."""
+    for node in program.graph.nodes:
+        given: Any = node.args[0] if node.target is operator.getitem else None
+        if isinstance(getattr(given, "target", None), HigherOrderOperator):
+            node.meta["nn_module_stack"] = given.meta["nn_module_stack"]
 
 
 def _read_again(program: Any) -> None:

@@ -10,7 +10,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from opbridge.conversion import assumptions, functions, wholes
 from opbridge.conversion.casts import cast_as_autocast
 from opbridge.conversion.exporting import Exported
+from opbridge.conversion.source_lines import user_line
 from opbridge.conversion.writes import (
     bases,
     is_one_of_parts,
@@ -75,16 +75,6 @@ class Origin:
     def line(self) -> str:
         """`File "net.py", line 12, in forward`; empty where PyTorch does not know."""
         return user_line(self.node)
-
-
-def user_line(node: Any) -> str:
-    """The innermost line that PyTorch remembers of a node: of its own modules only where there is no other."""
-    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
-    files = [line for line in reversed(lines) if line.startswith("File ") and not line.startswith('File "<')]
-    return next((line for line in files if _TORCH not in line), files[0] if files else "")
-
-
-_TORCH = f'"{Path(torch.__file__).parent}'
 
 
 def parameters(modes: Sequence[list[str]]) -> list[str]:

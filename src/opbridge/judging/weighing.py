@@ -62,7 +62,7 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
     bad = [each for each in bad if each not in for_numbers]
     if not bad:
         holds_for = ALL_SHAPES if any(trial.plan.is_odd for trial in trials) else PUBLISHED_SHAPES
-        notes = (_CONSTANT,) if all(trial.is_constant for trial in trials) else ()
+        notes: tuple[Reason, ...] = (_CONSTANT,) if all(trial.is_constant for trial in trials) else ()
         if for_numbers:
             notes, holds_for = for_numbers[0][1].reasons, PUBLISHED_NUMBERS
         return Judgement(Verdict.RIGHT, notes, holds_for, shapes)

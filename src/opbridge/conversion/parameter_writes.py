@@ -1,0 +1,65 @@
+"""Writes of a network to what it holds: to buffers they are kept, to weights they are left out where they change
+nothing, and refused where they do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from opbridge.conversion.source_lines import user_line
+from opbridge.errors import UnsupportedError
+
+_IDLE = {"mul_": 1, "div_": 1, "add_": 0, "sub_": 0}
+"""Operators in place, with the number that makes them do nothing."""
+
+_REGIONS = (torch.ops.higher_order.wrap_with_set_grad_enabled, torch.ops.higher_order.wrap_with_autocast)
+for _region in _REGIONS:
+    torch.fx.node.has_side_effect(_region)  # PyTorch drops one whose results nobody reads, and what it writes
+
+
+def settle(program: Any, trained: Collection[str]) -> None:
+    """Of what a network does once, and knows that it has done, a graph would do at every call."""
+    names = program.graph_signature.inputs_to_parameters
+    inputs = {node: names[node.name] for node in program.graph.nodes if node.name in names}
+    _settle(program.graph_module, {node: name for node, name in inputs.items() if name in trained})
+
+
+def _settle(module: Any, weights: Mapping[Any, str]) -> None:
+    for node in list(module.graph.nodes):
+        if node.target in _REGIONS:
+            _settle_regions(module, node, weights)
+        elif _writes(node) and node.args[0] in weights:
+            if not _is_idle(node):
+                raise UnsupportedError(
+                    f"the network writes to its weight {weights[node.args[0]]}, and a written one would at every call"
+                    f"\n  at {user_line(node)}; do that outside of forward()"
+                )
+            node.replace_all_uses_with(node.args[0])
+            module.graph.erase_node(node)
+
+
+def _settle_regions(module: Any, node: Any, weights: Mapping[Any, str]) -> None:
+    """What stands where gradients are switched off is a graph of its own, out of which no gradient leads."""
+    for place, each in enumerate(node.args):
+        region = getattr(module, str(each.target), None) if getattr(each, "op", None) == "get_attr" else None
+        if isinstance(region, torch.fx.GraphModule):
+            inputs = [inner for inner in region.graph.nodes if inner.op == "placeholder"]
+            given = dict(zip(inputs, node.args[place + 1 :], strict=False))
+            _settle(region, {inner: weights[outer] for inner, outer in given.items() if outer in weights})
+            region.recompile()
+            for user in list(node.users):
+                result = region.graph.output_node().args[0][user.args[1]]
+                if given.get(result) in weights:
+                    user.replace_all_uses_with(given[result])
+
+
+def _writes(node: Any) -> bool:
+    return isinstance(node.target, OpOverload) and node.target._schema.is_mutable and bool(node.args)
+
+
+def _is_idle(node: Any) -> bool:
+    number = _IDLE.get(node.target._opname)
+    return number is not None and len(node.args) == 2 and not node.kwargs and bool(node.args[1] == number)
