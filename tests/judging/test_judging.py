@@ -43,6 +43,16 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
     assert Judgement.parse(found.to_json()) == found
 
 
+def test_sizes_may_stand_in_lists(task: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "reference.py"
+    listed.write_text(
+        attacks.TASK.replace("batch = 16\ndim = 2048", "sizes = [16, 2048]").replace("batch, dim", "*sizes")
+    )
+    found = judged(listed, tmp_path, attacks.RIGHT)
+    assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "all shapes"), found
+    assert "float32[16, 64]" in found.shapes
+
+
 def test_a_library_of_cudas_computes_as_kernels_do(task: Path, tmp_path: Path) -> None:
     by_cublas = attacks.RIGHT.replace(
         "__global__ void kernel", "#include <cublas_v2.h>\n__global__ void kernel"

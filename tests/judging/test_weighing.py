@@ -37,7 +37,7 @@ class Case:
         self.expected.mkdir()
         self.own.mkdir()
         self.run = Run(built=True, done=True)
-        plans = {kind: Plan(kind, is_relied_on=is_relied_on) for kind in kinds}
+        plans = {kind: Plan(kind, (("widths", [64, 128]),), is_relied_on=is_relied_on) for kind in kinds}
         self.trials = tuple(Trial(i, plans[kind], i + 1, f"float32[{i}]", OPERATORS) for i, kind in enumerate(kinds))
         for trial in self.trials:
             right = (1.0 + trial.number, 2.0)

@@ -97,14 +97,14 @@ def _rooms(folder: Path) -> Path:
 
 def _round(
     forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float
-) -> tuple[Judgement, set[Plan]]:
+) -> tuple[Judgement, list[Plan]]:
     """And at which sizes."""
     of_answer = folder / _OF_ANSWER
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, expected = _ran(job, answer, expecting, of_answer, timeout, forks)
     found = decide(run, run.called(expected.trials), job.folder, of_answer, expected.left_out)
-    tried = {trial.plan for trial in expected.trials}
+    tried = [trial.plan for trial in expected.trials]
     return at_published_sizes(found, run, expected.vast, job.folder, of_answer), tried
 
 

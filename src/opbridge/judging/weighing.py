@@ -79,7 +79,7 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
 
 def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> list[tuple[Trial, Judgement]]:
     """Where others are right at the same sizes, which then are not what it fails for."""
-    fails_for_sizes = {trial.plan for trial, _ in bad if trial.numbers != LARGE}
+    fails_for_sizes = [trial.plan for trial, _ in bad if trial.numbers != LARGE]
     return [(trial, found) for trial, found in bad if trial.plan not in fails_for_sizes]
 
 
