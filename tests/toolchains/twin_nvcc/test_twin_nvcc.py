@@ -292,6 +292,22 @@ def test_a_class_may_give_a_name_another_meaning_as_nvcc_lets_it(run: Run, tmp_p
     assert made.returncode == 0, made.stderr
 
 
+def test_names_that_cutlass_wants_are_there_and_do_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "names.cu").write_text(
+        "#include <cstdio>\n#include <cudaTypedefs.h>\n#include <mma.h>\n"
+        "using Bits = nvcuda::wmma::experimental::precision::b1;\n"
+        "int main() {\n"
+        "  static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64);\n"
+        "  static_assert(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 == 11 && CU_TENSOR_MAP_SWIZZLE_128B == 3);\n"
+        "  void* function = &function;\n  cudaDriverEntryPointQueryResult found;\n"
+        '  const auto code = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);\n'
+        '  printf("%d %d %p\\n", code, found, (void*)(PFN_cuTensorMapEncodeTiled)function);\n}\n'
+    )
+    made = run("nvcc", "-std=c++17", "names.cu", "-o", "names")
+    assert made.returncode == 0, made.stderr
+    assert run("./names").stdout == "0 1 (nil)\n"
+
+
 def test_a_shuffle_without_a_mask_is_refused_unless_it_is_the_programs_own(run: Run, tmp_path: Path) -> None:
     own = "__device__ float2 __shfl_down(const float2 v, const unsigned n) {\n"
     own += "  return {__shfl_down_sync(~0u, v.x, n), __shfl_down_sync(~0u, v.y, n)};\n}\n"

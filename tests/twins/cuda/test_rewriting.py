@@ -342,6 +342,7 @@ class TestWhatIsNotSupported:
         [
             ("<cudnn_frontend.h>", "cuDNN's graphs of operations: not supported by"),
             ('"nccl.h"', "NCCL: not supported by"),
+            ("<cute/tensor.hpp>", "CUTLASS: its headers are in no folder that -I names"),
             ("<thrust/sort.h>", "Thrust: its headers are not installed; do so by: pip install nvidia-cuda-cccl-cu12"),
             ('"cub/cub.cuh"', "CUB: its headers are not installed"),
             ("<cuda/std/array>", "libcu++: its headers are not installed"),
@@ -389,6 +390,24 @@ class TestAssembly:
         assert '::opbridge_twin::ptx("bar.sync0;");' in "".join(
             rewritten(f"__device__ void f() {{ {source} }}").split()
         )
+
+    def test_branches_of_the_preprocessor_may_stand_in_it(self) -> None:
+        lines = (
+            "__device__ void f() {",
+            '  asm volatile("{ mov.b32"',
+            "#if WIDE",
+            '    "%0, %1;" : "=r"(y) : "r"(a),',
+            "#else",
+            '    "%0, %2;" : "=r"(y) : "l"(b),',
+            "#endif",
+            '    "n"(c));',
+            "}",
+        )
+        made = ["".join(line.split()) for line in rewritten("\n".join(lines)).splitlines()]
+        output = ',::opbridge_twin::ptx_output("=r",(y))'
+        assert made[3] == f'"%0,%1;"{output},::opbridge_twin::ptx_input("r",(a))'
+        assert made[5] == f'"%0,%2;"{output},::opbridge_twin::ptx_input("l",(b))'
+        assert made[7] == ',::opbridge_twin::ptx_input("n",(c)));'
 
     def test_macros_may_hold_it(self) -> None:
         made = rewritten('#define LANE(x) asm("mov.u32 %0, %%laneid;" : "=r"(x))')

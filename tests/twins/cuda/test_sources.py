@@ -49,6 +49,26 @@ def test_headers_with_cuda_in_them_are_rewritten_too(tmp_path: Path) -> None:
     assert set(result.read) == {project / name for name in files}
 
 
+def test_cutlass_is_taken_from_a_folder_that_has_it(tmp_path: Path) -> None:
+    names = ("cutlass/plain.h", "cute/device.hpp")
+    files = {"k.cu": "".join(f"#include <{name}>\n" for name in names), "include/cutlass/plain.h": "int f();\n"}
+    result = translated(tmp_path, {**files, "include/cute/device.hpp": KERNEL}, "include")
+    plain, device = included(result.source.read_text())
+    assert (plain, Path(device).parent) == ("cutlass/plain.h", tmp_path / "out")
+
+
+def test_cutlass_of_one_architecture_is_read_as_device_code_is(tmp_path: Path) -> None:
+    text = '#if __CUDA_ARCH__ >= 800\n__device__ void f() { asm("movmatrix;"); }\n#endif\n'
+    names = ("cute/arch/mma.hpp", "cute/mma.hpp")
+    files = {f"include/{name}": text for name in names}
+    result = translated(tmp_path, {"k.cu": "".join(f"#include <{name}>\n" for name in names), **files}, "include")
+    of_devices, other = (Path(name).read_text() for name in included(result.source.read_text()))
+    assert "#if 800 >= 800" in of_devices
+    assert "GCC error" not in of_devices
+    assert "#if __CUDA_ARCH__ >= 800" in other
+    assert "`movmatrix` of inline PTX assembly" in other
+
+
 def test_other_headers_stay_where_they_are(tmp_path: Path) -> None:
     files = {"k.cu": '#include "plain.h"\n#include <vector>\n#include "nowhere.h"\n', "plain.h": "int f();\n"}
     result = translated(tmp_path, files)

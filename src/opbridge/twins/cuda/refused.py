@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 HEADERS = {
-    "CUTLASS": r"(?:cutlass|cute)/.*",
     "arrive-wait barriers of nvcuda": r"cuda_awbarrier(?!_primitives)\w*\.h",
     "texture references, which CUDA 12 has no more": r"texture_fetch_functions\.h|cuda_texture_types\.h",
     "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",
@@ -22,6 +22,11 @@ HEADERS = {
 CCCL = {"Thrust": r"thrust/.*", "CUB": r"cub/.*", "libcu++": r"(?:cuda|nv)/.*"}
 """The headers of the libraries that are compiled as they are, where they are installed."""
 
+CUTLASS = re.compile(r"(?:cutlass|cute)/.*")
+"""Its headers, which are compiled as they are too, and which a program brings itself."""
+
+_CUTLASS_OF_DEVICES = re.compile(r"(?:cutlass|cute)/arch/.*")
+MISSING_CUTLASS = "CUTLASS: its headers are in no folder that -I names"
 MISSING_CCCL = "{}: its headers are not installed; do so by: pip install nvidia-cuda-cccl-cu12"
 
 
@@ -32,6 +37,12 @@ def unsupported(feature: str) -> str:
 def compile_error(feature: str) -> str:
     """What stands in a source where it uses the feature, for the compiler to stop at."""
     return f'_Pragma("GCC error \\"{unsupported(feature)}\\"") '
+
+
+def is_of_devices(file: str, folders: Iterable[Path]) -> bool:
+    """Whether a file is of CUTLASS's for one device and the other: these choose by conditions around functions, which
+    may need what the twin lacks and need not be called."""
+    return any(_CUTLASS_OF_DEVICES.fullmatch(file.removeprefix(f"{folder}/")) for folder in folders)
 
 
 def refused_header(name: str) -> str | None:

@@ -37,7 +37,9 @@ def translate(
 ) -> Translation:
     """Rewrites a source into a folder of its own, and those of the headers below `include_dirs` and beside it that
     hold CUDA; what is found nowhere there is left to the compiler.  Without `preprocess`, no host is to call it."""
-    unit = Unit(has_cccl=has_cccl, is_program=is_program)
+    # The compiler looks for what is named relatively where the sources are, and not where it runs.
+    folders = tuple(Path(os.path.abspath(path)) for path in include_dirs)
+    unit = Unit(folders=folders, has_cccl=has_cccl, is_program=is_program)
 
     def rewrite_file(text: str, file: str, included: Included) -> str:
         outer, unit.include = unit.include, included
@@ -45,8 +47,6 @@ def translate(
         unit.include = outer
         return code
 
-    # The compiler looks for what is named relatively where the sources are, and not where it runs.
-    folders = tuple(Path(os.path.abspath(path)) for path in include_dirs)
     files = Files(folder, folders, _CUDA, rewrite_file)
     code = files.translate(source, unit.aot_functions, preprocess)
     return Translation(code, tuple(files.copies), unit.columns, frozenset(unit.device_functions))

@@ -4,4 +4,13 @@
 
 #include <cuda.h>
 
+typedef CUresult (*PFN_cuTensorMapEncodeTiled)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                               const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
+                                               CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                                               CUtensorMapFloatOOBfill);
+typedef CUresult (*PFN_cuTensorMapEncodeIm2col)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                                const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
+                                                const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
 #endif

@@ -183,6 +183,16 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
 cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 
+// There is no driver API, so none of its functions is found.
+static __inline__ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                                      enum cudaDriverEntryPointQueryResult* found
+                                                          OB_TWIN_DEFAULT(NULL)) {
+  (void)name, (void)flags;
+  *function = NULL;
+  if (found != NULL) *found = cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+
 // What the templates in cuda_runtime.h come down to.
 cudaError_t ob_twin_function_set(const ob_twin_kernel* kernel, enum cudaFuncAttribute attribute, int value);
 cudaError_t ob_twin_function_get(struct cudaFuncAttributes* attributes, const ob_twin_kernel* kernel);

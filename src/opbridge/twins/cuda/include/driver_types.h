@@ -368,6 +368,13 @@ struct cudaHostNodeParams {
   void* userData;
 };
 
+#define cudaEnableDefault 0x0
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2
+};
+
 #ifdef __cplusplus
 // How a launch differs from a plain one; the value is that which the id says.
 enum cudaLaunchAttributeID {

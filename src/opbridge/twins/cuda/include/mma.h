@@ -22,6 +22,16 @@ namespace precision {
 // A float of which a product reads ten bits of the fraction.
 struct tf32;
 }  // namespace precision
+namespace experimental {
+// Names alone: there are no fragments of them.
+namespace precision {
+struct u4;
+struct s4;
+struct b1;
+}  // namespace precision
+enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
+enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
+}  // namespace experimental
 
 namespace details {
 
@@ -234,6 +244,12 @@ OB_TWIN_INLINE void mma_sync(fragment<accumulator, m, n, k, To>& d, const fragme
   details::Product<A, B, C, D> part{&a, &b, &c, &d, saturates, 0};
   opbridge_twin::meet(details::kAll, "mma_sync", part, details::multiply<A, B, C, D>);
   details::require_all(part.lanes, "mma_sync: not all 32 lanes of the warp have come to it");
+}
+
+template <class D, class A, class B, class C>
+OB_TWIN_INLINE void bmma_sync(D&, const A&, const B&, const C&, experimental::bmmaBitOp = experimental::bmmaBitOpXOR,
+                              experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC) {
+  ob_twin_trap(opbridge_twin::this_thread(), "bmma_sync: products of single bits are not supported by the CUDA twin");
 }
 
 // To the ten bits of a fraction that a product reads, halves away from zero.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from opbridge.cxx.reader import CLOSERS, PAIRS
-from opbridge.cxx.tokens import Token
+from opbridge.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.refused import compile_error
 from opbridge.twins.cuda.rewriting.source import Source
 
@@ -111,21 +111,41 @@ class Section:
 
 
 def split_assembly(tokens: Sequence[Token], opened: int, closed: int) -> list[Section]:
-    """The text of an asm statement, its outputs, its inputs and its clobbers, as far as there are any."""
+    """The text of an asm statement, its outputs, its inputs and its clobbers, as far as there are any.
+
+    The branches of a condition of the preprocessor begin in the same one.
+    """
     sections = [Section()]
-    depth = 0
+    at, depth = 0, 0
+    branches: list[int] = []
     for i in range(opened + 1, closed):
         text = tokens[i].text
-        if depth == 0 and text in (":", "::"):
-            sections += [Section() for _ in text]
-            sections[-1].separators.append(i)
+        if tokens[i].kind is Kind.DIRECTIVE:
+            at = _section_behind(text, at, branches)
+            sections[at].items.append([])
+        elif depth == 0 and text in (":", "::"):
+            at += len(text)
+            sections += [Section() for _ in range(len(sections), at + 1)]
+            sections[at].separators.append(i)
+            sections[at].items.append([])
         elif depth == 0 and text == ",":
-            sections[-1].separators.append(i)
-            sections[-1].items.append([])
+            sections[at].separators.append(i)
+            sections[at].items.append([])
         else:
             depth += (text in PAIRS) - (text in CLOSERS)
-            sections[-1].items[-1].append(i)
+            sections[at].items[-1].append(i)
     return sections
+
+
+def _section_behind(directive: str, at: int, branches: list[int]) -> int:
+    word = directive[1:].lstrip()
+    if word.startswith("if"):
+        branches.append(at)
+    elif word.startswith("el") and branches:
+        return branches[-1]
+    elif word.startswith("endif") and branches:
+        branches.pop()
+    return at
 
 
 def unknown_instruction(texts: Sequence[str]) -> str | None:
@@ -158,7 +178,7 @@ def rewrite_assembly(source: Source, index: int) -> None:
             source.texts[separator] = ""
     source.texts[index] = "::opbridge_twin::ptx"
     text = [source.tokens[i].text for item in sections[0].items for i in item if not source.tokens[i].blank]
-    if not source.unit.is_library and (unknown := unknown_instruction(text)):
+    if not (source.unit.is_library or source.is_of_devices) and (unknown := unknown_instruction(text)):
         source.before[index] = compile_error(f"`{unknown}` of inline PTX assembly")
 
 

@@ -6,7 +6,7 @@ import re
 
 from opbridge.cxx.tokens import tokenize
 from opbridge.twins.common.rewriting import INCLUDE_LINE
-from opbridge.twins.cuda.refused import MISSING_CCCL, cccl_part, refused_header, unsupported
+from opbridge.twins.cuda.refused import CUTLASS, MISSING_CCCL, MISSING_CUTLASS, cccl_part, refused_header, unsupported
 from opbridge.twins.cuda.rewriting.guards import is_plain
 from opbridge.twins.cuda.rewriting.unit import Unit
 from opbridge.twins.cuda.rewriting.words import ARCHITECTURE, NOINLINE
@@ -30,6 +30,8 @@ def include(text: str, unit: Unit) -> str:
     header = named["name"][1:-1]
     if replacement := unit.include(named["name"]):
         return text[: named.start("name")] + f'"{replacement}"' + text[named.end() :]
+    if CUTLASS.fullmatch(header) and not any((folder / header).is_file() for folder in unit.folders):
+        return f"#error {MISSING_CUTLASS}"
     if feature := refused_header(header):
         return f"#error {unsupported(feature)}"
     if not unit.has_cccl and (feature := cccl_part(header)):

@@ -149,7 +149,7 @@ class Rewriter(Source):
         found = _DIRECTIVE.match(text)
         word = found[1] if found else ""
         self._branch(word)
-        if word in _CONDITIONS and self.scopes[-1].device:
+        if word in _CONDITIONS and (self.scopes[-1].device or self.is_of_devices):
             self.texts[index] = directives.device_condition(text)
         elif word == "include":
             self.texts[index] = directives.include(text, self.unit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
+from opbridge.twins.cuda.refused import is_of_devices
 from opbridge.twins.cuda.rewriting.guards import Guard
 from opbridge.twins.cuda.rewriting.unit import Namespace, Unit
 
@@ -33,6 +34,7 @@ class Source(Reader):
         super().__init__(source, file, line, directives=not in_macro)
         self.unit = unit
         self.in_macro = in_macro
+        self.is_of_devices = is_of_devices(file, unit.folders)
         self.texts = [token.text for token in self.tokens]
         """What each token becomes, …"""
         self.before: dict[int, str] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.rewriting import Included
@@ -16,6 +18,8 @@ class Unit:
     """What the files of one translation unit tell each other."""
 
     include: Included = lambda name: None
+    folders: Sequence[Path] = ()
+    """Those of the project's headers."""
     kernel_words: set[str] = field(default_factory=lambda: {"__global__"})
     """Macros that stand for __global__ too."""
     device_words: set[str] = field(default_factory=lambda: {"__device__", "__global__"})
