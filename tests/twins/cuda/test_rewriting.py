@@ -34,6 +34,13 @@ def test_cuda_s_noinline_leaves_the_attribute_of_that_name_alone(source: str, ex
     assert rewritten(source) == expected
 
 
+def test_a_half_of_pytorch_s_stays_one() -> None:
+    source = "half f(at::Half x) { return __shfl_down_sync(~0u, X(x).operator __half(), 1); }"
+    assert rewritten(source) == source.replace(".operator __half()", "")
+    other = "half f(Own x) { return x.operator bool() ? x.operator __half : x.operator __half2(); }"
+    assert rewritten(other) == other
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

@@ -47,6 +47,8 @@ def rewrite_word(source: Source, index: int) -> None:
         source.texts[index] = NOINLINE
     elif text in _COPIES and (device or source.in_macro) and not source.unit.is_library:
         source.texts[index] = text.replace("__", "::opbridge_twin::", 1)
+    elif text == "operator" and source.follows(index, "."):
+        _leave_half(source, index)
     elif text in _TAKE_KERNELS:
         strip_casts(source, index)
     elif text == "cudaDeviceSynchronize" and device and not (source.scopes[-1].host or source.unit.is_library):
@@ -62,6 +64,15 @@ def rewrite_word(source: Source, index: int) -> None:
 def _is_attribute(source: Source, index: int) -> bool:
     before = source.previous(index - 1)
     return before is not None and source.tokens[before].text in ("(", ",")
+
+
+def _leave_half(source: Source, index: int) -> None:
+    """PyTorch's halves become CUDA's for nvcc alone; here what takes the one takes the other."""
+    dot, name = source.previous(index - 1), source.next(index + 1)
+    opened = source.next(name + 1) if name is not None and source.tokens[name].text == "__half" else None
+    closed = source.next(opened + 1) if opened is not None else None
+    if dot is not None and closed is not None and source.tokens[closed].text == ")":
+        source.erase(dot, closed)
 
 
 def _template_of_class(source: Source, index: int) -> None:
