@@ -278,26 +278,6 @@ def test_an_attempt_that_ends_the_process_is_an_answer_and_the_rest_goes_on(tmp_
     assert found.verdicts["aten::relu"].state is State.UNTRIED
 
 
-def test_what_is_spelled_otherwise_is_found_on_a_cpu(tmp_path: Path) -> None:
-    x = torch.randn(2, 3, 4, requires_grad=True)
-    calls = {
-        "layer_norm": {"input": x, "normalized_shape": [3, 4], "weight": None, "bias": None, "eps": 1e-3},
-        "cumsum": {"self": x > 0, "dim": -1},
-        "select.int": {"self": x, "dim": -1, "index": 2},
-        "embedding": {"weight": torch.randn(5, 2, requires_grad=True), "indices": torch.tensor([[1, 4]])},
-        "unflatten.int": {"self": x, "dim": 2, "sizes": [2, -1]},
-    }
-    probes = []
-    for name, arguments in calls.items():
-        torch.save({"operator": f"aten::{name}", "arguments": arguments}, tmp_path / f"{name}.pt")
-        paths = (f"forms.{name.partition('.')[0]}",)
-        probes.append(OperatorProbe(f"aten::{name}", paths, (str(tmp_path / f"{name}.pt"),)))
-    found = work_off(probes).verdicts
-    assert {str(verdict) for verdict in found.values()} == {
-        *("ops.LayerNorm", "ops.cumsum", "Tensor.__getitem__", "ops.gather", "Tensor.reshape")
-    }
-
-
 def test_what_was_tried_once_is_known_for_such_calls(tmp_path: Path) -> None:
     example, cache = tmp_path / "relu.pt", Cache(tmp_path / "cache")
     torch.save({"operator": "aten::relu", "arguments": {"self": torch.ones(2)}}, example)

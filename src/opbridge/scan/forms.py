@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import mindspore as ms
-from mindspore import ops
+import numpy as np
+from mindspore import mint, ops
+
+_ALL = slice(None)
 
 
 def layer_norm(
@@ -31,18 +34,153 @@ def cumsum(self: Any, dim: int, dtype: Any = None) -> Any:
 
 def select(self: Any, dim: int, index: int) -> Any:
     dim = dim if dim >= 0 else dim + self.ndim
-    return self[(slice(None),) * dim + (index,)]
+    return self[(_ALL,) * dim + (index,)]
+
+
+def slice(self: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """Where a step leaves places out, an index of MindSpore's has no gradient."""
+    places = [*range(self.shape[dim])][start:end:step]
+    return ops.gather(self, ms.Tensor(places, ms.int64), dim)
 
 
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """Where no row is left out of the gradient."""
-    if padding_idx != -1 or scale_grad_by_freq or sparse:
-        raise ValueError("ops.gather has no padding_idx, scale_grad_by_freq or sparse")
+    """Of `padding_idx` a row has no gradient."""
+    if scale_grad_by_freq or sparse:
+        raise ValueError("ops.gather has no scale_grad_by_freq or sparse")
+    if padding_idx != -1:
+        is_padding = (ops.arange(weight.shape[0]) == padding_idx).reshape(-1, 1)
+        weight = ops.where(is_padding, ops.stop_gradient(weight), weight)
     return ops.gather(weight, indices, 0)
 
 
 def unflatten(self: Any, dim: int, sizes: Any) -> Any:
     dim = dim if dim >= 0 else dim + self.ndim
     return self.reshape(self.shape[:dim] + tuple(sizes) + self.shape[dim + 1 :])
+
+
+def clone(self: Any) -> Any:
+    return self.copy()
+
+
+def copy(self: Any, src: Any) -> Any:
+    return ops.broadcast_to(src.astype(self.dtype), self.shape)
+
+
+def full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    if dtype is None:
+        is_bool, is_int = isinstance(fill_value, bool), isinstance(fill_value, int)
+        dtype = ms.bool_ if is_bool else ms.int64 if is_int else ms.float32
+    return ops.full(tuple(size), fill_value, dtype=dtype)
+
+
+def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return ops.full(tuple(size), fill_value, dtype=dtype or self.dtype)
+
+
+def scalar_tensor(s: Any, dtype: Any = None) -> Any:
+    return ops.full((), s, dtype=dtype or ms.float32)
+
+
+def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    values, indices = ops.topk(self, k, dim, largest, sorted)
+    return values, indices.astype(ms.int64)
+
+
+def sort(self: Any, dim: int = -1, descending: bool = False) -> Any:
+    values, indices = ops.sort(self, dim, descending)
+    return values, indices.astype(ms.int64)
+
+
+def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
+    return sort(self, dim, descending)[1]
+
+
+def argmin(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    return ops.argmin(self, dim, keepdim).astype(ms.int64)
+
+
+def leaky_relu(self: Any, negative_slope: float = 0.01) -> Any:
+    return ops.leaky_relu(self, negative_slope)
+
+
+def log_sigmoid(self: Any) -> Any:
+    return ops.minimum(self, 0) - ops.log1p(ops.exp(-ops.abs(self)))
+
+
+def clamp_min(self: Any, min: Any) -> Any:
+    return ops.clamp(self, min)
+
+
+def bitwise_not(self: Any) -> Any:
+    return ops.logical_not(self) if self.dtype == ms.bool_ else -1 - self
+
+
+def repeat_interleave(self: Any, repeats: int, dim: int | None = None) -> Any:
+    return ops.repeat_interleave(self, repeats, dim)
+
+
+def roll(self: Any, shifts: Any, dims: Any = ()) -> Any:
+    rolled = self if dims else self.reshape(-1)
+    for place in range(len(shifts)):
+        dim = dims[place] if dims else 0
+        size = rolled.shape[dim]
+        first = -shifts[place] % size
+        if first:
+            before, after = ops.split(rolled, (first, size - first), dim)
+            rolled = ops.concat((after, before), dim)
+    return rolled.reshape(self.shape)
+
+
+def concatenate(tensors: Any, dim: int = 0) -> Any:
+    return ops.concat(tensors, dim)
+
+
+def scatter(self: Any, dim: int, index: Any, src: Any = None, value: Any = None) -> Any:
+    return mint.scatter(self, dim, index, value if src is None else src)
+
+
+def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    rows, more = self.swapaxes(0, dim), source.swapaxes(0, dim) * alpha
+    return ops.tensor_scatter_add(rows, index.reshape(-1, 1), more).swapaxes(0, dim)
+
+
+def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return ops.vector_norm(self, ord, dim if dim is None else tuple(dim), keepdim, dtype=dtype)
+
+
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    least = float(np.finfo(np.float32).eps) if eps is None else eps
+    axes = tuple(range(-len(normalized_shape), 0))
+    normed = input * ops.rsqrt((input * input).mean(axes, keep_dims=True) + least)
+    return normed if weight is None else normed * weight
+
+
+def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
+    axes = tuple(axis for axis in range(v.ndim) if axis != dim)
+    return v * (g / ops.sqrt((v * v).sum(axes, keepdims=True)))
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    if dropout_p:
+        raise ValueError("what is dropped is not what PyTorch drops")
+    if enable_gqa:
+        key, value = (ops.repeat_interleave(each, query.shape[-3] // each.shape[-3], -3) for each in (key, value))
+    scores = ops.matmul(query * (query.shape[-1] ** -0.5 if scale is None else scale), key.swapaxes(-2, -1))
+    if is_causal:
+        attn_mask = ops.arange(query.shape[-2]).reshape(-1, 1) >= ops.arange(key.shape[-2])
+    if attn_mask is not None and attn_mask.dtype == ms.bool_:
+        scores = ops.where(attn_mask, scores, float("-inf"))
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    return ops.matmul(ops.softmax(scores, -1), value)

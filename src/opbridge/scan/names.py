@@ -21,10 +21,33 @@ _PLACES = ("mint", "mint.nn.functional", "mint.linalg", "mint.special", "mint.ff
 """From the nearest to PyTorch to the farthest."""
 _PREFIXES = {"linalg_": "mint.linalg", "special_": "mint.special", "fft_": "mint.fft"}
 FORMS = {
+    "_weight_norm": "ops.sqrt",
+    "argmin": "ops.argmin",
+    "argsort": "ops.sort",
+    "bitwise_not": "ops.logical_not",
+    "clamp_min": "ops.clamp",
+    "clone": "Tensor.copy",
+    "concatenate": "ops.concat",
+    "copy": "ops.broadcast_to",
     "cumsum": "ops.cumsum",
     "embedding": "ops.gather",
+    "full": "ops.full",
+    "index_add": "ops.tensor_scatter_add",
     "layer_norm": "ops.LayerNorm",
+    "leaky_relu": "ops.leaky_relu",
+    "linalg_vector_norm": "ops.vector_norm",
+    "log_sigmoid": "ops.log1p",
+    "new_full": "ops.full",
+    "repeat_interleave": "ops.repeat_interleave",
+    "rms_norm": "ops.rsqrt",
+    "roll": "ops.concat",
+    "scalar_tensor": "ops.full",
+    "scaled_dot_product_attention": "ops.softmax",
+    "scatter": "mint.scatter",
     "select": "Tensor.__getitem__",
+    "slice": "ops.gather",
+    "sort": "ops.sort",
+    "topk": "ops.topk",
     "unflatten": "Tensor.reshape",
 }
 """What functions of `scan.forms` are made of."""
@@ -162,8 +185,18 @@ def _convolution(a: Arguments) -> Call:
 
 
 def _pooling(a: Arguments) -> Call:
-    options = {key: value for key, value in a.items() if key not in ("self", "kernel_size", "stride")}
-    return (a["self"], a["kernel_size"]), {**options, "stride": a.get("stride") or a["kernel_size"]}
+    """One number for one dimension, and padding on both sides of each of several."""
+    options = {key: value for key, value in a.items() if key not in ("self", "kernel_size", "stride", "padding")}
+    kernel, padding = a["kernel_size"], a.get("padding") or (0,)
+    options |= {
+        "stride": a.get("stride") or kernel,
+        "padding": tuple(side for size in padding for side in (size, size)),
+    }
+    if len(kernel) == 1:
+        (kernel,), options["stride"], options["padding"] = kernel, options["stride"][0], padding[0]
+    elif len(padding) == 1:
+        options["padding"] = padding[0]
+    return (a["self"], kernel), options
 
 
 _loss = _renamed(input="self", target="target", weight="weight", reduction="reduction", ignore_index="ignore_index")
