@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
-from opbridge.frameworks.torch.simulated import SimulatedDevice
+from opbridge.frameworks.torch import simulated
 from opbridge.toolchains.cuda_twin import runtime
-from opbridge.twins import cuda
 
-DEVICE = SimulatedDevice("cuda", cuda.INCLUDE, (("OPBRIDGE_SIMULATES_CUDA", "1"),))
+DEVICE = simulated.CUDA
 
 
 @cache

@@ -1,4 +1,8 @@
-"""Extension modules of ours that are compiled on the user's machine, against a framework's own headers."""
+"""Extension modules of ours that are compiled against a framework's own headers: on the user's machine, or ready-made.
+
+opbridge's own wheel brings those for the frameworks that its build was shown, made by tools/ship_modules.py of the very
+sources beside them; a clone, whose sources change, has none.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,22 @@ from opbridge.errors import ToolchainError
 NATIVE = Path(__file__).parents[1] / "native"
 """The folder of opbridge's own C++."""
 
+BROUGHT = Path(__file__).parent / "brought"
+"""The folder of those that came in opbridge's wheel."""
+
 LINK_FLAGS = ("-Wl,-z,undefs",)
 """Python's symbols, and those of the framework's libraries, come from the process that imports the module."""
+
+
+def name_of_brought(module: str, framework: str, version: str) -> str:
+    """What the file of one is called that fits the Python at hand."""
+    return f"{module}-for-{framework}-{version}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def brought(module: str, framework: str, version: str) -> Path | None:
+    """The one that came for this version of a framework and this Python."""
+    library = BROUGHT / name_of_brought(module, framework, version)
+    return library if library.is_file() else None
 
 
 def python_headers(purpose: str) -> Path:

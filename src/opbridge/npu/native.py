@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
-from opbridge.frameworks.torch.simulated import SimulatedDevice
+from opbridge.frameworks.torch import simulated
 from opbridge.toolchains.ascend_twin import runtime
-from opbridge.twins import ascend
 
-DEVICE = SimulatedDevice("npu", ascend.INCLUDE)
+DEVICE = simulated.NPU
 
 
 @cache

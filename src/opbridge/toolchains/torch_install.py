@@ -39,6 +39,11 @@ class TorchInstall:
         return cls(folder, said.get("__version__", "0.0"), said.get("git_version", ""))
 
     @property
+    def public_version(self) -> str:
+        """Without what it was built for: 2.13.0+cpu and 2.13.0+cu130 have one C++ interface."""
+        return self.version.partition("+")[0]
+
+    @property
     def include_dirs(self) -> tuple[Path, ...]:
         include = self.folder / "include"
         return (include, include / "torch" / "csrc" / "api" / "include")

@@ -1,4 +1,4 @@
-"""The native handler that XLA calls for every operator: built once for each jaxlib, registered once in a process.
+"""The native handler that XLA calls for every operator: one for each jaxlib, registered once in a process.
 
 It is compiled against the headers that come with jaxlib: XLA's interface for such handlers changes from one version to
 the next, and a handler may only be used with the version it was compiled for.
@@ -13,15 +13,14 @@ import jax
 import jaxlib
 
 from opbridge.errors import BuildError, OpbridgeError, ToolchainError
-from opbridge.frameworks.jax.lookup import resolve
-from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension, python_headers
+from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, import_extension, python_headers
 from opbridge.progress import announce
 from opbridge.toolchains import BuildRequest, build
 
 TARGET = "opbridge"
 """What programs call the handler."""
 
-_NAME = "opbridge_jax_handler"
+NAME = "opbridge_jax_handler"
 _loaded: list[ModuleType] = []
 _missing: list[OpbridgeError] = []
 _lock = Lock()
@@ -32,8 +31,11 @@ def register_handler() -> None:
     with _lock:
         if _loaded:
             return
-        library = build(request(), on_progress=_Announcement())
-        native = import_extension(_NAME, library.path, "the handler for JAX")
+        # Not before: opbridge's own build makes the library where there is no core yet.
+        from opbridge.frameworks.jax.lookup import resolve
+
+        library = brought(NAME, "jaxlib", jaxlib.__version__) or build(request(), on_progress=_Announcement()).path
+        native = import_extension(NAME, library, "the handler for JAX")
         for platform, handler in native.connect(resolve).items():
             jax.ffi.register_ffi_target(TARGET, handler, platform=platform)
         _loaded.append(native)
@@ -61,7 +63,7 @@ def request() -> BuildRequest:
     headers = jax.ffi.include_dir()
     return BuildRequest(
         sources=(NATIVE / "jax" / "handler.cpp",),
-        output=f"{_NAME}.so",
+        output=f"{NAME}.so",
         flags=("-O2", f"-isystem{headers}", f"-isystem{python_headers('the handler for JAX')}"),
         link_flags=LINK_FLAGS,
         portable=True,

@@ -1,6 +1,6 @@
 """The native PyTorch adapter: one for each version of PyTorch and Python, built at the first need or brought along.
 
-What is built is kept in the cache.  A package of kernels can bring adapters ready-made, for where no compiler is.
+What is built is kept in the cache.  opbridge's own wheel and packages of kernels can bring adapters ready-made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import ModuleType
 from opbridge._version import __version__
 from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
 from opbridge.errors import BuildError, OpbridgeError, ToolchainError
-from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension, python_headers
+from opbridge.frameworks.native_modules import BROUGHT, LINK_FLAGS, NATIVE, import_extension, python_headers
 from opbridge.progress import announce
 from opbridge.toolchains import INCLUDE, BuildRequest
 from opbridge.toolchains.table import toolchain_for
@@ -22,8 +22,8 @@ from opbridge.toolchains.torch_install import TorchInstall
 
 NAME = "opbridge_torch_adapter"
 
-_prebuilt: dict[Path, None] = {}
-"""The folders with adapters that packages brought."""
+_prebuilt: dict[Path, None] = {BROUGHT: None}
+"""The folders with adapters: opbridge's own, and those that packages brought."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,8 @@ def add_prebuilt(folder: Path) -> None:
 
 
 def prebuilt_name(install: TorchInstall, suffix: str) -> str:
-    """Names everything that an adapter must have been made for.
-
-    The builds of one version of PyTorch for different GPUs, 2.13.0+cpu and 2.13.0+cu130, have the same C++ interface.
-    """
-    version = install.version.partition("+")[0]
+    """Names everything that an adapter must have been made for."""
+    version = install.public_version
     key = KeyBuilder("prebuilt adapter").add("torch", version, install.revision).add("python", suffix)
     return f"torch-{version}-opbridge-{__version__}-{_with_sources(key).key()[:12]}{suffix}"
 
@@ -128,7 +125,7 @@ def _built(install: TorchInstall) -> Path:
     try:
         return build_adapter(install)
     except ToolchainError as error:
-        brought = sorted(path.name for folder in _prebuilt for path in folder.iterdir())
+        brought = sorted(path.name for folder in _prebuilt for path in folder.glob("torch-*"))
         if not brought:
             raise
         raise ToolchainError(

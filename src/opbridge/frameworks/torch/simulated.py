@@ -1,4 +1,4 @@
-"""The C++ of the devices that are simulated for PyTorch: compiled once for each of them and version, and cached."""
+"""The C++ of the devices that are simulated for PyTorch: for each of them and version brought, or compiled once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from threading import Lock
 from types import ModuleType
 
 from opbridge.cache import Cache
-from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension
+from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, import_extension
 from opbridge.progress import announce
 from opbridge.toolchains import BuildRequest, begin
+from opbridge.toolchains.torch_install import TorchInstall
+from opbridge.twins import ascend, cuda
 
 _FOLDER = NATIVE / "simulated"
 
@@ -46,10 +48,16 @@ class SimulatedDevice:
 
     def load(self, runtime: Callable[[], Path]) -> ModuleType:
         """`runtime` finds the twin's library, which the module, PyTorch's adapter and kernels are to find as one."""
-        # Where neither was built yet, both are compiled at the same time.
-        wait = begin(self.request(), Cache(), _Announcement(self.name))
+        wait = self._find_or_begin()
         ctypes.CDLL(str(runtime()), ctypes.RTLD_GLOBAL)
-        return import_extension(self.module, wait().path, f"the simulated {self.name}")
+        return import_extension(self.module, wait(), f"the simulated {self.name}")
+
+    def _find_or_begin(self) -> Callable[[], Path]:
+        """Where neither it nor the twin's library was built yet, both are compiled at the same time."""
+        if library := brought(self.module, "torch", TorchInstall.found().public_version):
+            return lambda: library
+        wait = begin(self.request(), Cache(), _Announcement(self.name))
+        return lambda: wait().path
 
     def start(self, library: ModuleType, count: int) -> None:
         library.start(count)
@@ -75,6 +83,10 @@ def _has_threads_for_gradients() -> bool:
             if Path(f"/proc/self/task/{task}/comm").read_text().startswith("pt_autograd"):
                 return True
     return False
+
+
+NPU = SimulatedDevice("npu", ascend.INCLUDE)
+CUDA = SimulatedDevice("cuda", cuda.INCLUDE, (("OPBRIDGE_SIMULATES_CUDA", "1"),))
 
 
 class _Announcement:
