@@ -16,7 +16,7 @@ KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 def test_the_device_and_an_extension() -> None:
     """One process and one build for all of it.  60 s where nothing is cached."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
-    files = [str(INSIDE / name) for name in ("device.py", "extension.py", "stable.py")]
+    files = [str(INSIDE / name) for name in ("device.py", "extension.py", "sparse.py", "stable.py")]
     done = subprocess.run([*command, *files], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

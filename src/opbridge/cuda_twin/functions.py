@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import torch
 
 from opbridge.cuda_twin import native
 from opbridge.cuda_twin.streams import EventBase, StreamBase
+from opbridge.toolchains import cuda_twin
 
 VERSION = "12.8"
 """Of the CUDA that the twin's headers are."""
@@ -66,6 +68,13 @@ def _set_stream(stream_id: int, device_index: int, device_type: int) -> None:
     native.load().set_stream(stream_id)
 
 
+def _blas_handle() -> int:
+    """That of extensions, too."""
+    handle = ctypes.CDLL(str(cuda_twin.library("cublas"))).ob_twin_blas_handle_of_thread
+    handle.restype = ctypes.c_void_p
+    return int(handle(ctypes.c_void_p(native.load().current_stream())))
+
+
 def _set_memory_fraction(fraction: float, device: int) -> None:
     native.load().limit_memory(device, fraction)
 
@@ -100,6 +109,7 @@ _FUNCTIONS: dict[str, Any] = {
     "_cuda_getCurrentRawStream": _by_the_device("current_stream"),
     "_cuda_getDefaultStream": lambda device: _stream(0),
     "_cuda_setStream": _set_stream,
+    "_cuda_getCurrentBlasHandle": _blas_handle,
     "_cuda_memoryStats": _by_the_device("memory_stats"),
     "_cuda_resetPeakMemoryStats": _by_the_device("reset_peak_memory_stats"),
     "_cuda_resetAccumulatedMemoryStats": _by_the_device("reset_accumulated_memory_stats"),

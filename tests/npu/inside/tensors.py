@@ -187,7 +187,6 @@ def test_printing_shows_values_and_the_device() -> None:
         (lambda x: torch.searchsorted(x, torch.ones(3)), "on the same device"),
         (lambda x: x.numpy(), "can't convert npu:0 device type tensor to numpy"),
         (lambda x: x.to("npu:7"), "npu:7 is not there: expected 0 to 1, or set OPBRIDGE_NPU_DEVICES"),
-        (lambda x: x.to_sparse(), "the simulated npu has no Sparse tensors"),
     ],
 )
 def test_errors_say_what_to_do(call: Callable[[torch.Tensor], object], message: str) -> None:
@@ -209,3 +208,12 @@ def test_memory_of_the_host_can_be_pinned() -> None:
     assert x.is_pinned()
     assert not torch.ones(4).is_pinned()
     same(x.to("npu", non_blocking=True), torch.ones(4))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_sparse_tensors(layout: torch.layout) -> None:
+    sparse = torch.eye(3).npu().to_sparse(layout=layout)
+    assert (sparse.layout, sparse.device, sparse.values().device) == (layout, *[torch.device("npu:0")] * 2)
+    assert torch.equal((sparse @ torch.ones(3, 3).npu()).cpu(), torch.ones(3, 3))
+    assert torch.equal(sparse.cpu().to_dense(), torch.eye(3))

@@ -74,7 +74,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     current_streams[static_cast<size_t>(to.device_index())] = to.id();
     return before;
   }
-  void* getStreamNativeHandle(const c10::Stream given) const override { return reinterpret_cast<void*>(given.id()); }
+  // Of PyTorch's interface from one of its versions on.
+  void* getStreamNativeHandle(const c10::Stream given) const { return reinterpret_cast<void*>(given.id()); }
   bool queryStream(const c10::Stream&) const override { return true; }
   void synchronizeStream(const c10::Stream&) const override { throw_errors(); }
   void synchronizeDevice(c10::DeviceIndex index) const override {
@@ -163,9 +164,9 @@ struct Hooks : HooksInterface {
   const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override { return default_generator(device); }
   at::Generator getNewGenerator(c10::DeviceIndex device) const override { return new_generator(device); }
   at::Device getDeviceFromPtr(void* address) const override {
-    const Piece* const memory = find_piece(address);
-    TORCH_CHECK(memory != nullptr, address, " is no address of a device ", kName);
-    return {kDevice, static_cast<c10::DeviceIndex>(memory->device)};
+    const c10::DeviceIndex device = device_at(address);
+    TORCH_CHECK(device >= 0, address, " is no address of a device ", kName);
+    return {kDevice, device};
   }
   bool isPinnedPtr(const void* address) const override { return is_pinned(address); }
   at::Allocator* getPinnedMemoryAllocator() const override { return &pinned_memory(); }

@@ -1,6 +1,7 @@
 // Operators without a kernel of the device's own: PyTorch's for the CPU, on the device's memory.
 #include "fallback.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device.h"
@@ -85,7 +87,8 @@ struct Traits {
 };
 
 // The device that a call is for; what lies elsewhere is refused as it would be by hardware.
-c10::Device device_of(const c10::OperatorHandle& op, const Traits& traits, const IValue* values, size_t count) {
+c10::Device device_of(const c10::OperatorHandle& op, const Traits& traits, const IValue* values, size_t count,
+                      bool is_sparse) {
   std::optional<c10::Device> device;
   bool on_host = false;
   const auto& arguments = op.schema().arguments();
@@ -104,7 +107,8 @@ c10::Device device_of(const c10::OperatorHandle& op, const Traits& traits, const
     });
   }
   if (!device || !device->has_index()) device = c10::Device(kDevice, current_device());
-  TORCH_CHECK(!on_host || traits.takes_host_tensors,
+  // Sparse tensors are copied from the host by the same operators as between themselves.
+  TORCH_CHECK(!on_host || is_sparse || traits.takes_host_tensors,
               "Expected all tensors to be on the same device, but got at least two devices, ", *device, " and cpu, in ",
               op.operator_name(), "; move the others by .", kName, "() or .to(\"", *device, "\")");
   return *device;
@@ -132,11 +136,11 @@ class DrawsOf {
   at::Tensor before_;
 };
 
-void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stack) {
+void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stack, bool is_sparse = false) {
   const size_t count = op.schema().arguments().size();
   const size_t first = stack->size() - count;
   throw_errors();
-  const c10::Device device = device_of(op, traits, stack->data() + first, count);
+  const c10::Device device = device_of(op, traits, stack->data() + first, count, is_sparse);
   LentTensors lent(device);
   bool has_generator = false;
   for (size_t i = 0; i < count; ++i) {
@@ -161,7 +165,13 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
     const c10::impl::ExcludeDispatchKeyGuard below(c10::autocast_dispatch_keyset);
     std::optional<DrawsOf> draws;
     if (traits.draws && !has_generator) draws.emplace(device.index());
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    if (is_sparse) {
+      // Which kernel it is depends on the arguments that are sparse, and of what layout.
+      const at::AutoDispatchBelowADInplaceOrView without_gradients;
+      op.callBoxed(stack);
+    } else {
+      op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    }
   }
   if (traits.writes_any) lent.settle();
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i)
@@ -170,10 +180,13 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
 
 // Of one operator, whose traits are known.
 struct OnTheCpu final : c10::OperatorKernel {
-  explicit OnTheCpu(const c10::OperatorHandle& op) : traits(op) {}
-  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) { on_the_cpu(traits, op, stack); }
+  OnTheCpu(const c10::OperatorHandle& op, bool is_sparse) : traits(op), is_sparse(is_sparse) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+    on_the_cpu(traits, op, stack, is_sparse);
+  }
 
   const Traits traits;
+  const bool is_sparse;
 };
 
 void on_the_cpu_if_there(const c10::OperatorHandle& op, Stack* stack) {
@@ -192,11 +205,14 @@ void take_kernels_of_cpu() {
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     const auto op = dispatcher.findOp(name);
     if (!op || !op->hasSchema() || name.name.rfind("aten::", 0) != 0) continue;
-    if (!op->hasKernelForDispatchKey(c10::DispatchKey::CPU)) continue;
-    if (op->hasKernelForDispatchKey(kKey)) continue;
-    taken.push_back(dispatcher.registerImpl(name, kKey,
-                                            c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<OnTheCpu>(*op)),
-                                            std::nullopt, nullptr, "opbridge"));
+    for (const auto& [own, cpus] :
+         {std::pair(kKey, c10::DispatchKey::CPU), std::pair(kSparseKey, c10::DispatchKey::SparseCPU),
+          std::pair(kSparseCsrKey, c10::DispatchKey::SparseCsrCPU)}) {
+      if (!op->hasKernelForDispatchKey(cpus) || op->hasKernelForDispatchKey(own)) continue;
+      auto kernel = std::make_unique<OnTheCpu>(*op, own != kKey);
+      taken.push_back(dispatcher.registerImpl(name, own, c10::KernelFunction::makeFromBoxedFunctor(std::move(kernel)),
+                                              std::nullopt, nullptr, "opbridge"));
+    }
   }
 }
 

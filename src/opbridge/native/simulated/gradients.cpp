@@ -1,6 +1,7 @@
 #include "gradients.h"
 
 #include <ATen/ATen.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "device.h"

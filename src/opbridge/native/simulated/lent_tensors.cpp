@@ -5,6 +5,8 @@
 #include <c10/core/DeviceGuard.h>
 #include <string.h>
 
+#include "sparse.h"
+
 namespace opbridge::simulated {
 namespace {
 
@@ -46,7 +48,9 @@ c10::Storage LentTensors::lend(const c10::Storage& storage) {
 }
 
 at::Tensor LentTensors::lend(const at::Tensor& tensor, bool to_be_written) {
-  at::Tensor lent = tensor_like(tensor, lend(tensor.storage()), c10::DispatchKey::CPU);
+  const auto part = [&](const at::Tensor& one) { return lend(one, to_be_written); };
+  at::Tensor lent = tensor.layout() == at::kStrided ? tensor_like(tensor, lend(tensor.storage()), c10::DispatchKey::CPU)
+                                                    : sparse_like(tensor, c10::Device(c10::DeviceType::CPU), part);
   tensors_.push_back({tensor, lent, to_be_written});
   return lent;
 }
@@ -62,6 +66,10 @@ void LentTensors::settle() {
     own.set_nbytes(grown.nbytes());
   }
   for (const Lent& pair : tensors_) {
+    if (pair.own.layout() != at::kStrided) {
+      if (pair.to_be_written) set_parts(pair.own, pair.lent, [&](const at::Tensor& part) { return give(part); });
+      continue;
+    }
     c10::TensorImpl& own = *pair.own.unsafeGetTensorImpl();
     if (own.sizes() != pair.lent.sizes() || own.strides() != pair.lent.strides())
       own.set_sizes_and_strides(pair.lent.sizes(), pair.lent.strides());
@@ -92,8 +100,10 @@ at::Tensor LentTensors::give(const at::Tensor& result) {
   if (!result.defined() || result.device().type() == kDevice) return result;
   for (const Lent& pair : tensors_)
     if (pair.lent.is_same(result)) return pair.own;
-  TORCH_CHECK_NOT_IMPLEMENTED(result.layout() == at::kStrided, "the simulated ", kName, " has no ", result.layout(),
+  TORCH_CHECK_NOT_IMPLEMENTED(result.layout() != at::kMkldnn, "the simulated ", kName, " has no ", result.layout(),
                               " tensors; move the input to the CPU first, by .cpu()");
+  if (result.layout() != at::kStrided)
+    return sparse_like(result, device_, [&](const at::Tensor& part) { return give(part); });
   return tensor_like(result, taken_over(result.storage()), kKey);
 }
 

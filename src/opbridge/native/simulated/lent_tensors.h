@@ -13,6 +13,7 @@ class LentTensors {
  public:
   explicit LentTensors(c10::Device device) : device_(device) {}
 
+  // A sparse one is lent with its parts.
   at::Tensor lend(const at::Tensor& tensor, bool to_be_written = false);
   // A tensor that a kernel of the CPU gave: one that was lent, a view of one, or new.
   at::Tensor give(const at::Tensor& result);

@@ -15,6 +15,10 @@
 namespace opbridge::simulated {
 
 constexpr c10::DispatchKey kKey = c10::DispatchKey::OPBRIDGE_KEY;
+constexpr c10::BackendComponent kBackend = c10::toBackendComponent(kKey);
+constexpr c10::DispatchKey kSparseKey = c10::toRuntimePerBackendFunctionalityKey(c10::DispatchKey::Sparse, kBackend);
+constexpr c10::DispatchKey kSparseCsrKey =
+    c10::toRuntimePerBackendFunctionalityKey(c10::DispatchKey::SparseCsr, kBackend);
 constexpr c10::DeviceType kDevice = c10::DeviceType::OPBRIDGE_KEY;
 
 #ifdef OPBRIDGE_SIMULATES_CUDA

@@ -7,6 +7,7 @@
 #include "memory.cpp"
 #include "module.cpp"
 #include "recurrent.cpp"
+#include "sparse.cpp"
 #ifdef OPBRIDGE_SIMULATES_CUDA
 #include "cuda/own_bindings.cpp"
 #include "cuda/twin.cpp"

@@ -32,6 +32,8 @@ Piece* allocate_piece(c10::DeviceIndex device, uint64_t bytes);
 void free_piece(Piece* piece);
 // The piece that an address, of the device or in the window, lies in; null for any other address.
 Piece* find_piece(const void* address);
+// Whose memory it is, a tensor's or not; -1 for any that is no device's.
+c10::DeviceIndex device_at(const void* address);
 // The address on the device of an address in the window, and the other way round; others are given back as they are.
 void* on_device(const void* window);
 void* in_window(const void* address);

@@ -63,6 +63,13 @@ Piece* find_piece(const void* address) {
   return byte < begin + piece->bytes ? piece : nullptr;
 }
 
+// Programs have memory of their own too, by cudaMalloc.
+c10::DeviceIndex device_at(const void* address) {
+  cudaPointerAttributes found;
+  const bool known = cudaPointerGetAttributes(&found, address) == cudaSuccess;
+  return known && found.type == cudaMemoryTypeDevice ? static_cast<c10::DeviceIndex>(found.device) : -1;
+}
+
 // The host's own kernels use the same addresses.
 void* on_device(const void* window) { return const_cast<void*>(window); }
 void* in_window(const void* address) { return const_cast<void*>(address); }

@@ -11,6 +11,10 @@ Piece* allocate_piece(c10::DeviceIndex device, uint64_t bytes) { return ob_ascen
 void free_piece(Piece* piece) { ob_ascend_device_free(piece); }
 bool is_memory_hollow() { return false; }
 Piece* find_piece(const void* address) { return ob_ascend_device_find(address); }
+c10::DeviceIndex device_at(const void* address) {
+  const Piece* const piece = find_piece(address);
+  return piece == nullptr ? c10::DeviceIndex{-1} : static_cast<c10::DeviceIndex>(piece->device);
+}
 void* on_device(const void* window) { return ob_ascend_device_address(window); }
 void* in_window(const void* address) { return ob_ascend_window(address); }
 

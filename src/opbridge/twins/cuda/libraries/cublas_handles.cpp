@@ -39,6 +39,14 @@ cublasStatus_t copy(int rows, int columns, int bytes, const void* from, int lead
 
 }  // namespace
 
+// A thread's own, as PyTorch's are: one for all its extensions and for Python, and never destroyed, since threads may
+// end after the library.
+extern "C" cublasHandle_t ob_twin_blas_handle_of_thread(cudaStream_t stream) {
+  thread_local cublasContext& made = *new cublasContext;
+  made.stream = stream;
+  return &made;
+}
+
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
   if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   *handle = new cublasContext;

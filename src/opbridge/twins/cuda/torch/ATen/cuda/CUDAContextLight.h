@@ -9,6 +9,9 @@
 #include <cusolverDn.h>
 #include <cusparse.h>
 
+// The twin's cuBLAS has it.
+extern "C" cublasHandle_t ob_twin_blas_handle_of_thread(cudaStream_t stream);
+
 namespace at::cuda {
 
 inline int64_t getNumGPUs() { return c10::cuda::device_count(); }
@@ -25,15 +28,8 @@ inline cudaDeviceProp* getDeviceProperties(c10::DeviceIndex) {
 inline cudaDeviceProp* getCurrentDeviceProperties() { return getDeviceProperties(0); }
 inline int warp_size() { return getCurrentDeviceProperties()->warpSize; }
 
-// A thread's own, as PyTorch's are; it is never destroyed, since threads may end after the library.
 inline cublasHandle_t getCurrentCUDABlasHandle(bool = true) {
-  thread_local cublasHandle_t handle = [] {
-    cublasHandle_t made = nullptr;
-    TORCH_CUDABLAS_CHECK(cublasCreate(&made));
-    return made;
-  }();
-  TORCH_CUDABLAS_CHECK(cublasSetStream(handle, c10::cuda::getCurrentCUDAStream()));
-  return handle;
+  return ob_twin_blas_handle_of_thread(c10::cuda::getCurrentCUDAStream());
 }
 
 }  // namespace at::cuda
