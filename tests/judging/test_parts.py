@@ -110,7 +110,7 @@ def test_what_an_answer_repeats_of_its_task_names_no_size() -> None:
 
 
 def test_few_images_where_batches_are_no_tiles() -> None:
-    some = plans({"batch_size": 128, "width": 256}, "")
+    some = [plan for plan in plans({"batch_size": 128, "width": 256}, "") if not plan.is_odd]
     few = [plan for plan in some if plan.is_of_images and not plan.is_last_resort]
     assert [(plan.kind, dict(plan.sizes)) for plan in few] == [
         (SHRUNK, {"batch_size": 2, "width": 128}),
@@ -162,6 +162,15 @@ def test_groups_keep_several_elements() -> None:
     task = {"batch": 32768, "features": 4096, "groups": 64}
     small = [{**task, **dict(plan.sizes)} for plan in plans(task, "") if plan.kind == SHRUNK]
     assert any(sizes["features"] == 4 * sizes["groups"] == 256 for sizes in small)
+
+
+def test_odd_sizes_may_be_few_images_or_a_batch_alone() -> None:
+    task = {"batch_size": 128, "channels": 64, "height": 256, "groups": 8}
+    odd = [{**task, **dict(plan.sizes)} for plan in plans(task, "") if plan.kind == ODD]
+    assert {"batch_size": 2, "channels": 65, "height": 65, "groups": 8} in odd
+    assert {"batch_size": 3, "channels": 64, "height": 64, "groups": 8} in odd
+    assert {"batch_size": 65, "channels": 64, "height": 64, "groups": 8} in odd
+    assert [plan for plan in plans({"rows": 64, "width": 8}, "") if plan.kind == ODD and "batch" in str(plan)] == []
 
 
 def test_lists_of_sizes() -> None:

@@ -89,6 +89,8 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     loose += [_of_few_images(plan, published) for plan in loose]
     loose = [replace(plan, is_relied_on=_is_relied_on(plan, published, named)) for plan in loose]
     odd = [changed(ODD, kept(change, 16)) for change in (_apart(kept(shrunk, 16), published, 1), _odd)]
+    odd += [_of_few_images(plan, published) for plan in odd]
+    odd += [_of_odd_batch(plan, published) for plan in small]
     long = _with_one_long(changed(LONG, kept(shrunk, _SMALL)), published, _longest)
     odd_and_long = changed(ODD_AND_LONG, kept(lambda size: smallest(size) + 1, 16))
     long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
@@ -157,6 +159,15 @@ def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
     """With a batch of two, where inputs are so many-dimensional that no kernel goes through batches by tiles."""
     few = {name: 2 for name, size in published.items() if _BATCH.fullmatch(name) and isinstance(size, int) and size > 2}
     return replace(plan, sizes=tuple({**dict(plan.sizes), **few}.items()), is_of_images=bool(few))
+
+
+def _of_odd_batch(plan: Plan, published: dict[str, object]) -> Plan:
+    """Where that is all that may be odd, as the reference has groups, and where no more of them are small enough."""
+    sizes = dict(plan.sizes)
+    odd = {
+        name: size + 1 for name, size in {**published, **sizes}.items() if _BATCH.fullmatch(name) and type(size) is int
+    }
+    return replace(plan, kind=ODD, sizes=tuple({**sizes, **odd}.items()) if odd else ())
 
 
 def _with_one_long(plan: Plan, published: dict[str, object], longer: Callable[[int], int]) -> list[Plan]:
