@@ -88,11 +88,12 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
     loose += [_of_few_images(plan, published) for plan in loose]
     loose = [replace(plan, is_relied_on=_is_relied_on(plan, published, named)) for plan in loose]
-    odd = [changed(ODD, kept(change, 16)) for change in (_apart(kept(shrunk, 16), published, 1), _odd)]
+    changes = (_apart(kept(shrunk, 16), published, 1), _odd, _smallest_odd)
+    odd = [changed(ODD, kept(change, 16)) for change in changes]
     odd += [_of_few_images(plan, published) for plan in odd]
     odd += [_of_odd_batch(plan, published) for plan in small]
     long = _with_one_long(changed(LONG, kept(shrunk, _SMALL)), published, _longest)
-    odd_and_long = changed(ODD_AND_LONG, kept(lambda size: smallest(size) + 1, 16))
+    odd_and_long = changed(ODD_AND_LONG, kept(_smallest_odd, 16))
     long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
     last = [replace(plan, is_last_resort=True) for plan in _smallest_first(small)]
     all_plans = (*small, *last, Plan(PUBLISHED), *odd, *long, *loose)
@@ -204,6 +205,10 @@ def shrunk(size: int) -> int:
 
 def _odd(size: int) -> int:
     return shrunk(size) + 1
+
+
+def _smallest_odd(size: int) -> int:
+    return smallest(size) + 1
 
 
 def _four_units(size: int) -> int:
