@@ -71,6 +71,7 @@ def test_right_everywhere(tmp_path: Path) -> None:
         ((SHRUNK, PUBLISHED, ODD), 1, Verdict.WRONG),
         ((SHRUNK, ODD), 0, Verdict.WRONG),
         ((LOOSE, LOOSE), 0, Verdict.UNDECIDED),
+        ((ODD,), 0, Verdict.UNDECIDED),
     ],
 )
 def test_an_answer_may_rely_on_published_sizes(

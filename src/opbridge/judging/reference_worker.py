@@ -19,7 +19,7 @@ from opbridge.judging.drawing import LARGE, change_of, drawn
 from opbridge.judging.foreseeing import Limits, outline, refusal
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob, Trial
-from opbridge.judging.shapes import LOOSE, PUBLISHED, Plan, patient
+from opbridge.judging.shapes import LOOSE, ODD, ODD_AND_LONG, PUBLISHED, Plan, patient
 from opbridge.judging.sizes import with_sizes
 
 if TYPE_CHECKING:
@@ -91,9 +91,10 @@ def _limits(job: ReferenceJob, plan: Plan) -> Limits:
 
 def _is_needless(plan: Plan, tried: set[str]) -> bool:
     """Of a kind one is enough, if not each is long elsewhere; what may be too small is for want of others."""
+    has_others = bool(tried - {ODD, ODD_AND_LONG})
     if plan.is_long:
-        return not tried
-    return plan.kind in tried or (plan.kind == LOOSE and bool(tried))
+        return not has_others
+    return plan.kind in tried or (plan.kind == LOOSE and has_others)
 
 
 def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Limits) -> list[dict[str, Any]] | str:

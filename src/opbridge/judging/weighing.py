@@ -70,8 +70,8 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
     wrong = tuple(trial for trial, _ in bad)
     if right and (all(trial.plan.is_odd for trial in wrong) or _holds_as_published(right, wrong)):
         return Judgement(Verdict.RIGHT, bad[0][1].reasons, PUBLISHED_SHAPES, shapes)
-    trial, first = next((trial, found) for trial, found in bad if not trial.plan.is_odd)
-    if trial.plan.is_relied_on and first.reasons[0].check not in _OF_NO_SIZE:
+    trial, first = next(((trial, found) for trial, found in bad if not trial.plan.is_odd), bad[0])
+    if (trial.plan.is_relied_on or trial.plan.is_odd) and first.reasons[0].check not in _OF_NO_SIZE:
         message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
         return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)
