@@ -18,6 +18,7 @@ from opbridge.errors import InputError
 from opbridge.judging.comparing import difference
 from opbridge.judging.confining import hand_on, private_folder
 from opbridge.judging.model import Judgement, Reason, Verdict
+from opbridge.judging.reference_worker import is_needless
 from opbridge.judging.shapes import (
     LONG,
     LOOSE,
@@ -171,6 +172,12 @@ def test_odd_sizes_may_be_few_images_or_a_batch_alone() -> None:
     assert {"batch_size": 3, "channels": 64, "height": 64, "groups": 8} in odd
     assert {"batch_size": 65, "channels": 64, "height": 64, "groups": 8} in odd
     assert [plan for plan in plans({"rows": 64, "width": 8}, "") if plan.kind == ODD and "batch" in str(plan)] == []
+
+
+def test_odd_sizes_stand_for_no_others() -> None:
+    loose, long = Plan(LOOSE, (("rows", 24),)), Plan(LONG, (("rows", 3072),))
+    assert [is_needless(plan, {ODD}) for plan in (loose, long)] == [False, True]
+    assert [is_needless(plan, {ODD, SHRUNK}) for plan in (loose, long)] == [True, False]
 
 
 def test_lists_of_sizes() -> None:

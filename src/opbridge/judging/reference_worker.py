@@ -49,7 +49,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     number = 0
     tried: set[str] = set()
     for plan in patient(job.plans) if job.is_patient else job.plans:
-        if _is_needless(plan, tried):
+        if is_needless(plan, tried):
             continue
         say(begun=str(plan))
         limits = _limits(job, plan)
@@ -89,7 +89,7 @@ def _limits(job: ReferenceJob, plan: Plan) -> Limits:
     return _LONG_LIMITS if plan.is_long else _LIMITS
 
 
-def _is_needless(plan: Plan, tried: set[str]) -> bool:
+def is_needless(plan: Plan, tried: set[str]) -> bool:
     """Of a kind one is enough, if not each is long elsewhere; what may be too small is for want of others."""
     has_others = bool(tried - {ODD, ODD_AND_LONG})
     if plan.is_long:
