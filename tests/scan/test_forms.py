@@ -21,7 +21,6 @@ def drawn(*sizes: int) -> torch.Tensor:
 
 
 X, INDEX = drawn(2, 3, 4), torch.tensor([2, 0])
-QUERIES = {name: drawn(2, 4, 5, 8) for name in ("query", "key", "value")}
 CALLS: dict[str, list[dict[str, Any]]] = {
     "_weight_norm": [{"v": X, "g": drawn(2, 1, 1)}, {"v": X, "g": drawn(1, 1, 4), "dim": 2}],
     "argmin": [{"self": X, "dim": 1}, {"self": X, "dim": -1, "keepdim": True}],
@@ -51,13 +50,6 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "rms_norm": [{"input": X, "normalized_shape": [4], "weight": drawn(4)}, {"input": X, "normalized_shape": [3, 4]}],
     "roll": [{"self": X, "shifts": [1, -5], "dims": [0, -1]}, {"self": X, "shifts": [7]}],
     "scalar_tensor": [{"s": 2.5}, {"s": 2, "dtype": torch.int64}],
-    "scaled_dot_product_attention": [
-        QUERIES,
-        {**QUERIES, "is_causal": True},
-        {**QUERIES, "attn_mask": torch.ones(5, 5, dtype=torch.bool).tril(1), "scale": 0.5},
-        {**QUERIES, "attn_mask": drawn(2, 1, 5, 5).detach()},
-        {**QUERIES, "key": drawn(2, 2, 5, 8), "value": drawn(2, 2, 5, 8), "enable_gqa": True},
-    ],
     "scatter.value": [{"self": X, "dim": 2, "index": torch.zeros(2, 3, 1, dtype=torch.int64), "value": 5.0}],
     "select.int": [{"self": X, "dim": -1, "index": 2}],
     "slice.Tensor": [{"self": X, "dim": 2, "start": 1, "end": 2**63 - 1, "step": 2}, {"self": X, "dim": -2, "end": -1}],

@@ -160,27 +160,3 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
 def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
     axes = tuple(axis for axis in range(v.ndim) if axis != dim)
     return v * (g / ops.sqrt((v * v).sum(axes, keepdims=True)))
-
-
-def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Any:
-    if dropout_p:
-        raise ValueError("what is dropped is not what PyTorch drops")
-    if enable_gqa:
-        key, value = (ops.repeat_interleave(each, query.shape[-3] // each.shape[-3], -3) for each in (key, value))
-    scores = ops.matmul(query * (query.shape[-1] ** -0.5 if scale is None else scale), key.swapaxes(-2, -1))
-    if is_causal:
-        attn_mask = ops.arange(query.shape[-2]).reshape(-1, 1) >= ops.arange(key.shape[-2])
-    if attn_mask is not None and attn_mask.dtype == ms.bool_:
-        scores = ops.where(attn_mask, scores, float("-inf"))
-    elif attn_mask is not None:
-        scores = scores + attn_mask
-    return ops.matmul(ops.softmax(scores, -1), value)

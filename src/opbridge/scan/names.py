@@ -42,7 +42,6 @@ FORMS = {
     "rms_norm": "ops.rsqrt",
     "roll": "ops.concat",
     "scalar_tensor": "ops.full",
-    "scaled_dot_product_attention": "ops.softmax",
     "scatter": "mint.scatter",
     "select": "Tensor.__getitem__",
     "slice": "ops.gather",
