@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload
+from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
 
 from opbridge.conversion.assumptions import Assumptions
@@ -21,6 +21,7 @@ from opbridge.conversion.keeping import innermost, kept_whole
 from opbridge.conversion.known_values import KnownValues, caller
 from opbridge.conversion.parameter_writes import settle
 from opbridge.conversion.vmapped import without_vmap
+from opbridge.conversion.writes import written
 from opbridge.errors import UnsupportedError
 
 
@@ -266,9 +267,8 @@ def _read_again(program: Any) -> None:
     """Lets what reads a buffer after a write read the buffer, not what the write gave in another module."""
     buffers = program.graph_signature.inputs_to_buffers
     for node in program.graph.nodes:
-        writes = isinstance(node.target, OpOverload) and node.target._schema.is_mutable
-        if writes and getattr(node.args[0], "name", None) in buffers:
-            node.replace_all_uses_with(node.args[0], delete_user_cb=lambda user: user.op != "output")
+        if (buffer := written(node)) is not None and buffer.name in buffers:
+            node.replace_all_uses_with(buffer, delete_user_cb=lambda user: user.op != "output")
 
 
 def _of_tensors(tree: Any) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
-from torch._ops import OpOverload
 
 from opbridge.conversion.source_lines import user_line
+from opbridge.conversion.writes import written
 from opbridge.errors import UnsupportedError
 
 _IDLE = {"mul_": 1, "div_": 1, "add_": 0, "sub_": 0}
@@ -31,13 +31,13 @@ def _settle(module: Any, weights: Mapping[Any, str]) -> None:
     for node in list(module.graph.nodes):
         if node.target in _REGIONS:
             _settle_regions(module, node, weights)
-        elif _writes(node) and node.args[0] in weights:
+        elif (weight := written(node)) in weights:
             if not _is_idle(node):
                 raise UnsupportedError(
-                    f"the network writes to its weight {weights[node.args[0]]}, and a written one would at every call"
+                    f"the network writes to its weight {weights[weight]}, and a written one would at every call"
                     f"\n  at {user_line(node)}; do that outside of forward()"
                 )
-            node.replace_all_uses_with(node.args[0])
+            node.replace_all_uses_with(weight)
             module.graph.erase_node(node)
 
 
@@ -54,10 +54,6 @@ def _settle_regions(module: Any, node: Any, weights: Mapping[Any, str]) -> None:
                 result = region.graph.output_node().args[0][user.args[1]]
                 if given.get(result) in weights:
                     user.replace_all_uses_with(given[result])
-
-
-def _writes(node: Any) -> bool:
-    return isinstance(node.target, OpOverload) and node.target._schema.is_mutable and bool(node.args)
 
 
 def _is_idle(node: Any) -> bool:

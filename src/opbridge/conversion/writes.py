@@ -15,6 +15,13 @@ _RESHAPED |= {"alias", "contiguous", "to", "type_as"}
 """Those of the last line are the tensor itself where they are a view of it."""
 
 
+def written(node: Any) -> Any:
+    """The node whose tensor an operator writes to; None of one that writes to none."""
+    if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable or not node.args:
+        return None
+    return node.args[0] if isinstance(node.args[0], torch.fx.Node) else None
+
+
 def is_view(node: Any) -> bool:
     """Whether a write to the node's tensor is one to the tensor of its first argument."""
     if not isinstance(getattr(node, "target", None), OpOverload) or node.target._schema.is_mutable:
@@ -105,6 +112,5 @@ def _targets(node: Any, graphs: Callable[[str], Any], path: str) -> list[Any]:
     """The nodes whose tensors a node writes to."""
     if node.op == "call_module":
         return [node.args[place] for place in written_inputs(graphs, f"{path}.{node.target}".lstrip("."))]
-    if isinstance(node.target, OpOverload) and node.target._schema.is_mutable and node.args:
-        return [node.args[0]]
-    return []
+    target = written(node)
+    return [] if target is None else [target]
