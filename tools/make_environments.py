@@ -3,27 +3,31 @@
 python tools/make_environments.py FOLDER
 
 A version of PyTorch that is not to be had for this Python is left out, and a line says so.  Where packages come from,
-pip's own configuration says: an index of PyTorch's builds for the CPU saves gigabytes.
+pip's own configuration says.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
-VERSIONS = ("2.10.0", "2.11.0", "2.12.1", "2.13.0")
+from torch_releases import RELEASES
 
 
 def main(folder: Path) -> None:
-    for version in VERSIONS:
+    for version in RELEASES:
         environment = folder / version
         venv.create(environment, with_pip=True, clear=True)
         pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet"]
-        if subprocess.run([*pip, f"torch=={version}", "numpy", "PyYAML", "jax"]).returncode:
+        # It is compiled against and never imported: without what it runs with, which is gigabytes of CUDA.
+        if subprocess.run([*pip, "--no-deps", f"torch=={version}"]).returncode:
             print(f"no PyTorch {version} for Python {sys.version.split()[0]}")
-            venv.create(environment, clear=True)
+            shutil.rmtree(environment)
+        else:
+            subprocess.run([*pip, "numpy", "PyYAML", "jax"], check=True)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,13 @@ import time
 import zipfile
 from pathlib import Path
 
+from torch_releases import RELEASES
+
 from opbridge.cache import Cache
 from opbridge.errors import OpbridgeError
 from opbridge.frameworks.torch.native import build_adapter
 from opbridge.toolchains.torch_install import TorchInstall
 
-VERSIONS = ("2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0")
 HEADERS = Path(__file__).parents[1] / "build" / "torch-headers"
 
 
@@ -66,4 +67,4 @@ def main(versions: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or list(VERSIONS)))
+    sys.exit(main(sys.argv[1:] or list(RELEASES)))
