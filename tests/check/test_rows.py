@@ -63,6 +63,18 @@ def test_a_broken_operator_fails_its_row(
     assert words in row.message
 
 
+def one_more(x: np.ndarray) -> np.ndarray:
+    return x + 1
+
+
+def test_where_memory_is_hurt_what_else_fails_is_not_advised_alone(operators: OpLibrary) -> None:
+    memory, values = check(operators.one_too_few, frameworks=["numpy"], reference=one_more, checks=["bounds", "values"])
+    assert (memory.check, memory.status) == ("bounds", Status.FAILED)
+    assert values.message.endswith("; mend what `bounds` tells first, it may be why")
+    alone = check(operators.one_too_few, frameworks=["numpy"], reference=one_more, checks=["values"])
+    assert "mend" not in alone[0].message
+
+
 @pytest.mark.parametrize("framework", ["numpy", "torch", "mindspore", "jax"])
 def test_right_operators_pass_all_rows(operators: OpLibrary, framework: str) -> None:
     found = check([operators[name] for name in RIGHT], frameworks=[framework])

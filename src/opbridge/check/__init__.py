@@ -11,7 +11,18 @@ from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from opbridge.check.model import CHECKS, INPUTS, SANITIZERS, Curve, OperatorChecks, Reference, Row, Settings, Status
+from opbridge.check.model import (
+    CHECKS,
+    INPUTS,
+    OF_MEMORY,
+    SANITIZERS,
+    Curve,
+    OperatorChecks,
+    Reference,
+    Row,
+    Settings,
+    Status,
+)
 from opbridge.errors import InputError, did_you_mean
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.manifest.kernels import DEVICES
@@ -63,12 +74,17 @@ def check(
         return rows
 
     said_in: dict[tuple[str, str], str] = {}
+    hurt: dict[str, str] = {}
 
     def told(row: Row) -> None:
         if row.check == INPUTS:
             # Frameworks try the same inputs, and one sentence on what they lack is enough.
             first = said_in.setdefault((row.operator, row.message), row.framework)
             row = row if first == row.framework else replace(row, message=f"as in {first}")
+        elif row.failed and row.check in OF_MEMORY:
+            hurt.setdefault(row.operator, row.check)
+        elif row.failed and row.operator in hurt and row.check not in SANITIZERS:
+            row = replace(row, message=f"{row.message}; mend what `{hurt[row.operator]}` tells first, it may be why")
         rows.append(row)
         on_row(row)
 

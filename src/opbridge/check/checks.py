@@ -37,14 +37,14 @@ def exercise(subject: OperatorUnderTest) -> str:
 
 
 TABLE: dict[str, Check] = {
+    "bounds": Check(comparing.bounds, comparing.has_guarded_outputs),
+    "reads": Check(reading.reads, reading.has_inputs_to_place),
     MANNERS: Check(manners, has_manners_of_its_own),
     "values": Check(comparing.values),
     "gradients": Check(differentiating.gradients, differentiating.can_differentiate),
     "opcheck": Check(differentiating.opcheck, differentiating.is_torch),
     "dtypes": Check(comparing.dtypes),
     "shapes": Check(comparing.shapes, comparing.has_shapes),
-    "bounds": Check(comparing.bounds, comparing.has_guarded_outputs),
-    "reads": Check(reading.reads, reading.has_inputs_to_place),
     "precision": Check(precision.precision, precision.is_numpys),
     "specials": Check(specials.specials, specials.is_numpys),
     "strides": Check(comparing.strides, comparing.has_layouts),

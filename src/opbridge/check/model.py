@@ -16,15 +16,18 @@ INPUTS = "inputs"
 MANNERS = "manners"
 """The row of what ends its process, too."""
 
+OF_MEMORY = ("bounds", "reads")
+"""The rows of what may be why any other fails."""
+
 CHECKS: Mapping[str, str] = {
+    "bounds": "every element of an output is written, and nothing beside it",
+    "reads": "nothing beside an input is read",
     MANNERS: "files, folder, environment, signals, locale, floating-point mode and processes stay what they were",
     "values": "results agree with the reference, or with NumPy's where there is none",
     "gradients": "analytic against numeric derivatives in float64, and what float32 makes of them",
     "opcheck": "torch.library.opcheck: schema, fake tensors, autograd registration, torch.compile",
     "dtypes": "every element type of the kernel: it runs, gives what `out` says, and agrees with float64",
     "shapes": "no elements, one, odd numbers of them, many, no dimensions",
-    "bounds": "every element of an output is written, and nothing beside it",
-    "reads": "nothing beside an input is read",
     "precision": "float64 is computed in float64, and shorter floats stay near it over many elements",
     "specials": "NaN, infinities, denormals, -0.0: as the reference, alike in float32 and float64 and at every place",
     "strides": "transposed, stepped, reversed and broadcast tensors give what contiguous ones do",
