@@ -58,6 +58,26 @@ for mixed in (lambda: x + y, lambda: x.npu(), lambda: y.cuda()):
     assert [line.partition(";")[2] for line in copied] == [" go by way of the CPU"] * 2
 
 
+def test_gradients_beside_a_simulated_npu() -> None:
+    """PyTorch computes them on one accelerator of a process alone, and on what is none."""
+    program = """
+import torch, opbridge.cuda_twin, opbridge.npu
+for name in ("cuda", "npu", "cuda"):
+    x = torch.arange(6.0, device=name).reshape(2, 3).requires_grad_()
+    ((x @ x.T).sum() + x[0].sum()).backward()
+    sparse = torch.eye(3, device=name).to_sparse()
+    torch.sparse.mm(sparse, x.T).sum().backward()
+    print(x.grad.device, x.grad.tolist())
+mixed = torch.ones(2, device="cuda", requires_grad=True)
+mixed.cpu().npu().mul(3).sum().backward()
+print(mixed.grad.tolist(), torch.accelerator.is_available())
+"""
+    done = python(program)
+    gradient = [[8.0, 12.0, 16.0], [7.0, 11.0, 15.0]]
+    expected = [*(f"{name}:0 {gradient}" for name in ("cuda", "npu", "cuda")), "[3.0, 3.0] True"]
+    assert done.stdout.splitlines() == expected, done.stderr
+
+
 def test_a_kernel_for_gpus_alone_is_checked_against_its_twin() -> None:
     """There is none for the CPU that it could be held against."""
     opbridge = [sys.executable, "-m", "opbridge"]

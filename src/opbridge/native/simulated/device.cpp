@@ -9,6 +9,8 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #ifdef OPBRIDGE_SIMULATES_CUDA
 #include <cuda_runtime_api.h>
+
+#include "cuda/accelerator.h"
 #endif
 
 #include <array>
@@ -191,6 +193,7 @@ struct OwnHooks final : Hooks {
 void register_hooks() {
   static_assert(sizeof(OwnHooks) == sizeof(at::CUDAHooksInterface));
   new (const_cast<at::CUDAHooksInterface*>(&at::detail::getCUDAHooks())) OwnHooks;
+  be_no_accelerator_beside_another();
 }
 #else
 struct OwnHooks final : Hooks {

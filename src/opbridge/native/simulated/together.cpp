@@ -9,6 +9,7 @@
 #include "recurrent.cpp"
 #include "sparse.cpp"
 #ifdef OPBRIDGE_SIMULATES_CUDA
+#include "cuda/accelerator.cpp"
 #include "cuda/own_bindings.cpp"
 #include "cuda/twin.cpp"
 #else
