@@ -17,6 +17,7 @@
 #include <opbridge_twin/memory.h>
 #include <opbridge_twin/memory_builtins.h>
 #include <opbridge_twin/packed.h>
+#include <opbridge_twin/phases.h>
 #include <opbridge_twin/ptx.h>
 #include <opbridge_twin/qualifiers.h>
 #include <opbridge_twin/refused.h>

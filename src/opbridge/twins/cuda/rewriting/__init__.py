@@ -2,6 +2,7 @@
 
     __global__ void k(int n) { body }     void k(int n) { launch(..., [=]() mutable { body }); }
     ... { if (i < n) body }               launch(..., [=](passed) mutable { if (passed || i < n) body }, [=] { i < n })
+    { a; __syncthreads(); b }             launch_in_phases(..., [=] { each thread: a; each thread: b });
     k<<<grid, block>>>(n)                 (configure(grid, block), k(n), launched())
     __shared__ float t[32];               struct s { float t[32]; }; auto& b = shared<s>(...); auto& t = b.t;
     extern __shared__ float t[];          auto* const t = dynamic_shared<float[]>();

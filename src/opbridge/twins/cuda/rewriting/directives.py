@@ -46,8 +46,10 @@ def macro(text: str, unit: Unit) -> tuple[str, int | None]:
     if found is None:
         return text, None
     name, body = found[1], text[found.end() :]
-    if not is_plain([token for token in tokenize(body) if not token.blank], unit.opaque):
+    tokens = [token for token in tokenize(body, directives=False) if not token.blank]
+    if not is_plain(tokens, unit.opaque):
         unit.opaque.add(name)
+    unit.harmless.note_macro(name, [token.text for token in tokens])
     if not _OF_CUDA.search(text):
         return text, None
     words = set(re.findall(r"\w+", body))

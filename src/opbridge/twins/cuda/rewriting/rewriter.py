@@ -15,6 +15,7 @@ from opbridge.twins.cuda.rewriting.grid_strides import waits
 from opbridge.twins.cuda.rewriting.guards import Guard
 from opbridge.twins.cuda.rewriting.host_functions import mark_host_function
 from opbridge.twins.cuda.rewriting.launches import refuse_calls, rewrite_launch
+from opbridge.twins.cuda.rewriting.phase_writing import divide_into_phases
 from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
 from opbridge.twins.cuda.rewriting.source import Scope, Source
 from opbridge.twins.cuda.rewriting.unit import Unit
@@ -52,7 +53,8 @@ class Rewriter(Source):
 
     def pieces(self) -> Iterator[Piece]:
         for index, token in enumerate(self.tokens):
-            yield from self.macros.get(index) or ((self.before.get(index, ""), self.texts[index], token.text),)
+            text = self.texts[index] + self.behind.get(index, "")
+            yield from self.macros.get(index) or ((self.before.get(index, ""), text, token.text),)
 
     def _code(self, index: int) -> None:
         token = self.tokens[index]
@@ -77,7 +79,7 @@ class Rewriter(Source):
         if self.in_function():
             refuse_calls(self)
         if entered:
-            self._note_function(scope.kernel, scope.device)
+            self._note_function(scope.kernel, scope.device, index)
         if entered and not scope.device and self.unit.is_program and self.scopes[-1].kind == "namespace":
             mark_host_function(self, index)
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
@@ -98,6 +100,9 @@ class Rewriter(Source):
                 self._mark(scope.guard)
             elif has_own_scopes(self, index):
                 head = "OPBRIDGE_TWIN_KERNEL_OF_VARIABLES"
+            elif divide_into_phases(self, index):
+                starts, head = "launch_in_phases", "OPBRIDGE_TWIN_KERNEL_IN_PHASES"
+                inside = f"OB_TWIN_NO_THREAD {inside}"
             launch = f"{{ ::opbridge_twin::{starts}(__PRETTY_FUNCTION__, [=]{head} "
         self.texts[index] = f"{launch}{{{inside}"
         self.head = []
@@ -126,12 +131,15 @@ class Rewriter(Source):
         # A variable may follow a class, and more of them an initializer.
         self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
 
-    def _note_function(self, kernel: bool, device: bool = False) -> None:
+    def _note_function(self, kernel: bool, device: bool = False, opened: int | None = None) -> None:
         name = function_name([self.tokens[i] for i in self.head])
         if name is not None:
             (self.unit.kernels if kernel else self.unit.functions).add(name)
             if device:
                 self.unit.device_functions.add(name)
+            if opened is not None and not kernel:
+                body = [token.text for token in self.body(opened) if not token.blank]
+                self.unit.harmless.note_function(name, [self.tokens[i].text for i in self.head], body)
 
     def _end_of_statement(self, index: int) -> None:
         words = {self.tokens[i].text for i in self.head}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from opbridge.cxx.reader import CLOSERS, PAIRS
 from opbridge.twins.cuda.rewriting.grid_strides import find_grid_stride
 from opbridge.twins.cuda.rewriting.guards import Guard, find_guard
 from opbridge.twins.cuda.rewriting.source import Scope, Source, outside_of_brackets
 
+_BEHIND_CAPTURE = frozenset({"(", "{", "<", "mutable", "->"})
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 
 
@@ -50,9 +53,10 @@ def _guard(source: Source, index: int) -> Guard | None:
 
 def has_own_scopes(source: Source, opened: int) -> bool:
     """Whether a kernel's body holds lambdas without a capture or classes, to which its parameters are not known."""
-    before = ""
-    for token in source.body(opened):
-        if token.text in ("class", "struct", "union") or (before == "[" and token.text == "]"):
-            return True
-        before = token.text if not token.blank else before
-    return False
+    words = [token.text for token in source.body(opened) if not token.blank]
+    lambdas = any(first + second == "[]" and third in _BEHIND_CAPTURE for first, second, third in _threes(words))
+    return lambdas or bool({"class", "struct", "union"} & set(words))
+
+
+def _threes(words: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+    return zip(words, words[1:], words[2:], strict=False)

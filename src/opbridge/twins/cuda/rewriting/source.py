@@ -38,7 +38,9 @@ class Source(Reader):
         self.texts = [token.text for token in self.tokens]
         """What each token becomes, …"""
         self.before: dict[int, str] = {}
-        """… and what is written before it."""
+        """… and what is written before it; …"""
+        self.behind: dict[int, str] = {}
+        """… and behind it, whatever becomes of it."""
         self.scopes: list[Scope] = [Scope("namespace")]
         self.head: list[int] = []
         """The tokens since the last statement ended, without blanks."""

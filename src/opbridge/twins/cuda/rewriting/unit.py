@@ -8,6 +8,7 @@ from pathlib import Path
 
 from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.rewriting import Included
+from opbridge.twins.cuda.rewriting.harmless import Harmless
 
 Namespace = tuple[str, ...]
 """The names of the namespaces around, from without."""
@@ -46,6 +47,7 @@ class Unit:
     """It may be compiled a second time for its kernels alone, and says which functions are the host's."""
     has_cccl: bool = False
     """Whether Thrust, CUB and libcu++ are there to be included."""
+    harmless: Harmless = field(default_factory=Harmless)
     waits: bool = False
     """A function may wait for other threads, in what was read so far."""
     count: int = 0

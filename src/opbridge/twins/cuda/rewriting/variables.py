@@ -126,4 +126,5 @@ def announce_variable(source: Source, end: int) -> None:
     if is_function:
         return
     for name in declared_names(tokens, skipped={*VARIABLE_WORDS, "__align__", "alignas", "static"}):
+        source.unit.harmless.variables.add(name)
         source.texts[end] += f" {announce}({name}, {source.unit.number()})"

@@ -131,6 +131,14 @@ struct InTurns {
   Guard guard;
 };
 
+// A kernel whose threads come to all of its barriers together.
+template <class Body>
+struct InPhases {
+  OB_TWIN_INLINE void operator()(uint3 thread, uint3 block, dim3 size, dim3 grid) { body(thread, block, size, grid); }
+
+  Body body;
+};
+
 constexpr unsigned kMostThreads = 1024;
 // So many blocks of up to 1024 threads that `blockIdx.x * blockDim.x + threadIdx.x` does not reach 2^31.
 constexpr unsigned kNearBlocks = (1u << 21) - 1;
@@ -241,6 +249,18 @@ OB_TWIN_INLINE bool take_turns(const InTurns<Body, Guard>& kernel, unsigned firs
   return true;
 }
 
+// Whether all threads have run, from one barrier to the next.
+template <class Kernel>
+OB_TWIN_INLINE bool run_in_phases(const Kernel&, uint3, dim3, dim3) {
+  return false;
+}
+template <class Body>
+OB_TWIN_INLINE bool run_in_phases(const InPhases<Body>& kernel, uint3 index, dim3 size, dim3 grid) {
+  InPhases<Body> own = kernel;
+  own(uint3{0, 0, 0}, index, size, grid);
+  return true;
+}
+
 // With `near` the compiler knows that an index made of these does not wrap around, and so that neighbouring threads
 // touch neighbouring elements; without, it would have to gather them one by one.
 template <bool near, class Kernel>
@@ -262,6 +282,7 @@ void run_threads(const Kernel& kernel, const ob_twin_block& block) {
   left_loop = false;
   // A copy that no store of the kernel can change.
   const Kernel arguments = kernel;
+  if (run_in_phases(arguments, index, size, grid)) return;
   unsigned x = block.next % width, y = block.next / width % height;
   for (unsigned z = block.next / width / height; z < depth; ++z, y = 0) {
     for (; y < height; ++y, x = 0) {
@@ -339,6 +360,11 @@ void launch(const char* name, const Body& body, const Guard& guard) {
 template <class Body, class Guard>
 void launch_in_turns(const char* name, const Body& body, const Guard& guard) {
   launch(name, InTurns<Body, Guard>{body, guard});
+}
+
+template <class Body>
+void launch_in_phases(const char* name, const Body& body) {
+  launch(name, InPhases<Body>{body});
 }
 
 inline ob_twin_dim plain(dim3 d) { return {d.x, d.y, d.z}; }

@@ -1,0 +1,94 @@
+"""The statements of a kernel's body, as far down as barriers stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.twins.cuda.rewriting.guards import closing
+
+BARRIER = "__syncthreads"
+_WITH_HEADER = frozenset({"for", "while", "if", "switch"})
+
+
+class NoPhasesError(Exception):
+    """The kernel's barriers do not stand where all of its threads come by together."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    first: int
+    last: int
+    """Its words."""
+    header: tuple[int, int] | None = None
+    """The words in the parentheses of a loop or a condition that has barriers in it."""
+    inner: Sequence[Statement] = ()
+    """Of one that has barriers in it."""
+
+    @property
+    def holds_barriers(self) -> bool:
+        return bool(self.inner)
+
+
+def statements(words: Sequence[str], at: int, end: int) -> list[Statement]:
+    found = []
+    while at < end:
+        last = _last_word(words, at)
+        if last >= end:
+            raise NoPhasesError
+        found.append(_statement(words, at, last))
+        at = last + 1
+    return found
+
+
+def is_barrier(words: Sequence[str], statement: Statement) -> bool:
+    return list(words[statement.first : statement.last + 1]) == [BARRIER, "(", ")", ";"]
+
+
+def leaves_loop(words: Sequence[str], statement: Statement) -> bool:
+    """Whether it may go on elsewhere than behind itself, in a loop around it."""
+    at = statement.first
+    while at <= statement.last:
+        if words[at] in ("break", "continue", "case", "default"):
+            return True
+        if words[at] in ("for", "while", "do", "switch"):
+            last = _last_word(words, at)
+            if words[at] == "switch" and "continue" in words[at:last]:
+                return True
+            at = last
+        at += 1
+    return False
+
+
+def _statement(words: Sequence[str], first: int, last: int) -> Statement:
+    plain = Statement(first, last)
+    if BARRIER not in words[first : last + 1] or is_barrier(words, plain):
+        return plain
+    if words[first] == "{":
+        return Statement(first, last, None, statements(words, first + 1, last))
+    opened = first + 1 + (words[first + 1] == "constexpr")
+    if words[first] not in ("for", "while", "if") or words[opened] != "(":
+        raise NoPhasesError
+    close = closing(words, opened)
+    # Behind a condition's block there may be `else`, which is another's way.
+    if words[close + 1] != "{" or closing(words, close + 1) != last:
+        raise NoPhasesError
+    return Statement(first, last, (opened + 1, close), statements(words, close + 2, last))
+
+
+def _last_word(words: Sequence[str], at: int) -> int:
+    if words[at] == "{":
+        return closing(words, at)
+    if words[at] in _WITH_HEADER:
+        opened = at + 1 + (words[at + 1] == "constexpr")
+        last = _last_word(words, closing(words, opened) + 1)
+        return _last_word(words, last + 2) if words[last + 1] == "else" and words[at] == "if" else last
+    if words[at] == "do":
+        at = _last_word(words, at + 1) + 1
+    depth = 0
+    for i in range(at, len(words)):
+        depth += (words[i] in PAIRS) - (words[i] in CLOSERS)
+        if depth == 0 and words[i] == ";":
+            return i
+    raise NoPhasesError
