@@ -73,6 +73,30 @@ def test_the_headers_are_precompiled_once_for_all_sources(
     assert precompiled(cache) == [("big-1.0.h", "big-1.0.h.d", "big-1.0.h.gch")]
 
 
+def worth_from_two(request: BuildRequest) -> BuildRequest:
+    assert request.library is not None
+    assert request.library.slim_headers is not None
+    headers = replace(request.library.slim_headers, worth_from=2)
+    return replace(request, library=replace(request.library, slim_headers=headers))
+
+
+def test_the_first_source_does_without_where_that_takes_less(cache: Cache, request_to: MakeRequest) -> None:
+    """Whoever edits it, or has another, is going to have more."""
+    first = worth_from_two(request_to())
+    assert [answer(one, cache) for one in (first, replace(first, flags=(*first.flags, "-Wextra")))] == [4, 4]
+    assert precompiled(cache) == []
+    assert answer(worth_from_two(request_to(SOURCE.replace("small()", "2 * small()"))), cache) == 8
+    assert len(precompiled(cache)) == 1
+
+
+def test_many_sources_do_not(cache: Cache, request_to: MakeRequest, project: Path) -> None:
+    other = project / "other.cpp"
+    other.write_text(SOURCE.replace("answer", "other"))
+    request = worth_from_two(request_to())
+    build(replace(request, sources=(*request.sources, other)), cache)
+    assert len(precompiled(cache)) == 1
+
+
 def test_the_precompiled_header_is_really_used(cache: Cache, request_to: MakeRequest) -> None:
     request = request_to()
     said = build(replace(request, flags=(*request.flags, "-H")), cache).log  # a ! marks what was read precompiled

@@ -42,6 +42,8 @@ class SlimHeaders:
     """What the headers need of the compiler; a request for the library has them first."""
     leaves_python_to_library: bool = False
     """Whether what is compiled with them is linked with native/torch_bindings."""
+    worth_from: int = 1
+    """For how many sources at a time they are precompiled at once; for fewer, not until others come."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The short way through a library's headers: smaller ones in their place, precompiled once for all sources."""
+"""The short way through a library's headers: smaller ones in their place, precompiled once for many sources."""
 
 from __future__ import annotations
 
@@ -123,6 +123,8 @@ def _precompiled(
     if keyed is None:
         return None
     command, key = keyed
+    if len(request.sources) < slim_headers.worth_from and _are_the_first(request.sources, key, context):
+        return None
 
     def work(folder: Path) -> Dependencies:
         scratch = folder / "scratch"
@@ -141,6 +143,15 @@ def _precompiled(
     except OpbridgeError as error:
         context.progress(f"compiling without a precompiled header: {error}")
         return None
+
+
+def _are_the_first(sources: tuple[Path, ...], header: Key, context: BuildContext) -> bool:
+    """Who builds one extension and goes on to use it waits for what that takes alone, whatever is tried for it."""
+    texts = {KeyBuilder("text").add("source", source).key() for source in sources}
+    first = KeyBuilder("first sources of a precompiled header").add("header", header).key()
+    return context.cache.find(header) is None and texts <= set(
+        context.cache.fetch_value(first, lambda: "\n".join(sorted(texts)).encode()).decode().splitlines()
+    )
 
 
 def _keyed(

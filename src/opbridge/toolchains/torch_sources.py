@@ -175,11 +175,12 @@ def _library(
     if all(macros is None for _, macros in before):
         return library
 
-    def headers(kind: str, header: str = "torch/extension.h") -> SlimHeaders:
+    def headers(kind: str, header: str = "torch/extension.h", worth_from: int = 4) -> SlimHeaders:
         name = f"torch-{install.version}-{kind}.h"
-        return SlimHeaders(_SLIM / kind, _SLIM / kind / header, name, ("torch", "at", "c10"), flags)
+        namespaces = ("torch", "at", "c10")
+        return SlimHeaders(_SLIM / kind, _SLIM / kind / header, name, namespaces, flags, worth_from=worth_from)
 
-    library = replace(library, whole_headers=headers("whole", "everything.h"))
+    library = replace(library, whole_headers=headers("whole", "everything.h", worth_from=1))
     if any(_BEYOND_SLIM.search(text.text) for text in texts):
         return library
     slim, of_bindings = _umbrellas(headers, texts, bindings)
