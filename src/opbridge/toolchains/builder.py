@@ -12,7 +12,6 @@ from opbridge.cache import Cache, CacheEntry, Dependencies, Key, KeyBuilder
 from opbridge.errors import BuildError, InputError, OpbridgeError
 from opbridge.toolchains.model import COMPATIBLE, INCLUDE, LOG, VECTOR, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.toolchains.table import toolchain_for
-from opbridge.toolchains.torch_sources import with_torch
 
 if TYPE_CHECKING:
     from opbridge.toolchains.process import Compilers
@@ -110,6 +109,8 @@ class _PreparedBuild:
 
 
 def _job(request: BuildRequest, cache: Cache) -> _PreparedBuild:
+    from opbridge.toolchains.torch_sources import with_torch
+
     toolchain = toolchain_for(request.language)
     request = absolute(request)
     _check_sources(request, toolchain)

@@ -7,6 +7,7 @@ twin's library of each kernel (`ob_twin_enroll`).  So host code runs as the comp
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,9 @@ SUFFIX = ".checked"
 _COPIES = {name: f"__wrap_{name}" for name in cuda.REPLACED}
 _KEEPING = ("ld", "-r", "--gc-sections", "--force-group-allocation")
 """What nothing reaches from the roots is left out."""
+_FORMATS = {"x86_64": "elf64-x86-64", "aarch64": "elf64-littleaarch64"}
+_FORMAT = tuple(f"--target={name}" for machine, name in _FORMATS.items() if machine == os.uname().machine)
+"""What nm is told, because it loads linkers' plugins to find it out: that takes ten times as long as the names."""
 _ENROLL = re.compile(r"_ZN13opbridge_twin8Enrolled.*6enrollEv")
 _STATES_OF_THE_TWIN = re.compile(r"_ZStL8__ioinit|_ZGV|.*4slot|.*13vain_attempts|\.L")
 _RELOCATION = re.compile(r"^[0-9a-f]+\s+[0-9a-f]+\s+R_\w+64\s+[0-9a-f]+\s+(\S+)")
@@ -133,7 +137,7 @@ def _own_name(symbol: str) -> str:
 
 
 def _symbols(file: Path) -> Iterator[tuple[str, str]]:
-    listed = subprocess.run(["nm", str(file)], capture_output=True, text=True, errors="surrogateescape").stdout
+    listed = subprocess.run(["nm", *_FORMAT, str(file)], capture_output=True, text=True, errors="surrogateescape").stdout
     for line in listed.splitlines():
         if len(words := line.split()) >= 2:
             yield words[-2], words[-1]
