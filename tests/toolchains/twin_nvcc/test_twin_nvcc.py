@@ -292,6 +292,20 @@ def test_a_class_may_give_a_name_another_meaning_as_nvcc_lets_it(run: Run, tmp_p
     assert made.returncode == 0, made.stderr
 
 
+def test_kernels_of_headers_that_a_build_calls_the_system_s_are_compiled(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "library").mkdir()
+    kernel = "__global__ void set(int* x) { __shared__ int s; s = 7; __syncthreads(); *x = s; }\n"
+    (tmp_path / "library" / "set.cuh").write_text(f"{kernel}inline void start(int* x) {{ set<<<1, 1>>>(x); }}\n")
+    (tmp_path / "main.cu").write_text(
+        "#include <cstdio>\n#include <set.cuh>\n"
+        "int main() {\n  int* x;\n  cudaMallocManaged(&x, sizeof(int));\n  start(x);\n"
+        '  printf("%d\\n", *x);\n  cudaFree(x);\n}\n'
+    )
+    made = run("nvcc", "-isystem", "library", "main.cu", "-o", "main")
+    assert made.returncode == 0, made.stderr
+    assert run("./main").stdout == "7\n"
+
+
 def test_names_that_cutlass_wants_are_there_and_do_nothing(run: Run, tmp_path: Path) -> None:
     (tmp_path / "names.cu").write_text(
         "#include <cstdio>\n#include <cudaTypedefs.h>\n#include <mma.h>\n"

@@ -137,7 +137,9 @@ def _own_name(symbol: str) -> str:
 
 
 def _symbols(file: Path) -> Iterator[tuple[str, str]]:
-    listed = subprocess.run(["nm", *_FORMAT, str(file)], capture_output=True, text=True, errors="surrogateescape").stdout
+    listed = subprocess.run(
+        ["nm", *_FORMAT, str(file)], capture_output=True, text=True, errors="surrogateescape"
+    ).stdout
     for line in listed.splitlines():
         if len(words := line.split()) >= 2:
             yield words[-2], words[-1]

@@ -18,6 +18,7 @@ from opbridge.errors import InputError
 from opbridge.toolchains import cuda_twin, host, rewritten_headers
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.toolchains.twin_nvcc import checked_kernels, prelude
+from opbridge.toolchains.twin_nvcc.header_folders import rewritten_folders
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
 from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
 from opbridge.twins import cuda
@@ -136,9 +137,9 @@ class _Build:
             plain = ["-x", source.language, *self._host_flags(source.language), f"-isystem{INCLUDE}"]
             return self._call([*self._compiler(), *plain, *ending, str(source.path)])
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
-        own = [Path(word[2:]) for word in self.words.host if word.startswith("-I") and len(word) > 2]
+        folders = rewritten_folders(self.words.host)
         has_cccl = bool(rewritten_headers.of_cccl())
-        translation = cuda.translate(source.path.resolve(), folder, own, has_cccl=has_cccl, is_program=True)
+        translation = cuda.translate(source.path.resolve(), folder, folders, has_cccl=has_cccl, is_program=True)
         # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
         rest = [f"-iquote{source.path.resolve().parent}", str(translation.source)]
         if "-c" in ending and _CHECKS:
