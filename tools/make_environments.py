@@ -21,7 +21,7 @@ def main(folder: Path) -> None:
     for version in RELEASES:
         environment = folder / version
         venv.create(environment, with_pip=True, clear=True)
-        pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet"]
+        pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-cache-dir"]
         # It is compiled against and never imported: without what it runs with, which is gigabytes of CUDA.
         if subprocess.run([*pip, "--no-deps", f"torch=={version}"]).returncode:
             print(f"no PyTorch {version} for Python {sys.version.split()[0]}")
