@@ -32,7 +32,7 @@ def install() -> None:
         setattr(torch.cuda, name, getattr(streams, name))
     torch.cuda._cudart = _cudart
     torch.cuda._exchange_device = _exchange_device
-    torch.cuda._maybe_exchange_device = _exchange_device
+    torch.cuda._maybe_exchange_device = _maybe_exchange_device
     torch.cuda.nvtx._nvtx = _nvtx
     torch.UntypedStorage.__new__ = _new_storage
 
@@ -58,6 +58,11 @@ def _exchange_device(device: int) -> int:
     if device >= 0:
         native.load().set_device(device)
     return before
+
+
+def _maybe_exchange_device(device: int) -> int:
+    """Another object, because torch.compile tells the two functions apart."""
+    return _exchange_device(device)
 
 
 def _stream(number: int) -> tuple[int, int, int]:
@@ -102,7 +107,7 @@ _FUNCTIONS: dict[str, Any] = {
     "_cuda_getDevice": _by_the_device("current_device"),
     "_cuda_setDevice": lambda device: native.load().set_device(device),
     "_cuda_exchangeDevice": _exchange_device,
-    "_cuda_maybeExchangeDevice": _exchange_device,
+    "_cuda_maybeExchangeDevice": _maybe_exchange_device,
     "_cuda_canDeviceAccessPeer": lambda device, peer: device != peer,
     "_cuda_synchronize": _by_the_device("synchronize"),
     "_cuda_getCurrentStream": lambda device: _stream(native.load().current_stream()),

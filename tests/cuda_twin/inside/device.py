@@ -30,6 +30,14 @@ def test_the_device_is_there_under_its_own_name() -> None:
         torch.zeros(2, device="cuda:1")
 
 
+def test_dynamo_traces_programs_of_it() -> None:
+    """It tells PyTorch's own functions apart by what they are, and takes no two that are one."""
+    layer = nn.Linear(3, 2).cuda()
+    x = torch.ones(4, 3, device="cuda")
+    compiled = torch.compile(lambda x: layer(x).relu(), backend="eager", fullgraph=True)
+    assert torch.equal(compiled(x), layer(x).relu())
+
+
 def test_operators_are_those_of_the_cpu() -> None:
     x = torch.arange(12.0).reshape(3, 4)
     y = x.cuda()
