@@ -44,13 +44,14 @@ def question(body: str, defined: str = "") -> str | None:
 @pytest.mark.parametrize(
     ("body", "asked"),
     [
-        ("if (threadIdx.x < n) y[i] = 1;", "return bool(threadIdx . x < n);"),
+        ("if (threadIdx.x < n) y[i] = 1;", "return bool(threadIdx.x < n);"),
+        ("int i = threadIdx.x >> 5; if (i < n >> 1) y[i] = 1;", "int i = threadIdx.x >> 5; return bool(i < n >> 1);"),
         ("const int i = threadIdx.x; if (i >= n) return; y[i] = f(i);",
-         "const int i = threadIdx . x; return !(i >= n);"),
+         "const int i = threadIdx.x; return !(i >= n);"),
         ("int i = threadIdx.x, j = (int) x / 2; if (i >= n || j < 0) { return; }",
-         "int i = threadIdx . x , j = ( int ) x / 2; return !(i >= n || j < 0);"),
+         "int i = threadIdx.x, j = (int) x / 2; return !(i >= n || j < 0);"),
         ("std::size_t i = size_t(threadIdx.x) * N; /* all */ if (i < n) y[i] = 1; else y[i] = 2;",
-         "std :: size_t i = size_t ( threadIdx . x ) * N; return bool(i < n);"),
+         "std::size_t i = size_t(threadIdx.x) * N; return bool(i < n);"),
     ],
 )  # fmt: skip
 def test_what_is_asked_first(body: str, asked: str) -> None:

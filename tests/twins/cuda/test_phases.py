@@ -134,8 +134,8 @@ def test_a_macro_may_name_the_thread() -> None:
 
 
 def test_what_names_and_numbers_tell_is_worked_out_anew_and_the_rest_kept() -> None:
-    code = in_phases(f"{SHARED} const int i = n * t; float a = s[t]; {SYNC} y[i] = a;") or ""
-    begins = "OB_TWIN_EACH_THREAD(const int t = threadIdx . x ; const int i = n * t ; opbridge_twin_type_a a ="
+    code = in_phases(f"{SHARED} const int i = n * (t >> 1); float a = s[t]; {SYNC} y[i] = a;") or ""
+    begins = "OB_TWIN_EACH_THREAD(const int t = threadIdx.x; const int i = n * (t >> 1); opbridge_twin_type_a a ="
     assert begins in code
     of_device = in_phases(f"{SHARED} const int i = n * count; {SYNC} y[i] = s[t];", "__device__ int count;") or ""
     assert "opbridge_twin_type_i i = opbridge_twin_kept_i" in of_device

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from opbridge.cxx.tokens import Kind, Token
-from opbridge.twins.cuda.rewriting.guards import CASTS, Guard, closing, declares, end_of_body, is_plain
+from opbridge.twins.cuda.rewriting.guards import CASTS, Guard, closing, declares, end_of_body, is_plain, text_of
 
 _BLOCK = ("blockIdx.x*blockDim.x", "blockDim.x*blockIdx.x")
 _STARTS = frozenset(
@@ -54,7 +54,7 @@ def find_grid_stride(
         end = words.index(";", at) if ";" in words[at:] else len(words)
         if not _notes(values, [tokens[i] for i in code[at:end]], opaque):
             return None
-        declared += " ".join(words[at:end]) + "; "
+        declared += text_of([tokens[i] for i in code[at:end]]) + "; "
         at = end + 1
     if words[at + 1 : at + 2] != ["("]:
         return None
@@ -78,8 +78,10 @@ def find_grid_stride(
         return None
     if others_wait and _calls(words[close + 1 :]):
         return None
-    question = " ".join(condition)
-    return Guard(code[ends[0]], code[ends[1]], False, f"{declared}{' '.join(start)}; ", question, takes_turns=True)
+    question, start_text = (
+        text_of([tokens[i] for i in code[first:end]]) for first, end in ((ends[0] + 1, ends[1]), (at + 2, ends[0]))
+    )
+    return Guard(code[ends[0]], code[ends[1]], False, f"{declared}{start_text}; ", question, takes_turns=True)
 
 
 def _notes(values: dict[str, list[str]], tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:

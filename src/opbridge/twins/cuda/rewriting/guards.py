@@ -58,13 +58,22 @@ def find_guard(tokens: Sequence[Token], opened: int, opaque: AbstractSet[str]) -
                 return None
             behind = words[close + 1 : close + 5]
             returns = behind[:2] == ["return", ";"] or behind == ["{", "return", ";", "}"]
-            return Guard(code[at + 1], code[close], returns, declared, " ".join(words[at + 2 : close]))
+            return Guard(code[at + 1], code[close], returns, declared, text_of(condition))
         end = words.index(";", at) if ";" in words[at:] else len(words)
-        if not declares([tokens[i] for i in code[at:end]], opaque):
+        declaration = [tokens[i] for i in code[at:end]]
+        if not declares(declaration, opaque):
             return None
-        declared += " ".join(words[at:end]) + "; "
+        declared += text_of(declaration) + "; "
         at = end + 1
     return None
+
+
+def text_of(tokens: Sequence[Token]) -> str:
+    """Of tokens without blanks; what stood together does so here, as the two of `>>`."""
+    ends = [0, *(token.at + len(token.text) for token in tokens)]
+    return "".join(
+        token.text if token.at == end else f" {token.text}" for token, end in zip(tokens, ends, strict=False)
+    ).strip()
 
 
 def is_plain(tokens: Sequence[Token], opaque: AbstractSet[str] = frozenset()) -> bool:

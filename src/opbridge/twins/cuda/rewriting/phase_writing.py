@@ -10,6 +10,7 @@ from opbridge.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.rewriting.block_variables import BlockVariables, Surroundings
 from opbridge.twins.cuda.rewriting.changes import is_name
 from opbridge.twins.cuda.rewriting.declarations import declared_names
+from opbridge.twins.cuda.rewriting.guards import text_of
 from opbridge.twins.cuda.rewriting.harmless import calls, types_of_template
 from opbridge.twins.cuda.rewriting.own_variables import Declaration, Variable
 from opbridge.twins.cuda.rewriting.phases import Phase, find_phases
@@ -127,7 +128,7 @@ def _begin(variables: BlockVariables, phase: Phase, uses: Sequence[_Kept], own: 
     said: dict[int, str] = {}
     for variable, declared in uses:
         if variables.is_worked_out(declared):
-            said[declared.first] = " ".join(variables.words[declared.first : declared.last + 1])
+            said[declared.first] = text_of(variables.tokens[declared.first : declared.last + 1])
         else:
             name, reference = variable.name, "&" if variable.extents else ""
             said[-len(said) - 1] = f"{_type(name)}{reference} {name} = {_place(name)};"
