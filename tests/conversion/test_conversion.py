@@ -207,9 +207,12 @@ class Normalised(torch.nn.Module):
         return self.head(torch.special.i1(x)[:, 1:4])
 
 
-def test_operators_are_mindspores_where_a_trial_shows_that_they_agree(image: torch.Tensor, tmp_path: Path) -> None:
+@pytest.mark.parametrize("to", ["mindspore", "jax"])
+def test_operators_are_the_frameworks_where_a_trial_shows_that_they_agree(
+    to: str, image: torch.Tensor, tmp_path: Path
+) -> None:
     module = Normalised().eval()
-    made = converted(module, (image,), prefer="native")
+    made = converted(module, (image,), to=to, prefer="native")
     assert made.operators == ("aten::special_i1",)
     assert {"aten::conv2d", "aten::layer_norm", "aten::linear", "aten::slice.Tensor"} <= set(made.native)
     made.write(tmp_path / "net")
@@ -217,8 +220,36 @@ def test_operators_are_mindspores_where_a_trial_shows_that_they_agree(image: tor
     assert [each for each in found if not each.is_right] == []
     with pytest.raises(UnsupportedError, match=r"aten::special_i1: missing, at Normalised  .*test_conversion.py:\d+"):
         made.require_native()
-    with pytest.raises(InputError, match="only MindSpore's"):
-        converted(module, (image,), to="jax", prefer="native")
+
+
+class Whitened(torch.nn.Module):
+    """A norm whose statistics move, and a write to a part of a tensor: operators that no network calls by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(5)
+        self.conv, self.norm = torch.nn.Conv2d(3, 4, 3, padding="same"), torch.nn.BatchNorm2d(4)
+        self.pool = torch.nn.MaxPool2d(3, 2, ceil_mode=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.pool(torch.nn.functional.silu(self.norm(self.conv(x))))
+        y[:, :2, 1:] *= 2
+        return torch.nn.functional.interpolate(y, scale_factor=2, mode="bilinear").mean((2, 3))
+
+
+def test_a_whole_network_is_jaxs_own_in_training_too(image: torch.Tensor, tmp_path: Path) -> None:
+    module = Whitened().eval()
+    made = converted(module, (image,), to="jax", native_only=True)
+    assert made.operators == ()
+    made.write(tmp_path / "net")
+    found = check(module, tmp_path / "net", (image,), {})
+    assert "norm.running_var after training" in {each.what for each in found}
+    assert [each for each in found if not each.is_right] == []
+
+
+def test_what_is_no_module_is_refused() -> None:
+    with pytest.raises(InputError, match=r"a function is no torch.nn.Module\n  .*MODULE:make\(\)"):
+        converted(test_what_is_no_module_is_refused, ())
 
 
 class WritesToViews(torch.nn.Module):

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from opbridge.scan import forms
+from opbridge.scan.mindspore_values import leaf
 from opbridge.scan.model import Verdict
 from opbridge.scan.names import FORMS
-from opbridge.scan.probe import _translated
+from opbridge.scan.probe import mapped
 from opbridge.scan.probing import OperatorProbe, work_off
 
 
@@ -94,7 +95,7 @@ def test_graphs_take_it_too(name: str) -> None:
     base, _, overload = name.partition(".")
     op = getattr(getattr(torch.ops.aten, base), overload or "default")
     for call in CALLS[name]:
-        got, expected = form(**_translated(call)), op(**call)
+        got, expected = form(**mapped(call, leaf)), op(**call)
         pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
         assert all(np.allclose(one.asnumpy(), other.detach(), 1e-4, 1e-5) for one, other in pairs)
 

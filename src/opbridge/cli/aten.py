@@ -86,7 +86,7 @@ def _in_mindspore(entry: OperatorDescription) -> tuple[str, ...] | None:
     if not installed(FRAMEWORKS["mindspore"]):
         return None
     os.environ.setdefault("GLOG_v", "3")  # its warnings are of no use here
-    from opbridge.scan.probe import places
+    from opbridge.scan.mindspore_values import places
 
     return tuple(places(entry.name))
 

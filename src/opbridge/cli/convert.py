@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prefer",
         default="aten",
         metavar="KERNELS",
-        help="aten (default): PyTorch's; native: MindSpore's where a trial shows that they agree",
+        help="aten (default): PyTorch's; native: the framework's where a trial shows that they agree",
     )
-    parser.add_argument("--native-only", action="store_true", help="MindSpore's alone, or what is in the way")
+    parser.add_argument("--native-only", action="store_true", help="the framework's alone, or what is in the way")
     parser.add_argument(
         "--check",
         action="store_true",
@@ -67,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
 def _convert(options: argparse.Namespace) -> dict[str, Any]:
     """What `--json` prints of it."""
     from opbridge.conversion.converting import converted
+    from opbridge.scan.probing import TITLES
     from opbridge.scan.running import loaded_model
 
     model = loaded_model(options.target)
@@ -76,7 +77,7 @@ def _convert(options: argparse.Namespace) -> dict[str, Any]:
     made.write(options.output)
     took = time.perf_counter() - started
     count = len(made.operators)
-    own = f", {len(made.native)} by MindSpore's" if made.native else ""
+    own = f", {len(made.native)} by {TITLES[made.to]}'s" if made.native else ""
     said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels{own}"
     print(green(f"{bold(str(options.output))}: {said}    ({took:.1f} s)"))
     print(f"  from {options.output.name} import load")
@@ -135,11 +136,11 @@ def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> D
 
 
 def _write_page(file: Path, made: Converted, found: list[Comparison], first: Difference | None) -> None:
-    from opbridge.conversion.converting import TARGETS
     from opbridge.report.conversions import ShownConversion, conversion_page
+    from opbridge.scan.probing import TITLES
 
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    name, framework = made.package.exported.name, TARGETS[made.to]
+    name, framework = made.package.exported.name, TITLES[made.to]
     operators = made.operators, made.native, made.in_the_way
     page = conversion_page(ShownConversion(name, framework, now, __version__, found, *operators, first))
     file.write_text(page, encoding="utf-8")

@@ -17,7 +17,7 @@ from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.scan.model import ScannedOperator, State, Verdict
 
 if TYPE_CHECKING:
-    from opbridge.scan.probing import MindSpore
+    from opbridge.scan.probing import Answers
 
 Colour = Callable[[str], str]
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], MindSpore | None]:
+def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], Answers | None]:
     if not installed(FRAMEWORKS["torch"]):
         raise ToolchainError(f"a scan runs PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
     namespace = options.namespace or _default_namespace(options.target)
@@ -92,7 +92,7 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], Mi
     return operators, found
 
 
-def _document(operators: Sequence[ScannedOperator], found: MindSpore | None) -> list[dict[str, Any]]:
+def _document(operators: Sequence[ScannedOperator], found: Answers | None) -> list[dict[str, Any]]:
     return [
         {
             "operator": operator.name,
@@ -133,7 +133,7 @@ def _print_operators(operators: Sequence[ScannedOperator]) -> None:
     _print_table(("operator", "calls", "dtypes", "first called in"), rows)
 
 
-def _report(operators: Sequence[ScannedOperator], found: MindSpore) -> None:
+def _report(operators: Sequence[ScannedOperator], found: Answers) -> None:
     lacks = {operator.name: not found.verdicts[operator.name].state.is_there for operator in operators}
     ordered = sorted(operators, key=lambda operator: not lacks[operator.name])
     answers = [_shortened(str(found.verdicts[operator.name])) for operator in ordered]
@@ -165,7 +165,7 @@ def _shortened(text: str) -> str:
 
 
 def _write(
-    lacking: Sequence[tuple[ScannedOperator, Verdict]], namespace: str, folder: Path, target: str, found: MindSpore
+    lacking: Sequence[tuple[ScannedOperator, Verdict]], namespace: str, folder: Path, target: str, found: Answers
 ) -> None:
     from opbridge.scan.writing import functions, package, write
 

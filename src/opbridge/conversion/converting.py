@@ -12,13 +12,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from opbridge.conversion import weights, wholes
+from opbridge.conversion import natives, weights, wholes
 from opbridge.conversion.exporting import Exported, export
 from opbridge.conversion.rendering import MARK
 from opbridge.errors import InputError, UnsupportedError, did_you_mean
+from opbridge.scan.probing import TITLES
 
 WEIGHTS = "weights.safetensors"
-TARGETS = {"mindspore": "MindSpore", "jax": "JAX"}
 PREFERENCES = ("aten", "native")
 
 
@@ -46,7 +46,8 @@ class Converted:
     def require_native(self) -> None:
         if self.in_the_way:
             rows = [f"  {name}: {why}" for name, why in self.in_the_way.items()]
-            raise UnsupportedError("\n".join(["the network has operators that are not MindSpore's own:", *rows]))
+            head = f"the network has operators that are not {TITLES[self.to]}'s own:"
+            raise UnsupportedError("\n".join([head, *rows]))
 
     def write(self, folder: Path) -> None:
         """A package: `from net_ms import load`."""
@@ -74,19 +75,22 @@ def converted(
     prefer: str = "aten",
     native_only: bool = False,
 ) -> Converted:
-    if to not in TARGETS:
+    if not hasattr(module, "named_parameters"):
         raise InputError(
-            f"a network cannot be converted to '{to}'", hint=did_you_mean(to, TARGETS) or "mindspore or jax"
+            f"a {type(module).__name__} is no torch.nn.Module", hint="what makes one is called: MODULE:make()"
+        )
+    if to not in TITLES:
+        raise InputError(
+            f"a network cannot be converted to '{to}'", hint=did_you_mean(to, TITLES) or "mindspore or jax"
         )
     if prefer not in PREFERENCES:
         raise InputError(
             f"operators cannot be preferred as '{prefer}'", hint=did_you_mean(prefer, PREFERENCES) or "aten or native"
         )
     exported = export(module, args, kwargs or {}, dynamic_shapes, needs_sizes=to == "jax")
-    if prefer == "native" or native_only:
-        package = _native_package(module, args, kwargs or {}, exported, to)
-    else:
-        package = importlib.import_module(f"opbridge.conversion.{to}").Package(exported)
+    tries = prefer == "native" or native_only
+    own = natives.tried(module, args, kwargs or {}, to) if tries else None
+    package = importlib.import_module(f"opbridge.conversion.{to}").Package(exported, own)
     source = package.source()
     used, native = (tuple(sorted(each)) for each in (package.operators.used, package.operators.native))
     kept = wholes.kept(used)
@@ -94,14 +98,6 @@ def converted(
     if native_only:
         made.require_native()
     return made
-
-
-def _native_package(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], exported: Exported, to: str) -> Any:
-    if to != "mindspore":
-        raise InputError("only MindSpore's own operators are known", hint="for JAX, all are PyTorch's: --prefer aten")
-    from opbridge.conversion import mindspore, natives
-
-    return mindspore.Package(exported, natives.tried(module, args, kwargs))
 
 
 def convert(
@@ -116,7 +112,7 @@ def convert(
     """A PyTorch module as a Cell of MindSpore, or as a function and a dict of arrays for JAX.
 
     `example_inputs` are what it is traced with; `dynamic_shapes`, as torch.export takes it, says which sizes are free.
-    `prefer="native"` takes MindSpore's own operators where they agree with PyTorch's.
+    `prefer="native"` takes the framework's own operators where they agree with PyTorch's.
     """
     if hasattr(example_inputs, "shape"):
         example_inputs = (example_inputs,)

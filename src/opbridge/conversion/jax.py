@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from textwrap import indent
 from typing import Any
 
+import torch
 from torch._ops import OpOverload
 
 from opbridge.conversion.exporting import Exported, ModuleGraphs
+from opbridge.conversion.natives import Natives
 from opbridge.conversion.rendering import MARK, Body, Operators, leaves, parameters, returned, wrapped
 
 _GIVEN = ("values", "at", "train", "keys")
@@ -20,7 +22,7 @@ _DRAWN = ("dropout", "feature_dropout", "bernoulli", "rand", "randn", "rand_like
 
 class FunctionBody(Body):
     def __init__(self, package: Package, mode: str, path: str) -> None:
-        super().__init__(package.operators, package.exported, mode, path)
+        super().__init__(package.operators, package.exported, package.natives, mode, path)
         self.package = package
         self.taken |= {*_GIVEN, "jax", "attention", *_DRAWN}
 
@@ -35,6 +37,21 @@ class FunctionBody(Body):
         if draws:
             self.operators.drawn.append(name)
         return f"{name}(keys, {self.arguments(op, bound)})"
+
+    def normalise(self, node: Any, op: OpOverload) -> None:
+        """By JAX's own where that agrees: the statistics are those of the same batch."""
+        bound = self.bound(node, op)
+        is_moving = bound["running_mean"] is not None and op is torch.ops.aten.batch_norm.default
+        own = self.native(op, bound) if is_moving else None
+        if own is None:
+            super().normalise(node, op)
+            return
+        self.put(node, op._opname, own)
+        given = ", ".join(self.value(bound[name]) for name in ("input", "running_mean", "running_var", "momentum"))
+        moved = self.fresh("mean"), self.fresh("variance")
+        self.lines.append(f"{', '.join(moved)} = jax_forms.moved_statistics({given})")
+        for name, new in zip(("running_mean", "running_var"), moved, strict=True):
+            self.lines.append(self.assigned(bound[name].target, new))
 
     def attribute(self, path: str) -> str:
         return f'values[at + "{_key(path)}"]'
@@ -60,8 +77,9 @@ class FunctionBody(Body):
 class Package:
     """Turns modules into functions; modules that do the same are one."""
 
-    def __init__(self, exported: Exported) -> None:
+    def __init__(self, exported: Exported, natives: Natives | None = None) -> None:
         self.exported = exported
+        self.natives = natives
         self.operators = Operators()
         self.origins: dict[tuple[str, str], dict[str, Any]] = {}
         """By mode and path: what the names in a module's source stand for."""
@@ -79,6 +97,7 @@ class Package:
         )
         bodies = "\n\n\n".join(text.replace("\0", name, 1) for text, name in self.functions.items())
         tied = "".join(f'    "{_key(name)}": "{_key(other)}",\n' for name, other in self.exported.tied.items())
+        own = "from opbridge.scan import jax_forms\n" if self.operators.native else ""
         return f'''"""{self.exported.name} of PyTorch's, for JAX.
 
 {MARK}, which writes it anew.
@@ -89,7 +108,7 @@ import jax.numpy as jnp
 
 import opbridge as ob
 {helpers}
-{self.operators.imported}
+{self.operators.imported}{own}
 {self.operators.definitions("jax")}
 
 TIED = {{{chr(10) if tied else ""}{tied}}}
@@ -118,8 +137,8 @@ def apply(values, *inputs, train=False, key=None):
         return "\n".join(wrapped("BUFFERS = {", names, "}")) if names else "BUFFERS = set()"
 
     def in_the_way(self) -> dict[str, str]:
-        """JAX's own operators are not tried."""
-        return {}
+        """Why the operators that stay PyTorch's do, where JAX's were tried."""
+        return self.natives.in_the_way(self.operators.used) if self.natives else {}
 
     def function(self, path: str) -> str:
         """The name of a module's function."""

@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
 
-import torch
-from torch._ops import OpOverload
-
 from opbridge.conversion.cells import attribute_of
 from opbridge.conversion.exporting import Exported, ModuleGraphs
-from opbridge.conversion.natives import Expression, Natives
+from opbridge.conversion.natives import Natives
 from opbridge.conversion.rendering import MARK, Body, Operators, leaves, parameters, returned, wrapped
-from opbridge.scan.recording import described
 
 
 class CellBody(Body):
     def __init__(self, package: Package, mode: str, place: str) -> None:
-        super().__init__(package.operators, package.exported, mode, place)
-        self.natives = package.natives
+        super().__init__(package.operators, package.exported, package.natives, mode, place)
         self.is_list = package.is_list
-
-    def native(self, op: OpOverload, bound: Mapping[str, Any]) -> str | None:
-        if self.natives is None:
-            return None
-        given = {name: self.expression(value) for name, value in bound.items()}
-        seen = {name: described(_known(value)) for name, value in bound.items()}
-        found = self.natives.expression(op, given, seen)
-        if found is not None:
-            self.operators.native.add(op._name)
-        return found
-
-    def expression(self, value: Any) -> Any:
-        """A value with what stands for its tensors."""
-        if isinstance(value, (list, tuple)):
-            return tuple(map(self.expression, value))
-        is_text = isinstance(value, (torch.fx.Node, torch.dtype, float))
-        return Expression(self.value(value)) if is_text else value
 
     def attribute(self, path: str) -> str:
         owner, _, name = path.rpartition(".")
@@ -69,13 +47,6 @@ class CellBody(Body):
         known = next((each for each, text in self.factories.items() if text == value), None)
         self.factories[known or name] = value
         return f"self.{known or name}"
-
-
-def _known(value: Any) -> Any:
-    """What is known of a value while it is converted: of a tensor its type and rank."""
-    if isinstance(value, torch.fx.Node):
-        return value.meta.get("val", value.name)
-    return [*map(_known, value)] if isinstance(value, (list, tuple)) else value
 
 
 @dataclass(frozen=True)
@@ -137,7 +108,7 @@ def network():
 
     def in_the_way(self) -> dict[str, str]:
         """Why the operators that stay PyTorch's do, where MindSpore's were tried."""
-        return {name: self.natives.why_not(name) for name in sorted(self.operators.used)} if self.natives else {}
+        return self.natives.in_the_way(self.operators.used) if self.natives else {}
 
     def children(self, path: str) -> list[str]:
         start = f"{path}." if path else ""

@@ -1,14 +1,14 @@
-"""Which operators of a network MindSpore computes itself, by trying those that the network calls."""
+"""Which operators of a network a framework computes itself, by trying those that the network calls."""
 
 from __future__ import annotations
 
+import importlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import mindspore
 import torch
 
 from opbridge.cache import Cache
@@ -30,12 +30,18 @@ class Expression(str):
 
 @dataclass(frozen=True)
 class Natives:
+    framework: str
     operators: Mapping[str, ScannedOperator]
     verdicts: Mapping[str, Verdict]
 
-    def expression(self, op: Any, arguments: Mapping[str, Any], signature: Mapping[str, object]) -> str | None:
-        """A call of MindSpore's own; None where the scan has not seen that it agrees for such arguments."""
+    def call(self, op: Any, bound: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
+        """A call of the framework's own; None where the scan has not seen that it agrees for such arguments.
+
+        `text` gives what stands for a value in the source.
+        """
         name = op._name
+        arguments = {key: _expression(value, text) for key, value in bound.items()}
+        signature = {key: described(_known(value)) for key, value in bound.items()}
         verdict = self.verdicts.get(name)
         if verdict is None or verdict.state is not State.HAS or verdict.form is None:
             return None
@@ -43,12 +49,21 @@ class Natives:
         told_apart = _told(signature, defaults)
         if not any(_told(_by_name(seen), defaults) == told_apart for seen in self.operators[name].signatures):
             return None
-        parameters = parameters_of(find(mindspore, verdict.path))
+        parameters = parameters_of(find(importlib.import_module(self.framework), verdict.path))
         try:
             ways = list(calls(name, verdict.path, arguments, defaults, parameters))
             return _written(verdict.path, *ways[verdict.form])
         except (AttributeError, TypeError, IndexError):  # it asks for the values of what is an expression here
             return None
+
+    def brought(self, op: Any) -> str | None:
+        """What stands for an operator that the conversion brings, where the framework has a form of that name."""
+        path = f"jax_forms.{op._opname}"
+        return path if self.framework == "jax" and find(None, path) else None
+
+    def in_the_way(self, names: Iterable[str]) -> dict[str, str]:
+        """Why operators stay PyTorch's."""
+        return {name: self.why_not(name) for name in sorted(names)}
 
     def why_not(self, name: str) -> str:
         """What is in the way of an operator, with the place of its first call."""
@@ -59,8 +74,8 @@ class Natives:
         return f"{why}, at {operator.place}"
 
 
-def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Natives:
-    """Runs a network in inference and in training, leaves it as it was, and tries in MindSpore what it called."""
+def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str) -> Natives:
+    """Runs a network in inference and in training, leaves it as it was, and tries in a framework what it called."""
     before = taken_aside(module)
     modes = {part: part.training for part in module.modules()}
     with tempfile.TemporaryDirectory(prefix="opbridge-natives-") as folder:
@@ -74,9 +89,36 @@ def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Native
             put_back(module, before)
             for part, was in modes.items():
                 part.training = was
+        found = verdicts_on(recorder.operators.values(), framework, _device(framework), Cache())
+    return Natives(framework, recorder.operators, found)
+
+
+def _device(framework: str) -> str:
+    """What is tried on, which verdicts hold for."""
+    if framework == "jax":
+        import jax
+
+        device: str = jax.default_backend()
+    else:
+        import mindspore
+
         device = mindspore.get_context("device_target")
-        found = verdicts_on(recorder.operators.values(), device, Cache())
-    return Natives(recorder.operators, found)
+    return device
+
+
+def _expression(value: Any, text: Callable[[Any], str]) -> Any:
+    """A value with what stands for its tensors."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_expression(each, text) for each in value)
+    is_text = isinstance(value, (torch.fx.Node, torch.dtype, float))
+    return Expression(text(value)) if is_text else value
+
+
+def _known(value: Any) -> Any:
+    """What is known of a value while it is converted: of a tensor its type and rank."""
+    if isinstance(value, torch.fx.Node):
+        return value.meta.get("val", value.name)
+    return [*map(_known, value)] if isinstance(value, (list, tuple)) else value
 
 
 _MOST_EXAMPLES = 64

@@ -18,6 +18,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from opbridge.conversion import assumptions, functions, wholes
 from opbridge.conversion.casts import cast_as_autocast
 from opbridge.conversion.exporting import Exported
+from opbridge.conversion.natives import Natives
 from opbridge.conversion.source_lines import user_line
 from opbridge.conversion.writes import (
     bases,
@@ -124,8 +125,11 @@ def _said(full: str) -> str:
 class Body(ABC):
     """The lines that compute what a graph does; a framework says how its values and modules are written."""
 
-    def __init__(self, operators: Operators, exported: Exported, mode: str, place: str) -> None:
+    def __init__(
+        self, operators: Operators, exported: Exported, natives: Natives | None, mode: str, place: str
+    ) -> None:
         self.operators = operators
+        self.natives = natives
         self.exported = exported
         self.mode = mode
         self.nested: Mapping[str, Any] = exported.nested(mode, place)
@@ -136,7 +140,7 @@ class Body(ABC):
         self.taken: set[str] = (
             set(keyword.kwlist)
             | set(dir(builtins))
-            | {"self", "ms", "mint", "forms", "jnp", "ops", "nn", *_CONTROL.values()}
+            | {"self", "ms", "mint", "forms", "jax_forms", "jnp", "ops", "nn", *_CONTROL.values()}
         )
         self.factories: dict[str, str] = {}
         """Tensors that no input shapes: an expression by name."""
@@ -265,14 +269,14 @@ class Body(ABC):
             raise self.refusal(node, "it reads memory beside its tensor, or a tensor with gaps")
         operand = self.value(bound["self"])
         if order != sorted(order):
-            operand = f"{self.operators.name(torch.ops.aten.permute.default)}({operand}, {order})"
+            operand = f"{self.brought(torch.ops.aten.permute.default)}({operand}, {order})"
         strided = f"{operand}, {self.value(bound['size'])}, {self.value(bound['stride'])}"
         self.put(node, op._opname, f"{self.operators.name(op)}({strided})")
 
     def one_hot(self, node: Any, given: Any, count: int) -> None:
         """By comparing: PyTorch's operator looks at the values, which a graph does not know."""
         places = self.factory(self.fresh("places"), f'ob.aten("aten::arange").numpy({count})')
-        names = (self.operators.name(op) for op in (_aten.unsqueeze.default, _aten.eq.Tensor, _aten.to.dtype))
+        names = (self.brought(op) for op in (_aten.unsqueeze.default, _aten.eq.Tensor, _aten.to.dtype))
         unsqueeze, equal, cast = names
         compared = f"{equal}({unsqueeze}({self.value(given)}, -1), {places})"
         self.put(node, "one_hot", f"{cast}({compared}, {self.value(torch.int64)})")
@@ -283,10 +287,21 @@ class Body(ABC):
 
     def native(self, op: OpOverload, bound: Mapping[str, Any]) -> str | None:
         """A call as the framework computes it itself, where it does."""
-        return None
+        found = self.natives.call(op, bound, self.value) if self.natives else None
+        if found is not None:
+            self.operators.native.add(op._name)
+        return found
 
     def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
         return self.native(op, bound) or f"{self.operators.name(op)}({self.arguments(op, bound)})"
+
+    def brought(self, op: OpOverload) -> str:
+        """The name of an operator that the conversion brings, which the network does not call itself."""
+        own = self.natives.brought(op) if self.natives else None
+        if own is None:
+            return self.operators.name(op)
+        self.operators.native.add(op._name)
+        return own
 
     def arguments(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
         texts: list[str] = []
@@ -329,7 +344,7 @@ class Body(ABC):
         if len(sizes) != 2 or (bound.get("wrap") and sizes[0] > sizes[1]):
             return False
         mask = self.factory(self.fresh("diagonal"), f'ob.aten("aten::eye").numpy({sizes[0]}, {sizes[1]}, dtype="bool")')
-        fill = self.operators.name(_aten.masked_fill.Scalar)
+        fill = self.brought(_aten.masked_fill.Scalar)
         self.put(node, "fill_diagonal", f"{fill}({self.value(target)}, {mask}, {self.value(bound['fill_value'])})")
         self.written(node, target)
         return True
@@ -339,10 +354,10 @@ class Body(ABC):
         want, have = (each.meta["val"] for each in (target, source))
         self.env[node] = self.value(source)
         if want.dtype != have.dtype:
-            cast = self.operators.name(torch.ops.aten.to.dtype)
+            cast = self.brought(torch.ops.aten.to.dtype)
             self.put(node, "to", f"{cast}({self.env[node]}, {self.value(want.dtype)})")
         if want.shape != have.shape:
-            expand = self.operators.name(torch.ops.aten.expand_as.default)
+            expand = self.brought(torch.ops.aten.expand_as.default)
             self.put(node, "expand", f"{expand}({self.env[node]}, {self.value(target)})")
         self.written(node, target)
 
@@ -382,7 +397,7 @@ class Body(ABC):
         else:
             raise self.refusal(node, f"it writes to a view, made by {view.target._opname}, of a tensor")
         name = self.fresh("written")
-        self.lines.append(f"{name} = {self.operators.name(op)}({', '.join(values)})")
+        self.lines.append(f"{name} = {self.brought(op)}({', '.join(values)})")
         return name
 
     def call_cell(self, node: Any) -> None:
@@ -414,11 +429,11 @@ class Body(ABC):
         of_instances = op._opname == "instance_norm"
         axes = [axis for axis in range(bound["input"].meta["val"].ndim) if axis != 1 and (axis or not of_instances)]
         names = self.fresh("variance"), self.fresh("mean")
-        moments = self.operators.name(torch.ops.aten.var_mean.correction)
+        moments = self.brought(torch.ops.aten.var_mean.correction)
         self.lines.append(f"{names[0]}, {names[1]} = {moments}({image}, {axes}, correction=1)")
         for old, new in ((mean, names[1]), (variance, names[0])):
             if of_instances:
-                self.lines.append(f"{new} = {self.operators.name(torch.ops.aten.mean.dim)}({new}, [0])")
+                self.lines.append(f"{new} = {self.brought(torch.ops.aten.mean.dim)}({new}, [0])")
             moved = f"{self.value(old)} * {1 - momentum!r} + {new} * {momentum!r}"
             self.lines.append(self.assigned(old.target, moved))
 

@@ -1,4 +1,4 @@
-"""How far training carries what float32 rounds weights by: PyTorch's steps beside its own, begun a little off."""
+"""How far training carries what float32 rounds weights by: PyTorch beside its own, begun a little off."""
 
 from __future__ import annotations
 
@@ -23,15 +23,32 @@ def carried(
 ) -> dict[str, float]:
     """The largest distance of each parameter from what it is now, after the same steps."""
     after = {name: value.detach().clone() for name, value in trained.items()}
-    kept = torch.Generator().manual_seed(0)
     put_back(module, start)
-    with torch.no_grad():
-        for value in trained.values():
-            signs = torch.randint(0, 2, value.shape, generator=kept) * 2 - 1
-            value.add_((value * signs * _OFF).to(value.dtype))
+    _begin_off(trained)
     for _ in range(steps):
         found = gradients()
         with torch.no_grad():
             for name, value in trained.items():
                 value.sub_(rate * found[name])
     return {name: float((value.detach() - after[name]).abs().max()) for name, value in trained.items() if value.numel()}
+
+
+def gradients_apart(
+    trained: Mapping[str, Any], wanted: Mapping[str, Any], gradients: Callable[[], Any]
+) -> dict[str, float]:
+    """The largest distance of each gradient from what is wanted, of weights that are a little off."""
+    before = {name: value.detach().clone() for name, value in trained.items()}
+    _begin_off(trained)
+    found = gradients()
+    with torch.no_grad():
+        for name, value in trained.items():
+            value.copy_(before[name])
+    return {name: float((found[name] - each).abs().max()) for name, each in wanted.items() if each.numel()}
+
+
+def _begin_off(trained: Mapping[str, Any]) -> None:
+    kept = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for value in trained.values():
+            signs = torch.randint(0, 2, value.shape, generator=kept) * 2 - 1
+            value.add_((value * signs * _OFF).to(value.dtype))

@@ -54,6 +54,8 @@ PYTORCH_ONLY = {
     *("cudnn_enable", "cudnn_enabled", "device", "generator", "layout", "memory_format", "non_blocking", "pin_memory")
 }
 """Arguments about where values lie and who computes them."""
+OWN = ("forms", "jax_forms")
+"""Modules beside this one, where a path may begin."""
 _REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -63,9 +65,11 @@ class Spelling:
     call: Callable[[Arguments], Call]
 
 
-def candidates(operator: str) -> tuple[str, ...]:
-    """The dotted paths below `mindspore` at which the operator `aten::name.overload` may be, best first."""
+def candidates(operator: str, framework: str = "mindspore") -> tuple[str, ...]:
+    """The dotted paths below a framework at which the operator `aten::name.overload` may be, best first."""
     name = _base(operator)
+    if framework == "jax":
+        return (f"jax_forms.{name}",)
     spelled = [spelling.path for spelling in SPELLINGS.get(name, ())]
     places = [f"{place}.{name}" for place in _PLACES]
     for prefix, place in _PREFIXES.items():
@@ -85,12 +89,13 @@ def _base(operator: str) -> str:
     return operator.partition("::")[2].partition(".")[0]
 
 
-def find(mindspore: Any, path: str) -> Any:
-    """What the path leads to, or None."""
-    if path.startswith("forms."):
-        mindspore = importlib.import_module("opbridge.scan")
-        importlib.import_module("opbridge.scan.forms")
-    found = reduce(lambda place, name: getattr(place, name, None), path.split("."), mindspore)
+def find(framework: Any, path: str) -> Any:
+    """What the path leads to below a framework's module, or None."""
+    place, _, name = path.partition(".")
+    if place in OWN:
+        found = getattr(importlib.import_module(f"opbridge.scan.{place}"), name, None)
+    else:
+        found = reduce(lambda place, name: getattr(place, name, None), path.split("."), framework)
     return found if callable(found) else None
 
 

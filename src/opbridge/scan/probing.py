@@ -1,4 +1,4 @@
-"""Asking MindSpore, in processes that may die: what each operator of a scan comes to."""
+"""Asking a framework, in processes that may die: what each operator of a scan comes to."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ _PATIENCE = 60.0
 _SLOWER = 100.0
 """How many times PyTorch's seconds an attempt may take besides."""
 _START = 300.0
-"""Seconds for MindSpore to be there, which a busy machine needs."""
+"""Seconds for a framework to be there, which a busy machine needs."""
+TITLES = {"mindspore": "MindSpore", "jax": "JAX"}
+"""The frameworks that are asked."""
 
 
 @dataclass
-class MindSpore:
-    """The installed MindSpore, and what it makes of each operator by full name."""
+class Answers:
+    """What the installed framework makes of each operator, by full name."""
 
+    framework: str = "mindspore"
     version: str = ""
     device: str = ""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -46,22 +49,23 @@ class MindSpore:
 class OperatorProbe:
     operator: str
     paths: tuple[str, ...]
-    """Where in MindSpore it may be, still to be tried."""
+    """Where in the framework it may be, still to be tried."""
     examples: tuple[str, ...]
 
     def after(self, path: str) -> OperatorProbe:
         return replace(self, paths=self.paths[self.paths.index(path) + 1 :])
 
 
-def probe(operators: Iterable[ScannedOperator]) -> MindSpore:
-    """What MindSpore makes of the operators of a scan."""
-    return work_off(
-        [OperatorProbe(item.name, candidates(item.name), tuple(map(str, item.examples))) for item in operators]
-    )
+def probe(operators: Iterable[ScannedOperator], framework: str = "mindspore") -> Answers:
+    """What a framework makes of the operators of a scan."""
+    jobs = [
+        OperatorProbe(item.name, candidates(item.name, framework), tuple(map(str, item.examples))) for item in operators
+    ]
+    return work_off(jobs, framework)
 
 
-def work_off(jobs: list[OperatorProbe]) -> MindSpore:
-    found = MindSpore()
+def work_off(jobs: list[OperatorProbe], framework: str = "mindspore") -> Answers:
+    found = Answers(framework)
     for job in jobs:
         found.settle(job.operator, Verdict(State.MISSING))
     while jobs:
@@ -70,21 +74,21 @@ def work_off(jobs: list[OperatorProbe]) -> MindSpore:
     return found
 
 
-def _run(jobs: list[OperatorProbe], found: MindSpore) -> list[OperatorProbe]:
+def _run(jobs: list[OperatorProbe], found: Answers) -> list[OperatorProbe]:
     """One process, as far as it gets; what is then left for another."""
     begun: tuple[str, str] | None = None
     with tempfile.TemporaryDirectory(prefix="opbridge-probe-") as folder:
-        child = _Child(jobs, folder)
+        child = _Child(jobs, folder, found.framework)
         for said in child.messages():
             if "patience" in said:
                 continue
-            if "mindspore" in said:
-                found.version, found.device = said["mindspore"], said["device"]
+            if "version" in said:
+                found.version, found.device = said["version"], said["device"]
                 continue
             path = said["path"]
             if said["state"] == "begun":
                 begun = said["operator"], path
-                show(f"trying {said['operator']} in MindSpore, one of {len(found.verdicts)} operators")
+                show(f"trying {said['operator']} in {TITLES[found.framework]}, one of {len(found.verdicts)} operators")
             else:
                 begun = None
                 found.settle(said["operator"], _verdict(said))
@@ -93,7 +97,8 @@ def _run(jobs: list[OperatorProbe], found: MindSpore) -> list[OperatorProbe]:
         return []
     if begun is None:
         raise ToolchainError(
-            f"MindSpore cannot be tried here: {how}\n  see whether `python -c 'import mindspore'` runs"
+            f"{TITLES[found.framework]} cannot be tried here: {how}\n"
+            f"  see whether `python -c 'import {found.framework}'` runs"
         )
     operator, path = begun
     found.settle(operator, Verdict(State.FAILS, path, how))
@@ -106,14 +111,14 @@ def _verdict(said: dict[str, Any]) -> Verdict:
 
 
 class _Child:
-    def __init__(self, jobs: list[OperatorProbe], folder: str) -> None:
+    def __init__(self, jobs: list[OperatorProbe], folder: str, framework: str) -> None:
         path = Path(folder, "jobs.json")
         path.write_text(json.dumps([vars(job) for job in jobs]))
         self._log = Path(folder, "stderr")
         self._pipe, theirs = os.pipe()
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "opbridge.scan.probe", str(path), str(theirs)],
+                [sys.executable, "-m", "opbridge.scan.probe", framework, str(path), str(theirs)],
                 cwd=folder,  # where MindSpore leaves folders of its own
                 env={**os.environ, "GLOG_v": "3"},
                 pass_fds=[theirs],

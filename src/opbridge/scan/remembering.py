@@ -13,27 +13,27 @@ from opbridge.scan.model import ScannedOperator, State, Verdict
 from opbridge.scan.probing import probe
 
 
-def verdicts_on(operators: Iterable[ScannedOperator], device: str, cache: Cache) -> dict[str, Verdict]:
-    """What MindSpore makes of operators as they were called; only what no cache knows is tried.
+def verdicts_on(operators: Iterable[ScannedOperator], framework: str, device: str, cache: Cache) -> dict[str, Verdict]:
+    """What a framework makes of operators as they were called; only what no cache knows is tried.
 
     That one failed is not kept: it may have been the machine.
     """
-    keys = {each.name: (_key(each, device), each) for each in operators}
+    keys = {each.name: (_key(each, framework, device), each) for each in operators}
     entries = {name: cache.find(key) for name, (key, _) in keys.items()}
     known = {name: _read((entry.path / "value").read_bytes()) for name, entry in entries.items() if entry}
     left = [each for name, (_, each) in keys.items() if name not in known]
-    tried = probe(left).verdicts if left else {}
+    tried = probe(left, framework).verdicts if left else {}
     for name, verdict in tried.items():
         if verdict.state is not State.FAILS:
             cache.fetch_value(keys[name][0], lambda verdict=verdict: _written(verdict))  # type: ignore[misc]
     return {**known, **tried}
 
 
-def _key(operator: ScannedOperator, device: str) -> Key:
-    key = KeyBuilder("mindspore-verdict").add("device", device).add("operator", operator.name)
-    for package in ("mindspore", "torch", "numpy"):
+def _key(operator: ScannedOperator, framework: str, device: str) -> Key:
+    key = KeyBuilder(f"{framework}-verdict").add("device", device).add("operator", operator.name)
+    for package in (framework, "torch", "numpy"):
         key.add(package, version(package))
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         key.add("source", source.read_bytes())
     for signature in sorted(map(repr, operator.signatures)):
         key.add("signature", signature)

@@ -1,0 +1,58 @@
+"""What a trial needs of MindSpore: its tensors and its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mindspore
+import torch
+
+from opbridge.scan.names import candidates, find
+
+VERSION = mindspore.__version__
+TENSOR = mindspore.Tensor
+ROOT = mindspore
+
+
+def prepare() -> str:
+    """The device; an error must not surface in the next attempt."""
+    mindspore.runtime.launch_blocking()
+    device: str = mindspore.get_context("device_target")
+    return device
+
+
+def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
+
+
+def leaf(value: Any) -> Any:
+    """PyTorch's tensors and element types as MindSpore's."""
+    if isinstance(value, torch.Tensor):
+        detached = value.detach().contiguous()
+        if value.dtype is torch.bfloat16:
+            return mindspore.Tensor(detached.float().numpy()).astype(mindspore.bfloat16)
+        return mindspore.Tensor(detached.numpy())
+    if isinstance(value, torch.dtype):
+        name = str(value).removeprefix("torch.")
+        return getattr(mindspore, "bool_" if name == "bool" else name)
+    return value
+
+
+def dtype_of(tensor: Any) -> str:
+    return str(tensor.dtype).lower()
+
+
+def numbers_of(tensor: Any) -> Any:
+    widened = tensor.astype(mindspore.float32) if tensor.dtype == mindspore.bfloat16 else tensor
+    return widened.asnumpy()
+
+
+def gradients(total: Callable[..., Any], tensors: Sequence[Any]) -> Sequence[Any]:
+    found = mindspore.grad(total, tuple(range(len(tensors))))(*tensors)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def places(operator: str) -> tuple[str, ...]:
+    """Where MindSpore has something of an operator's name, untried."""
+    return tuple(path for path in candidates(operator) if find(mindspore, path) is not None)
