@@ -285,7 +285,7 @@ def test_what_was_tried_once_is_known_for_such_calls(tmp_path: Path) -> None:
     def tried(rank: int) -> Verdict:
         called = (("self", (torch.float32, rank, False)),)
         relu = ScannedOperator("aten::relu", "", Place("", ""), signatures={called}, examples=[example])
-        return verdicts_on([relu], "CPU", cache)["aten::relu"]
+        return verdicts_on([relu], "mindspore", "CPU", cache)["aten::relu"]
 
     first = tried(1)
     assert first.state is State.HAS

@@ -220,6 +220,17 @@ def test_a_bad_task_is_not_the_answers_fault(tmp_path: Path) -> None:
         judged(tmp_path / "task.py", tmp_path, attacks.RIGHT)
 
 
+def test_a_task_imports_what_is_installed(task: Path, tmp_path: Path) -> None:
+    bringing, lacking = tmp_path / "reference.py", tmp_path / "lacking.py"
+    bringing.write_text(
+        "from einops import rearrange\n" + attacks.TASK.replace("torch.relu(x)", "rearrange(x.relu(), 'a b -> a b')")
+    )
+    assert judged(bringing, tmp_path, attacks.RIGHT).verdict is Verdict.RIGHT
+    lacking.write_text("import nowhere_to_be_found\n" + attacks.TASK)
+    with pytest.raises(InputError, match="No module named 'nowhere_to_be_found'; pip install nowhere_to_be_found"):
+        judged(lacking, tmp_path, attacks.RIGHT)
+
+
 def test_a_task_may_harm_nobody_either(tmp_path: Path) -> None:
     needs_confinement()
     target = tmp_path / "written"

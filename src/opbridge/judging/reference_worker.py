@@ -59,7 +59,8 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
             if plan.kind != PUBLISHED or number:
                 continue
             if not _is_of_memory(error):
-                say(bad_task=f"{type(error).__name__}: {error}")
+                to_do = f"; pip install {error.name}" if isinstance(error, ModuleNotFoundError) else ""
+                say(bad_task=f"{type(error).__name__}: {error}{to_do}")
                 return
             made = "the reference takes more memory than this machine gives it"
         if isinstance(made, str):
