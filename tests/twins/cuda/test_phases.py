@@ -72,6 +72,7 @@ SYNC, SHARED = "__syncthreads();", "__shared__ float s[256]; const int t = threa
         f"{SHARED} {SYNC} if (t < n) {{ for (int i = 0; i < t; ++i) {{ if (s[i] > 1) break; }} }} y[t] = s[n - t];",
         f"{SHARED} for (int i = n; i > 0; i >>= 1) {{ if (t < i) s[t] += s[t + i]; {SYNC} }} y[t] = s[0];",
         f"{SHARED} float a = s[t]; {SYNC} {{ float b = a; {SYNC} a += b; }} y[t] = atomicAdd(&y[0], a) + __ldg(x + t);",
+        f"{SHARED} {SYNC} for (int i = t; i < n; ++i) {{ if (s[i] > 0) atomicAdd(p + i, 1); }} y[t] = atomicAdd(p, 1);",
         f"{SHARED} int m = n; while (m > 1) {{ {SYNC} s[t] += 1; m /= 2; }} y[t] = fmaxf(s[t], (float)m);",
     ],
 )
@@ -94,6 +95,9 @@ def test_barriers_where_all_come_by(body: str) -> None:
         f"{SHARED} n -= 1; {SYNC} y[t] = s[n];",
         f"{SHARED} {SYNC} y[t] = __shfl_down_sync(~0u, s[t], 1);",
         f"{SHARED} {SYNC} while (atomicCAS(p, 0, 1)) {{ }} y[t] = s[0];",
+        f"{SHARED} {SYNC} if (t) while (!atomicAdd(p, 0)) {{ }} else atomicAdd(p, 1); y[t] = s[0];",
+        f"{SHARED} {SYNC} for (;;) {{ if (atomicAdd(p, 0)) break; }} y[t] = s[0];",
+        f"{SHARED} {SYNC} do {{ }} while (!atomicOr(p, 0)); y[t] = s[0];",
         f"{SHARED} float a = s[t], *p = &a; {SYNC} *p = 1; {SYNC} y[t] = a;",
         f"{SHARED} float a[2] = {{}}; float* p = a; {SYNC} *p = 1; y[t] = a[0];",
         f"{SHARED} float& a = s[t]; {SYNC} a = 1;",

@@ -30,6 +30,7 @@ from opbridge.twins.cuda.rewriting.statements import (
     Statement,
     is_barrier,
     leaves_loop,
+    may_spin,
     statements,
 )
 
@@ -56,6 +57,8 @@ def find_phases(code: Sequence[Token], around: Surroundings) -> tuple[BlockVaria
     if not harmless or around.refused & set(words):
         return None
     try:
+        if may_spin(words):
+            return None
         body = statements(words, 1, len(words) - 1)
         variables = BlockVariables(code, body, around)
         return variables, list(_phases(words, variables, body))

@@ -9,6 +9,7 @@ from opbridge.cxx.reader import CLOSERS, PAIRS
 from opbridge.twins.cuda.rewriting.guards import closing
 
 BARRIER = "__syncthreads"
+_BEFORE_STATEMENT = frozenset({";", "{", "}", "else", "do"})
 _WITH_HEADER = frozenset({"for", "while", "if", "switch"})
 
 
@@ -58,6 +59,25 @@ def leaves_loop(words: Sequence[str], statement: Statement) -> bool:
                 return True
             at = last
         at += 1
+    return False
+
+
+def may_spin(words: Sequence[str]) -> bool:
+    """Whether a loop may go on until another thread of the block, which has no turn, has changed something: one that
+    uses what an atomic operation finds."""
+    loops = [i for i, word in enumerate(words) if word in ("for", "while", "do")]
+    inside = {i for first in loops for i in range(first, _last_word(words, first))}
+    return any(words[i].startswith("atomic") and not _begins_statement(words, i) for i in inside)
+
+
+def _begins_statement(words: Sequence[str], i: int) -> bool:
+    if words[i - 1] != ")":
+        return words[i - 1] in _BEFORE_STATEMENT
+    depth = 0
+    for k in range(i - 1, 0, -1):
+        depth += (words[k] == ")") - (words[k] == "(")
+        if depth == 0:
+            return words[k - 1] in _WITH_HEADER
     return False
 
 
