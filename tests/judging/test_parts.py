@@ -120,6 +120,14 @@ def test_few_images_where_batches_are_no_tiles() -> None:
     ]
 
 
+def test_sizes_that_depend_on_each_other_become_less_together() -> None:
+    """As a norm's of 64 on what a transposed convolution makes of a width of 32."""
+    sizes = {"batch": 32, "channels": 64, "width": 32, "window": 3}
+    loose = [{**sizes, **dict(plan.sizes)} for plan in plans(sizes, "") if plan.kind == LOOSE]
+    assert {"batch": 8, "channels": 16, "width": 8, "window": 3} in loose
+    assert {"batch": 4, "channels": 8, "width": 4, "window": 3} in loose
+
+
 @pytest.mark.parametrize(("answer", "relies"), [("n / 8 + 256", False), ("n / 64", True), ("n / 2048", True)])
 def test_an_answer_can_rely_on_what_its_numbers_divide(answer: str, relies: bool) -> None:
     first, *_ = (plan for plan in plans({"rows": 64, "features": 96, "depth": 8}, answer) if plan.kind == LOOSE)

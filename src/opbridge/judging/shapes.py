@@ -87,6 +87,7 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     small += [changed(SHRUNK, kept(_four_units, _SMALL))]
     loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
     loose += [_of_few_images(plan, published) for plan in loose]
+    loose += [changed(LOOSE, partial(_part, count)) for count in (8, 4)]
     loose = [replace(plan, is_relied_on=_is_relied_on(plan, published, named)) for plan in loose]
     changes = (_apart(kept(shrunk, 16), published, 1), _odd, _smallest_odd)
     odd = [changed(ODD, kept(change, 16)) for change in changes]
@@ -218,6 +219,11 @@ def _four_units(size: int) -> int:
 
 def _unless(above: int, size: int) -> int:
     return size if size <= above else smallest(size)
+
+
+def _part(count: int, size: int) -> int:
+    """The same part of each, where sizes depend on each other, as a norm's on what a convolution makes of a width."""
+    return size if size % count or size < 2 * count else size // count
 
 
 def smallest(size: int) -> int:
