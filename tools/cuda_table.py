@@ -55,6 +55,7 @@ OF_THE_INSIDE = frozenset(
         "for_torch",
         "guards",
         "learning",
+        "phases",
         "processors",
         "rewriting",
         "sources",
