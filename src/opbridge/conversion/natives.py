@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import torch
 from opbridge.cache import Cache
 from opbridge.conversion.values import put_back, taken_aside
 from opbridge.scan.model import ScannedOperator, State, Verdict
-from opbridge.scan.names import PYTORCH_ONLY, calls, find, parameters_of
+from opbridge.scan.names import PYTORCH_ONLY, calls, find, parameters_of, values_of
 from opbridge.scan.recording import Recorder, described
 from opbridge.scan.remembering import verdicts_on
 
@@ -49,7 +48,7 @@ class Natives:
         told_apart = _told(signature, defaults)
         if not any(_told(_by_name(seen), defaults) == told_apart for seen in self.operators[name].signatures):
             return None
-        parameters = parameters_of(find(importlib.import_module(self.framework), verdict.path))
+        parameters = parameters_of(find(values_of(self.framework).ROOT, verdict.path))
         try:
             ways = list(calls(name, verdict.path, arguments, defaults, parameters))
             return _written(verdict.path, *ways[verdict.form])
@@ -89,21 +88,8 @@ def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], framework
             put_back(module, before)
             for part, was in modes.items():
                 part.training = was
-        found = verdicts_on(recorder.operators.values(), framework, _device(framework), Cache())
+        found = verdicts_on(recorder.operators.values(), framework, values_of(framework).device(), Cache())
     return Natives(framework, recorder.operators, found)
-
-
-def _device(framework: str) -> str:
-    """What is tried on, which verdicts hold for."""
-    if framework == "jax":
-        import jax
-
-        device: str = jax.default_backend()
-    else:
-        import mindspore
-
-        device = mindspore.get_context("device_target")
-    return device
 
 
 def _expression(value: Any, text: Callable[[Any], str]) -> Any:

@@ -7,33 +7,31 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import torch
+
+from opbridge.frameworks.jax.compiling import compiled
 
 VERSION = jax.__version__
 TENSOR = jax.Array
 ROOT = jax
 
 
-def prepare() -> str:
-    """The device; PyTorch's long numbers are to be seen."""
+def prepare() -> None:
+    """PyTorch's long numbers are to be seen."""
     jax.config.update("jax_enable_x64", True)
-    device: str = jax.default_backend()
-    return device.upper()
+
+
+def device() -> str:
+    """What is tried on, which verdicts hold for."""
+    backend: str = jax.default_backend()
+    return backend.upper()
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As a network calls it that is compiled as a whole, where nothing is known of an array but sizes."""
-    leaves, tree = jax.tree.flatten((args, kwargs))
-    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
-
-    def of_arrays(*arrays: Any) -> Any:
-        given = list(leaves)
-        for place, array in zip(places, arrays, strict=True):
-            given[place] = array
-        inner, named = jax.tree.unflatten(tree, given)
-        return function(*inner, **named)
-
-    return jax.jit(of_arrays)(*(leaves[place] for place in places))
+    run, arrays = compiled(function, args, kwargs)
+    return run(*arrays)
 
 
 def leaf(value: Any) -> Any:
@@ -51,8 +49,6 @@ def dtype_of(array: Any) -> str:
 
 
 def numbers_of(array: Any) -> Any:
-    import numpy as np
-
     return np.asarray(array.astype("float32") if array.dtype == jnp.bfloat16 else array)
 
 

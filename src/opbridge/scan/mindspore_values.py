@@ -15,11 +15,15 @@ TENSOR = mindspore.Tensor
 ROOT = mindspore
 
 
-def prepare() -> str:
-    """The device; an error must not surface in the next attempt."""
+def prepare() -> None:
+    """An error must not surface in the next attempt."""
     mindspore.runtime.launch_blocking()
-    device: str = mindspore.get_context("device_target")
-    return device
+
+
+def device() -> str:
+    """What is tried on, which verdicts hold for."""
+    target: str = mindspore.get_context("device_target")
+    return target
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -89,6 +89,11 @@ def _base(operator: str) -> str:
     return operator.partition("::")[2].partition(".")[0]
 
 
+def values_of(framework: str) -> Any:
+    """The module that knows a framework's tensors, which imports it."""
+    return importlib.import_module(f"opbridge.scan.{framework}_values")
+
+
 def find(framework: Any, path: str) -> Any:
     """What the path leads to below a framework's module, or None."""
     place, _, name = path.partition(".")

@@ -7,7 +7,6 @@ PyTorch's with, and value, dtype, shape and, where the model wants one, gradient
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from opbridge.scan.names import calls, find, parameters_of
+from opbridge.scan.names import calls, find, parameters_of, values_of
 
 _TOLERANCES = {
     torch.float64: (1e-7, 1e-9),
@@ -50,9 +49,10 @@ def main(framework: str, jobs_path: str, pipe: int) -> None:
         def say(**fields: object) -> None:
             report.write(json.dumps(fields) + "\n")
 
-        values = importlib.import_module(f"opbridge.scan.{framework}_values")
+        values = values_of(framework)
         trial = Trial(values)
-        say(version=values.VERSION, device=values.prepare())
+        values.prepare()
+        say(version=values.VERSION, device=values.device())
         for job in jobs:
             for path in job["paths"]:
                 say(operator=job["operator"], path=path, state="begun")

@@ -11,6 +11,7 @@ import numpy as np
 
 from opbridge.check.arrays import Array
 from opbridge.check.drivers import Driver, NotHere, Span, listed, packed
+from opbridge.frameworks.jax.compiling import compiled
 from opbridge.schema import Schema
 
 
@@ -58,17 +59,8 @@ class JaxDriver(Driver):
     def prepared(
         self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
-        leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
-        places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
-
-        def of_tensors(*tensors: Any) -> Any:
-            given = list(leaves)
-            for place, tensor in zip(places, tensors, strict=True):
-                given[place] = tensor
-            positional, named = jax.tree_util.tree_unflatten(structure, given)
-            return function(*positional, **named)
-
-        return jax.jit(of_tensors), [leaves[place] for place in places], {}
+        run, arrays = compiled(function, args, kwargs)
+        return run, arrays, {}
 
     def finish(self, outputs: Sequence[Any]) -> None:
         jax.block_until_ready(outputs)

@@ -50,16 +50,22 @@ def _convolution(
 ) -> Array:
     count = weight.ndim - 2
     sides = padding.upper() if isinstance(padding, str) else [(side, side) for side in each(padding, count)]
-    batch = image if image.ndim == weight.ndim else image[None]
-    found = jax.lax.conv_general_dilated(
-        batch,
+    return _convolved(
+        image,
         weight,
-        each(stride, count),
-        sides,
+        bias,
+        window_strides=each(stride, count),
+        padding=sides,
         rhs_dilation=each(dilation, count),
         feature_group_count=groups,
     )
-    found = _with_bias(found, None if bias is None else bias.reshape(-1, *(1,) * count))
+
+
+def _convolved(image: Array, weight: Array, bias: Array | None, **options: Any) -> Array:
+    """Of a batch of images, or of one."""
+    batch = image if image.ndim == weight.ndim else image[None]
+    found = jax.lax.conv_general_dilated(batch, weight, **options)
+    found = _with_bias(found, *_of_channels(found, bias))
     return found if batch is image else found[0]
 
 
@@ -88,18 +94,16 @@ def conv_transpose1d(
     holes = each(dilation, count)
     whole = [hole * (size - 1) for hole, size in zip(holes, sizes, strict=True)]
     given = zip(whole, each(padding, count), each(output_padding, count), strict=True)
-    batch = input if input.ndim == weight.ndim else input[None]
-    found = jax.lax.conv_general_dilated(
-        batch,
+    return _convolved(
+        input,
         turned,
-        (1,) * count,
-        [(most - side, most - side + more) for most, side, more in given],
+        bias,
+        window_strides=(1,) * count,
+        padding=[(most - side, most - side + more) for most, side, more in given],
         lhs_dilation=each(stride, count),
         rhs_dilation=holes,
         feature_group_count=groups,
     )
-    found = _with_bias(found, None if bias is None else bias.reshape(-1, *(1,) * count))
-    return found if batch is input else found[0]
 
 
 conv_transpose2d = conv_transpose3d = conv_transpose1d
@@ -147,7 +151,7 @@ def group_norm(
     return _scaled(_normed(groups, (-1,), eps).reshape(input.shape), *_of_channels(input, weight, bias))
 
 
-def _of_channels(image: Array, *values: Array | None) -> list[Array | None]:
+def _of_channels(image: Array, *values: Array | None) -> list[Any]:
     sizes = (-1, *(1,) * (image.ndim - 2))
     return [None if value is None else value.reshape(sizes) for value in values]
 
@@ -166,8 +170,7 @@ def batch_norm(
     if training or running_mean is None or running_var is None:
         axes = (0, *range(2, input.ndim))
         return _scaled(_normed(input, axes, eps), *_of_channels(input, weight, bias))
-    sizes = (-1, *(1,) * (input.ndim - 2))
-    mean, variance = running_mean.reshape(sizes), running_var.reshape(sizes)
+    mean, variance = _of_channels(input, running_mean, running_var)
     normed = ((input - mean) * jax.lax.rsqrt(variance + eps)).astype(input.dtype)
     return _scaled(normed, *_of_channels(input, weight, bias))
 

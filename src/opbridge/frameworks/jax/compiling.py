@@ -1,0 +1,25 @@
+"""A call as a compiled program sees it: of its arguments the arrays alone are traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+
+def compiled(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A function of the arrays among the arguments, and these."""
+    leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
+
+    def of_arrays(*arrays: Any) -> Any:
+        given = list(leaves)
+        for place, array in zip(places, arrays, strict=True):
+            given[place] = array
+        positional, named = jax.tree_util.tree_unflatten(structure, given)
+        return function(*positional, **named)
+
+    return jax.jit(of_arrays), [leaves[place] for place in places]
