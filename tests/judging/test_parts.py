@@ -128,7 +128,16 @@ def test_sizes_that_depend_on_each_other_become_less_together() -> None:
     assert {"batch": 4, "channels": 8, "width": 4, "window": 3} in loose
 
 
-@pytest.mark.parametrize(("answer", "relies"), [("n / 8 + 256", False), ("n / 64", True), ("n / 2048", True)])
+@pytest.mark.parametrize(
+    ("answer", "relies"),
+    [
+        ("n / 8 + 256", False),
+        ("n / 64", True),
+        ("n / 2048", True),
+        ("x.size(64) * y.sizes()[64] * z.shape[64]", False),
+        ("x.size(1) / 64", True),
+    ],
+)
 def test_an_answer_can_rely_on_what_its_numbers_divide(answer: str, relies: bool) -> None:
     first, *_ = (plan for plan in plans({"rows": 64, "features": 96, "depth": 8}, answer) if plan.kind == LOOSE)
     assert first.is_relied_on is relies

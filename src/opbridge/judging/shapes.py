@@ -23,6 +23,8 @@ _MOST_THREADS = 1024
 _LONG = 2 * _MOST_THREADS + 65
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_DIMENSION = re.compile(r"\b(size|stride|shape|(size|stride)s\(\))[(\[] *-?\d+ *[)\]]")
+"""A number that says which, and none that a size is held against."""
 _BATCH = re.compile(r"batch(_size)?|N|B|n|b")
 
 
@@ -71,7 +73,7 @@ class Plan:
 
 def plans(published: dict[str, object], answer: str) -> list[Plan]:
     """From the smallest that the reference may take to the published ones; odd ones last."""
-    named = {int(number) for number in _NUMBER.findall(_own_text(answer)) if len(number) < 10}
+    named = {int(number) for number in _NUMBER.findall(_DIMENSION.sub("", _own_text(answer))) if len(number) < 10}
 
     def changed(kind: str, change: Callable[[int], int]) -> Plan:
         new = {name: _mapped(value, change) for name, value in published.items()}
