@@ -82,6 +82,9 @@ def test_a_task_that_gives_the_same_for_all_inputs(task: Path, tmp_path: Path) -
     assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "published shapes")
     assert [reason.check for reason in found.reasons] == ["constant"]
     assert judged(constant, tmp_path, attacks.RIGHT.replace("self.scale)", "2)")).verdict is Verdict.WRONG
+    constant.write_text(constant.read_text().replace("batch = 16", "batch = 65536"))
+    found = judged(constant, tmp_path, attacks.RIGHT.replace("self.scale)", "2)"))
+    assert found.verdict is Verdict.WRONG, f"it is so at smaller sizes too: {found}"
 
 
 def test_what_a_task_makes_zero_stays_so(task: Path, tmp_path: Path) -> None:

@@ -269,6 +269,17 @@ def test_a_task_that_gives_the_same_for_all_inputs_is_said_to_be_one(tmp_path: P
     assert case.decided().verdict is Verdict.WRONG
 
 
+def test_where_smaller_sizes_make_the_output_the_same_for_all_inputs_another_one_is_wrong(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK, SHRUNK)
+    case.trials = tuple(replace(trial, is_constant=True) for trial in case.trials)
+    case.gives(1, 2.0, 2.005)
+    assert case.decided().verdict is Verdict.UNDECIDED, "float32 may lose all digits of a mean of what is normed"
+    case.gives(1, 2.0, 3.0)
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.WRONG, "values")
+    assert "where all inputs give the same" in found.reasons[0].message
+
+
 def test_outputs_of_earlier_inputs(tmp_path: Path) -> None:
     case = Case(tmp_path, SHRUNK, SHRUNK)
     case.gives(1, 1.0, 2.0)

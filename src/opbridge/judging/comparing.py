@@ -35,13 +35,13 @@ def numbers(array: Array) -> np.ndarray[Any, Any]:
     return found.astype(np.float64) if array.dtype in _PRECISION else found
 
 
-def difference(answer: object, exact: object, rounded: object) -> Difference | None:
-    """`exact` is the reference's run in float64, `rounded` that in its own element types."""
+def difference(answer: object, exact: object, rounded: object, least: float = 0.0) -> Difference | None:
+    """`exact` is the reference's run in float64, `rounded` that in its own element types; more than `least` is one."""
     if found := difference_of_sizes(answer, rounded):
         return found
     given, wanted, own = arrays_of(answer), arrays_of(exact), arrays_of(rounded)
     for output, one, right, coarse in zip(_outputs(len(given)), given, wanted, own, strict=True):
-        if found := _of_numbers(output, one, numbers(right), coarse):
+        if found := _of_numbers(output, one, numbers(right), coarse, least):
             return found
     return None
 
@@ -100,7 +100,9 @@ def _errors(lost: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> np.ndarr
     return np.repeat(np.where(is_hidden, largest, whole), width).reshape(sizes.shape)
 
 
-def _of_numbers(output: str, given: Array, exact: np.ndarray[Any, Any], coarse: Array) -> Difference | None:
+def _of_numbers(
+    output: str, given: Array, exact: np.ndarray[Any, Any], coarse: Array, least: float = 0.0
+) -> Difference | None:
     try:
         got = numbers(given)
     except (TypeError, ValueError):
@@ -109,15 +111,16 @@ def _of_numbers(output: str, given: Array, exact: np.ndarray[Any, Any], coarse: 
         return None
     with np.errstate(all="ignore"):
         parted = np.abs(got.astype(exact.dtype if exact.dtype.kind == "c" else np.float64) - exact)
-        fine = (parted <= bound(exact, coarse)) | (got == exact) | (np.isnan(got) & np.isnan(exact))
+        allowed = np.broadcast_to(np.maximum(bound(exact, coarse), least), exact.shape)
+        fine = (parted <= allowed) | (got == exact) | (np.isnan(got) & np.isnan(exact))
     if fine.all():
         return None
     first = np.unravel_index(int(np.argmin(fine)), exact.shape)
     at = f" at [{', '.join(map(str, first))}]" if exact.ndim else ""
-    wrong, allowed = int((~fine).sum()), float(np.broadcast_to(bound(exact, coarse), exact.shape)[first])
+    why = "where all inputs give the same" if least else f"from the reference's own error in {coarse.dtype}"
     return Difference(
-        f"{output} is {got[first]:.6g} instead of {exact[first]:.6g}{at}, the first of {wrong} of {exact.size} "
-        f"elements that differ; {allowed:.2g} is allowed, from the reference's own error in {coarse.dtype}",
+        f"{output} is {got[first]:.6g} instead of {exact[first]:.6g}{at}, the first of {int((~fine).sum())} of "
+        f"{exact.size} elements that differ; {float(allowed[first]):.2g} is allowed, {why}",
         "compute what the reference does for these inputs",
         is_of_numbers=True,
     )

@@ -9,7 +9,7 @@ from opbridge.judging.answer_formats import AnswerFormat
 from opbridge.judging.confining import Cell
 from opbridge.judging.drawing import AS_DRAWN, LARGE, LARGEST
 from opbridge.judging.formats import TaskFormat
-from opbridge.judging.shapes import Plan
+from opbridge.judging.shapes import PUBLISHED, Plan
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,16 @@ class Trial:
     operators: tuple[str, ...]
     """PyTorch's that the reference ran."""
     is_constant: bool = False
-    """Whether the task gives the same for other inputs of its published sizes."""
+    """Whether the task gives the same for other inputs of these sizes."""
     elements: int = 0
     """Of its inputs."""
     numbers: str = AS_DRAWN
     """What stands in them."""
+
+    @property
+    def only_refutes(self) -> bool:
+        """What gives another constant is wrong, and what gives this one need not be right, unless it is published."""
+        return self.is_constant and self.plan.kind != PUBLISHED
 
     @property
     def shown(self) -> str:
