@@ -40,6 +40,15 @@ def test_numbers_of_both_signs_are_enough_where_each_call_takes_long() -> None:
     assert left_out_where_each_takes(12.0) == [1, 3, 4]
 
 
+def test_what_was_ended_for_its_time_is_not_called_with_as_many_elements_again() -> None:
+    pace = Pace(TRIALS)
+    pace.has_failed(TRIALS[0], "cuda-twin: kernel: two threads race [global-race]")
+    assert all(map(pace.has_time_for, TRIALS))
+    pace.has_failed(TRIALS[0], "cuda-twin: kernel: the launch has run for longer than it may [endless]")
+    assert not any(map(pace.has_time_for, TRIALS))
+    assert pace.has_time_for(Trial(5, Plan(SHRUNK), 1, "", (), elements=125))
+
+
 def test_what_was_left_out_is_not_weighed() -> None:
     run = Run()
     run.hear({"left_out": 4})

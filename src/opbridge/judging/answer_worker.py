@@ -74,6 +74,7 @@ def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | N
             say(ran=trial.number, **caller.call(trial))
             pace.has_run(trial, time.process_time() - started)
         except Exception as error:
+            pace.has_failed(trial, str(error))
             say(failed=trial.number, **_told(error, job.cell.folder))
     say(tampering=[vars(reason) for reason in watch.findings()])
     if trials:

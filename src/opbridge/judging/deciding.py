@@ -22,7 +22,7 @@ from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.runs import Run
-from opbridge.judging.shapes import LOOSE, Plan, plans
+from opbridge.judging.shapes import LOOSE, Plan, plans, smallest_first
 from opbridge.judging.sizes import published_sizes, sizes_by_default
 from opbridge.judging.submissions import read_source
 from opbridge.judging.warming import NO_DEVICE, Prepared
@@ -64,7 +64,8 @@ def _judged(
     sizes = _sizes(form, task, text)
     job = ReferenceJob(task, form, folder / _OF_REFERENCE, tuple(plans(sizes, source)), seeds, has_gradients(source))
     found, tried = _round(forks, job, answer, _rooms(folder), timeout)
-    smaller = tuple(plan for plan in job.plans if plan.kind == LOOSE and plan not in tried)
+    loose = (plan for plan in job.plans if plan.kind == LOOSE and plan not in tried)
+    smaller = tuple(smallest_first(loose, sizes))
     if found.wants_smaller_sizes and smaller:
         later = _again(forks, replace(job, plans=smaller), answer, folder, timeout)
         # What takes as long with hardly anything to do never ends.

@@ -98,7 +98,7 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     long = _with_one_long(changed(LONG, kept(shrunk, _SMALL)), published, _longest)
     odd_and_long = changed(ODD_AND_LONG, kept(_smallest_odd, 16))
     long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
-    last = [replace(plan, is_last_resort=True) for plan in _smallest_first(small)]
+    last = [replace(plan, is_last_resort=True) for plan in smallest_first(small, published)]
     all_plans = (*small, *last, Plan(PUBLISHED), *odd, *long, *loose)
     different: dict[str, Plan] = {}
     for plan in all_plans:
@@ -112,8 +112,9 @@ def patient(some: tuple[Plan, ...]) -> list[Plan]:
     return [plan for plan in some if plan.is_last_resort or plan.kind == PUBLISHED]
 
 
-def _smallest_first(some: Iterable[Plan]) -> list[Plan]:
-    return sorted(some, key=lambda plan: (not plan.is_of_images, _product(plan)))
+def smallest_first(some: Iterable[Plan], published: dict[str, object]) -> list[Plan]:
+    """Inputs of few images before those of many."""
+    return sorted(some, key=lambda plan: (not plan.is_of_images, prod(_all_numbers(plan, published))))
 
 
 def _apart(change: Callable[[int], int], published: dict[str, object], more: int = 0) -> Callable[[int], int]:
@@ -130,17 +131,17 @@ def _apart(change: Callable[[int], int], published: dict[str, object], more: int
 
 
 def _is_relied_on(plan: Plan, published: dict[str, object], named: set[int]) -> bool:
-    before, after = (_numbers(list(sizes.values())) for sizes in (published, {**published, **dict(plan.sizes)}))
+    before, after = _numbers(list(published.values())), _all_numbers(plan, published)
     pairs = [*zip(before, after, strict=True), (prod(before), prod(after))]
     return any(number > 1 and old % number == 0 and new % number for old, new in pairs for number in named)
 
 
+def _all_numbers(plan: Plan, published: dict[str, object]) -> list[int]:
+    return _numbers(list({**published, **dict(plan.sizes)}.values()))
+
+
 def _numbers(value: object) -> list[int]:
     return [value] if isinstance(value, int) else [n for item in value for n in _numbers(item)]  # type: ignore[attr-defined]
-
-
-def _product(plan: Plan) -> int:
-    return prod(size for _, size in plan.sizes if isinstance(size, int))
 
 
 def _own_text(answer: str) -> str:
