@@ -20,9 +20,10 @@ from opbridge.judging.confining import Cell, hand_on, private_folder
 from opbridge.judging.drawing import AS_DRAWN
 from opbridge.judging.formats import TaskFormat, format_of, settings_of
 from opbridge.judging.jobs import AnswerJob, ReferenceJob, Trial
-from opbridge.judging.model import Judgement, Verdict
+from opbridge.judging.model import Judgement
+from opbridge.judging.rounds import another
 from opbridge.judging.runs import Run
-from opbridge.judging.shapes import LOOSE, Plan, plans, smallest_first
+from opbridge.judging.shapes import Plan, plans
 from opbridge.judging.sizes import published_sizes, sizes_by_default
 from opbridge.judging.submissions import read_source
 from opbridge.judging.warming import NO_DEVICE, Prepared
@@ -64,18 +65,10 @@ def _judged(
     sizes = _sizes(form, task, text)
     job = ReferenceJob(task, form, folder / _OF_REFERENCE, tuple(plans(sizes, source)), seeds, has_gradients(source))
     found, tried = _round(forks, job, answer, _rooms(folder), timeout)
-    loose = (plan for plan in job.plans if plan.kind == LOOSE and plan not in tried)
-    smaller = tuple(smallest_first(loose, sizes))
-    if found.wants_smaller_sizes and smaller:
-        later = _again(forks, replace(job, plans=smaller), answer, folder, timeout)
-        # What takes as long with hardly anything to do never ends.
-        if later is None or later.wants_smaller_sizes:
-            return found
-        return later if later.verdict is not Verdict.UNDECIDED else replace(found, verdict=Verdict.UNDECIDED)
-    if found.wants_larger_sizes:
-        later = _again(forks, replace(job, is_patient=True), answer, folder, timeout)
-        return found if later is None or later.verdict is Verdict.UNDECIDED else later
-    return found
+    if (further := another(found, tried, job, sizes)) is None:
+        return found
+    later = _again(forks, further.job, answer, folder, timeout)
+    return found if later is None else further.settled(found, later)
 
 
 def _again(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float) -> Judgement | None:

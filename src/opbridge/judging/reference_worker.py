@@ -108,7 +108,7 @@ def is_needless(plan: Plan, tried: set[str]) -> bool:
     has_others = bool(tried - {ODD, ODD_AND_LONG})
     if plan.is_long:
         return not has_others
-    return plan.kind in tried or (plan.kind == LOOSE and has_others)
+    return plan.kind in tried or (plan.kind == LOOSE and has_others) or (plan.is_last_resort and LOOSE in tried)
 
 
 def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Limits) -> list[dict[str, Any]] | str:

@@ -36,8 +36,8 @@ ODD, ODD_AND_LONG = "odd", "odd and long"
 class Plan:
     """One set of sizes.
 
-    What is loosely shrunk keeps no number of the answer's and is divisible by 8 at most: an answer that is right there
-    is right, and one that is not may have relied on its task where a number in it says so.
+    What is loosely shrunk keeps few numbers of the answer's and is divisible by 8 at most: an answer that is right
+    there is right, and one that is not may have relied on its task, as where a number in it says so.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Plan:
     is_relied_on: bool = False
     """Whether a number in the answer divides published sizes, or their product, and not these."""
     is_last_resort: bool = False
-    """Whether it may take long, for want of others but the published ones, which take longer."""
+    """Whether it may take long, for want of others but those that may be relied on, or take longer."""
 
     @property
     def is_small(self) -> bool:
@@ -87,7 +87,7 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     small = [*apart, *(_of_few_images(plan, published) for plan in apart)]
     small += [*alike, *(_of_few_images(plan, published) for plan in alike[:2])]
     small += [changed(SHRUNK, kept(_four_units, _SMALL))]
-    loose = [changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL)]
+    loose = [changed(LOOSE, kept(smallest, 16)), *(changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL))]
     loose += [_of_few_images(plan, published) for plan in loose]
     loose += [changed(LOOSE, partial(_part, count)) for count in (8, 4)]
     loose = [replace(plan, is_relied_on=_is_relied_on(plan, published, named)) for plan in loose]
@@ -99,7 +99,8 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     odd_and_long = changed(ODD_AND_LONG, kept(_smallest_odd, 16))
     long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
     last = [replace(plan, is_last_resort=True) for plan in smallest_first(small, published)]
-    all_plans = (*small, *last, Plan(PUBLISHED), *odd, *long, *loose)
+    free = [plan for plan in loose if not plan.is_relied_on]
+    all_plans = (*small, *free, *last, Plan(PUBLISHED), *odd, *long, *loose)
     different: dict[str, Plan] = {}
     for plan in all_plans:
         if plan.sizes or plan.kind == PUBLISHED:

@@ -7,8 +7,8 @@ from pathlib import Path
 from opbridge.errors import InputError
 from opbridge.judging.comparing import difference_of_sizes
 from opbridge.judging.drawing import LARGE
-from opbridge.judging.failing import PROGRAM, of_end, of_error
-from opbridge.judging.holding import PARAMETERS, held
+from opbridge.judging.failing import of_end, of_error
+from opbridge.judging.holding import held
 from opbridge.judging.jobs import Trial
 from opbridge.judging.model import (
     AGAIN,
@@ -22,13 +22,12 @@ from opbridge.judging.model import (
     Reason,
     Verdict,
 )
+from opbridge.judging.rounds import OF_NO_SIZE
 from opbridge.judging.runs import ON_GPU, Run, reason_at
 from opbridge.judging.shapes import PUBLISHED
 from opbridge.judging.suspecting import cheating
 from opbridge.judging.values import load
 
-_OF_NO_SIZE = (PARAMETERS, PROGRAM)
-"""The checks of what no size makes right."""
 _OF_NUMBERS = (VALUES, AGAIN, GRADIENTS)
 """The checks in which an answer may rely on numbers as its task draws them."""
 _OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
@@ -73,7 +72,7 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
     if right and (all(trial.plan.is_odd for trial in wrong) or _holds_as_published(right, wrong)):
         return Judgement(Verdict.RIGHT, bad[0][1].reasons, PUBLISHED_SHAPES, shapes)
     trial, first = next(((trial, found) for trial, found in bad if not trial.plan.is_odd), bad[0])
-    if (trial.plan.is_relied_on or trial.plan.is_odd) and first.reasons[0].check not in _OF_NO_SIZE:
+    if (trial.plan.is_relied_on or trial.plan.is_odd) and first.reasons[0].check not in OF_NO_SIZE:
         message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
         return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)

@@ -1,0 +1,57 @@
+"""What is judged once more, at other sizes, and what comes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from opbridge.judging.failing import PROGRAM
+from opbridge.judging.holding import PARAMETERS
+from opbridge.judging.jobs import ReferenceJob
+from opbridge.judging.model import PUBLISHED_SHAPES, Judgement, Verdict
+from opbridge.judging.shapes import LOOSE, Plan, smallest_first
+
+OF_NO_SIZE = (PARAMETERS, PROGRAM)
+"""The checks of what no size makes right."""
+
+
+@dataclass(frozen=True)
+class Round:
+    job: ReferenceJob
+    settled: Callable[[Judgement, Judgement], Judgement]
+    """From the first judgement and the later one."""
+
+
+def another(found: Judgement, tried: list[Plan], job: ReferenceJob, published: dict[str, object]) -> Round | None:
+    loose = (plan for plan in job.plans if plan.kind == LOOSE and plan not in tried)
+    if found.wants_smaller_sizes:
+        smaller = tuple(smallest_first(loose, published))
+        return Round(replace(job, plans=smaller), _at_smaller_sizes) if smaller else None
+    if found.wants_larger_sizes:
+        return Round(replace(job, is_patient=True), _at_larger_sizes)
+    larger = tuple(plan for plan in job.plans if plan.is_last_resort)
+    if larger and _fails_where_numbers_are_lost(found, tried):
+        return Round(replace(job, plans=larger), _where_numbers_stay)
+    return None
+
+
+def _fails_where_numbers_are_lost(found: Judgement, tried: list[Plan]) -> bool:
+    is_bad = found.verdict in (Verdict.WRONG, Verdict.BROKEN) and found.reasons[0].check not in OF_NO_SIZE
+    return is_bad and {LOOSE} == {plan.kind for plan in tried if not plan.is_odd}
+
+
+def _at_smaller_sizes(found: Judgement, later: Judgement) -> Judgement:
+    # What takes as long with hardly anything to do never ends.
+    if later.wants_smaller_sizes:
+        return found
+    return later if later.verdict is not Verdict.UNDECIDED else replace(found, verdict=Verdict.UNDECIDED)
+
+
+def _at_larger_sizes(found: Judgement, later: Judgement) -> Judgement:
+    return found if later.verdict is Verdict.UNDECIDED else later
+
+
+def _where_numbers_stay(found: Judgement, later: Judgement) -> Judgement:
+    if later.verdict is Verdict.RIGHT:
+        return replace(later, reasons=found.reasons, holds_for=PUBLISHED_SHAPES)
+    return found if later.verdict is Verdict.UNDECIDED else later
