@@ -24,6 +24,7 @@ from opbridge.judging.shapes import (
     LOOSE,
     ODD,
     ODD_AND_LONG,
+    ODD_WHERE_FEW,
     PUBLISHED,
     SHRUNK,
     Plan,
@@ -215,6 +216,14 @@ def test_odd_sizes_stand_for_no_others() -> None:
     loose, long = Plan(LOOSE, (("rows", 24),)), Plan(LONG, (("rows", 3072),))
     assert [is_needless(plan, {ODD}) for plan in (loose, long)] == [False, True]
     assert [is_needless(plan, {ODD, SHRUNK}) for plan in (loose, long)] == [True, False]
+
+
+def test_of_what_there_are_few_there_are_more() -> None:
+    """As of 16 rows, for each of which an answer has one thread; windows stay, and what the answer names."""
+    task = {"batch": 16, "channels": 3, "groups": 12, "dim": 2048}
+    odd = [{**task, **dict(plan.sizes)} for plan in plans(task, "groups == 12") if plan.kind == ODD_WHERE_FEW]
+    assert {"batch": 33, "channels": 3, "groups": 12, "dim": 64} in odd
+    assert not [plan for plan in plans({"batch": 128, "dim": 48}, "") if plan.kind == ODD_WHERE_FEW]
 
 
 def test_lists_of_sizes() -> None:

@@ -19,7 +19,7 @@ from opbridge.judging.drawing import LARGE, change_of, drawn
 from opbridge.judging.foreseeing import Limits, outline, refusal
 from opbridge.judging.formats import settings_of
 from opbridge.judging.jobs import ReferenceJob, Trial
-from opbridge.judging.shapes import LOOSE, ODD, ODD_AND_LONG, PUBLISHED, Plan, patient
+from opbridge.judging.shapes import LOOSE, ODD_ONES, PUBLISHED, Plan, patient
 from opbridge.judging.sizes import with_sizes
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _limits(job: ReferenceJob, plan: Plan) -> Limits:
 
 def is_needless(plan: Plan, tried: set[str]) -> bool:
     """Of a kind one is enough, if not each is long elsewhere; what may be too small is for want of others."""
-    has_others = bool(tried - {ODD, ODD_AND_LONG})
+    has_others = bool(tried - {*ODD_ONES})
     if plan.is_long:
         return not has_others
     return plan.kind in tried or (plan.kind == LOOSE and has_others) or (plan.is_last_resort and LOOSE in tried)

@@ -6,7 +6,6 @@ answer names it.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -14,22 +13,20 @@ from functools import partial
 from itertools import count
 from math import prod
 
-from opbridge.judging.assignments import values_assigned
-from opbridge.judging.sizes import FUNCTIONS, number
+from opbridge.judging.names import numbers_named
 
 _SMALL = 64
 """Sizes up to this stay: windows, strides, heads and groups are among them."""
+_WINDOW, _TILE = 8, 16
+"""Windows and strides are no larger than the first; a tile that has just the elements it needs may be the second."""
 _MOST_THREADS = 1024
 _LONG = 2 * _MOST_THREADS + 65
-_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_DIMENSION = re.compile(r"\b(size|stride|shape|(size|stride)s\(\))[(\[] *-?\d+ *[)\]]")
-"""A number that says which, and none that a size is held against."""
 _BATCH = re.compile(r"batch(_size)?|N|B|n|b")
 
 
 SHRUNK, LOOSE, LONG, PUBLISHED = "shrunk", "loosely shrunk", "long", "published"
-ODD, ODD_AND_LONG = "odd", "odd and long"
+ODD, ODD_AND_LONG, ODD_WHERE_FEW = "odd", "odd and long", "odd where there are few"
+ODD_ONES = (ODD, ODD_AND_LONG, ODD_WHERE_FEW)
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Plan:
 
     @property
     def is_odd(self) -> bool:
-        return self.kind in (ODD, ODD_AND_LONG)
+        return self.kind in ODD_ONES
 
     @property
     def may_take_long(self) -> bool:
@@ -73,7 +70,7 @@ class Plan:
 
 def plans(published: dict[str, object], answer: str) -> list[Plan]:
     """From the smallest that the reference may take to the published ones; odd ones last."""
-    named = {int(number) for number in _NUMBER.findall(_DIMENSION.sub("", _own_text(answer))) if len(number) < 10}
+    named = numbers_named(answer)
 
     def changed(kind: str, change: Callable[[int], int]) -> Plan:
         new = {name: _mapped(value, change) for name, value in published.items()}
@@ -95,6 +92,8 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     odd = [changed(ODD, kept(change, 16)) for change in changes]
     odd += [_of_few_images(plan, published) for plan in odd]
     odd += [_of_odd_batch(plan, published) for plan in small]
+    more = kept(lambda size: 2 * size + 1 if size <= _TILE else size, _WINDOW)
+    odd += [_with_more_of_few(plan, published, more) for plan in (*small[:4], *loose[:1])]
     long = _with_one_long(changed(LONG, kept(shrunk, _SMALL)), published, _longest)
     odd_and_long = changed(ODD_AND_LONG, kept(_smallest_odd, 16))
     long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
@@ -145,22 +144,6 @@ def _numbers(value: object) -> list[int]:
     return [value] if isinstance(value, int) else [n for item in value for n in _numbers(item)]  # type: ignore[attr-defined]
 
 
-def _own_text(answer: str) -> str:
-    """Without what answers repeat of their tasks, and without comments."""
-    try:
-        tree = ast.parse(answer)
-    except SyntaxError:
-        return _COMMENT.sub(" ", answer)
-    tree.body = [node for node in tree.body if not _is_of_the_task(node)]
-    return _COMMENT.sub(" ", ast.unparse(tree).replace("\\n", "\n"))
-
-
-def _is_of_the_task(node: ast.stmt) -> bool:
-    if isinstance(node, ast.FunctionDef):
-        return node.name in FUNCTIONS
-    return isinstance(node, ast.Assign) and all(number(value) is not None for _, value in values_assigned(node))
-
-
 def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
     """With a batch of two, where inputs are so many-dimensional that no kernel goes through batches by tiles."""
     few = {name: 2 for name, size in published.items() if _BATCH.fullmatch(name) and isinstance(size, int) and size > 2}
@@ -174,6 +157,15 @@ def _of_odd_batch(plan: Plan, published: dict[str, object]) -> Plan:
         name: size + 1 for name, size in {**published, **sizes}.items() if _BATCH.fullmatch(name) and type(size) is int
     }
     return replace(plan, kind=ODD, sizes=tuple({**sizes, **odd}.items()) if odd else ())
+
+
+def _with_more_of_few(plan: Plan, published: dict[str, object], more: Callable[[int], int]) -> Plan:
+    """As where an answer has a thread for each of 16, which no other size shows."""
+    sizes = {**published, **dict(plan.sizes)}
+    few = [name for name, size in published.items() if _mapped(size, more) != size]
+    odd = {name: _mapped(sizes[name], more) for name in few}
+    is_more = any(odd[name] != sizes[name] for name in few)
+    return replace(plan, kind=ODD_WHERE_FEW, sizes=tuple({**dict(plan.sizes), **odd}.items()) if is_more else ())
 
 
 def _with_one_long(plan: Plan, published: dict[str, object], longer: Callable[[int], int]) -> list[Plan]:
