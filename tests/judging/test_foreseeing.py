@@ -37,7 +37,8 @@ class LooksAtNumbers(torch.nn.Module):
         (lambda: Task(torch.nn.ReLU(), 1 << 20, 1 << 20), "1099511627776 elements"),
         (lambda: Task(torch.nn.Linear(32, 1 << 20), 4, 32), "2.7e+08 operations"),
         (lambda: Task(LooksAtNumbers(), 16), ""),
-        (lambda: Task(torch.nn.LSTM(32, 1024), 4, 32), ""),
+        (lambda: Task(torch.nn.LSTM(32, 1024), 4, 32), "3.5e+07 operations"),
+        (lambda: Task(torch.nn.GRU(32, 32), 4, 32), ""),
     ],
 )
 def test_what_is_told_by_shapes(made: Any, said: str) -> None:

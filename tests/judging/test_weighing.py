@@ -269,6 +269,14 @@ def test_a_task_that_gives_the_same_for_all_inputs_is_said_to_be_one(tmp_path: P
     assert case.decided().verdict is Verdict.WRONG
 
 
+def test_how_many_tensors_are_returned_depends_on_no_sizes(tmp_path: Path) -> None:
+    case = Case(tmp_path, LOOSE, is_relied_on=True)
+    save(case.own / case.trials[0].output_file, [array(1.0, 2.0), array(1.0)])
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.WRONG, "outputs")
+    assert found.reasons[0].message == "it returns 2 tensors instead of 1"
+
+
 def test_where_smaller_sizes_make_the_output_the_same_for_all_inputs_another_one_is_wrong(tmp_path: Path) -> None:
     case = Case(tmp_path, SHRUNK, SHRUNK)
     case.trials = tuple(replace(trial, is_constant=True) for trial in case.trials)

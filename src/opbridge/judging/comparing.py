@@ -24,6 +24,8 @@ class Difference:
     to_do: str
     is_of_numbers: bool = False
     """And not of shapes or types."""
+    is_of_count: bool = False
+    """Of tensors, which no size makes right."""
 
 
 def numbers(array: Array) -> np.ndarray[Any, Any]:
@@ -49,7 +51,8 @@ def difference(answer: object, exact: object, rounded: object, least: float = 0.
 def difference_of_sizes(answer: object, reference: object) -> Difference | None:
     given, wanted = arrays_of(answer), arrays_of(reference)
     if len(given) != len(wanted):
-        return Difference(f"it returns {len(given)} tensors instead of {len(wanted)}", "return what the reference does")
+        message = f"it returns {len(given)} tensors instead of {len(wanted)}"
+        return Difference(message, "return what the reference does", is_of_count=True)
     for output, one, right in zip(_outputs(len(given)), given, wanted, strict=True):
         if found := _of_sizes(output, one, right):
             return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from opbridge.costs.pytorch.timing import Call
     from opbridge.judging.problems import Problem
 
 
@@ -43,6 +44,7 @@ def refusal(made: Callable[[], Problem], limits: Limits) -> str:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
+    from opbridge.costs.pytorch.recurrent import Recurrent
     from opbridge.judging.tensors import tensors_in
 
     if (known := outline(made)) is None:
@@ -50,12 +52,10 @@ def refusal(made: Callable[[], Problem], limits: Limits) -> str:
     task, inputs = known
     if said := limits.refusal_of_elements(sum(tensor.numel() for tensor in tensors_in(inputs))):
         return said
-    # What steps through time is counted on a device that has it as one operator, as where it will run.
-    if any(isinstance(module, torch.nn.RNNBase) for module in task.model.modules()):
-        return ""
+    recurrent: list[Call] = []
     try:
-        with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as work:
+        with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as work, Recurrent(recurrent.append):
             task.model(*inputs)
     except Exception:
         return ""
-    return limits.refusal_of_work(work.get_total_flops())
+    return limits.refusal_of_work(work.get_total_flops() + int(sum(call.operations for call in recurrent)))

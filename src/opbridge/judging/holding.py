@@ -12,8 +12,8 @@ from opbridge.judging.model import AGAIN, GRADIENTS, VALUES, Judgement, Reason, 
 from opbridge.judging.runs import Run, reason_at
 from opbridge.judging.values import load
 
-PARAMETERS = "parameters"
-"""The check of what is drawn otherwise."""
+PARAMETERS, OUTPUTS = "parameters", "outputs"
+"""The checks of what is drawn otherwise, and of what is returned, whatever its sizes and numbers are."""
 _CLEAR = 0.01
 """How far another constant is off: float32 may lose all digits of a mean of what is normed."""
 
@@ -26,7 +26,7 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
     try:
         output, again = load(folder / trial.output_file), load(folder / trial.again_file)
     except InputError as error:
-        return Judgement(Verdict.BROKEN, (reason_at(trial, "outputs", str(error), "return tensors"),))
+        return Judgement(Verdict.BROKEN, (reason_at(trial, OUTPUTS, str(error), "return tensors"),))
     least = _CLEAR if trial.only_refutes else 0.0
     if found := difference(output, exact, rounded, least):
         return Judgement(Verdict.WRONG, (_why(trial, found, expected, folder),))
@@ -51,7 +51,7 @@ def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reaso
         return reason_at(
             trial, PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
         )
-    return reason_at(trial, VALUES, found.message, found.to_do)
+    return reason_at(trial, OUTPUTS if found.is_of_count else VALUES, found.message, found.to_do)
 
 
 def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:

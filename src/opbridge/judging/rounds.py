@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opbridge.judging.failing import PROGRAM
-from opbridge.judging.holding import PARAMETERS
+from opbridge.judging.holding import OUTPUTS, PARAMETERS
 from opbridge.judging.jobs import ReferenceJob
 from opbridge.judging.model import PUBLISHED_SHAPES, Judgement, Verdict
 from opbridge.judging.shapes import LOOSE, Plan, smallest_first
 
-OF_NO_SIZE = (PARAMETERS, PROGRAM)
+OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS)
 """The checks of what no size makes right."""
 
 
