@@ -158,7 +158,7 @@ def test_a_kernel_is_endless_that_is_so_at_the_smallest_sizes_too(
         ),
         (
             (*_WIDE, _LONG_INDEX, _FEW_BLOCKS, ("empty_like(x)", "empty_like(x.size(0) > 65536 ? x.t() : x)")),
-            "values",
+            "shape",
             "the output is float32[16384, 262144] instead of float32[262144, 16384]",
         ),
         ((*_WIDE, _LONG_INDEX), "", ""),

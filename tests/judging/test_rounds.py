@@ -55,7 +55,8 @@ def test_who_fails_where_numbers_are_lost_may_be_right_where_they_stay(job: Refe
 
 
 @pytest.mark.parametrize(
-    ("check", "tried"), [("parameters", [FEW]), ("program", [FEW]), ("values", [FEW, Plan(PUBLISHED)]), ("values", [])]
+    ("check", "tried"),
+    [("parameters", [FEW]), ("program", [FEW]), ("shape", [FEW]), ("values", [FEW, Plan(PUBLISHED)]), ("values", [])],
 )
 def test_what_no_size_makes_right_is_not_judged_again(job: ReferenceJob, check: str, tried: list[Plan]) -> None:
     assert another(found(Verdict.WRONG, check), tried, job, SIZES) is None

@@ -8,7 +8,7 @@ from opbridge.errors import InputError
 from opbridge.judging.comparing import Difference, difference, difference_of_gradients, drawn_otherwise
 from opbridge.judging.failing import of_error
 from opbridge.judging.jobs import Trial
-from opbridge.judging.model import AGAIN, GRADIENTS, VALUES, Judgement, Reason, Verdict
+from opbridge.judging.model import AGAIN, GRADIENTS, SHAPE, VALUES, Judgement, Reason, Verdict
 from opbridge.judging.runs import Run, reason_at
 from opbridge.judging.values import load
 
@@ -51,7 +51,8 @@ def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reaso
         return reason_at(
             trial, PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
         )
-    return reason_at(trial, OUTPUTS if found.is_of_count else VALUES, found.message, found.to_do)
+    check = OUTPUTS if found.is_of_count else VALUES if found.is_of_numbers else SHAPE
+    return reason_at(trial, check, found.message, found.to_do)
 
 
 def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:

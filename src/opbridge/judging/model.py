@@ -12,6 +12,8 @@ from opbridge.errors import InputError
 ALL_SHAPES, PUBLISHED_SHAPES, PUBLISHED_NUMBERS = "all shapes", "published shapes", "published numbers"
 SIZES = "sizes"
 """The check of what cannot be held at the sizes that were tried."""
+SHAPE = "shape"
+"""The check of outputs' sizes."""
 VALUES, AGAIN, GRADIENTS = "values", "second call", "gradients"
 """The checks of numbers."""
 TIME, ENDLESS = "time", "endless"

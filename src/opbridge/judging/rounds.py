@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from opbridge.judging.failing import PROGRAM
 from opbridge.judging.holding import OUTPUTS, PARAMETERS
 from opbridge.judging.jobs import ReferenceJob
-from opbridge.judging.model import PUBLISHED_SHAPES, Judgement, Verdict
+from opbridge.judging.model import PUBLISHED_SHAPES, SHAPE, Judgement, Verdict
 from opbridge.judging.shapes import LOOSE, Plan, smallest_first
 
 OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS)
@@ -36,7 +36,7 @@ def another(found: Judgement, tried: list[Plan], job: ReferenceJob, published: d
 
 
 def _fails_where_numbers_are_lost(found: Judgement, tried: list[Plan]) -> bool:
-    is_bad = found.verdict in (Verdict.WRONG, Verdict.BROKEN) and found.reasons[0].check not in OF_NO_SIZE
+    is_bad = found.verdict in (Verdict.WRONG, Verdict.BROKEN) and found.reasons[0].check not in (*OF_NO_SIZE, SHAPE)
     return is_bad and {LOOSE} == {plan.kind for plan in tried if not plan.is_odd}
 
 

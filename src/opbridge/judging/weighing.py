@@ -16,6 +16,7 @@ from opbridge.judging.model import (
     GRADIENTS,
     PUBLISHED_NUMBERS,
     PUBLISHED_SHAPES,
+    SHAPE,
     SIZES,
     VALUES,
     Judgement,
@@ -97,7 +98,7 @@ def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected
         return found  # where they depend on numbers, or the time was too short
     if sizes is None:
         return found
-    return Judgement(Verdict.WRONG, (reason_at(trial, VALUES, sizes.message, sizes.to_do),), shapes=found.shapes)
+    return Judgement(Verdict.WRONG, (reason_at(trial, SHAPE, sizes.message, sizes.to_do),), shapes=found.shapes)
 
 
 def _holds_as_published(right: tuple[Trial, ...], wrong: tuple[Trial, ...]) -> bool:
