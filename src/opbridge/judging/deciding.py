@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from opbridge.judging.shapes import Plan, plans
 from opbridge.judging.sizes import published_sizes, sizes_by_default
 from opbridge.judging.submissions import read_source
 from opbridge.judging.warming import NO_DEVICE, Prepared
-from opbridge.judging.weighing import at_published_sizes, decide
+from opbridge.judging.weighing import at_published_sizes, decide, wants_published_sizes
 
 _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
 """Folders."""
@@ -94,10 +95,17 @@ def _round(
 ) -> tuple[Judgement, list[Plan]]:
     """And at which sizes."""
     of_answer = folder / _OF_ANSWER
+
+    def decided(run: Run, expected: _Expected) -> Judgement:
+        return decide(run, run.called(expected.trials), job.folder, of_answer, expected.left_out)
+
+    def is_enough(run: Run, expected: _Expected) -> bool:
+        return run.done and expected.vast is not None and not wants_published_sizes(decided(run, expected))
+
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
-        run, expected = _ran(job, answer, expecting, of_answer, timeout, forks)
-    found = decide(run, run.called(expected.trials), job.folder, of_answer, expected.left_out)
+        run, expected = _ran(job, answer, expecting, of_answer, timeout, forks, is_enough)
+    found = decided(run, expected)
     tried = [trial.plan for trial in expected.trials]
     return at_published_sizes(found, run, expected.vast, job.folder, of_answer), tried
 
@@ -187,7 +195,13 @@ def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
 
 
 def _ran(
-    job: ReferenceJob, answer: _Answer, expecting: Future[_Expected], folder: Path, timeout: float, forks: Forks
+    job: ReferenceJob,
+    answer: _Answer,
+    expecting: Future[_Expected],
+    folder: Path,
+    timeout: float,
+    forks: Forks,
+    is_enough: Callable[[Run, _Expected], bool],
 ) -> tuple[Run, _Expected]:
     """The answer is built while the reference runs."""
     from opbridge.cache import Cache
@@ -204,6 +218,8 @@ def _ran(
             if "built" in said:
                 child.tell(_given(job, answer.form, expecting.result(), folder))
             run.hear(said)
+            if "done" in said and is_enough(run, expecting.result()):
+                return run, expecting.result()
         run.end = child.end()
         run.log = child.log()
         run.timed_out = run.end.startswith(NO_ANSWER)

@@ -85,9 +85,14 @@ def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> list[tuple[Tr
     return [(trial, found) for trial, found in bad if trial.plan not in fails_for_sizes]
 
 
+def wants_published_sizes(found: Judgement) -> bool:
+    """Whether what is seen at sizes that are too large to be run may change it."""
+    return found.verdict in (Verdict.RIGHT, Verdict.UNDECIDED)
+
+
 def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected: Path, folder: Path) -> Judgement:
     """The same, where nothing is to be seen at sizes that are too large to be run."""
-    if trial is None or found.verdict not in (Verdict.RIGHT, Verdict.UNDECIDED):
+    if trial is None or not wants_published_sizes(found):
         return found
     if run.vast is not None:
         seen = of_error(run.vast, trial, found.shapes)
