@@ -201,6 +201,7 @@ def test_groups_keep_several_elements() -> None:
 def test_odd_sizes_may_be_few_images_or_a_batch_alone() -> None:
     task = {"batch_size": 128, "channels": 64, "height": 256, "groups": 8}
     odd = [{**task, **dict(plan.sizes)} for plan in plans(task, "") if plan.kind == ODD]
+    assert {"batch_size": 3, "channels": 65, "height": 65, "groups": 8} in odd
     assert {"batch_size": 2, "channels": 65, "height": 65, "groups": 8} in odd
     assert {"batch_size": 3, "channels": 64, "height": 64, "groups": 8} in odd
     assert {"batch_size": 65, "channels": 64, "height": 64, "groups": 8} in odd
@@ -216,6 +217,12 @@ def test_odd_sizes_stand_for_no_others() -> None:
     loose, long = Plan(LOOSE, (("rows", 24),)), Plan(LONG, (("rows", 3072),))
     assert [is_needless(plan, {ODD}) for plan in (loose, long)] == [False, True]
     assert [is_needless(plan, {ODD, SHRUNK}) for plan in (loose, long)] == [True, False]
+
+
+def test_odd_sizes_have_an_odd_batch_first() -> None:
+    """A convolution and a pool may make any number of an image's even, and of four images divisible by 16."""
+    first = next(plan for plan in plans({"batch": 4, "width": 128}, "float4") if plan.kind == ODD)
+    assert dict(first.sizes) == {"batch": 5, "width": 65}
 
 
 def test_of_what_there_are_few_there_are_more() -> None:

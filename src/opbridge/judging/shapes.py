@@ -91,6 +91,7 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     changes = (_apart(kept(shrunk, 16), published, 1), _odd, _smallest_odd)
     odd = [changed(ODD, kept(change, 16)) for change in changes]
     odd += [_of_few_images(plan, published) for plan in odd]
+    odd = [each for plan in odd for each in (_of_odd_batch(plan, published), plan)]
     odd += [_of_odd_batch(plan, published) for plan in small]
     more = kept(lambda size: 2 * size + 1 if size <= _TILE else size, _WINDOW)
     odd += [_with_more_of_few(plan, published, more) for plan in (*small[:4], *loose[:1])]
@@ -151,10 +152,10 @@ def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
 
 
 def _of_odd_batch(plan: Plan, published: dict[str, object]) -> Plan:
-    """Where that is all that may be odd, as the reference has groups, and where no more of them are small enough."""
+    """However few there are; and alone, where that is all that may be odd, as the reference has groups."""
     sizes = dict(plan.sizes)
     odd = {
-        name: size + 1 for name, size in {**published, **sizes}.items() if _BATCH.fullmatch(name) and type(size) is int
+        name: size | 1 for name, size in {**published, **sizes}.items() if _BATCH.fullmatch(name) and type(size) is int
     }
     return replace(plan, kind=ODD, sizes=tuple({**sizes, **odd}.items()) if odd else ())
 
