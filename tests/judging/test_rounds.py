@@ -34,6 +34,11 @@ def test_what_takes_too_long_is_judged_at_the_smallest_sizes(job: ReferenceJob) 
     assert further is not None
     assert further.job.plans == (FEWER, FEW)
     assert another(found(Verdict.WRONG, "endless"), [FEW, FEWER], job, SIZES) is None
+    undecided = Judgement(Verdict.UNDECIDED, (*found(Verdict.WRONG, "endless").reasons, Reason("sizes", "too large")))
+    settled = further.settled(undecided, undecided)
+    assert (settled.verdict, [reason.check for reason in settled.reasons]) == (Verdict.WRONG, ["endless"])
+    short = found(Verdict.UNDECIDED, "machine")
+    assert further.settled(undecided, short) == undecided
 
 
 def test_who_may_rely_on_larger_sizes_is_waited_for(job: ReferenceJob) -> None:

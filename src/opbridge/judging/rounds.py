@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from opbridge.judging.failing import PROGRAM
 from opbridge.judging.holding import OUTPUTS, PARAMETERS
 from opbridge.judging.jobs import ReferenceJob
-from opbridge.judging.model import PUBLISHED_SHAPES, SHAPE, Judgement, Verdict
+from opbridge.judging.model import ENDLESS, PUBLISHED_SHAPES, SHAPE, Judgement, Verdict
 from opbridge.judging.shapes import LOOSE, Plan, smallest_first
 
 OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS)
@@ -41,9 +41,10 @@ def _fails_where_numbers_are_lost(found: Judgement, tried: list[Plan]) -> bool:
 
 
 def _at_smaller_sizes(found: Judgement, later: Judgement) -> Judgement:
-    # What takes as long with hardly anything to do never ends.
     if later.wants_smaller_sizes:
-        return found
+        # What takes as long with hardly anything to do never ends, whatever sizes it relies on.
+        is_endless = later.reasons[0].check == ENDLESS
+        return replace(later, verdict=Verdict.WRONG, reasons=later.reasons[:1]) if is_endless else found
     return later if later.verdict is not Verdict.UNDECIDED else replace(found, verdict=Verdict.UNDECIDED)
 
 
