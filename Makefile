@@ -14,7 +14,7 @@ SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test quick fuzz uncompiled attacks formulas math lint format bench conformance torch-versions newest-jax paddle networks ray docs clean
+.PHONY: help setup demo test quick fuzz uncompiled attacks declarations formulas math lint format bench conformance torch-versions newest-jax paddle networks ray docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
@@ -22,6 +22,7 @@ help:
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make formulas        every function of formulas as CUDA and Ascend C, random formulas on the CPU; minutes of compiling"
+	@echo "make declarations    a backend's YAMLs, FILES=\"a.yaml b.yaml\", built for the simulated npu and held against PyTorch"
 	@echo "make attacks         every way to deceive opbridge judge that is known; ten minutes"
 	@echo "make uncompiled      the tests of PyTorch's and JAX's transforms and gradients without what is compiled for them"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
@@ -63,6 +64,10 @@ test: setup
 
 fuzz: setup
 	$(BIN)/python tools/fuzz.py $(MINUTES)
+
+# What a backend's authors write is stood for; FILES are theirs, the tests' own where there are none.
+declarations: setup
+	OPBRIDGE_DECLARATIONS="$(FILES)" $(BIN)/python -m pytest -n 0 -s tests/codegen/whole/every_operator.py
 
 formulas: setup
 	$(BIN)/python -m pytest tests/formulas/every_formula.py

@@ -31,8 +31,8 @@ def sample_sources() -> Mapping[str, str]:
 def sample_package(sample_sources: Mapping[str, str]) -> Path:
     """The sample backend with what its authors write, built by its own setup.py."""
     files = dict(sample_sources)
-    files["Launcher.h"] += '\n#include "kernels/output_sizes.h"\n'
-    for name in ("kernels.cpp", "library.cpp", "output_sizes.h"):
+    files["Helpers.h"] = (SAMPLE / "output_sizes.h").read_text()
+    for name in ("kernels.cpp", "library.cpp"):
         files[f"kernels/{name}"] = (SAMPLE / name).read_text()
 
     def build_in(folder: Path) -> Dependencies:

@@ -54,6 +54,18 @@ def test_an_operator_of_several_sections_has_a_kernel_for_each(newest: dict[str,
     )
 
 
+def test_what_an_operator_of_pytorchs_writes_to_is_as_pytorch_has_it(tmp_path: Path) -> None:
+    """A schema of an earlier PyTorch gives other C++ types, which end the process that loads the library."""
+    path = tmp_path / "plugin.yaml"
+    path.write_text(
+        "all_version: [v2.7]\nofficial:\n"
+        "  - func: rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333,"
+        " bool training=False, Generator? generator=None) -> Tensor\n    op_api: all_version\n"
+    )
+    (operator,) = read(path, namespace="mine").operators
+    assert [argument.name for argument in operator.schema.mutable_arguments] == ["noise"]
+
+
 def test_symint_is_said_by_a_section(newest: dict[str, BackendOperator]) -> None:
     kernel = BackendKernel("PrivateUse1", "sample::native::gather_rows_backward_symint", symint=True)
     assert newest["sample::gather_rows_backward"].kernels == (kernel,)

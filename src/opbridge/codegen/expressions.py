@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 _NAME = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\b(?!\s*(?:\(|::|<))")
 _CALLED = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\s*\(")
+_QUALIFIED = re.compile(r"(?<![\w.:>])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
+_CALLS_OR_LISTS = re.compile(r"[\w>]\s*\([^()]*(?:\([^()]*\)[^()]*)*$|[{\[][^}\]]*$")
+"""The end of a text where brackets of a call or a list are open."""
 _NO_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
 """Texts and comments."""
 _CONSTANT = re.compile(r"k?[A-Z]")
 """Begins a type or a constant."""
 _KEYWORDS = frozenset(
-    {"auto", "bool", "char", "const", "double", "false", "float", "if", "int", "long", "not", "nullptr", "return"}
+    {"const_cast", "decltype", "dynamic_cast", "reinterpret_cast", "static_cast"}
+    | {"auto", "bool", "char", "const", "double", "false", "float", "if", "int", "long", "not", "nullptr", "return"}
     | {"sizeof", "true"}
 )
 _NUMBER = re.compile(r"(u?int\d+|size)_t")
@@ -23,6 +28,45 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 def names_used(text: str) -> list[str]:
     """The names that are not functions, members or namespaces."""
     return _found(_NAME, text)
+
+
+@dataclass(frozen=True, slots=True)
+class QualifiedName:
+    """A name as an expression spells it, with the namespaces in front."""
+
+    name: str
+    arguments: int | None
+    """How many a function is called with; None of what is not called."""
+    is_outermost: bool
+    """It stands in no brackets but such as hold the whole expression or a part between `?` and `:`."""
+    before: str
+    """What stands in front of it, but for spaces."""
+    after: str
+    """What stands behind it, and behind its arguments where it is called."""
+
+
+def qualified_names(text: str) -> Iterator[QualifiedName]:
+    """The names of an expression that are not members, a function's too."""
+    text = _NO_NAMES.sub('""', text)
+    for match in _QUALIFIED.finditer(text):
+        if match[0] in _KEYWORDS or _NUMBER.fullmatch(match[0]):
+            continue
+        before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip()
+        arguments = None
+        if after.startswith("("):
+            inner, after = _bracketed(after)
+            arguments = len(items(inner))
+        yield QualifiedName(match[0], arguments, _CALLS_OR_LISTS.search(before) is None, before, after.lstrip())
+
+
+def _bracketed(text: str) -> tuple[str, str]:
+    """What is within the brackets that a text begins with, and what is behind them."""
+    depth = 0
+    for index, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth == 0:
+            return text[1:index], text[index + 1 :]
+    return text[1:], ""
 
 
 def functions_called(text: str) -> set[str]:

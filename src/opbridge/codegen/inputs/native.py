@@ -205,5 +205,15 @@ def kernel(key: str, function: str, target: TargetBackend) -> BackendKernel:
     return BackendKernel(key, qualified, symint="symint" in function)
 
 
+def with_aliases_of(official: Schema, schema: Schema) -> Schema:
+    """A schema that names what PyTorch writes to as PyTorch does: the dispatcher takes no kernel of other C++ types."""
+    pairs = (official.arguments, schema.arguments), (official.returns, schema.returns)
+    if any(len(theirs) != len(ours) for theirs, ours in pairs):
+        return schema
+    arguments = tuple(replace(ours, alias=theirs.alias) for theirs, ours in zip(*pairs[0], strict=True))
+    returns = tuple(replace(ours, alias=theirs.alias) for theirs, ours in zip(*pairs[1], strict=True))
+    return replace(schema, arguments=arguments, returns=returns)
+
+
 Lookup = Callable[[], Catalogue]
 """PyTorch's own functions, read when first asked for: most files declare everything they need."""

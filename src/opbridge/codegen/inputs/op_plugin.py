@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from opbridge.codegen.inputs import gen_opapi
-from opbridge.codegen.inputs.native import Lookup, dispatch_of, kernel, kernels_of
+from opbridge.codegen.inputs.native import Lookup, dispatch_of, kernel, kernels_of, with_aliases_of
 from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
 from opbridge.codegen.model import ATEN, BackendKernel, BackendOperator, TargetBackend, kernel_name
@@ -227,6 +227,7 @@ def _operator(
     native = aten().get(f"{ATEN}::{name}") if "custom" not in sections else None
     is_official = "official" in sections or native is not None
     schema = entry.schema.with_namespace(ATEN if is_official else target.namespace)
+    schema = schema if native is None else with_aliases_of(native.schema, schema)
     symint = "symint" in sections
     dense = sections.get("symint") or sections.get("official") or sections.get("custom")
     elsewhere = dispatch_of(dense.fields) if dense else {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from opbridge.codegen.model import TargetBackend
 
 
-def launcher_header(target: TargetBackend) -> str:
-    return _TEXT.replace("@NAMESPACE@", target.cpp_namespace)
+def launcher_header(target: TargetBackend, *, has_helpers: bool) -> str:
+    helpers = '#include "Helpers.h"\n' if has_helpers else ""
+    return _TEXT.replace("@NAMESPACE@", target.cpp_namespace).replace("@HELPERS@\n", helpers)
 
 
 _TEXT = """\
@@ -14,7 +15,7 @@ _TEXT = """\
 //
 // This file is yours: `opbridge codegen` wrote it once, as a start, and leaves it alone from now on.  Generated kernels
 // call `launch(name, arguments...)` with the C++ values of the operator, and functions that `size` and `dtype`
-// expressions name; all of them stand here, or in what is included here.
+// expressions name, which stand in Helpers.h.
 //
 // As it stands, `launch` finds a C function by its name and calls it.  The function gets
 //
@@ -41,6 +42,7 @@ _TEXT = """\
 #include <type_traits>
 #include <vector>
 
+@HELPERS@
 namespace @NAMESPACE@ {
 namespace launching {
 

@@ -3,6 +3,7 @@
 LaunchedKernels_N.cpp   the kernels
 MetaKernels_N.cpp       the same without the call, for tensors without memory: torch.compile asks them for shapes
 Launcher.h              how the function is found and called; written once, and the backend's own from then on
+Helpers.h               functions that expressions name and nobody has, which say so; written once too
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, Backe
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS
 from opbridge.codegen.outputs.opapi_header import launcher_header
+from opbridge.codegen.outputs.opapi_helpers import helpers_header, helpers_of
 from opbridge.schema import Argument, OptionalType
 
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")
@@ -44,7 +46,7 @@ void name_like(const Tensors&...) {}
 _SYMBOLIC = (
     (re.compile(r"\.(size(?!\(\))|sizes|numel|stride)\("), r".sym_\1("),
     (re.compile(r"\bat::IntArrayRef\b"), "c10::SymIntArrayRef"),
-    (re.compile(r"\bArrayRef<int64_t>"), "ArrayRef<c10::SymInt>"),
+    (re.compile(r"\b(ArrayRef|SmallVector|vector)<int64_t\b"), r"\1<c10::SymInt"),
 )
 """An expression of sizes as one of sizes that torch.compile does not know yet."""
 _CALLED = re.compile(r"(?<![\w:])(?P<name>[A-Za-z_][\w:]*)\s*\(")
@@ -72,7 +74,10 @@ def launched_kernels(backend: Backend) -> dict[str, str]:
     if not launched:
         return {}
     by_operator = {each.operator.schema.full_name: each for each in launched}
-    files = {"Launcher.h": launcher_header(backend.target), "MetaTensors.h": HEADER + META_TENSORS}
+    helpers = helpers_header(backend.target, [(each.operator, each.launch) for each in launched])
+    files = {"Launcher.h": launcher_header(backend.target, has_helpers=bool(helpers))}
+    files |= {"Helpers.h": helpers} if helpers else {}
+    files["MetaTensors.h"] = HEADER + META_TENSORS
     groups = shards([each.operator for each in by_operator.values()])
     for index, group in enumerate(groups):
         some = [by_operator[operator.schema.full_name] for operator in group]
@@ -228,20 +233,20 @@ def _returned(operator: BackendOperator, launch: OpapiCall) -> Iterator[str]:
 def _meta_kernels(launched: list[_OpapiKernel]) -> str:
     functions = []
     registered: dict[str, list[str]] = {}
-    takes_numbers = False
+    needs_helpers = False
     for each in launched:
         symbolic = _is_symbolic(each)
-        takes_numbers |= not symbolic
+        needs_helpers |= not symbolic or any(helpers_of((each.operator, each.launch)))
         functions.append(_meta_kernel(each, symbolic=symbolic))
         line = f"  m.impl({quoted(each.operator.name)}, TORCH_FN({_meta_name(each.operator)}));\n"
         registered.setdefault(each.operator.schema.namespace or "", []).append(line)
     blocks = [f"TORCH_LIBRARY_IMPL({name}, Meta, m) {{\n{''.join(lines)}}}\n" for name, lines in registered.items()]
     text = in_namespace("", functions)
-    names = {each.kernel.namespace for each in launched} if takes_numbers else set()
+    names = {each.kernel.namespace for each in launched} if needs_helpers else set()
     if names:  # The functions that expressions call stand beside the kernels.
         using = "".join(f"using namespace {name};\n" for name in sorted(names))
         text = text.replace("namespace {\n", f"namespace {{\n\n{using}", 1)
-    own = includes('"Launcher.h"') + "\n" if takes_numbers else ""
+    own = includes('"Launcher.h"') + "\n" if needs_helpers else ""
     headers = ["<ATen/core/Tensor.h>", *_headers(text), "<torch/library.h>"]
     return HEADER + own + includes(*headers) + "\n" + "\n".join([text, *blocks])
 

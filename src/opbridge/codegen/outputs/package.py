@@ -161,8 +161,8 @@ _README = """\
 <!-- {note} -->
 # The operators of {namespace} for PyTorch's {key}
 
-{count} operators, {own} of them {namespace}'s own.  Everything here is generated from declarations, but for `kernels/`
-and `Launcher.h`, which are yours.
+{count} operators, {own} of them {namespace}'s own.  Everything here is generated from declarations, but for `kernels/`,
+`Launcher.h` and `Helpers.h`, which are yours.
 
 ```sh
 python setup.py build_ext --inplace        # or: pip install . --no-build-isolation, or CMake

@@ -136,10 +136,12 @@ def _guarded(operator: BackendOperator) -> str:
 def _fallback(target: TargetBackend) -> str:
     return (
         HEADER
-        + includes("<ATen/native/CPUFallback.h>", "<torch/library.h>")
+        + includes("<ATen/core/dispatch/Dispatcher.h>", "<ATen/native/CPUFallback.h>", "<torch/library.h>")
         + "\nnamespace {\n\n"
         + "void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {\n"
         + "  at::native::cpu_fallback(op, stack);\n}\n\n}  // namespace\n\n"
         + f"TORCH_LIBRARY_IMPL(_, {target.key}, m) {{\n"
-        + "  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());\n}\n"
+        + "  // Where this library comes to a device that has one, the device's stays.\n"
+        + f"  if (!c10::Dispatcher::singleton().hasBackendFallbackForDispatchKey(c10::DispatchKey::{target.key}))\n"
+        + "    m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());\n}\n"
     )
