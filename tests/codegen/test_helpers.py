@@ -44,6 +44,14 @@ NAMED = {
         "y: {size: 'rows_of({x, x}, 1)', dtype: x}",
         "inline c10::SmallVector<int64_t, 8> rows_of(Anything = {}, Anything = {}) {",
     ),
+    "inside another, whose name ends in a number": (
+        "y: {size: 'rows_of2(axes_of(x))', dtype: x}",
+        "inline Unwritten axes_of(Anything = {}) {",
+    ),
+    "in brackets that only group": (
+        "y: {size: '(x.dim() > 1 ? (rows_of(x)) : x.sizes())', dtype: x}",
+        "inline c10::SmallVector<int64_t, 8> rows_of(Anything = {}) {",
+    ),
     "inside another": (
         "y: {size: 'rows_of(x, axes_of(x))', dtype: x}",
         "inline Unwritten axes_of(Anything = {}) {",

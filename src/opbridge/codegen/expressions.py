@@ -9,8 +9,6 @@ from dataclasses import dataclass
 _NAME = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\b(?!\s*(?:\(|::|<))")
 _CALLED = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\s*\(")
 _QUALIFIED = re.compile(r"(?<![\w.:>])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
-_CALLS_OR_LISTS = re.compile(r"[\w>]\s*\([^()]*(?:\([^()]*\)[^()]*)*$|[{\[][^}\]]*$")
-"""The end of a text where brackets of a call or a list are open."""
 _NO_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
 """Texts and comments."""
 _CONSTANT = re.compile(r"k?[A-Z]")
@@ -38,7 +36,7 @@ class QualifiedName:
     arguments: int | None
     """How many a function is called with; None of what is not called."""
     is_outermost: bool
-    """It stands in no brackets but such as hold the whole expression or a part between `?` and `:`."""
+    """It is no argument of a call, and in no list: what it stands for is the expression's own value, or one of two."""
     before: str
     """What stands in front of it, but for spaces."""
     after: str
@@ -56,7 +54,18 @@ def qualified_names(text: str) -> Iterator[QualifiedName]:
         if after.startswith("("):
             inner, after = _bracketed(after)
             arguments = len(items(inner))
-        yield QualifiedName(match[0], arguments, _CALLS_OR_LISTS.search(before) is None, before, after.lstrip())
+        yield QualifiedName(match[0], arguments, not _in_call_or_list(before), before, after.lstrip())
+
+
+def _in_call_or_list(before: str) -> bool:
+    """Whether brackets are open that do more than group."""
+    opened: list[bool] = []
+    for index, letter in enumerate(before):
+        if letter in "([{":
+            opened.append(letter != "(" or re.search(r"[\w>]\s*$", before[:index]) is not None)
+        elif letter in ")]}" and opened:
+            opened.pop()
+    return any(opened)
 
 
 def _bracketed(text: str) -> tuple[str, str]:
