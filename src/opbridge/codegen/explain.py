@@ -177,13 +177,14 @@ def _written(operator: BackendOperator, files: Mapping[str, str]) -> Iterator[Li
     comment = f"// {schema}"
     one_line = (f'm.impl("{operator.name}",', f'm.def("{schema.partition("::")[2].partition("(")[0]}(')
     for name in sorted(files):
-        if operator.schema.name not in files[name]:
+        text = files[name]
+        if not name.startswith("python/") and not any(part in text for part in (comment, *one_line)):
             continue
-        lines = files[name].splitlines()
+        lines = text.splitlines()
         for number, line in enumerate(lines, 1):
             if line == comment:
                 yield Lines(name, number, _end(lines, number))
-            elif any(text in line for text in one_line) or _is_entry(operator, name, line):
+            elif any(part in line for part in one_line) or _is_entry(operator, name, line):
                 yield Lines(name, number, number)
 
 
