@@ -83,7 +83,7 @@ class _AboveAutograd(torch.fx.Interpreter):
 
 
 def calls(names: Collection[str]) -> dict[str, list[Call]]:
-    """By the operator's name; of those that no sample reaches there are none."""
+    """By the operator's name; none of one where nothing is found that PyTorch takes."""
     taken = _Calls(names)
     for entry in _ENTRIES:
         for dtype in (dtype for dtype in _DTYPES if dtype in entry.dtypes):

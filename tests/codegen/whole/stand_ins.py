@@ -24,7 +24,9 @@ _LAUNCHER = """\
 #pragma once
 
 #include "stand_ins.h"
+#if __has_include("Helpers.h")
 #include "Helpers.h"
+#endif
 
 namespace @NAMESPACE@ {
 namespace launching {
