@@ -51,13 +51,15 @@ class Steps:
     def say(self, what: str) -> None:
         print(f"{time.monotonic() - self._began:5.0f} s  {what}", flush=True)
 
-    def start(self, what: str, *words: str) -> subprocess.Popen[bytes]:
+    def start(self, what: str, *words: str, waits: bool = False) -> subprocess.Popen[bytes]:
+        """One that `waits` leaves the processors to what somebody watches."""
         self.say(what)
-        return subprocess.Popen([self._python, *words], cwd=ROOT)
+        before = ("nice", "-n", "10") if waits else ()
+        return subprocess.Popen([*before, self._python, *words], cwd=ROOT)
 
-    def install(self, what: str, *words: str) -> subprocess.Popen[bytes]:
+    def install(self, what: str, *words: str, waits: bool = False) -> subprocess.Popen[bytes]:
         quietly = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
-        return self.start(f"installing {what}", *quietly, "--constraint", "constraints.txt", *words)
+        return self.start(f"installing {what}", *quietly, "--constraint", "constraints.txt", *words, waits=waits)
 
 
 def finished(step: subprocess.Popen[bytes]) -> None:
@@ -71,7 +73,7 @@ def install(environment: Path) -> None:
         venv.create(environment, with_pip=True)
     steps = Steps(python)
     finished(steps.install("NumPy", "numpy", "PyYAML"))
-    torch = steps.install("PyTorch", "torch")
+    torch = steps.install("PyTorch", "torch", waits=True)
     try:
         finished(steps.install("opbridge: its core is compiled", "--no-deps", "--editable", "."))
         finished(steps.start("the first operator", "-c", FIRST))
