@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from tests.codegen.compiling import WARNINGS, compiler, libraries
 
 from opbridge.cache import Cache, Dependencies, KeyBuilder
 from opbridge.codegen.generating import sources
@@ -17,8 +18,6 @@ from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.toolchains.torch_install import TorchInstall
 
 SAMPLE = Path(__file__).parent / "data" / "sample"
-
-_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +39,7 @@ def sample_package(sample_sources: Mapping[str, str]) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-        settings = {"CFLAGS": " ".join(("-O0", *_WARNINGS)), "MAX_JOBS": str(os.cpu_count())}
+        settings = {"CFLAGS": " ".join(("-O0", *WARNINGS)), "MAX_JOBS": str(os.cpu_count())}
         subprocess.run(command, cwd=folder, env={**os.environ, **settings}, check=True)
         shutil.rmtree(folder / "build")
         return Dependencies()
@@ -63,10 +62,8 @@ def build_backend() -> Callable[[Mapping[str, str]], Path]:
         def compile_into(folder: Path) -> Dependencies:
             for name, text in {**files, "all.cc": units}.items():
                 (folder / name).write_text(text)
-            includes = [option for path in torch.include_dirs for option in ("-isystem", str(path))]
-            libraries = [f"-L{torch.lib}", "-ltorch", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch.lib}"]
-            command = ["g++", "-shared", "-fPIC", "-std=c++20", "-O0", *_WARNINGS, *includes, "all.cc", *libraries]
-            subprocess.run([*command, "-o", "backend.so"], cwd=folder, check=True)
+            command = [*compiler(), "-shared", "all.cc", *libraries(), "-o", "backend.so"]
+            subprocess.run(command, cwd=folder, check=True)
             return Dependencies()
 
         key = KeyBuilder("sample backend").add("torch", torch.version).add("recipe", Path(__file__))

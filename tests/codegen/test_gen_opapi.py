@@ -5,29 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.codegen.plugin_files import backend_of, entry, made
 
-from opbridge.codegen.generating import sources
-from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.codegen.model import OpapiCall
 from opbridge.errors import InputError
 
-HEAD = "all_version: [v2.7]\ncustom:\n"
-
-
-def entry(func: str, generated: str) -> str:
-    return f"  - func: {func}\n    op_api: all_version\n    gen_opapi: {{{generated}}}\n"
-
-
-def made(tmp_path: Path, *entries: str) -> dict[str, str]:
-    path = tmp_path / "plugin.yaml"
-    path.write_text(HEAD + "".join(entries))
-    return sources(Inputs.read([path], Wish(namespace="mine")).backend())
-
 
 def launches(tmp_path: Path, *entries: str) -> dict[str, OpapiCall]:
-    path = tmp_path / "plugin.yaml"
-    path.write_text(HEAD + "".join(entries))
-    backend = Inputs.read([path], Wish(namespace="mine")).backend()
+    backend = backend_of(tmp_path, *entries)
     return {operator.name: kernel.launch for operator in backend.operators if (kernel := operator.kernels[-1]).launch}
 
 

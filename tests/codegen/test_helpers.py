@@ -7,21 +7,16 @@ from pathlib import Path
 
 import pytest
 import torch
-
-from opbridge.codegen.generating import sources
-from opbridge.codegen.inputs import Inputs, Wish
+from tests.codegen.plugin_files import entry, made
 
 Build = Callable[[Mapping[str, str]], Path]
 
-HEAD = "all_version: [v2.7]\ncustom:\n"
 
-
-def made(tmp_path: Path, namespace: str, *entries: tuple[str, str]) -> dict[str, str]:
-    path = tmp_path / "plugin.yaml"
-    complete = [(func, given if "exec" in given else f"{given}, exec: g") for func, given in entries]
-    text = (f"  - func: {func}\n    op_api: all_version\n    gen_opapi: {{{given}}}\n" for func, given in complete)
-    path.write_text(HEAD + "".join(text))
-    return sources(Inputs.read([path], Wish(namespace=namespace)).backend())
+def helped(tmp_path: Path, namespace: str, *given: str) -> dict[str, str]:
+    """The files of operators of one tensor, each with its outputs."""
+    complete = [each if "exec" in each else f"{each}, exec: deviceF" for each in given]
+    entries = [entry(f"f{place or ''}(Tensor x) -> Tensor", each) for place, each in enumerate(complete)]
+    return made(tmp_path, *entries, namespace=namespace)
 
 
 NAMED = {
@@ -69,7 +64,7 @@ NAMED = {
 
 @pytest.mark.parametrize(("given", "declared"), NAMED.values(), ids=NAMED)
 def test_what_a_name_stands_for_is_told_from_where_it_stands(tmp_path: Path, given: str, declared: str) -> None:
-    assert declared in made(tmp_path, "m", ("f(Tensor x) -> Tensor", given))["Helpers.h"]
+    assert declared in helped(tmp_path, "m", given)["Helpers.h"]
 
 
 KNOWN = (
@@ -81,15 +76,14 @@ KNOWN = (
 
 @pytest.mark.parametrize("given", KNOWN)
 def test_without_a_name_to_explain_there_is_no_such_file(tmp_path: Path, given: str) -> None:
-    files = made(tmp_path, "m", ("f(Tensor x) -> Tensor", given))
+    files = helped(tmp_path, "m", given)
     assert "Helpers.h" not in files
     assert '#include "Helpers.h"' not in files["Launcher.h"]
 
 
 def test_all_of_it_compiles_and_a_call_says_what_is_to_be_written(tmp_path: Path, build_backend: Build) -> None:
-    entries = [(f"f{place}(Tensor x) -> Tensor", given) for place, (given, _) in enumerate(NAMED.values())]
-    files = made(tmp_path, "unwritten", *entries)
+    files = helped(tmp_path, "unwritten", *(given for given, _ in NAMED.values()))
     of_cpp = {name: text for name, text in files.items() if name.endswith((".h", ".cpp"))}
     torch.ops.load_library(str(build_backend(of_cpp)))
     with pytest.raises(NotImplementedError, match=r"^rows_of is not written; Helpers\.h is the place for it"):
-        torch.ops.unwritten.f0(torch.empty(3, device="meta"))
+        torch.ops.unwritten.f(torch.empty(3, device="meta"))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from opbridge.codegen.causes import by_cause
+from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish, derivatives
 from opbridge.codegen.inputs.installed import installed_derivatives, installed_functions
 from opbridge.codegen.inputs.reading import Source
@@ -15,6 +16,11 @@ from opbridge.codegen.model import Backend, BackendKernel, BackendOperator
 from opbridge.errors import InputError, OpbridgeError
 
 DATA = Path(__file__).parent / "data"
+RRELU = (
+    "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333,"
+    " bool training=False, Generator? generator=None) -> Tensor"
+)
+OF_AN_EARLIER_PYTORCH = f"all_version: [v2.7]\nofficial:\n  - func: {RRELU}\n    op_api: all_version\n"
 PLUGIN = (DATA / "op_plugin.yaml", DATA / "backend.yaml", DATA / "deprecated.yaml")
 
 
@@ -56,14 +62,19 @@ def test_an_operator_of_several_sections_has_a_kernel_for_each(newest: dict[str,
 
 def test_what_an_operator_of_pytorchs_writes_to_is_as_pytorch_has_it(tmp_path: Path) -> None:
     """A schema of an earlier PyTorch gives other C++ types, which end the process that loads the library."""
-    path = tmp_path / "plugin.yaml"
-    path.write_text(
-        "all_version: [v2.7]\nofficial:\n"
-        "  - func: rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333,"
-        " bool training=False, Generator? generator=None) -> Tensor\n    op_api: all_version\n"
-    )
-    (operator,) = read(path, namespace="mine").operators
+    (tmp_path / "plugin.yaml").write_text(OF_AN_EARLIER_PYTORCH)
+    (operator,) = read(tmp_path / "plugin.yaml", namespace="mine").operators
     assert [argument.name for argument in operator.schema.mutable_arguments] == ["noise"]
+
+
+def test_its_derivative_is_refused_for_that_and_not_for_its_schema(tmp_path: Path) -> None:
+    (tmp_path / "plugin.yaml").write_text(OF_AN_EARLIER_PYTORCH)
+    derivative = (
+        f"all_version: [v2.7]\nbackward:\n  - name: {RRELU}\n    self: grad * noise\n    version: all_version\n"
+    )
+    (tmp_path / "derivatives.yaml").write_text(derivative)
+    with pytest.raises(InputError, match="writes to 'noise' without returning it"):
+        sources(read(tmp_path / "plugin.yaml", tmp_path / "derivatives.yaml", namespace="mine"))
 
 
 def test_symint_is_said_by_a_section(newest: dict[str, BackendOperator]) -> None:

@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from opbridge.toolchains.torch_install import TorchInstall
-
-_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
-
+from tests.codegen.compiling import compiler, libraries
 
 _INCLUDED = re.compile(r'#include "(.+)"')
 
@@ -35,9 +32,7 @@ def failures(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
-    torch = TorchInstall.found()
-    includes = [option for path in torch.include_dirs for option in ("-isystem", str(path))]
-    command = ["g++", "-std=c++20", "-fPIC", "-O0", "-DNDEBUG", *_WARNINGS, *includes]
+    command = [*compiler(), "-DNDEBUG"]
     (folder / "all.h").write_text("#include <ATen/ATen.h>\n#include <torch/library.h>\n")
     if not (folder / "all.h.gch").exists():
         subprocess.run([*command, "-x", "c++-header", "all.h", "-o", "all.h.gch"], cwd=folder, check=True)
@@ -55,13 +50,6 @@ def failures(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
     found = {name: errors for name, errors in said.items() if errors}
     if not found:
         objects = [source.with_suffix(".o").name for source in sources]
-        libraries = [
-            f"-L{torch.lib}",
-            "-ltorch",
-            "-ltorch_cpu",
-            "-lc10",
-            f"-Wl,-rpath,{torch.lib}",
-            "-Wl,--no-undefined",
-        ]
-        subprocess.run(["g++", "-shared", *objects, *libraries, "-o", "library.so"], cwd=folder, check=True)
+        linking = ["g++", "-shared", *objects, *libraries(), "-Wl,--no-undefined", "-o", "library.so"]
+        subprocess.run(linking, cwd=folder, check=True)
     return found

@@ -44,10 +44,9 @@ def _copied(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class _Calls:
-    """The first few calls of each of the operators that are asked for."""
+    """The first few calls of each of each operator."""
 
-    def __init__(self, names: Collection[str]) -> None:
-        self.names = frozenset(names)
+    def __init__(self) -> None:
         self.found: dict[str, list[Call]] = {}
 
     def note(self, call: Call) -> None:
@@ -84,12 +83,12 @@ class _AboveAutograd(torch.fx.Interpreter):
 
 def calls(names: Collection[str]) -> dict[str, list[Call]]:
     """By the operator's name; none of one where nothing is found that PyTorch takes."""
-    taken = _Calls(names)
+    taken = _Calls()
     for entry in _ENTRIES:
         for dtype in (dtype for dtype in _DTYPES if dtype in entry.dtypes):
             for place, sample in enumerate(_samples(entry, dtype)):
                 _take(entry, sample, taken, above=place < _TRACED_EACH)
-    reached = {name: some for name, some in taken.found.items() if name in taken.names and some}
+    reached = {name: some for name, some in taken.found.items() if name in names and some}
     others = {name: list(_of_variants(name, taken.found)) for name in sorted(set(names) - set(reached))}
     reached |= {name: some for name, some in others.items() if some}
     for name in sorted(set(names) - set(reached)):

@@ -75,30 +75,23 @@ def _choices(type_: str, count: int | None, dtype: torch.dtype, dimensions: int)
         return (torch.rand((_SIDE,) * dimensions, generator=generator) * 3 + 0.5).to(dtype)
 
     base = type_.removeprefix("Optional[").removesuffix("]") if type_.startswith("Optional[") else type_
-    found: list[Maker] = []
-    if base == "Tensor":
-        found = [tensor]
-    elif base == "List[Tensor]":
-        found = [lambda: [tensor(), tensor()]]
-    elif base in ("number", "Scalar"):
-        found = [lambda: 2]
-    elif base == "List[number]":
-        found = [lambda: [2, 2]]
-    elif base in ("int", "SymInt"):
-        found = [lambda number=number: number for number in _NUMBERS]
-    elif base in ("List[int]", "List[SymInt]"):
-        length = count or max(dimensions, 1)
-        found = [lambda number=number: [number] * length for number in _NUMBERS]
-    elif base == "ScalarType":
-        found = [lambda: torch.float32]
-    elif base == "float":
-        found = [lambda: 0.5]
-    elif base == "bool":
-        found = [lambda: False, lambda: True]
-    elif base == "List[bool]":
-        found = [lambda: [True] * (count or 1)]
-    elif base == "Device":
-        return [lambda: torch.device("cpu")]
-    if type_ != base:
-        return [lambda: None, *found]
-    return found
+    length = count or max(dimensions, 1)
+    number: list[Maker] = [lambda number=number: number for number in _NUMBERS]
+    numbers: list[Maker] = [lambda number=number: [number] * length for number in _NUMBERS]
+    by_type: dict[str, list[Maker]] = {
+        "Tensor": [tensor],
+        "List[Tensor]": [lambda: [tensor(), tensor()]],
+        "number": [lambda: 2],
+        "List[number]": [lambda: [2, 2]],
+        "int": number,
+        "SymInt": number,
+        "List[int]": numbers,
+        "List[SymInt]": numbers,
+        "ScalarType": [lambda: torch.float32],
+        "float": [lambda: 0.5],
+        "bool": [lambda: False, lambda: True],
+        "List[bool]": [lambda: [True] * (count or 1)],
+        "Device": [lambda: torch.device("cpu")],
+    }
+    found = by_type.get(base, [])
+    return [lambda: None, *found] if type_ != base and base != "Device" else found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from opbridge.codegen.expressions import functions_called, is_constant, names_used, unknown_names
 from opbridge.codegen.inputs.installed import installed_derivatives
-from opbridge.codegen.inputs.native import Lookup
+from opbridge.codegen.inputs.native import Lookup, with_aliases_of
 from opbridge.codegen.inputs.reading import Source, mappings, names_in
 from opbridge.codegen.inputs.versions import Versions
 from opbridge.codegen.model import (
@@ -188,6 +188,8 @@ def with_derivatives(
             source.refuse(f"{name} has two derivatives", entry.where, f"the other is at {seen[name]}")
         else:
             seen[name] = entry.where
+            if not source.is_list and not by_name[name].is_custom:
+                entry = replace(entry, schema=with_aliases_of(by_name[name].schema, entry.schema))
             renamed = source.attempt(_named_as, by_name[name], entry)
             by_name[name] = replace(by_name[name], derivative=replace(entry.derivative, schema=renamed))
             source.attempt(_check, by_name[name], entry, target)

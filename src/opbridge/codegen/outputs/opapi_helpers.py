@@ -23,8 +23,6 @@ _FOUND_BY_ARGUMENT = frozenset(
 _PART_OF_TUPLE = re.compile(r"std::get<(?P<index>\d+)>\(\s*(?P<name>[A-Za-z_][\w:]*)")
 _SIZES, _DTYPE, _TEXT, _ANY = "c10::SmallVector<int64_t, 8>", "at::ScalarType", "std::string", "Unwritten"
 
-Launched = tuple[BackendOperator, OpapiCall]
-
 
 @dataclass
 class _Helper:
@@ -41,9 +39,8 @@ class _Helper:
     """How many values it returns together, where expressions take them apart."""
 
 
-def helpers_of(launched: Launched) -> Iterator[tuple[QualifiedName, str]]:
+def helpers_of(operator: BackendOperator, launch: OpapiCall) -> Iterator[tuple[QualifiedName, str]]:
     """The names in a kernel's expressions that nothing here explains, and what their values are taken for."""
-    operator, launch = launched
     own = {argument.name for argument in operator.schema.arguments} | {name for name, _ in launch.variables}
     own |= {output.name for output in launch.outputs}
     for text, type_ in _expressions(launch):
@@ -76,7 +73,7 @@ def _taken_for(found: QualifiedName, type_: str) -> str:
     return type_ if found.is_outermost else _ANY
 
 
-def helpers_header(target: TargetBackend, launched: Iterable[Launched]) -> str:
+def helpers_header(target: TargetBackend, launched: Iterable[tuple[BackendOperator, OpapiCall]]) -> str:
     """Empty where every name is known."""
     helpers = _helpers(launched)
     if not helpers:
@@ -92,11 +89,10 @@ def helpers_header(target: TargetBackend, launched: Iterable[Launched]) -> str:
     return text.replace("@NAMESPACE@", target.cpp_namespace)
 
 
-def _helpers(launched: Iterable[Launched]) -> list[_Helper]:
+def _helpers(launched: Iterable[tuple[BackendOperator, OpapiCall]]) -> list[_Helper]:
     helpers: dict[str, _Helper] = {}
-    for each in launched:
-        operator, launch = each
-        for found, type_ in helpers_of(each):
+    for operator, launch in launched:
+        for found, type_ in helpers_of(operator, launch):
             helper = helpers.setdefault(found.name, _Helper(found.name))
             helper.types.add(type_)
             if found.arguments is not None:

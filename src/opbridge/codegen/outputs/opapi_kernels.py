@@ -236,7 +236,7 @@ def _meta_kernels(launched: list[_OpapiKernel]) -> str:
     needs_helpers = False
     for each in launched:
         symbolic = _is_symbolic(each)
-        needs_helpers |= not symbolic or any(helpers_of((each.operator, each.launch)))
+        needs_helpers |= not symbolic or any(helpers_of(each.operator, each.launch))
         functions.append(_meta_kernel(each, symbolic=symbolic))
         line = f"  m.impl({quoted(each.operator.name)}, TORCH_FN({_meta_name(each.operator)}));\n"
         registered.setdefault(each.operator.schema.namespace or "", []).append(line)
