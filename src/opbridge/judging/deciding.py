@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,17 +94,10 @@ def _round(
 ) -> tuple[Judgement, list[Plan]]:
     """And at which sizes."""
     of_answer = folder / _OF_ANSWER
-
-    def decided(run: Run, expected: _Expected) -> Judgement:
-        return decide(run, run.called(expected.trials), job.folder, of_answer, expected.left_out)
-
-    def is_enough(run: Run, expected: _Expected) -> bool:
-        return run.done and expected.vast is not None and not wants_published_sizes(decided(run, expected))
-
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
-        run, expected = _ran(job, answer, expecting, of_answer, timeout, forks, is_enough)
-    found = decided(run, expected)
+        run, found = _ran(job, answer, expecting, of_answer, timeout, forks)
+    expected = expecting.result()
     tried = [trial.plan for trial in expected.trials]
     return at_published_sizes(found, run, expected.vast, job.folder, of_answer), tried
 
@@ -201,15 +193,18 @@ def _ran(
     folder: Path,
     timeout: float,
     forks: Forks,
-    is_enough: Callable[[Run, _Expected], bool],
-) -> tuple[Run, _Expected]:
-    """The answer is built while the reference runs."""
+) -> tuple[Run, Judgement]:
+    """The answer is built while the reference runs, and weighed before it is called at sizes that are too large."""
     from opbridge.cache import Cache
+
+    def weighed() -> Judgement:
+        expected = expecting.result()
+        return decide(run, run.called(expected.trials), job.folder, folder, expected.left_out)
 
     own = folder / answer.path.name
     shutil.copyfile(answer.path, own)
     cell = Cell(folder, Cache().root, (job.reference, answer.path), private_folder())
-    run = Run()
+    run, found = Run(), None
     to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, cell)
     with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True) as child:
         for said in child.messages():
@@ -218,14 +213,16 @@ def _ran(
             if "built" in said:
                 child.tell(_given(job, answer.form, expecting.result(), folder))
             run.hear(said)
-            if "done" in said and is_enough(run, expecting.result()):
-                return run, expecting.result()
+            if "done" in said and expecting.result().vast is not None:
+                found = weighed()
+                if not wants_published_sizes(found):
+                    return run, found
         run.end = child.end()
         run.log = child.log()
         run.timed_out = run.end.startswith(NO_ANSWER)
     if run.at == "starting":
         raise ToolchainError(f"the process of the answer ends before it: {run.end}\n{run.log[-2000:]}")
-    return run, expecting.result()
+    return run, found or weighed()
 
 
 def _given(

@@ -10,8 +10,6 @@ _FOR_A_LONG_SIZE = 40.0
 """Seconds of processor time; without this, one long size that takes too long would cost all that is known of others."""
 _FOR_MORE_NUMBERS = 10.0
 """Where those of both signs tell most."""
-
-
 _HARDLY_ANY = 8
 """What part of elements that take too long is worth another try."""
 

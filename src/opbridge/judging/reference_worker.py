@@ -105,7 +105,7 @@ def _limits(job: ReferenceJob, plan: Plan) -> Limits:
 
 def is_needless(plan: Plan, tried: set[str]) -> bool:
     """Of a kind one is enough, if not each is long elsewhere; what may be too small is for want of others."""
-    has_others = bool(tried - {*ODD_ONES})
+    has_others = bool(tried.difference(ODD_ONES))
     if plan.is_long:
         return not has_others
     return plan.kind in tried or (plan.kind == LOOSE and has_others) or (plan.is_last_resort and LOOSE in tried)
@@ -149,8 +149,7 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
     usual = [trial for trial in made if trial["numbers"] != LARGE]
     if len(usual) > 1:
         one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (usual[0], usual[-1]))
-        if difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None:
-            is_constant = True
+        is_constant = difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None
     made = [{**trial, "is_constant": is_constant} for trial in made]
     return made[:1] if plan.is_odd or plan.is_long else made
 

@@ -55,4 +55,4 @@ def _at_larger_sizes(found: Judgement, later: Judgement) -> Judgement:
 def _where_numbers_stay(found: Judgement, later: Judgement) -> Judgement:
     if later.verdict is Verdict.RIGHT:
         return replace(later, reasons=found.reasons, holds_for=PUBLISHED_SHAPES)
-    return found if later.verdict is Verdict.UNDECIDED else later
+    return _at_larger_sizes(found, later)

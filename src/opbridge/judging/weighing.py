@@ -48,9 +48,9 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
         return of_error(run.raised, None, shapes)
     if not run.done:
         return of_end(run, trials, shapes)
-    of_no_size = Reason(SIZES, "; ".join(left_out), f"{ON_GPU}, or write the task's sizes at its top")
+    not_held = Reason(SIZES, "; ".join(left_out), f"{ON_GPU}, or write the task's sizes at its top")
     if not trials:
-        return Judgement(Verdict.UNDECIDED, (of_no_size,))
+        return Judgement(Verdict.UNDECIDED, (not_held,))
     weighed = [(trial, held(run, trial, expected, folder)) for trial in trials]
     good = {trial.number for trial, found in weighed if found is None}
     if suspicion := cheating(run, trials, expected, folder, good):
@@ -61,7 +61,7 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
         return Judgement(found.verdict, found.reasons, shapes=shapes)
     bad = [each for each in bad if each not in for_numbers]
     if not bad and all(trial.only_refutes for trial in trials):
-        return Judgement(Verdict.UNDECIDED, (of_no_size,), shapes=shapes)
+        return Judgement(Verdict.UNDECIDED, (not_held,), shapes=shapes)
     if not bad:
         holds_for = ALL_SHAPES if any(trial.plan.is_odd for trial in trials) else PUBLISHED_SHAPES
         notes: tuple[Reason, ...] = (_CONSTANT,) if all(trial.is_constant for trial in trials) else ()
