@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +129,24 @@ def test_a_check_that_is_interrupted_leaves_no_process_behind(
         process.send_signal(how)
         assert process.wait(30) == code
     wait_for(lambda: not any(worker.exists() for worker in workers))
+
+
+def test_an_interruption_while_the_checks_are_begun_ends_them(
+    operators: OpLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(*given: Any) -> None:
+        submit(*given)
+        wait_for(lambda: workers_of(os.getpid()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    rows: list[Row] = []
+    with pytest.raises(KeyboardInterrupt):
+        check(operators.hangs, frameworks=["numpy"], timeout=600, on_row=rows.append)
+    assert rows == []
+    assert workers_of(os.getpid()) == []
 
 
 def workers_of(pid: int) -> list[Path]:

@@ -124,9 +124,8 @@ def _run(
     stop = Event()
     with ThreadPoolExecutor(processors()) as threads:
         chosen = [jobs(name, settings.checks) for name in frameworks if settings.checks]
-        waiting = [threads.submit(run, one, on_row, stop) for one in chosen]
         try:
-            for done in waiting:
+            for done in [threads.submit(run, one, on_row, stop) for one in chosen]:
                 done.result()
         except BaseException:
             stop.set()  # the processes are in groups of their own, which no Ctrl-C reaches

@@ -128,8 +128,8 @@ def _built_together(
     compilers = Compilers(jobs)
     # The threads mostly wait for compilers, whose number has its own bound.
     with ThreadPoolExecutor(len(missing)) as threads:
-        futures = {place: threads.submit(_built, job, cache, progress, compilers) for place, job in missing.items()}
         try:
+            futures = {place: threads.submit(_built, job, cache, progress, compilers) for place, job in missing.items()}
             return {place: future.exception() or future.result() for place, future in futures.items()}
         except BaseException:
             compilers.stop()
