@@ -2,9 +2,9 @@
 
     python tools/install_demo.py ENVIRONMENT
 
-NumPy comes first, for the core to be compiled against and for the first operator.  Then the core is compiled while pip
-brings PyTorch, and the adapter for PyTorch while it brings MindSpore and JAX.  Nothing is byte-compiled: most modules
-of four gigabytes are never imported, and Python keeps what it compiles of the others.
+NumPy comes first, for the core to be compiled against and for the first operator.  Then the core and the twins are
+compiled while pip brings PyTorch, and the adapter for PyTorch while it brings MindSpore and JAX.  Nothing is byte-
+compiled: most modules of four gigabytes are never imported, and Python keeps what it compiles of the others.
 
 Not by uv, which would be faster: it reads nothing of pip's configuration, where the build of PyTorch for the CPU, the
 index and the certificates of a site may be named, and the plain build brings gigabytes of CUDA.
@@ -33,6 +33,11 @@ scaled = opbridge.inline(
 )
 result = scaled(numpy.arange(4, dtype="float32"), 2.5)
 print(f"         a C++ kernel called from NumPy gives {result}, {time.perf_counter() - began:.1f} s after its source")
+"""
+TWINS = """
+from opbridge.toolchains import ascend_twin, cuda_twin
+cuda_twin.runtime()
+ascend_twin.runtime()
 """
 ADAPTER = """
 from opbridge.frameworks.torch.native import build_adapter
@@ -77,6 +82,7 @@ def install(environment: Path) -> None:
     try:
         finished(steps.install("opbridge: its core is compiled", "--no-deps", "--editable", "."))
         finished(steps.start("the first operator", "-c", FIRST))
+        twins = steps.start("compiling the twins, once", "-c", TWINS, waits=True)
     finally:
         finished(torch)
     others = steps.install("MindSpore and JAX", "mindspore", "jax")
@@ -84,6 +90,7 @@ def install(environment: Path) -> None:
         finished(steps.start("compiling the adapter for PyTorch, once", "-c", ADAPTER))
     finally:
         finished(others)
+        finished(twins)
     steps.say("all is there")
 
 

@@ -65,8 +65,8 @@ def test_a_failed_row_makes_it_1(opbridge: Opbridge) -> None:
 
 
 def test_programs_have_stdout_for_themselves(opbridge: Opbridge) -> None:
-    asked = ("--op", "cube", "--framework", "numpy", "--reference", "expected:square", "--json")
-    result = opbridge("check", "ops.yaml", *asked)
+    asked = ("--framework", "numpy", "--reference", "expected:square", "--json")
+    result = opbridge("check", "ops.yaml:cube", *asked)
     assert result.returncode == 1
     assert json.loads(result.stdout)["failed"] == result.stderr.count("✗ ") > 0
 
@@ -90,6 +90,7 @@ def test_a_gradients_error_is_drawn(opbridge: Opbridge, project: Path, suffix: s
     ("arguments", "code", "words"),
     [
         (["ops.yaml", "--op", "cub"], 2, "did you mean 'cube'?"),
+        (["ops.yaml:cub"], 2, "did you mean 'cube'?"),
         (["kernels.cpp"], 2, "is no manifest"),
         (["missing.yaml"], 2, "missing.yaml"),
         (["ops.yaml", "--reference", "aten::abs"], 2, "choose the operator: --op NAME"),

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from opbridge.toolchains import BuildRequest, build
-from opbridge.toolchains.cuda_twin import CHECKS, PROFILE
+from opbridge.toolchains.cuda_twin import CHECKS
+from opbridge.toolchains.model import PROFILE
 
 
 def counted_run(source: Path, function: str, folder: Path) -> str:

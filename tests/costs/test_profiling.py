@@ -106,6 +106,27 @@ def test_a_chip_is_refused_before_anything_is_built(capsys: pytest.CaptureFixtur
     assert "did you mean 'a100'?" in capsys.readouterr().err
 
 
+def test_only_what_is_profiled_is_compiled_to_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = """
+    __global__ void copy(const float* x, float* out, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) out[i] = x[i];
+    }
+    void NAME(ob::In<float> x, ob::Out<float> out) { copy<<<2, 32>>>(x.data(), out.data(), 64); }
+    OB_KERNEL(NAME)
+    """
+    counted = "#include <opbridge/kernel.h>" + kernel.replace("NAME", "counted")
+    other = "#ifdef OPBRIDGE_TWIN_PROFILE\n#error counts\n#endif\n" + counted.replace("counted", "other")
+    for name, text in (("counted", counted), ("other", other)):
+        (tmp_path / f"{name}.cu").write_text(text)
+    declared = "{{func: {0}(Tensor x) -> Tensor, out: x, kernels: {{cuda: {0}.cu}}, samples: [{{x: {{shape: [64]}}}}]}}"
+    ops = ", ".join(map(declared.format, ("counted", "other")))
+    (tmp_path / "ops.yaml").write_text(f"namespace: apart\nops: [{ops}]\n")
+    assert main(["profile", f"{tmp_path / 'ops.yaml'}:counted"]) == 0
+    assert "copy  1 launch of 2 of 32 threads" in capsys.readouterr().out
+    assert main(["profile", f"{tmp_path / 'ops.yaml'}:other"]) != 0
+
+
 def test_a_manifest_takes_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", "ops.yaml", "--", "-n", "5"]) == 2
     assert "ops.yaml is no program, which could take -n 5" in capsys.readouterr().err

@@ -23,7 +23,6 @@ _AGAIN = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are measured")
     add_selection(parser, "measured")
     parser.add_argument(
         "--reference",

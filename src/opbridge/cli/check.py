@@ -25,7 +25,6 @@ _MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest whose operators are checked")
     add_selection(parser, "checked")
     parser.add_argument(
         "--reference",

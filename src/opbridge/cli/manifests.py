@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import opbridge as ob
 from opbridge.errors import InputError
@@ -16,8 +17,34 @@ from opbridge.manifest.kernels import DEVICES, TWINS
 from opbridge.op import Op, OpLibrary
 
 
-def add_selection(parser: argparse.ArgumentParser, done: str) -> None:
-    """The options that choose operators, frameworks and a device; `done` is what is done to them."""
+class _Manifest(argparse.Action):
+    """`ops.yaml:NAME` is `ops.yaml --op NAME`."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        manifest, name = manifest_and_operator(values)
+        namespace.manifest = manifest
+        if name:
+            namespace.op = [*(namespace.op or ()), name]
+
+
+def manifest_and_operator(text: str) -> tuple[Path, str]:
+    """Of `ops.yaml:NAME`; the name is empty where none is said."""
+    path, _, name = text.partition(":")
+    return (Path(path), name) if Path(path).suffix in MANIFEST_SUFFIXES else (Path(text), "")
+
+
+def add_selection(parser: argparse.ArgumentParser, done: str, by_default: str | None = None) -> None:
+    """What chooses a manifest, its operators, frameworks and a device; `done` is what is done to them."""
+    parser.add_argument(
+        "manifest",
+        action=_Manifest,
+        nargs="?" if by_default else None,
+        default=by_default,
+        metavar="ops.yaml[:NAME]",
+        help=f"the manifest whose operators are {done}, or one of them",
+    )
     parser.add_argument("--op", action="append", metavar="NAME", help="only this operator; may be repeated")
     parser.add_argument(
         "--framework",

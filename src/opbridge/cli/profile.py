@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import opbridge
 from opbridge.cli.json_output import add_json, print_json
+from opbridge.cli.manifests import chosen, load_library, manifest_and_operator
 from opbridge.cli.profile_timeline import of_timeline
 from opbridge.cli.terminal import bold
 from opbridge.errors import BuildError, InputError
+from opbridge.loading import MANIFEST_SUFFIXES
 
 if TYPE_CHECKING:
     from opbridge.costs import KernelCost, LineCost, Profile
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from opbridge.op import OpLibrary
 
 _OWN = Path(opbridge.__file__).parent
-_MANIFESTS = (".yaml", ".yml")
 _LINES = 12
 """Of a kernel, on the screen."""
 
@@ -74,18 +75,18 @@ def _draw(found: Profile, file: Path) -> None:
 def _profiled(options: argparse.Namespace) -> Profile:
     from opbridge.costs import profile_command
 
-    path, _, name = options.what.partition(":")
-    if Path(path).suffix in _MANIFESTS:
+    path, name = manifest_and_operator(options.what)
+    if path.suffix in MANIFEST_SUFFIXES:
         if options.arguments:
             raise InputError(f"{path} is no program, which could take {' '.join(options.arguments)}")
-        return _of_manifest(Path(path), name, options.chip)
-    if Path(path).suffix != ".cu":
-        program = str(Path(path).resolve()) if Path(path).is_file() else path
+        return _of_manifest(path, name, options.chip)
+    if path.suffix != ".cu":
+        program = str(path.resolve() if path.is_file() else path)
         return profile_command([program, *options.arguments], options.chip)
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
-        program = str(Path(folder, Path(path).stem))
-        _compile(path, program)
-        return profile_command([program, *options.arguments], options.chip, Path(path))
+        program = str(Path(folder, path.stem))
+        _compile(str(path), program)
+        return profile_command([program, *options.arguments], options.chip, path)
 
 
 def _compile(source: str, program: str) -> None:
@@ -97,7 +98,6 @@ def _compile(source: str, program: str) -> None:
 
 
 def _of_manifest(manifest: Path, name: str, chip: str | None) -> Profile:
-    from opbridge.cli.manifests import chosen
     from opbridge.costs import Profile
     from opbridge.costs.operators import profile_operator
 
@@ -108,7 +108,6 @@ def _of_manifest(manifest: Path, name: str, chip: str | None) -> Profile:
 
 def _library(manifest: Path, chip: str | None) -> OpLibrary:
     """For the twin of the chip; where none is named, for CUDA's if there are such kernels."""
-    from opbridge.cli.manifests import load_library
     from opbridge.costs import chip_named
 
     if chip is not None:

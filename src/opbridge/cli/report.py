@@ -30,14 +30,6 @@ _CHECK_SECONDS, _BENCH_SECONDS = 5, 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "manifest",
-        type=Path,
-        nargs="?",
-        default=Path("ops.yaml"),
-        metavar="ops.yaml",
-        help="whose operators are shown",
-    )
-    parser.add_argument(
         "-o", "--output", type=Path, default=_FILE, metavar="FILE", help=f"where the report goes (default: {_FILE})"
     )
     parser.add_argument(
@@ -49,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--bench", type=Path, metavar="FILE", help="what `opbridge bench --json FILE` wrote")
     parser.add_argument("--profile", type=Path, metavar="FILE", help="what `opbridge profile --json` printed")
-    add_selection(parser, "shown")
+    add_selection(parser, "shown", by_default="ops.yaml")
 
 
 def run(options: argparse.Namespace) -> int:

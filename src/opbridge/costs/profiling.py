@@ -21,7 +21,7 @@ from opbridge.costs.registers import registers_of
 from opbridge.errors import InputError, KernelError
 from opbridge.op import Op
 from opbridge.toolchains.bisheng import SOC
-from opbridge.toolchains.cuda_twin import PROFILE
+from opbridge.toolchains.model import PROFILE
 
 BLOCKS = "OPBRIDGE_TWIN_CHECK_BLOCKS"
 _BLOCKS = "16"

@@ -26,7 +26,7 @@ from opbridge.judging.cost_worker import CostJob
 from opbridge.judging.devices import CUDA
 from opbridge.judging.formats import format_of
 from opbridge.judging.warming import Prepared
-from opbridge.toolchains.cuda_twin import PROFILE
+from opbridge.toolchains.model import PROFILE
 
 _WORKER = "opbridge.judging.cost_worker"
 _LIBRARY = re.compile(r"libopbridge_(\w+)_twin\.so")

@@ -8,7 +8,7 @@ from threading import Lock
 from opbridge.check.forking import Forks
 from opbridge.costs.profiling import ALONE
 from opbridge.judging.devices import CUDA, Device
-from opbridge.toolchains.cuda_twin import PROFILE
+from opbridge.toolchains.model import PROFILE
 
 _MODULES = ("opbridge.judging.answers", "opbridge.judging.problems", "opbridge.judging.warmed")
 _COUNTED = ("opbridge.judging.warmed", "opbridge.costs.pytorch.models")

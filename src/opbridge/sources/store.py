@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -15,6 +15,7 @@ from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.sources import elf
 from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build, build_many
+from opbridge.toolchains.model import PROFILE
 
 if TYPE_CHECKING:
     from opbridge.cache import Cache
@@ -52,13 +53,18 @@ class KernelStore:
         self._functions: dict[tuple[str, str], str] = {}
         """What libraries of Ascend C export, by device and operator, where that is not told by their kernels' names."""
         self._lock = Lock()
+        self._is_profiled = bool(os.environ.get(PROFILE))
+        """One call is: compiling the others' kernels anew, to count, would be for nothing."""
 
     def build(self, device: str) -> list[BuiltLibrary]:
         """Builds all kernels of a device, in parallel; what is cached costs a look."""
+        return [] if self._is_profiled else self._build_those(self._catalog.kernels, device)
+
+    def _build_those(self, kernels_of_operators: Sequence[tuple[KernelRef, ...]], device: str) -> list[BuiltLibrary]:
         with self._lock:
             refs: dict[str, KernelRef] = {}
             wanted: dict[str, list[Use]] = {}
-            for kernels in self._catalog.kernels:
+            for kernels in kernels_of_operators:
                 ref = self._ref(kernels, device)
                 if ref is not None and ref.path is not None and self._is_new(ref) and ref.source is None:
                     refs[ref.path] = ref
@@ -106,7 +112,7 @@ class KernelStore:
         if ref.source is not None:
             self._build_generated(ref)
         elif self._is_new(ref):
-            self.build(device)
+            self._build_those([entry.kernels] if self._is_profiled else self._catalog.kernels, device)
         symbol = self._functions.get((ref.device, entry.name)) or _symbol(entry, ref)
         kernel = _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
         name_kernel(kernel, entry.name, self._advice(entry.name))
@@ -262,7 +268,7 @@ def defines_for(device: str) -> tuple[tuple[str, str], ...]:
     """The CUDA twin's kernels are compiled with their checks, unless the user wants them fast; Ascend's ask later."""
     if device != "cuda-twin":
         return ()
-    from opbridge.toolchains.cuda_twin import CHECKS, PROFILE
+    from opbridge.toolchains.cuda_twin import CHECKS
 
     if os.environ.get(PROFILE):
         return ((CHECKS, "1"), (PROFILE, "1"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.toolchains import host, rewriting, rewritten_headers, shipped
 from opbridge.toolchains.builder import build
-from opbridge.toolchains.model import INCLUDE, BuildRequest, Command, Commands
+from opbridge.toolchains.model import INCLUDE, PROFILE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
 
@@ -26,10 +26,6 @@ suffixes = (".cu", *host.suffixes)
 CHECKS = "OPBRIDGE_TWIN_CHECKS"
 """The macro that a request defines to have its kernels checked as they run; where a user's environment says `0`, none
 asks for it."""
-
-PROFILE = "OPBRIDGE_TWIN_PROFILE"
-"""The macro of a request whose kernels, with checks, are to be profiled as they run; and the variable that names the
-folder where a process leaves what it has counted."""
 
 
 def find() -> tuple[str, ...]:

@@ -19,6 +19,10 @@ COMPATIBLE = INCLUDE / "compat"
 VECTOR = INCLUDE / "vector"
 """Headers of the standard library's names, before it: the functions of <cmath> as loops want them."""
 
+PROFILE = "OPBRIDGE_TWIN_PROFILE"
+"""The macro of a request whose kernels, with a twin's checks, are to be profiled as they run; and the variable that
+names the folder where a process leaves what it has counted."""
+
 LOG = "build.log"
 """The file beside a library that holds what its compilers said."""
 
