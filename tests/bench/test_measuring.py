@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from opbridge.bench import LARGE, SMALL, Run, bench
+from opbridge.check.confining import children_of
 from opbridge.errors import InputError, OpbridgeError
 from opbridge.op import OpLibrary
 
@@ -43,6 +45,18 @@ def test_bytes_and_flops_are_counted_by_the_rules(everywhere: Run) -> None:
     assert large.rate is not None
     assert large.reached.median > 0
     assert large.bound == "memory"
+
+
+def test_every_framework_is_imported_before_one_is_measured(benched: OpLibrary) -> None:
+    """Beside each other, so that nobody waits for one import after the other."""
+    workers: list[int] = []
+
+    def count(_: object) -> None:
+        commands = (Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children_of(os.getpid()))
+        workers.append(sum(b"opbridge.bench.worker" in command for command in commands))
+
+    bench(benched.twice, frameworks=["torch", "numpy"], rounds=1, extents=(SMALL,), on_result=count)
+    assert workers[0] == 2
 
 
 def test_a_run_comes_back_from_its_fields(everywhere: Run) -> None:

@@ -74,8 +74,10 @@ def bench(
             predicted[result.operator][result.input] = result.predicted
         on_result(result)
 
-    for framework in chosen_frameworks(frameworks, check_model.Settings(device=device)):
-        run([OperatorTimings(op, op.name, framework, settings, racing, predicted[op.name]) for op in operators], told)
+    chosen = chosen_frameworks(frameworks, check_model.Settings(device=device))
+    run(
+        [[OperatorTimings(op, op.name, name, settings, racing) for op in operators] for name in chosen], told, predicted
+    )
     places = {item.name: place for place, item in enumerate(operators)}
     results.sort(key=lambda result: (places[result.operator], [*FRAMEWORKS].index(result.framework)))
     return Run(

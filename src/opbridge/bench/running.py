@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 
 from opbridge.bench.model import Measurement, OperatorTimings, Problem
 from opbridge.check.child import Child
@@ -13,32 +14,56 @@ _PATIENCE = 600.0
 """Seconds for one input."""
 
 Told = Callable[[Measurement | Problem], None]
+Predicted = Mapping[str, Mapping[str, float]]
+"""The seconds that are known of operators' inputs."""
 
 
-def run(jobs: Sequence[OperatorTimings], on_result: Told) -> None:
-    """Works off the jobs of one framework, in as many processes as they end."""
-    left = list(jobs)
-    while left:
-        left = _run_some(left, on_result)
+def run(jobs_of: Sequence[Sequence[OperatorTimings]], on_result: Told, predicted: Predicted) -> None:
+    """Works off the jobs of each framework, in as many processes as they end; `predicted` grows with the results.
+
+    Frameworks are imported beside each other, which takes longer than most measurements, and measure alone.
+    """
+    with ExitStack() as stack:
+        children = [stack.enter_context(_started(jobs)) for jobs in jobs_of]
+        for child in children:
+            _wait_until_imported(child)
+        for jobs, child in zip(jobs_of, children, strict=True):
+            left = _measured(child, jobs, on_result, predicted)
+            while left:
+                with _started(left) as another:
+                    left = _measured(another, left, on_result, predicted)
 
 
-def _run_some(jobs: list[OperatorTimings], on_result: Told) -> list[OperatorTimings]:
-    """One process, as far as it gets; what is then left for another."""
+def _started(jobs: Sequence[OperatorTimings]) -> Child:
+    return Child(_WORKER, jobs, {}, _PATIENCE, is_told_more=True)
+
+
+def _wait_until_imported(child: Child) -> None:
+    """Or ended, of which it is told where it was to measure."""
+    for said in child.messages():
+        if "imported" in said:
+            return
+
+
+def _measured(
+    child: Child, jobs: Sequence[OperatorTimings], on_result: Told, predicted: Predicted
+) -> Sequence[OperatorTimings]:
+    """What one process measures, as far as it gets; returns what is then left for another."""
     begun: int | None = None
     asked = ""
-    with Child(_WORKER, jobs, {}, _PATIENCE) as child:
-        for said in child.messages():
-            if "refused" in said:
-                raise (ToolchainError if said["toolchain"] else OpbridgeError)(said["refused"])
-            if "begun" in said:
-                begun, asked = said["begun"], ""
-            elif "input" in said:
-                asked = said["input"]
-            elif "measured" in said:
-                on_result(Measurement.of(said["measured"]))
-            elif "problem" in said and begun is not None:
-                on_result(Problem(jobs[begun].operator, jobs[begun].framework, said["problem"]))
-        how, log = child.end(), child.log()
+    child.tell({name: dict(known) for name, known in predicted.items()})
+    for said in child.messages():
+        if "refused" in said:
+            raise (ToolchainError if said["toolchain"] else OpbridgeError)(said["refused"])
+        if "begun" in said:
+            begun, asked = said["begun"], ""
+        elif "input" in said:
+            asked = said["input"]
+        elif "measured" in said:
+            on_result(Measurement.of(said["measured"]))
+        elif "problem" in said and begun is not None:
+            on_result(Problem(jobs[begun].operator, jobs[begun].framework, said["problem"]))
+    how, log = child.end(), child.log()
     if not how:
         return []
     if begun is None:

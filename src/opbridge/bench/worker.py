@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 
 from opbridge.bench.model import OperatorTimings
-from opbridge.check.child import Say, serve
+from opbridge.check.child import Say, serve, told_more
 
 
 def _work(jobs: list[OperatorTimings], say: Say) -> None:
@@ -14,10 +15,15 @@ def _work(jobs: list[OperatorTimings], say: Say) -> None:
     from opbridge.check.drivers import driver
     from opbridge.check.model import Settings
     from opbridge.check.operator_under_test import Failure, Skip
-    from opbridge.errors import BuildError, InputError, NoSuchOperatorError, ToolchainError
+    from opbridge.errors import BuildError, InputError, NoSuchOperatorError, OpbridgeError, ToolchainError
 
     warnings.simplefilter("ignore")  # of frameworks, about code that no user of a benchmark wrote
-    for number, job in enumerate(jobs):
+    turn = told_more()
+    with suppress(OpbridgeError):  # said where it is measured
+        driver(jobs[0].framework, Settings(device=jobs[0].settings.device).tensors)
+    say(imported=True)
+    predicted = turn()
+    for number, job in enumerate(replace(job, predicted=predicted.get(job.operator, {})) for job in jobs):
         say(begun=number)
         try:
             settings = Settings(device=job.settings.device, seed=job.settings.seed)

@@ -66,27 +66,26 @@ def _show(folder: Path, kept: Path | None) -> int:
             on_row=table.add,
         )
         table.finish()
-    peer = f"swiglu={folder / 'peers.py'}:swiglu"
-    working("timing calls ...")
-    measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
-
-    working()
-    show_calls(measured)
     show_bug(folder)
     show_edit(folder)
     running = commands.start(folder, frameworks)
+    extension_fails = show_extension(folder, WIDTH, frameworks)
+    commands_fail = commands.show(running, str(kept) if kept else "the folder that opbridge demo --keep DIR leaves")
+    # Behind all else, which would be in its way.
+    working("timing calls ...")
+    peer = f"swiglu={folder / 'peers.py'}:swiglu"
+    measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
+    working()
+    show_calls(measured)
     written = write_report(operators, rows, measured, dispatch.result(), kept / REPORT if kept else None)
     print(
         f"\n{bold('The whole story')}, with each operator's rules, errors and dispatch, as a page:\n  {written}",
         flush=True,
     )
-    commands_fail = commands.show(running, str(kept) if kept else "the folder that opbridge demo --keep DIR leaves")
     print(f"\n{bold('Next')}  opbridge new my_op            a library of your own, with its tests")
     print("      opbridge aten softplus        any operator of PyTorch's, in the other frameworks")
     print("      opbridge check ops.yaml       what an operator promises, checked in every framework")
     failed = [row for row in rows if row.failed]
     for row in failed:
         print(f"\n{red('failed')}  {row.operator} in {row.framework}, {row.check}: {row.message}")
-    # The last, because PyTorch's headers take a minute where they are not precompiled yet.
-    extension_fails = show_extension(folder, WIDTH, frameworks)
     return 1 if failed or commands_fail or extension_fails else 0

@@ -1,4 +1,4 @@
-"""The demo's last line: a PyTorch extension with a gradient, and the only part that imports PyTorch in this process."""
+"""A line below the table: a PyTorch extension with a gradient; what compiles it is imported in this process."""
 
 from __future__ import annotations
 
