@@ -111,8 +111,8 @@ def test_a_kernel_finds_its_library_beside_itself(
         ("void f() { int g; cudaGraphAddNode(g, 0); }", 1, "nodes of graphs of any kind by one function"),
         ("void f() {\n  k<<<1, 2>>;\n}", 2, "expected >>> and the kernel's arguments behind <<<"),
         ("__global__ void k(int* x) {\n  *x = nothing;\n}", 2, "nothing"),
-        ("#include <cooperative_groups.h>\nusing T = cooperative_groups::thread_block_tile<64>; T f() { return T(); }",
-         2, "tiles of more than 32 threads"),
+        ("#include <cooperative_groups.h>\nusing T = cooperative_groups::thread_block_tile<2048>; T t() { return {}; }",
+         2, "a tile has at most 1024 threads"),
     ],
 )  # fmt: skip
 def test_an_error_names_the_line_that_the_user_wrote(

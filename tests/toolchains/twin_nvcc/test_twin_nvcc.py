@@ -213,6 +213,35 @@ def test_a_cmake_project_builds_unchanged(run: Run, tmp_path: Path, home: Path) 
     assert run("build/app").stdout == "3969\n"
 
 
+ASKS_FOR_HEADERS = """
+#include <cublas_v2.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <cufft.h>
+#include <curand.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
+#if !(defined(__DRIVER_TYPES_H__) && defined(__CUDA_RUNTIME_H__) && defined(__CUDA_RUNTIME_API_H__))
+#error which tells a helper's header that it may name errors
+#endif
+#if !(defined(CUBLAS_API_H_) && defined(_CUFFT_H_) && defined(CURAND_H_) && defined(CUSPARSEAPI))
+#error and those of libraries
+#endif
+#ifndef CUSOLVER_COMMON_H_
+#error the same
+#endif
+int main() { return cudaDeviceSynchronize() + sizeof(dim3) - 12; }
+"""
+
+
+def test_the_host_s_compiler_finds_its_headers_by_one_folder(run: Run, tmp_path: Path, home: Path) -> None:
+    """As CMake has it compile a project's .cpp; helper_cuda.h, which many programs bring, asks for guards."""
+    (tmp_path / "host.cpp").write_text(ASKS_FOR_HEADERS)
+    made = run("g++", "host.cpp", "-I", f"{home}/include", "-L", f"{home}/lib64", "-lcudart", "-o", "host")
+    assert made.returncode == 0, made.stderr
+    assert run("env", f"LD_LIBRARY_PATH={home}/lib64", "./host").returncode == 0
+
+
 def test_a_program_as_it_is_found(run: Run, tmp_path: Path) -> None:
     """A byte order mark, C++11, words that libraries have too, and functions that are younger than most tutorials."""
     (tmp_path / "found.cu").write_text(

@@ -118,6 +118,17 @@ def test_groups(blocks: Any, device: Any) -> None:
     np.testing.assert_array_equal(out[8], out[0][::-1])
 
 
+def test_groups_of_several_warps(blocks: Any, device: Any) -> None:
+    out = device(np.zeros((3, 128), np.int32))
+    blocks.run("run_groups_of_warps", out)
+    t = np.arange(128)
+    np.testing.assert_array_equal(out[0], t % 64 + 1000 * (t // 64) + 10000 * 2)
+    sums = t.reshape(2, 64).sum(1)[t // 64]
+    np.testing.assert_array_equal(out[1], sums + np.where(t < 64, 100000, 10000))
+    rounds = np.where(t < 64, 3, 7)
+    np.testing.assert_array_equal(out[2], t // 64 * 64 + (t + 33 * rounds) % 64)
+
+
 @pytest.mark.parametrize(("grid", "threads"), [(1, 1), (4, 32), (8, 96)])
 def test_a_grid_that_waits_for_all_its_blocks(blocks: Any, device: Any, grid: int, threads: int) -> None:
     n = grid * threads

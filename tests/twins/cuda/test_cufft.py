@@ -12,7 +12,7 @@ from opbridge.toolchains import cuda_twin
 
 C2C, R2C, C2R, Z2Z, D2Z, Z2D = 0x29, 0x2A, 0x2C, 0x69, 0x6A, 0x6C
 FORWARD, INVERSE = -1, 1
-OK, INVALID_PLAN, INVALID_SIZE = 0, 1, 8
+OK, INVALID_PLAN, INVALID_SIZE, NOT_SUPPORTED = 0, 1, 8, 16
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -92,6 +92,27 @@ def test_elements_may_lie_apart(library: ctypes.CDLL) -> None:
     found = np.zeros_like(values)
     assert library.cufftExecC2C(plan, pointer(values), pointer(found), FORWARD) == OK
     near(found, np.fft.fft(values, axis=0).astype(np.complex64))
+
+
+def test_sizes_of_64_bits_and_types_of_each_side(library: ctypes.CDLL) -> None:
+    complex_floats, floats, halves = 4, 0, 2
+    size, apart = (ctypes.c_longlong * 1)(8), [ctypes.c_longlong(1), ctypes.c_longlong(8)]
+
+    def make(plan: int, source: int, target: int, computed: int) -> int:
+        layouts = [None, *apart, source, None, *apart, target]
+        made: int = library.cufftXtMakePlanMany(plan, 1, size, *layouts, ctypes.c_longlong(3), None, computed)
+        return made
+
+    plan = ctypes.c_int()
+    assert library.cufftCreate(ctypes.byref(plan)) == OK
+    assert make(plan.value, complex_floats, complex_floats, complex_floats) == OK
+    values = signal((3, 8), np.complex64)
+    found = np.zeros_like(values)
+    assert library.cufftExecC2C(plan, pointer(values), pointer(found), FORWARD) == OK
+    near(found, np.fft.fft(values).astype(np.complex64))
+    assert make(plan.value, halves, complex_floats, complex_floats) == NOT_SUPPORTED
+    size[0] = 2**40
+    assert make(plan.value, floats, complex_floats, complex_floats) == INVALID_SIZE
 
 
 def test_what_is_no_plan(library: ctypes.CDLL) -> None:

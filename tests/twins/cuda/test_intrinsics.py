@@ -307,6 +307,8 @@ case(
 case("min(a, b)", "float, float", "float", np.fmin)
 case("max(a, b)", "double, double", "double", np.fmax)
 case("max(a, b)", "int, int", "int", np.maximum)
+case("umin(a, b)", "unsigned, unsigned", "unsigned", np.minimum)
+case("llmax(a, b)", "long long, long long", "long long", np.maximum)
 case("min(a, b)", "unsigned long long, unsigned long long", "unsigned long long", np.minimum)
 case("max(a, 7u)", "int", "unsigned", lambda a: np.maximum(a.view(np.uint32), 7))
 

@@ -319,6 +319,25 @@ class TestArchitecture:
             assert rewritten(function(head, directive)) == function(head, inside)
         assert rewritten(function("void", directive)) == function("void", directive)
 
+    @pytest.mark.parametrize("condition", ["__CUDA_ARCH__ >= 700", "defined(__CUDA_ARCH__)"])
+    def test_chooses_functions_of_the_device(self, condition: str) -> None:
+        known = condition.replace("defined(__CUDA_ARCH__)", "1").replace("__CUDA_ARCH__", "800")
+        device = "template <int n>\n__device__ void f(int) { if (n) { } }\n#ifdef X\n__device__ int x;\n#endif\n"
+        other = "#elif __CUDA_ARCH__ > 1\n__device__ void f();\n#endif\n"
+        source = f"#if {condition}\n{device}{other}#if {condition}\n#endif\n"
+        result = rewritten(source)
+        assert f"#if {known}\n" in result
+        assert "#elif 800 > 1\n" in result
+        assert result.endswith(f"#if {condition}\n#endif\n")
+
+    @pytest.mark.parametrize(
+        "host",
+        ["#define HD __device__", "#include <x.h>", "void g() { }", "__host__ __device__ void g();", "#else\nint x;"],
+    )
+    def test_chooses_as_the_host_sees_it_what_is_the_host_s_too(self, host: str) -> None:
+        source = f"#if __CUDA_ARCH__ >= 700\n__device__ void f();\n{host}\n#endif\n"
+        assert "#if __CUDA_ARCH__ >= 700\n" in rewritten(source)
+
     def test_of_a_lambda(self) -> None:
         source = "void f() { g([=] __device__(int i) { return __CUDA_ARCH__; }); return __CUDA_ARCH__; }"
         assert rewritten(source) == source.replace("__CUDA_ARCH__; });", "800; });")

@@ -203,6 +203,15 @@ class TestStreamsAndEvents:
         assert cuda.cudaEventElapsedTime(byref(milliseconds), begin, silent) == 400
         assert [cuda.cudaEventDestroy(event) for event in (begin, end, silent)] == [0, 0, 0]
 
+    def test_wishes_of_a_stream_are_heard(self, cuda: Any, stream: c_void_p, memory: c_void_p) -> None:
+        attach, no_flags, access_policy, priority = cuda.cudaStreamAttachMemAsync, 0, 1, 8
+        assert [attach(stream, memory, c_size_t(0), flags) for flags in (1, 2, 4, no_flags)] == [0, 0, 0, 1]
+        value = (c_int * 16)(7)
+        assert cuda.cudaStreamSetAttribute(stream, access_policy, value) == cuda.cudaCtxResetPersistingL2Cache() == 0
+        assert cuda.cudaStreamGetAttribute(stream, priority, value) == 0
+        assert value[0] == -3
+        assert cuda.cudaStreamSetAttribute(None, access_policy, None) == 1
+
     def test_functions_of_the_host_run_in_order(self, cuda: Any, stream: c_void_p) -> None:
         calls: list[str] = []
         first = ctypes.CFUNCTYPE(None, c_void_p)(lambda data: calls.append("first"))
@@ -236,6 +245,17 @@ class TestDevice:
         found = c_size_t()
         assert cuda.cudaDeviceSetLimit(0, c_size_t(4096)) == cuda.cudaDeviceGetLimit(byref(found), 0) == 0
         assert found.value == 4096
+        for of_kernels_in_kernels in (c_int(4), c_int(6)):
+            assert cuda.cudaDeviceSetLimit(of_kernels_in_kernels, c_size_t(1)) == 0
+        assert cuda.cudaDeviceSetLimit(7, c_size_t(1)) == 1
+
+    def test_it_has_no_peer(self, cuda: Any) -> None:
+        found = c_int(-1)
+        assert cuda.cudaDeviceCanAccessPeer(byref(found), 0, 0) == 0
+        assert found.value == 0
+        for peer in (0, 1):
+            assert cuda.cudaDeviceEnablePeerAccess(peer, 0) == cuda.cudaDeviceDisablePeerAccess(peer) == 101
+            assert cuda.cudaDeviceGetP2PAttribute(byref(found), 2, 0, peer) == 101
 
 
 class TestLaunches:

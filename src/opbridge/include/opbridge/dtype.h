@@ -2,7 +2,7 @@
 #ifndef OPBRIDGE_DTYPE_H
 #define OPBRIDGE_DTYPE_H
 
-#include <opbridge/abi.h>
+#include "abi.h"
 
 #if defined(__CUDACC__)
 #define OB_HOST_DEVICE __host__ __device__

@@ -5,10 +5,10 @@
 #ifndef OPBRIDGE_HALF_H
 #define OPBRIDGE_HALF_H
 
-#include <opbridge/dtype.h>
-
 #include <limits>
 #include <type_traits>
+
+#include "dtype.h"
 
 // The compiler's own half, where the processor converts or computes in vectors of it; the bits are the same as by way
 // of float.  On aarch64 it is always there under this name, and under the other one only since GCC 13.

@@ -11,7 +11,7 @@ HEADERS = {
     "texture references, which CUDA 12 has no more": r"texture_fetch_functions\.h|cuda_texture_types\.h",
     "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",
     "the cuBLAS of before CUDA 4": r"cublas\.h",
-    "cuFFT's callbacks and several devices": r"cufft(?:Xt|w)\.h",
+    "FFTW's functions by cuFFT": r"cufftw\.h",
     "cuSOLVER's sparse systems and its refactorization": r"cusolver(?!Dn\.h).*",
     "cuDNN's graphs of operations": r"cudnn_.*",
     "NCCL": r"nccl.*",

@@ -290,6 +290,30 @@ extern "C" int run_groups(int* out) {
   return cudaGetLastError();
 }
 
+// Halves of a block go their own ways and meet at their own barriers.
+__global__ void groups_of_warps(int* out) {
+  __shared__ cg::block_tile_memory<128> place;
+  __shared__ int handed[128];
+  const auto block = cg::this_thread_block(place);
+  const auto tile = cg::tiled_partition<64>(block);
+  const int t = block.thread_rank(), rank = tile.thread_rank();
+  out[t] = rank + 1000 * tile.meta_group_rank() + 10000 * tile.meta_group_size();
+  out[128 + t] = cg::reduce(tile, t, cg::plus<int>()) + 10000 * tile.any(t == 70) + 100000 * tile.all(t < 64);
+  int value = t;
+  for (int round = 0; round < (tile.meta_group_rank() == 0 ? 3 : 7); ++round) {
+    handed[t] = value;
+    tile.sync();
+    value = handed[t - rank + (rank + 33) % 64];
+    tile.sync();
+  }
+  out[256 + t] = value;
+}
+
+extern "C" int run_groups_of_warps(int* out) {
+  groups_of_warps<<<1, 128>>>(out);
+  return cudaGetLastError();
+}
+
 __global__ void whole_grid(int* x, int n, int rounds) {
   const cg::grid_group grid = cg::this_grid();
   const int i = static_cast<int>(grid.thread_rank());

@@ -84,16 +84,17 @@ extern "C" int updated(int* host) {
   cudaStream_t stream;
   cudaStreamCreate(&stream);
   cudaGraph_t graph;
-  cudaGraphNode_t* node = nullptr;
   for (int n = 3; n < 5; ++n) {
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     for (int i = 0; i < n; ++i) add<<<1, 4, 0, stream>>>(device, 7);
     cudaMemcpyAsync(host, device, 4 * sizeof(int), cudaMemcpyDeviceToHost, stream);
     cudaStreamEndCapture(stream, &graph);
-    const cudaError_t error = cudaGraphExecUpdate(exec, graph, node);
+    cudaGraphExecUpdateResultInfo info;
+    const cudaError_t error = cudaGraphExecUpdate(exec, graph, &info);
     cudaGraphDestroy(graph);
     // It may change what the four nodes do, and not how many there are.
     if (error != (n == 3 ? cudaSuccess : cudaErrorGraphExecUpdateFailure)) return -1;
+    if ((error == cudaSuccess) != (info.result == cudaGraphExecUpdateSuccess)) return -1;
   }
   cudaGetLastError();
   cudaMemset(device, 0, 4 * sizeof(int));

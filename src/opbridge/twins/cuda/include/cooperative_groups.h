@@ -160,8 +160,7 @@ OB_TWIN_INLINE coalesced_group coalesced_threads() { return coalesced_group(__ac
 template <unsigned kSize, class Parent = void>
 class thread_block_tile : public details::Lanes {
   static_assert(kSize > 0 && (kSize & (kSize - 1)) == 0, "a tile's size is a power of two");
-  static_assert(kSize <= 32,
-                "tiles of more than 32 threads: not supported by the CUDA twin, which docs/cuda.md says more about");
+  static_assert(kSize <= 32, "a tile has at most 1024 threads");
 
  public:
   OB_TWIN_INLINE thread_block_tile() : Lanes(lanes_of_tile()), threads_(details::threads_of_block()) {}
@@ -205,8 +204,12 @@ class thread_group : public details::Lanes {
 };
 
 template <unsigned kSize, class Parent>
-OB_TWIN_INLINE thread_block_tile<kSize, Parent> tiled_partition(const Parent&) {
-  return {};
+OB_TWIN_INLINE thread_block_tile<kSize, Parent> tiled_partition(const Parent& parent) {
+  if constexpr (kSize > 32) {
+    return thread_block_tile<kSize, Parent>(parent);
+  } else {
+    return {};
+  }
 }
 // Of a size that only the program knows.
 OB_TWIN_INLINE thread_group tiled_partition(const thread_group&, unsigned size) {
@@ -244,5 +247,7 @@ OB_TWIN_INLINE void invoke_one(const Group& group, F&& f, Arguments&&... argumen
 }
 
 }  // namespace cooperative_groups
+
+#include <opbridge_twin/wide_tiles.h>
 
 #endif

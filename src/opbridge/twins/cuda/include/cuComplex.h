@@ -1,6 +1,7 @@
 // Complex numbers as pairs, from before C++ had them on a GPU.
 #ifndef OPBRIDGE_TWIN_CU_COMPLEX_H
 #define OPBRIDGE_TWIN_CU_COMPLEX_H
+#define CU_COMPLEX_H_  // how programs ask whether it is included
 
 #include <math.h>
 #include <vector_types.h>

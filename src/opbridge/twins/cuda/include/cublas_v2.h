@@ -1,6 +1,8 @@
 // cuBLAS as far as the twin has it: column-major, on the twin's memory, done when a call returns.
 #ifndef OPBRIDGE_TWIN_CUBLAS_V2_H
 #define OPBRIDGE_TWIN_CUBLAS_V2_H
+#define CUBLAS_V2_H_
+#define CUBLAS_API_H_  // how programs ask whether it is included
 
 #include <cuComplex.h>
 #include <cuda_runtime_api.h>

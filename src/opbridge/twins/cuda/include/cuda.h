@@ -1,6 +1,7 @@
 // The driver API is not part of the twin; its names for what the runtime API gives are.
 #ifndef OPBRIDGE_TWIN_CUDA_H
 #define OPBRIDGE_TWIN_CUDA_H
+#define __cuda_cuda_h__  // how programs ask whether it is included
 
 #include <driver_types.h>
 

@@ -1,6 +1,7 @@
 // CUDA C++ on the CPU: what a source for nvcc finds without including anything, and what <cuda_runtime.h> declares.
 #ifndef OPBRIDGE_TWIN_CUDA_RUNTIME_H
 #define OPBRIDGE_TWIN_CUDA_RUNTIME_H
+#define __CUDA_RUNTIME_H__  // how programs ask whether it is included
 
 #include <assert.h>
 #include <cuda_runtime_api.h>

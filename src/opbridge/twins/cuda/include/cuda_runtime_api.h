@@ -4,6 +4,7 @@
 // call returns.
 #ifndef OPBRIDGE_TWIN_CUDA_RUNTIME_API_H
 #define OPBRIDGE_TWIN_CUDA_RUNTIME_API_H
+#define __CUDA_RUNTIME_API_H__  // how programs ask whether it is included
 
 #include <driver_types.h>
 #include <vector_types.h>
@@ -37,6 +38,10 @@ cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache preference);
 cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
+cudaError_t cudaDeviceGetP2PAttribute(int* value, enum cudaDeviceP2PAttr attribute, int device, int peer);
+cudaError_t cudaCtxResetPersistingL2Cache(void);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaThreadSynchronize(void);
@@ -83,6 +88,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags OB_TWIN_DEFAULT(0));
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* memory, size_t bytes OB_TWIN_DEFAULT(0),
+                                     unsigned flags OB_TWIN_DEFAULT(cudaMemAttachSingle));
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
@@ -181,6 +188,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc* who, size_t count);
 cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 
 // There is no driver API, so none of its functions is found.
@@ -201,6 +209,9 @@ cudaError_t ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t
                                 int to_symbol);
 
 #ifdef __cplusplus
+// Priorities and the like, which change no result.
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value);
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value);
 }
 #endif
 #undef OB_TWIN_DEFAULT

@@ -2,6 +2,7 @@
 // itself; neither graphs of operations nor recurrent networks.
 #ifndef OPBRIDGE_TWIN_CUDNN_H
 #define OPBRIDGE_TWIN_CUDNN_H
+#define CUDNN_H_  // how programs ask whether it is included
 
 #include <cuda_runtime.h>
 

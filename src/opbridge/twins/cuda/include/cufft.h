@@ -1,6 +1,7 @@
 // cuFFT as far as the twin has it: transforms of one to three dimensions, of float and double, of any size and layout.
 #ifndef OPBRIDGE_TWIN_CUFFT_H
 #define OPBRIDGE_TWIN_CUFFT_H
+#define _CUFFT_H_  // how programs ask whether it is included
 
 #include <cuComplex.h>
 #include <cuda_runtime_api.h>
@@ -31,7 +32,11 @@ typedef enum cufftResult_t {
   CUFFT_INVALID_DEVICE = 11,
   CUFFT_NO_WORKSPACE = 13,
   CUFFT_NOT_IMPLEMENTED = 14,
-  CUFFT_NOT_SUPPORTED = 16
+  CUFFT_NOT_SUPPORTED = 16,
+  CUFFT_MISSING_DEPENDENCY = 17,
+  CUFFT_NVRTC_FAILURE = 18,
+  CUFFT_NVJITLINK_FAILURE = 19,
+  CUFFT_NVSHMEM_FAILURE = 20
 } cufftResult;
 typedef enum cufftType_t {
   CUFFT_C2C = 0x29,

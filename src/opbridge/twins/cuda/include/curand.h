@@ -2,6 +2,7 @@
 // 4x32-10.
 #ifndef OPBRIDGE_TWIN_CURAND_H
 #define OPBRIDGE_TWIN_CURAND_H
+#define CURAND_H_  // how programs ask whether it is included
 
 #include <cuda_runtime_api.h>
 #include <library_types.h>

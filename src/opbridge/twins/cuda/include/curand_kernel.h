@@ -1,6 +1,7 @@
 // cuRAND in device code: uniform, normal and log-normal numbers of XORWOW, MRG32k3a and Philox.
 #ifndef OPBRIDGE_TWIN_CURAND_KERNEL_H
 #define OPBRIDGE_TWIN_CURAND_KERNEL_H
+#define CURAND_KERNEL_H_  // how programs ask whether it is included
 
 #include <cuda_runtime.h>
 #include <curand.h>

@@ -1,6 +1,8 @@
 // cuSOLVER as far as the twin has it: dense systems by LU and Cholesky, for the four types of BLAS.
 #ifndef OPBRIDGE_TWIN_CUSOLVER_DN_H
 #define OPBRIDGE_TWIN_CUSOLVER_DN_H
+#define CUSOLVERDN_H_
+#define CUSOLVER_COMMON_H_  // how programs ask whether it is included
 
 #include <cublas_v2.h>
 
@@ -14,9 +16,13 @@ typedef enum {
   CUSOLVER_STATUS_ALLOC_FAILED = 2,
   CUSOLVER_STATUS_INVALID_VALUE = 3,
   CUSOLVER_STATUS_ARCH_MISMATCH = 4,
+  CUSOLVER_STATUS_MAPPING_ERROR = 5,
   CUSOLVER_STATUS_EXECUTION_FAILED = 6,
   CUSOLVER_STATUS_INTERNAL_ERROR = 7,
-  CUSOLVER_STATUS_NOT_SUPPORTED = 9
+  CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED = 8,
+  CUSOLVER_STATUS_NOT_SUPPORTED = 9,
+  CUSOLVER_STATUS_ZERO_PIVOT = 10,
+  CUSOLVER_STATUS_INVALID_LICENSE = 11
 } cusolverStatus_t;
 typedef struct cusolverDnContext* cusolverDnHandle_t;
 

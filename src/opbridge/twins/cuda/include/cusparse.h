@@ -2,6 +2,8 @@
 // incomplete LU as CUDA 12 still has it of before those.
 #ifndef OPBRIDGE_TWIN_CUSPARSE_H
 #define OPBRIDGE_TWIN_CUSPARSE_H
+#define CUSPARSE_H_
+#define CUSPARSEAPI  // how programs ask whether it is included
 
 #include <cuComplex.h>
 #include <cuda_runtime_api.h>
@@ -23,6 +25,7 @@ typedef enum {
   CUSPARSE_STATUS_ALLOC_FAILED = 2,
   CUSPARSE_STATUS_INVALID_VALUE = 3,
   CUSPARSE_STATUS_ARCH_MISMATCH = 4,
+  CUSPARSE_STATUS_MAPPING_ERROR = 5,
   CUSPARSE_STATUS_EXECUTION_FAILED = 6,
   CUSPARSE_STATUS_INTERNAL_ERROR = 7,
   CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED = 8,

@@ -1,6 +1,7 @@
 // The types and constants of the CUDA runtime API that the twin has; values as NVIDIA documents them.
 #ifndef OPBRIDGE_TWIN_DRIVER_TYPES_H
 #define OPBRIDGE_TWIN_DRIVER_TYPES_H
+#define __DRIVER_TYPES_H__  // how programs ask whether it is included
 
 #include <opbridge_twin/runtime.h>
 #include <stddef.h>
@@ -133,7 +134,15 @@ enum cudaSharedMemConfig {
   cudaSharedMemBankSizeEightByte = 2
 };
 
-enum cudaLimit { cudaLimitStackSize = 0, cudaLimitPrintfFifoSize = 1, cudaLimitMallocHeapSize = 2 };
+enum cudaLimit {
+  cudaLimitStackSize = 0,
+  cudaLimitPrintfFifoSize = 1,
+  cudaLimitMallocHeapSize = 2,
+  cudaLimitDevRuntimeSyncDepth = 3,
+  cudaLimitDevRuntimePendingLaunchCount = 4,
+  cudaLimitMaxL2FetchGranularity = 5,
+  cudaLimitPersistingL2CacheSize = 6
+};
 
 struct cudaFuncAttributes {
   size_t sharedSizeBytes;
@@ -273,6 +282,15 @@ struct cudaMemLocation {
   enum cudaMemLocationType type;
   int id;
 };
+enum cudaMemAccessFlags {
+  cudaMemAccessFlagsProtNone = 0,
+  cudaMemAccessFlagsProtRead = 1,
+  cudaMemAccessFlagsProtReadWrite = 3
+};
+struct cudaMemAccessDesc {
+  struct cudaMemLocation location;
+  enum cudaMemAccessFlags flags;
+};
 struct cudaMemPoolProps {
   enum cudaMemAllocationType allocType;
   enum cudaMemAllocationHandleType handleTypes;
@@ -309,6 +327,7 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 #define cudaHostRegisterMapped 0x02
 #define cudaMemAttachGlobal 0x01
 #define cudaMemAttachHost 0x02
+#define cudaMemAttachSingle 0x04
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
 
@@ -316,6 +335,7 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 #define cudaDeviceScheduleSpin 0x01
 #define cudaDeviceScheduleYield 0x02
 #define cudaDeviceScheduleBlockingSync 0x04
+#define cudaDeviceBlockingSync 0x04
 #define cudaDeviceMapHost 0x08
 
 #define cudaOccupancyDefault 0x00
@@ -363,6 +383,16 @@ struct cudaMemsetParams {
   size_t width;
   size_t height;
 };
+enum cudaGraphExecUpdateResult {
+  cudaGraphExecUpdateSuccess = 0,
+  cudaGraphExecUpdateError = 1,
+  cudaGraphExecUpdateErrorTopologyChanged = 2
+};
+typedef struct {
+  enum cudaGraphExecUpdateResult result;
+  cudaGraphNode_t errorNode;
+  cudaGraphNode_t errorFromNode;
+} cudaGraphExecUpdateResultInfo;
 struct cudaHostNodeParams {
   cudaHostFn_t fn;
   void* userData;
@@ -373,6 +403,20 @@ enum cudaDriverEntryPointQueryResult {
   cudaDriverEntryPointSuccess = 0,
   cudaDriverEntryPointSymbolNotFound = 1,
   cudaDriverEntryPointVersionNotSufficent = 2
+};
+
+// What of memory is to stay in the second cache, which changes no result.
+enum cudaAccessProperty {
+  cudaAccessPropertyNormal = 0,
+  cudaAccessPropertyStreaming = 1,
+  cudaAccessPropertyPersisting = 2
+};
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  size_t num_bytes;
+  float hitRatio;
+  enum cudaAccessProperty hitProp;
+  enum cudaAccessProperty missProp;
 };
 
 #ifdef __cplusplus
@@ -390,6 +434,7 @@ enum cudaLaunchAttributeID {
 };
 union cudaLaunchAttributeValue {
   char pad[64];
+  cudaAccessPolicyWindow accessPolicyWindow;
   int cooperative;
   struct {
     unsigned x, y, z;
@@ -397,6 +442,11 @@ union cudaLaunchAttributeValue {
   int programmaticStreamSerializationAllowed;
   int priority;
 };
+typedef cudaLaunchAttributeID cudaStreamAttrID;
+typedef cudaLaunchAttributeValue cudaStreamAttrValue;
+#define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
+#define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
+#define cudaStreamAttributePriority cudaLaunchAttributePriority
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
   cudaLaunchAttributeValue val;
@@ -427,6 +477,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrClockRate = 13,
   cudaDevAttrTextureAlignment = 14,
+  cudaDevAttrGpuOverlap = 15,
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrKernelExecTimeout = 17,
   cudaDevAttrIntegrated = 18,
@@ -448,6 +499,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxRegistersPerMultiprocessor = 82,
   cudaDevAttrManagedMemory = 83,
+  cudaDevAttrHostNativeAtomicSupported = 86,
   cudaDevAttrPageableMemoryAccess = 88,
   cudaDevAttrConcurrentManagedAccess = 89,
   cudaDevAttrCooperativeLaunch = 95,
@@ -455,6 +507,14 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxBlocksPerMultiprocessor = 106,
   cudaDevAttrReservedSharedMemoryPerBlock = 111,
   cudaDevAttrMemoryPoolsSupported = 115
+};
+
+// Of two devices, of which the twin has one.
+enum cudaDeviceP2PAttr {
+  cudaDevP2PAttrPerformanceRank = 1,
+  cudaDevP2PAttrAccessSupported = 2,
+  cudaDevP2PAttrNativeAtomicSupported = 3,
+  cudaDevP2PAttrCudaArrayAccessSupported = 4
 };
 
 // Of a device that is not there: limits are those of the architecture that the twin stands for.
@@ -473,6 +533,7 @@ struct cudaDeviceProp {
   int major;
   int minor;
   size_t textureAlignment;
+  size_t surfaceAlignment;
   int multiProcessorCount;
   int kernelExecTimeoutEnabled;
   int integrated;
@@ -509,6 +570,21 @@ struct cudaDeviceProp {
   int maxBlocksPerMultiProcessor;
   size_t reservedSharedMemPerBlock;
   int memoryPoolsSupported;
+  int deviceOverlap;
+  int singleToDoublePrecisionPerfRatio;
+  int cooperativeMultiDeviceLaunch;
+  int pageableMemoryAccessUsesHostPageTables;
+  int directManagedMemAccessFromHost;
+  int accessPolicyMaxWindowSize;
+  int hostRegisterSupported;
+  int clusterLaunch;
+  int ipcEventSupported;
+  int unifiedFunctionPointers;
+  size_t texturePitchAlignment;
+  int maxTexture1D, maxTexture1DLinear, maxTexture1DLayered[2];
+  int maxTexture2D[2], maxTexture2DLinear[3], maxTexture2DLayered[3];
+  int maxTexture3D[3];
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3];
 };
 
 #ifdef __cplusplus

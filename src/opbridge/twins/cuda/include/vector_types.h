@@ -1,6 +1,7 @@
 // The vector types of CUDA: plain structures, aligned so that a GPU loads one in a single access.
 #ifndef OPBRIDGE_TWIN_VECTOR_TYPES_H
 #define OPBRIDGE_TWIN_VECTOR_TYPES_H
+#define __VECTOR_TYPES_H__  // how programs ask whether it is included
 
 #define OB_TWIN_VECTORS(name, type, align2, align4)                     \
   struct name##1 { type x; };                                           \

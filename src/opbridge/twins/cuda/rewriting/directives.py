@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
-from opbridge.cxx.tokens import tokenize
+from opbridge.cxx.tokens import Kind, tokenize
 from opbridge.twins.common.rewriting import INCLUDE_LINE
 from opbridge.twins.cuda.refused import CUTLASS, MISSING_CCCL, MISSING_CUTLASS, cccl_part, refused_header, unsupported
 from opbridge.twins.cuda.rewriting.guards import is_plain
+from opbridge.twins.cuda.rewriting.source import Source
 from opbridge.twins.cuda.rewriting.unit import Unit
 from opbridge.twins.cuda.rewriting.words import ARCHITECTURE, NOINLINE
 
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
 _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
+_DEPTH = {"if": 1, "ifdef": 1, "ifndef": 1, "endif": -1}
 _MACRO = re.compile(r"#\s*define\s+(\w+)(?:\([^)]*\))?")
 _OF_CUDA = re.compile(r"<<<|__(?:global|shared|device)__|\b__asm|\basm\b|\b__builtin_mem")
 
@@ -21,6 +23,28 @@ def device_condition(text: str) -> str:
     """The condition as it reads in device code, where __CUDA_ARCH__ is defined."""
     text = _IF_DEFINED.sub(lambda m: f"#{m[1]}if{m[3]}{0 if m[2] else 1}", text)
     return re.sub(r"\b__CUDA_ARCH__\b", str(ARCHITECTURE), _DEFINED.sub("1", text))
+
+
+def chooses_device_code(source: Source, index: int) -> bool:
+    """Whether the condition that begins here stands around nothing but functions of the device, which nobody sees but
+    the pass over device code."""
+    head: set[str] = set()
+    functions, depth, i = 0, 1, index
+    while depth and (i := i + 1) < len(source.tokens):
+        token = source.tokens[i]
+        if token.kind is Kind.DIRECTIVE:
+            depth += _DEPTH.get(token.text.lstrip("# \t").partition(" ")[0].strip(), 0)
+            if _MACRO.match(token.text) or INCLUDE_LINE.match(token.text):
+                return False
+        elif token.text in (";", "{"):
+            if "__host__" in head or not head & source.unit.device_words:
+                return False
+            functions, head = functions + 1, set()
+        elif not token.blank:
+            head.add(token.text)
+        if token.text in ("(", "{"):
+            i = source.match(i)
+    return functions > 0 and not head
 
 
 def include(text: str, unit: Unit) -> str:

@@ -29,7 +29,8 @@ _CONDITIONS = frozenset({"if", "elif", "ifdef", "ifndef"})
 class Rewriter(Source):
     def __init__(self, source: str, file: str, unit: Unit, *, line: int = 1, in_macro: bool = False) -> None:
         super().__init__(source, file, unit, line=line, in_macro=in_macro)
-        self.branches: list[list[Scope]] = []
+        self.branches: list[tuple[list[Scope], bool]] = []
+        """Of each condition around, the scopes where it began, and whether it chooses as device code sees it."""
         self.last_spaces = (False, False)
         """Whether the last function was the device's and the host's."""
         self.macros: dict[int, list[Piece]] = {}
@@ -156,22 +157,25 @@ class Rewriter(Source):
         text = self.texts[index]
         found = _DIRECTIVE.match(text)
         word = found[1] if found else ""
-        self._branch(word)
-        if word in _CONDITIONS and (self.scopes[-1].device or self.is_of_devices):
+        chosen_by_device = self._branch(word, index)
+        if word in _CONDITIONS and (self.scopes[-1].device or self.is_of_devices or chosen_by_device):
             self.texts[index] = directives.device_condition(text)
         elif word == "include":
             self.texts[index] = directives.include(text, self.unit)
         elif word == "define":
             self._macro(index)
 
-    def _branch(self, word: str) -> None:
-        """The branches of a condition start in the same scope."""
+    def _branch(self, word: str, index: int) -> bool:
+        """Whether a condition chooses as device code sees it.  Its branches start in the same scope."""
         if word in ("if", "ifdef", "ifndef"):
-            self.branches.append(list(self.scopes))
-        elif word in ("else", "elif") and self.branches:
-            self.scopes = list(self.branches[-1])
-        elif word == "endif" and self.branches:
-            self.branches.pop()
+            asks = "__CUDA_ARCH__" in self.texts[index] and not self.in_function()
+            self.branches.append((list(self.scopes), asks and directives.chooses_device_code(self, index)))
+        if not self.branches:
+            return False
+        scopes, chosen_by_device = self.branches.pop() if word == "endif" else self.branches[-1]
+        if word in ("else", "elif"):
+            self.scopes = list(scopes)
+        return chosen_by_device
 
     def _macro(self, index: int) -> None:
         self.texts[index], start = directives.macro(self.texts[index], self.unit)

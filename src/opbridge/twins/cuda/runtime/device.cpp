@@ -26,7 +26,7 @@ constexpr size_t kStackBytes = 1024;
 struct Functions {
   std::mutex guard;
   std::map<const ob_twin_kernel*, size_t> dynamic_shared;
-  size_t limits[3] = {kStackBytes, size_t{1} << 20, size_t{8} << 20};
+  size_t limits[7] = {kStackBytes, size_t{1} << 20, size_t{8} << 20, 2, 2048, 64, 0};  // by cudaLimit
 };
 Functions& functions() {
   static Functions* const one = new Functions;  // kernels may still be launched while the process ends
@@ -75,6 +75,23 @@ cudaError_t cudaSetDevice(int device) {
 
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 
+namespace {
+
+// Those of the architecture; the twin's own arrays end where memory does.
+void say_most_texels(cudaDeviceProp& p) {
+  constexpr int kLine = 131072, kPlane = 65536, kBox = 16384, kLayered = 32768, kLayers = 2048, kLinear = 1 << 28;
+  p.maxTexture1D = p.maxSurface1D = kLine;
+  p.maxTexture1DLinear = kLinear;
+  p.maxTexture2D[0] = p.maxTexture2DLinear[0] = p.maxSurface2D[0] = kLine;
+  p.maxTexture2D[1] = p.maxTexture2DLinear[1] = p.maxSurface2D[1] = kPlane;
+  p.maxTexture2DLinear[2] = 2097120;
+  for (int i = 0; i < 3; ++i) p.maxTexture3D[i] = p.maxSurface3D[i] = kBox;
+  p.maxTexture1DLayered[0] = p.maxTexture2DLayered[0] = p.maxTexture2DLayered[1] = kLayered;
+  p.maxTexture1DLayered[1] = p.maxTexture2DLayered[2] = kLayers;
+}
+
+}  // namespace
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (p == nullptr) return noted(cudaErrorInvalidValue);
   if (device != 0) return noted(cudaErrorInvalidDevice);
@@ -94,7 +111,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->totalConstMem = 65536;
   p->major = kMajor;
   p->minor = kMinor;
-  p->textureAlignment = 512;
+  p->textureAlignment = p->surfaceAlignment = 512;
   p->multiProcessorCount = kMultiprocessors;
   p->canMapHostMemory = p->concurrentKernels = p->unifiedAddressing = p->managedMemory = 1;
   p->asyncEngineCount = 1;
@@ -107,6 +124,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->sharedMemPerBlockOptin = kMostSharedBytes;
   p->maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
   p->reservedSharedMemPerBlock = kSharedReserved;
+  p->deviceOverlap = p->hostRegisterSupported = 1;
+  p->singleToDoublePrecisionPerfRatio = 2;
+  p->texturePitchAlignment = 32;
+  say_most_texels(*p);
   return cudaSuccess;
 }
 
@@ -147,6 +168,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return give(p.clockRate);
     case cudaDevAttrTextureAlignment:
       return give(p.textureAlignment);
+    case cudaDevAttrGpuOverlap:
+      return give(p.asyncEngineCount > 0);
     case cudaDevAttrMultiProcessorCount:
       return give(p.multiProcessorCount);
     case cudaDevAttrKernelExecTimeout:
@@ -189,6 +212,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return give(p.regsPerMultiprocessor);
     case cudaDevAttrManagedMemory:
       return give(p.managedMemory);
+    case cudaDevAttrHostNativeAtomicSupported:
+      return give(p.hostNativeAtomicSupported);
     case cudaDevAttrPageableMemoryAccess:
       return give(p.pageableMemoryAccess);
     case cudaDevAttrConcurrentManagedAccess:
@@ -223,13 +248,13 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  if (limit > cudaLimitMallocHeapSize) return noted(cudaErrorInvalidValue);
+  if (limit > cudaLimitPersistingL2CacheSize) return noted(cudaErrorInvalidValue);
   functions().limits[limit] = value;
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-  if (value == nullptr || limit > cudaLimitMallocHeapSize) return noted(cudaErrorInvalidValue);
+  if (value == nullptr || limit > cudaLimitPersistingL2CacheSize) return noted(cudaErrorInvalidValue);
   *value = functions().limits[limit];
   return cudaSuccess;
 }
@@ -249,6 +274,15 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = 0;
   return cudaSuccess;
 }
+
+// There is one device, and none is its own peer.
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return noted(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceDisablePeerAccess(int) { return noted(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  return noted(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
   if (version == nullptr) return noted(cudaErrorInvalidValue);

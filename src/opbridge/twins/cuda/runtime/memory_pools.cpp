@@ -67,6 +67,15 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
   return pool == nullptr ? noted(cudaErrorInvalidValue) : cudaSuccess;
 }
+// Its device may use what it gives anyway, and there is no other.
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* who, size_t count) {
+  if (pool == nullptr || who == nullptr) return noted(cudaErrorInvalidValue);
+  for (size_t i = 0; i < count; ++i) {
+    if (who[i].location.type == cudaMemLocationTypeDevice && who[i].location.id != 0)
+      return noted(cudaErrorInvalidDevice);
+  }
+  return cudaSuccess;
+}
 cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return pool == nullptr ? noted(cudaErrorInvalidValue) : cudaMallocAsync(memory, bytes, stream);
 }

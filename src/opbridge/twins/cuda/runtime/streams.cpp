@@ -139,6 +139,23 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   return cudaSuccess;
 }
 
+// Who may use managed memory while kernels run, which they never do.
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned flags) {
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle) {
+    return noted(cudaErrorInvalidValue);
+  }
+  return check(stream);
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+  return value == nullptr ? noted(cudaErrorInvalidValue) : check(stream);
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value) {
+  if (value == nullptr) return noted(cudaErrorInvalidValue);
+  *value = {};
+  return attribute == cudaStreamAttributePriority ? cudaStreamGetPriority(stream, &value->priority) : check(stream);
+}
+
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
   if (callback == nullptr) return noted(cudaErrorInvalidValue);
   if (const cudaError_t error = check(stream)) return error;

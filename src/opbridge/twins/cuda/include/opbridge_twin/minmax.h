@@ -23,6 +23,15 @@ OB_TWIN_MIN_MAX(unsigned long long, long long, unsigned long long)
 OB_TWIN_MIN_MAX(unsigned long long, unsigned long long, long long)
 #undef OB_TWIN_MIN_MAX
 
+// The names that say the type.
+#define OB_TWIN_MIN_MAX(prefix, type)                              \
+  constexpr type prefix##min(type a, type b) { return min(a, b); } \
+  constexpr type prefix##max(type a, type b) { return max(a, b); }
+OB_TWIN_MIN_MAX(u, unsigned)
+OB_TWIN_MIN_MAX(ll, long long)
+OB_TWIN_MIN_MAX(ull, unsigned long long)
+#undef OB_TWIN_MIN_MAX
+
 // Where one side is a NaN the other is the result.
 constexpr float min(float a, float b) { return b < a || a != a ? b : a; }
 constexpr float max(float a, float b) { return a < b || a != a ? b : a; }

@@ -28,8 +28,11 @@ OB_TWIN_REFUSED_FUNCTION(cudaIpcGetMemHandle, "memory of other processes")
 OB_TWIN_REFUSED_FUNCTION(cudaIpcOpenMemHandle, "memory of other processes")
 OB_TWIN_REFUSED_FUNCTION(cudaIpcGetEventHandle, "memory of other processes")
 OB_TWIN_REFUSED_FUNCTION(cudaImportExternalMemory, "external memory objects")
+OB_TWIN_REFUSED_FUNCTION(cudaGraphAddMemAllocNode, "memory that graphs allocate")
+OB_TWIN_REFUSED_FUNCTION(cudaGraphAddMemFreeNode, "memory that graphs allocate")
+OB_TWIN_REFUSED_FUNCTION(cudaDeviceGetGraphMemAttribute, "memory that graphs allocate")
+OB_TWIN_REFUSED_FUNCTION(cudaGraphConditionalHandleCreate, "conditional nodes of graphs")
 OB_TWIN_REFUSED_FUNCTION(cudaGraphAddNode, "nodes of graphs of any kind by one function")
-OB_TWIN_REFUSED_FUNCTION(cudaDeviceEnablePeerAccess, "several devices")
 #undef OB_TWIN_TEXTURES
 #undef OB_TWIN_REFUSED_FUNCTION
 

@@ -60,9 +60,19 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
   return cudaGraphInstantiateWithFlags(exec, graph, 0);
 }
-template <class... Result>
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, Result*...) {
-  return ob_twin_graph_update(exec, graph);
+inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t* node,
+                                       cudaGraphExecUpdateResult* result) {
+  const cudaError_t error = ob_twin_graph_update(exec, graph);
+  if (node != nullptr) *node = nullptr;
+  if (result != nullptr) {
+    *result = error == cudaSuccess ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
+  }
+  return error;
+}
+inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info) {
+  if (info == nullptr) return ob_twin_graph_update(exec, graph);
+  info->errorFromNode = nullptr;
+  return cudaGraphExecUpdate(exec, graph, &info->errorNode, &info->result);
 }
 
 // Symbols ------------------------------------------------------------------------------------------------------------
@@ -330,6 +340,10 @@ inline cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) 
 template <class... P>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*function)(P...), int block_threads,
                                                           size_t shared_bytes) {
+  return ob_twin_occupancy(blocks, opbridge_twin::kernel_of(function), block_threads, shared_bytes);
+}
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_threads,
+                                                                 size_t shared_bytes) {
   return ob_twin_occupancy(blocks, opbridge_twin::kernel_of(function), block_threads, shared_bytes);
 }
 template <class... P>

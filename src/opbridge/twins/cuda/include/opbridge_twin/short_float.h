@@ -6,11 +6,12 @@
 #ifndef OPBRIDGE_TWIN_SHORT_FLOAT_H
 #define OPBRIDGE_TWIN_SHORT_FLOAT_H
 
-#include <opbridge/half.h>
 #include <opbridge_twin/intrinsics.h>
 #include <opbridge_twin/math.h>
 
 #include <type_traits>
+
+#include "../../../../include/opbridge/half.h"
 
 namespace opbridge_twin {
 

@@ -3,11 +3,12 @@
 #define OPBRIDGE_TWIN_TEXTURES_H
 
 #include <cuda_runtime_api.h>
-#include <opbridge/half.h>
 #include <opbridge_twin/intrinsics.h>
 #include <opbridge_twin/thread.h>
 
 #include <type_traits>
+
+#include "../../../../include/opbridge/half.h"
 
 namespace opbridge_twin {
 
