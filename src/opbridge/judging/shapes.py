@@ -82,7 +82,7 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     apart = [changed(SHRUNK, _apart(kept(shrunk, above), published)) for above in (16, _SMALL)]
     alike = [changed(SHRUNK, kept(shrunk, above)) for above in (16, _SMALL, 512)]
     small = [*apart, *(_of_few_images(plan, published) for plan in apart)]
-    small += [*alike, *(_of_few_images(plan, published) for plan in alike[:2])]
+    small += [*alike, *(_of_few_images(plan, published) for plan in alike)]
     small += [changed(SHRUNK, kept(_four_units, _SMALL))]
     loose = [changed(LOOSE, kept(smallest, 16)), *(changed(LOOSE, partial(_unless, above)) for above in (16, _SMALL))]
     loose += [_of_few_images(plan, published) for plan in loose]
