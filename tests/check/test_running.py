@@ -127,7 +127,7 @@ def test_a_check_that_is_interrupted_leaves_no_process_behind(
         wait_for(lambda: workers_of(process.pid))
         workers = workers_of(process.pid)
         process.send_signal(how)
-        assert process.wait(30) == code
+        assert process.wait(60) == code
     wait_for(lambda: not any(worker.exists() for worker in workers))
 
 
