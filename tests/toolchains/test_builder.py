@@ -63,6 +63,22 @@ class TestBuild:
         build(request_for(ANSWER % 1), cache, on_progress=said.append)
         assert said == ["compiling kernel.cpp", "linking kernel.so"]
 
+    def test_tells_of_a_source_when_its_turn_comes(
+        self, cache: Cache, project: Path, wrapper: Callable[..., object]
+    ) -> None:
+        done = project / "done"
+        wrapper(f'case "$*" in *" -c "*) echo >> {done}; esac')
+        sources = [project / f"{name}.cpp" for name in ("one", "three", "two")]
+        for source in sources:
+            source.write_text(f"int {source.stem}() {{ return 1; }}\n")
+        begun: list[int] = []
+
+        def tell(_: str) -> None:
+            begun.append(len(done.read_text()) if done.exists() else 0)
+
+        build_many([BuildRequest(tuple(sources), "three.so")], cache, jobs=1, on_progress=tell)
+        assert begun == [0, 1, 2, 3]
+
     def test_logs_its_progress_unless_somebody_listens(
         self, cache: Cache, request_for: MakeRequest, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -19,5 +19,4 @@ class BuildContext:
     compilers: Compilers
 
     def run(self, command: Command, folder: Path, scratch: Path) -> Outcome:
-        self.progress(command.about)
-        return self.compilers.run(command, folder, scratch)
+        return self.compilers.run(command, folder, scratch, lambda: self.progress(command.about))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +47,10 @@ class Compilers:
         self._stopped = False
         self._timeout = _timeout()
 
-    def run(self, command: Command, folder: Path, scratch: Path) -> Outcome:
+    def run(self, command: Command, folder: Path, scratch: Path, begins: Callable[[], None]) -> Outcome:
+        """`begins` is called when its turn has come, which of many sources is long after it was asked for."""
         with self._slots:
+            begins()
             process = self._start(command, folder, scratch)
             try:
                 stdout, stderr = process.communicate(timeout=self._timeout)
