@@ -13,6 +13,7 @@ import pytest
 from opbridge.cache import Cache
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, build
+from opbridge.toolchains.cuda_twin import CHECKS
 from opbridge.toolchains.model import InstalledLibrary
 
 ONE = '#include "shared.h"\n#include <big.h>\nextern "C" int one() { return SHARED + big(); }\n'
@@ -105,3 +106,46 @@ def test_flags_of_single_sources_count(cache: Cache, request_of_two: BuildReques
     for value in (3, 4):
         flags = ((project / "two.cpp", (f"-DTWO={value}",)),)
         assert answers(replace(request_of_two, source_flags=flags), cache) == (11, value)
+
+
+class TestOfTheCUDATwin:
+    """Whose sources are compiled one by one too, and whose inline functions find the thread that runs in either."""
+
+    # Not inlined, so that the linker keeps one of the two.
+    HEADER = "#pragma once\ntemplate <class T> __device__ __noinline__ T thread() { return threadIdx.x + 1; }\n"
+    SOURCE = """
+    #include "thread.cuh"
+    __global__ void NAME_kernel(int* out) { out[threadIdx.x] = FACTOR * thread<int>(); }
+    extern "C" int NAME() {
+      int *out, first;
+      cudaMalloc(&out, 4 * sizeof(int));
+      NAME_kernel<<<1, 4>>>(out);
+      cudaMemcpy(&first, out, sizeof(int), cudaMemcpyDeviceToHost);
+      cudaFree(out);
+      return first;
+    }
+    """
+
+    def text(self, name: str, factor: int) -> str:
+        return self.SOURCE.replace("NAME", name).replace("FACTOR", str(factor))
+
+    @pytest.mark.parametrize("checks", [(), ((CHECKS, "1"),)], ids=["plain", "checks"])
+    def test_an_edit_compiles_that_source_alone(
+        self, cache: Cache, project: Path, tmp_path: Path, checks: tuple[tuple[str, str], ...]
+    ) -> None:
+        accessor = tmp_path / "installed" / "include" / "torch" / "headeronly" / "core" / "TensorAccessor.h"
+        accessor.parent.mkdir(parents=True)
+        accessor.write_text("#pragma once\n")
+        library = InstalledLibrary(tmp_path / "installed", ("big", "1"))
+        flags = ("-DTORCH_STABLE_ONLY", "-isystem", str(tmp_path / "installed" / "include"))
+        (project / "thread.cuh").write_text(self.HEADER)
+        for name, factor in (("one", 1), ("two", 2)):
+            (project / f"{name}.cu").write_text(self.text(name, factor))
+        sources = (project / "one.cu", project / "two.cu")
+        request = BuildRequest(sources, "both.so", language="cuda-twin", flags=flags, defines=checks, library=library)
+        assert answers(request, cache) == (1, 2)
+        (project / "two.cu").write_text(self.text("two", 3))
+        said: list[str] = []
+        build(request, cache, on_progress=said.append)
+        assert said == ["compiling two.cu", "linking both.so"]
+        assert answers(request, cache) == (1, 3)

@@ -38,7 +38,8 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
     checks = _has_checks(request)
-    several = (("OPBRIDGE_TWIN_SEVERAL_SOURCES", "1"),) if len(request.sources) > 1 else ()
+    are_linked = request.one_of_several or len(request.sources) > 1
+    several = (("OPBRIDGE_TWIN_SEVERAL_SOURCES", "1"),) if are_linked else ()
     own = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
     opbridge = tuple(f"-isystem{path}" for path in request.include_dirs if path.is_relative_to(INCLUDE))
     prepared = replace(

@@ -15,7 +15,7 @@ from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.model import LOG, BuildRequest
 from opbridge.toolchains.process import Outcome
 
-_COMPILED_EACH_BY_ITSELF = ("c++", "cuda")
+_COMPILED_EACH_BY_ITSELF = ("c++", "cuda", "cuda-twin")
 _OBJECT = "source.o"
 
 
@@ -42,7 +42,7 @@ def kept_object(
 
     Of files in the folders `besides` the command tells enough; `shadows` could stand in the way of those it read.
     """
-    alone = replace(request, sources=(source,), root=request.project)
+    alone = replace(request, sources=(source,), root=request.project, one_of_several=True)
     (command,) = context.toolchain.commands(alone, Path("@build")).compiles
     key = KeyBuilder("object").add("project", str(request.project)).add("source", str(source), source)
     key.add("toolchain", *context.toolchain.identity(alone, context.cache)).add("command", *command.argv)

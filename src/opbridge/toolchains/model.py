@@ -92,6 +92,8 @@ class BuildRequest:
     """Those of the sources that only tell Python of functions: nothing in them is worth optimizing or watching."""
     source_flags: tuple[tuple[Path, tuple[str, ...]], ...] = ()
     """What single sources have before all others' flags."""
+    one_of_several: bool = False
+    """Whether the source is compiled by itself, to be linked with others."""
 
     def __post_init__(self) -> None:
         if not self.sources:
