@@ -104,6 +104,18 @@ class TestShortWay:
         assert request.library.slim_headers is not None
         assert request.library.before == ((request.sources[0], frozenset({"FIRST"})),)
 
+    @pytest.mark.parametrize(
+        ("flags", "harmless"), [((), frozenset()), (("-DTORCH_TARGET_VERSION=0x020a000000000000",), None)]
+    )
+    def test_in_the_twin_they_stand_before_any_source(
+        self, adapted: MakeRequest, flags: tuple[str, ...], harmless: frozenset[str] | None
+    ) -> None:
+        """But for one on the stable interface alone, which may have no other of PyTorch's headers."""
+        kernel = "__global__ void k() {}\n#include <ATen/ATen.h>"
+        request = adapted(kernel, name="k.cu", language="cuda-twin", flags=flags)
+        assert request.library is not None
+        assert dict(request.library.before) == {request.sources[0]: harmless}
+
     def test_through_headers_of_the_users(self, adapted: MakeRequest, project: Path) -> None:
         (project / "macros.h").write_text("#pragma once\n#ifdef _WIN32\n#define API 1\n#else\n#define API\n#endif\n")
         (project / "all.h").write_text(

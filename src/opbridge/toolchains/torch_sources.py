@@ -28,6 +28,7 @@ _SLIM = INCLUDE / "slim"
 _TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
 _STABLE_HEADER = re.compile(r"torch/csrc/stable/")
 _UNSTABLE_HEADER = re.compile(r"(ATen|c10)/|torch/(?!csrc/|headeronly/)")
+_STABLE_FLAG = re.compile(r"-DTORCH_(TARGET_VERSION|STABLE_ONLY)\b")
 _SHIMS = {
     "stable_shim.cpp": re.compile(
         r"\baoti_torch_get_current_cuda_stream\b|\btorch_(set_current_cuda_stream|get_cuda_stream_from|cuda_stream_sync)"
@@ -170,7 +171,7 @@ def _library(
     bindings: tuple[Path, ...],
 ) -> InstalledLibrary:
     by_path = {text.path: text for text in texts}
-    before = tuple((source, macros_before(source, by_path, COMPATIBLE)) for source in request.sources)
+    before = tuple((source, _before(request, source, by_path)) for source in request.sources)
     library = InstalledLibrary(install.folder, _identity(install), before=before)
     if all(macros is None for _, macros in before):
         return library
@@ -185,6 +186,16 @@ def _library(
         return library
     slim, of_bindings = _umbrellas(headers, texts, bindings)
     return replace(library, slim_headers=slim, binding_headers=of_bindings)
+
+
+def _before(request: BuildRequest, source: Path, texts: dict[Path, _Text]) -> frozenset[str] | None:
+    """The macros before PyTorch's headers; None where there is more."""
+    flags = (*(f"-D{macro}" for macro, _ in request.defines), *request.flags_for(source))
+    is_stable = texts[source].is_stable or any(map(_STABLE_FLAG.match, flags))
+    if request.language == "cuda-twin" and not is_stable:
+        # Its opbridge_twin/torch.h brings them before the first line of any source.
+        return frozenset()
+    return macros_before(source, texts, COMPATIBLE)
 
 
 def _umbrellas(
