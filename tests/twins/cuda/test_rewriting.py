@@ -293,6 +293,12 @@ class TestSharedMemory:
         source = "#define A __shared__ __align__(8)\n__global__ void k() { A int x[2]; }"
         assert "auto& x = opbridge_twin_block_1.x;" in rewritten(source)
 
+    def test_of_a_launch_s_size_may_be_declared_by_a_macro(self) -> None:
+        source = "#define S(t, n) __device__ t& f() { extern __shared__ t n[]; return *n; }\n"
+        result = rewritten(source)
+        assert "auto* const n = ::opbridge_twin::dynamic_shared<t[]>();" in result
+        assert "extern" not in result
+
     @pytest.mark.parametrize("source", ["__shared__ int x = 3;", "__shared__;", "#define S __shared__ int x;\n"])
     def test_that_is_no_cuda_is_refused(self, source: str) -> None:
         with pytest.raises(InputError, match="__shared__"):
@@ -341,6 +347,14 @@ class TestArchitecture:
     def test_of_a_lambda(self) -> None:
         source = "void f() { g([=] __device__(int i) { return __CUDA_ARCH__; }); return __CUDA_ARCH__; }"
         assert rewritten(source) == source.replace("__CUDA_ARCH__; });", "800; });")
+
+
+class TestClock:
+    def test_counts_ticks_in_device_code(self) -> None:
+        source = (
+            "__device__ long f() { return clock() + ::clock() + a.clock() + clock(1); } long g() { return clock(); }"
+        )
+        assert rewritten(source) == source.replace("clock()", "::opbridge_twin::ticks()", 1)
 
 
 class TestWhatIsNotSupported:

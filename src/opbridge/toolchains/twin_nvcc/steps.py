@@ -248,7 +248,7 @@ class _Build:
             [
                 *self._compiler(),
                 *(["-v"] if "-v" in self.words.switches else []),
-                *("-o", str(program), f"-L{libraries}"),
+                *("-o", str(program), *self._folders),
                 *map(str, objects),
                 *self._blocks_to_check(),
                 *(word for word in self.words.link if word[2:] not in LIBRARIES or not word.startswith("-l")),
@@ -257,7 +257,7 @@ class _Build:
         )
         if self._is_verbose:
             # CMake links by the first word of the last line that names the toolkit's libraries, and so by this command.
-            print(f"#$ {self.home}/bin/nvcc -o {program} -L{libraries} -lcudart", file=sys.stderr)
+            print(f"#$ {self.home}/bin/nvcc -o {program} {' '.join(self._folders)} -lcudart", file=sys.stderr)
         return code
 
     def _blocks_to_check(self) -> list[str]:
@@ -284,13 +284,18 @@ class _Build:
     def _is_verbose(self) -> bool:
         return bool({"-v", "-dryrun"} & self.words.switches.keys())
 
+    @property
+    def _folders(self) -> tuple[str, str]:
+        """Where libraries are, for CMake too, which has the host's compiler link by the same."""
+        return f"-L{self.home}/lib64/stubs", f"-L{self.home}/lib64"
+
     # Commands --------------------------------------------------------------------------------------------------------
 
     def _announce(self) -> None:
         """What CMake reads from `nvcc -v` to learn where the toolkit is."""
         if self._is_verbose:
             facts = {"TOP": self.home, "PATH": f"{self.home}/bin", "LD_LIBRARY_PATH": f"{self.home}/lib64"}
-            facts |= {"INCLUDES": f'"-I{self.home}/include"', "LIBRARIES": f"-L{self.home}/lib64"}
+            facts |= {"INCLUDES": f'"-I{self.home}/include"', "LIBRARIES": " ".join(self._folders)}
             facts |= {"TARGET": f"-arch compute_{cuda.ARCHITECTURE // 10}"}
             for name, value in facts.items():
                 print(f"#$ {name}={value}", file=sys.stderr)

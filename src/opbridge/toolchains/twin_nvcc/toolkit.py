@@ -1,6 +1,6 @@
 """The folder that stands for an installed CUDA: for CUDA_HOME, CMAKE_CUDA_COMPILER and find_package(CUDAToolkit).
 
-bin/nvcc      include/      lib64/libcudart.so (the twin)      lib64/libcublas.so      version.json
+bin/nvcc    include/    lib64/libcudart.so (the twin)    lib64/libcublas.so    lib64/stubs/    version.json
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from opbridge.toolchains import cuda_twin, stamped_folder
+from opbridge.toolchains.twin_nvcc.stubs import stub
 from opbridge.twins import cuda
 from opbridge.twins.cuda.refused import HEADERS
 
@@ -54,7 +55,7 @@ def write(folder: Path) -> Path:
     stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
     runtime = cuda_twin.runtime()
     others = {name: cuda_twin.library(name, runtime) for name in NAMES_OF_LIBRARIES}
-    return stamped_folder.write(home, _stamp(runtime, others), lambda new: _fill(new, runtime, others))
+    return stamped_folder.write(home, _stamp(runtime, others), lambda new: _fill(new, home, runtime, others))
 
 
 def _stamp(runtime: Path, others: Mapping[str, Path]) -> str:
@@ -62,7 +63,7 @@ def _stamp(runtime: Path, others: Mapping[str, Path]) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _fill(new: Path, runtime: Path, others: Mapping[str, Path]) -> None:
+def _fill(new: Path, home: Path, runtime: Path, others: Mapping[str, Path]) -> None:
     (new / "bin").mkdir()
     script = new / "bin" / "nvcc"
     # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
@@ -81,6 +82,11 @@ def _fill(new: Path, runtime: Path, others: Mapping[str, Path]) -> None:
             (new / "lib64" / f"lib{linked}.so").symlink_to(made.name)
     for name in LIBRARIES:
         (new / "lib64" / f"lib{name}.so").symlink_to(cuda.LIBRARY)
+    stubs = new / "lib64" / "stubs"
+    stubs.mkdir()
+    (stubs / cuda.LIBRARY).write_bytes(stub(runtime, home / "lib64" / cuda.LIBRARY))
+    for name in LIBRARIES:
+        (stubs / f"lib{name}.so").symlink_to(cuda.LIBRARY)
     (new / "lib").symlink_to("lib64")
     # CMake takes a folder for a toolkit where this one is in it.
     (new / "nvvm" / "libdevice").mkdir(parents=True)

@@ -19,9 +19,10 @@ def declare_shared(source: Source, end: int) -> None:
         raise source.refusal(first, "expected the name of a variable behind __shared__")
     if any(token.text == "=" for token in tokens):
         raise source.refusal(first, "a __shared__ variable cannot be initialized where it is declared")
-    if source.in_macro:
+    is_dynamic = any(token.text == "extern" for token in tokens)
+    if source.in_macro and ("\n" in "".join(source.texts[first : end + 1]) or not is_dynamic):
         raise source.refusal(first, "__shared__ in a macro: declare the variable outside of it")
-    if any(token.text == "extern" for token in tokens):
+    if is_dynamic:
         _declare_dynamic(source, first, end, tokens, names[0])
     else:
         _declare_static(source, first, end, names)
@@ -33,7 +34,7 @@ def _declare_dynamic(source: Source, first: int, end: int, tokens: list[Token], 
     declaration = f"auto& {name} = {memory};" if _is_taken_whole(source, name) else f"auto* const {name} = {memory};"
     lines = "".join(source.texts[first : end + 1]).count("\n")
     source.erase(first, end)
-    if source.in_function():
+    if source.in_function() or source.in_macro:
         source.texts[first] = declaration + "\n" * lines
     else:
         source.texts[first] = "\n" * lines

@@ -39,6 +39,8 @@ def rewrite_word(source: Source, index: int) -> None:
     device = source.scopes[-1].device
     if text == "__CUDA_ARCH__" and device:
         source.texts[index] = str(ARCHITECTURE)
+    elif text == "clock" and device and _is_call_of_c(source, index):
+        source.texts[index] = "::opbridge_twin::ticks"
     elif text in ("asm", "__asm__", "__asm") and (device or source.in_macro):
         rewrite_assembly(source, index)
     elif text in _TARGETS and device and not source.scopes[-1].host:
@@ -59,6 +61,15 @@ def rewrite_word(source: Source, index: int) -> None:
         if text in source.unit.kernels and text not in source.unit.functions:
             keep_kernel(source, index)
         _template_of_class(source, index)
+
+
+def _is_call_of_c(source: Source, index: int) -> bool:
+    """Whether it is called without arguments, and is nobody's member."""
+    before, opened = source.previous(index - 1), source.next(index + 1)
+    closed = source.next(opened + 1) if opened is not None else None
+    if closed is None or [source.tokens[i].text for i in (opened, closed) if i is not None] != ["(", ")"]:
+        return False
+    return before is None or source.tokens[before].text not in (".", "->", "::")
 
 
 def _is_attribute(source: Source, index: int) -> bool:

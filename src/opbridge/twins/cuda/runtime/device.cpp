@@ -117,6 +117,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->asyncEngineCount = 1;
   p->memoryBusWidth = 64;
   p->l2CacheSize = 4 << 20;
+  p->persistingL2CacheMaxSize = p->accessPolicyMaxWindowSize = 3 << 20;
   p->maxThreadsPerMultiProcessor = kThreadsPerMultiprocessor;
   p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
   p->sharedMemPerMultiprocessor = kSharedPerMultiprocessor;

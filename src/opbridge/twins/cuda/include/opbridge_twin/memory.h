@@ -52,6 +52,11 @@ inline long long clock64() {
 #endif
 }
 
+// What device code means by clock(), which in host code counts the process's time.
+namespace opbridge_twin {
+inline clock_t ticks() { return ob_twin_in_kernel() ? static_cast<clock_t>(clock64()) : clock(); }
+}  // namespace opbridge_twin
+
 // Launches wait for each other here.
 OB_TWIN_INLINE void cudaGridDependencySynchronize() {}
 OB_TWIN_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}

@@ -15,39 +15,48 @@
 
 template <class T>
 cudaError_t cudaMalloc(T** memory, size_t bytes) {
-  return cudaMalloc(reinterpret_cast<void**>(memory), bytes);
+  return cudaMalloc((void**)memory, bytes);
 }
 template <class T>
 cudaError_t cudaMallocManaged(T** memory, size_t bytes, unsigned flags = cudaMemAttachGlobal) {
-  return cudaMallocManaged(reinterpret_cast<void**>(memory), bytes, flags);
+  return cudaMallocManaged((void**)memory, bytes, flags);
 }
 template <class T>
 cudaError_t cudaMallocHost(T** memory, size_t bytes, unsigned flags = cudaHostAllocDefault) {
-  return cudaHostAlloc(reinterpret_cast<void**>(memory), bytes, flags);
+  return cudaHostAlloc((void**)memory, bytes, flags);
 }
 template <class T>
 cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned flags) {
-  return cudaHostAlloc(reinterpret_cast<void**>(memory), bytes, flags);
+  return cudaHostAlloc((void**)memory, bytes, flags);
 }
 template <class T>
 cudaError_t cudaMallocPitch(T** memory, size_t* pitch, size_t width, size_t height) {
-  return cudaMallocPitch(reinterpret_cast<void**>(memory), pitch, width, height);
+  return cudaMallocPitch((void**)memory, pitch, width, height);
 }
 template <class T>
 cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaStream_t stream) {
-  return cudaMallocAsync(reinterpret_cast<void**>(memory), bytes, stream);
+  return cudaMallocAsync((void**)memory, bytes, stream);
 }
 template <class T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
-  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
+  return cudaHostGetDevicePointer((void**)device, host, flags);
 }
 template <class T>
 cudaError_t cudaMallocFromPoolAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  return cudaMallocFromPoolAsync(reinterpret_cast<void**>(memory), bytes, pool, stream);
+  return cudaMallocFromPoolAsync((void**)memory, bytes, pool, stream);
 }
 template <class T>
 cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return cudaMallocFromPoolAsync(memory, bytes, pool, stream);
+}
+// Of a place that is no device alone, which there is nothing to do for either.
+inline cudaError_t cudaMemAdvise(const void* memory, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation place) {
+  return cudaMemAdvise(memory, bytes, advice, place.type == cudaMemLocationTypeDevice ? place.id : cudaCpuDeviceId);
+}
+inline cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, cudaMemLocation place, unsigned,
+                                        cudaStream_t stream = nullptr) {
+  const int device = place.type == cudaMemLocationTypeDevice ? place.id : cudaCpuDeviceId;
+  return cudaMemPrefetchAsync(memory, bytes, device, stream);
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
   return cudaEventCreateWithFlags(event, flags);
@@ -107,7 +116,7 @@ cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
 }
 template <class Pointer, class T>
 cudaError_t cudaGetSymbolAddress(Pointer** address, const T& symbol) {
-  return cudaGetSymbolAddress(reinterpret_cast<void**>(address), symbol);
+  return cudaGetSymbolAddress((void**)address, symbol);
 }
 template <class T>
 cudaError_t cudaGetSymbolSize(size_t* bytes, const T&) {
