@@ -3,6 +3,10 @@
 #define OPBRIDGE_TWIN_CUDA_RUNTIME_H
 #define __CUDA_RUNTIME_H__  // how programs ask whether it is included
 
+#ifndef CCCL_DISABLE_NVTX
+#define CCCL_DISABLE_NVTX  // CUB tells profilers what it does, by a header that is not installed with it
+#endif
+
 #include <assert.h>
 #include <cuda_runtime_api.h>
 #include <float.h>
