@@ -47,6 +47,14 @@ def test_products_of_fragments(
     np.testing.assert_array_equal(found.astype(np.float64), expected)
 
 
+def test_fragments_of_bytes_begin_at_what_a_lane_loads(kernels: Any, device: Any) -> None:
+    rows = np.random.default_rng(1).integers(-7, 8, (16, 32)).astype(np.int8)
+    found = device(np.zeros((16, 16), np.int32))
+    kernels.run("run_trace_of_second_half", device(rows), found)
+    half = rows[:, 16:].astype(np.int32)
+    np.testing.assert_array_equal(found, half @ half.T)
+
+
 @twin_only
 def test_a_warp_that_is_not_whole_has_no_fragments(kernels: Any, device: Any) -> None:
     a, c = device(np.zeros((16, 16), np.float16)), device(np.zeros((16, 16), np.float32))

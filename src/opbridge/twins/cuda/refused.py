@@ -11,6 +11,7 @@ HEADERS = {
     "texture references, which CUDA 12 has no more": r"texture_fetch_functions\.h|cuda_texture_types\.h",
     "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",
     "the cuBLAS of before CUDA 4": r"cublas\.h",
+    "cuBLAS over several devices": r"cublasXt\.h",
     "FFTW's functions by cuFFT": r"cufftw\.h",
     "cuSOLVER's sparse systems and its refactorization": r"cusolver(?!Dn\.h).*",
     "cuDNN's graphs of operations": r"cudnn_.*",

@@ -40,6 +40,22 @@ PRODUCT(of_bytes, signed char, int, 16, 16, 16, signed char)
 PRODUCT(of_tf32, wmma::precision::tf32, float, 16, 16, 8, float)
 PRODUCT(of_doubles, double, double, 8, 8, 4, double)
 
+// The second half of each row, which is not at a multiple of 32 bytes.
+__global__ void trace_of_second_half(const signed char* rows, int* trace) {
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, signed char, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::col_major> right;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, int> sum;
+  wmma::fill_fragment(sum, 0);
+  wmma::load_matrix_sync(left, rows + 16, 32);
+  wmma::load_matrix_sync(right, rows + 16, 32);
+  wmma::mma_sync(sum, left, right, sum);
+  wmma::store_matrix_sync(trace, sum, 16, wmma::mem_row_major);
+}
+extern "C" int run_trace_of_second_half(const signed char* rows, int* trace) {
+  trace_of_second_half<<<1, 32>>>(rows, trace);
+  return cudaDeviceSynchronize();
+}
+
 __global__ void piped(const float* from, float* to) {
   __shared__ float4 stage[2][32];
   for (int i = 0; i < 2; ++i) {

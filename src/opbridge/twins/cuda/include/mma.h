@@ -179,9 +179,12 @@ OB_TWIN_INLINE void meet_all(const char* what, const char* why) {
   require_all(lanes, why);
 }
 
-template <class T>
+// The programming guide wants 32 bytes of all; of bytes PTX wants no more than what a lane loads, as NVIDIA's own
+// samples rely on.
+template <class Fragment, class T>
 OB_TWIN_INLINE void require_place(const T* memory, unsigned lead, const char* why) {
-  const bool fits = reinterpret_cast<uintptr_t>(memory) % 32 == 0 && lead * sizeof(T) % 16 == 0;
+  constexpr size_t kAligned = sizeof(T) == 1 ? Fragment::num_elements : 32;
+  const bool fits = reinterpret_cast<uintptr_t>(memory) % kAligned == 0 && lead * sizeof(T) % 16 == 0;
   if (!fits) ob_twin_trap(opbridge_twin::this_thread(), why);
 }
 
@@ -199,8 +202,8 @@ OB_TWIN_INLINE void each_element(bool by_rows, unsigned lead, const Move& move) 
 template <class Fragment, class T>
 OB_TWIN_INLINE void load(Fragment& to, const T* from, unsigned lead, bool by_rows) {
   meet_all("load_matrix_sync", "load_matrix_sync: not all 32 lanes of the warp have come to it");
-  require_place(from, lead,
-                "load_matrix_sync: the address is to be a multiple of 32 bytes, and the distance of rows one of 16");
+  require_place<Fragment>(
+      from, lead, "load_matrix_sync: the address is to be a multiple of 32 bytes, and the distance of rows one of 16");
   each_element<Fragment>(by_rows, lead, [&](int i, size_t at) { to.x[i] = from[at]; });
 }
 
@@ -222,7 +225,7 @@ template <int m, int n, int k, class T>
 OB_TWIN_INLINE void store_matrix_sync(T* to, const fragment<accumulator, m, n, k, T>& from, unsigned lead,
                                       layout_t layout) {
   details::meet_all("store_matrix_sync", "store_matrix_sync: not all 32 lanes of the warp have come to it");
-  details::require_place(
+  details::require_place<fragment<accumulator, m, n, k, T>>(
       to, lead, "store_matrix_sync: the address is to be a multiple of 32 bytes, and the distance of rows one of 16");
   details::each_element<fragment<accumulator, m, n, k, T>>(layout == mem_row_major, lead,
                                                            [&](int i, size_t at) { to[at] = from.x[i]; });
