@@ -91,6 +91,40 @@ def test_several_sources_share_their_device_functions(cache: Cache, project: Pat
     assert (loaded.answer_one(), loaded.answer_two()) == (36, 36)
 
 
+@pytest.mark.parametrize("checks", [(), ((cuda_twin.CHECKS, "1"),)], ids=["plain", "checks"])
+def test_device_functions_are_their_sources_own(
+    cache: Cache, project: Path, request_for: MakeRequest, checks: tuple[tuple[str, str], ...]
+) -> None:
+    """As each source's are on a GPU, where nothing joins them; what the host has in inline functions, all share."""
+    (project / "calls.h").write_text("#pragma once\ninline int& calls() { static int count = 0; return count; }\n")
+    source = """
+    #include "calls.h"
+    struct Point {
+      NUMBER x, y;
+      __device__ __noinline__ Point() : x(FACTOR), y(0) {}
+      __device__ __noinline__ Point operator+(const Point& other) const { return sum(*this, other); }
+      template <class T> __device__ __noinline__ static T sum(T a, const T& b) { a.x += FACTOR * b.x; return a; }
+    };
+    static __global__ void NAME_kernel(int* x) { *x = int((Point() + Point()).x); }
+    extern "C" int NAME() {
+      int* x;
+      cudaMallocManaged(&x, sizeof(int));
+      NAME_kernel<<<1, 1>>>(x);
+      cudaDeviceSynchronize();
+      const int result = *x + 1000 * ++calls();
+      cudaFree(x);
+      return result;
+    }
+    """
+    requests = []
+    for name, number, factor in (("one", "float", "2"), ("two", "double", "3")):
+        text = source.replace("NAME", name).replace("NUMBER", number).replace("FACTOR", factor)
+        requests.append(request_for(text, f"{name}.cu"))
+    both = twin(requests[0], sources=tuple(request.sources[0] for request in requests), defines=checks)
+    library = ctypes.CDLL(str(build(both, cache).path))
+    assert (library.one(), library.two()) == (1000 + 2 + 2 * 2, 2000 + 3 + 3 * 3)
+
+
 def test_a_kernel_finds_its_library_beside_itself(
     cache: Cache, project: Path, request_for: MakeRequest, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from opbridge.toolchains.builder import build
 from opbridge.toolchains.model import INCLUDE, PROFILE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
+from opbridge.twins.cuda.own_functions import SEVERAL
 
 _BINDINGS, _BINDINGS_FILE = INCLUDE.parent / "native" / "torch_bindings", "libopbridge_torch_bindings.so"
 
@@ -39,7 +40,7 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 def commands(request: BuildRequest, folder: Path) -> Commands:
     checks = _has_checks(request)
     are_linked = request.one_of_several or len(request.sources) > 1
-    several = (("OPBRIDGE_TWIN_SEVERAL_SOURCES", "1"),) if are_linked else ()
+    several = ((SEVERAL, "1"),) if are_linked else ()
     own = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
     opbridge = tuple(f"-isystem{path}" for path in request.include_dirs if path.is_relative_to(INCLUDE))
     prepared = replace(

@@ -12,6 +12,7 @@ from opbridge.twins.common.columns import with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import preprocessed
 from opbridge.twins.cuda import cccl, for_torch
+from opbridge.twins.cuda.own_functions import RELOCATABLE, SEVERAL, make_own
 from opbridge.twins.cuda.sources import translate
 
 PRELUDE = "cuda_runtime.h"
@@ -49,4 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     if code == 0:
         # The compiler has seen the rewritten files and not those of the user.
         add_dependencies(Path(depfile), translation.read, Path(folder))
+        macros = {word.removeprefix("-D").partition("=")[0] for word in compiler}
+        if SEVERAL in macros and RELOCATABLE not in macros:
+            make_own(Path(compiler[compiler.index("-o") + 1]), translation.own_functions, translation.read)
     return code

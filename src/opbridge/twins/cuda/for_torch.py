@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opbridge.twins.cuda import cccl
+from opbridge.twins.cuda.own_functions import RELOCATABLE
 from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 INCLUDE = Path(__file__).parent / "torch"
@@ -31,6 +32,7 @@ _FUNCTIONS = (
 )
 
 _FOR_HOST = ("-Xcompiler", "--compiler-options")
+_LINKED = frozenset({"-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true"})
 _SHARED = re.compile(r"-([DUI]|O[0-3]$|std=|g$|w$)")
 
 
@@ -62,7 +64,8 @@ def link_flags() -> tuple[str, ...]:
 
 def host_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Of nvcc's flags those that the host's compiler takes: what is for GPUs says nothing to a CPU."""
-    kept: list[str] = []
+    flags = list(flags)
+    kept = [f"-D{RELOCATABLE}=1"] if _LINKED.intersection(flags) else []
     words = iter(flags)
     for word in words:
         name, equals, value = word.partition("=")

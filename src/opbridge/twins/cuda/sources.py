@@ -25,6 +25,8 @@ class Translation:
     """Of each of those that were rewritten, by its name in messages."""
     device_functions: frozenset[str]
     """Their names alone."""
+    own_functions: frozenset[str]
+    """Of these the names of those that no other source has."""
 
 
 def translate(
@@ -49,4 +51,6 @@ def translate(
 
     files = Files(folder, folders, _CUDA, rewrite_file)
     code = files.translate(source, unit.aot_functions, preprocess)
-    return Translation(code, tuple(files.copies), unit.columns, frozenset(unit.device_functions))
+    return Translation(
+        code, tuple(files.copies), unit.columns, frozenset(unit.device_functions), frozenset(unit.own_functions)
+    )

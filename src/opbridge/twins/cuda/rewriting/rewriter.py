@@ -9,6 +9,7 @@ from dataclasses import replace
 from opbridge.cxx.tokens import Kind
 from opbridge.twins.common.columns import Columns, Piece
 from opbridge.twins.common.host_calls import aot_function
+from opbridge.twins.cuda.own_functions import OPERATOR
 from opbridge.twins.cuda.rewriting import directives
 from opbridge.twins.cuda.rewriting.declarations import function_name
 from opbridge.twins.cuda.rewriting.grid_strides import waits
@@ -81,6 +82,8 @@ class Rewriter(Source):
             refuse_calls(self)
         if entered:
             self._note_function(scope.kernel, scope.device, index)
+            if scope.device and not (scope.host or scope.kernel):
+                self._note_own_function()
         if entered and not scope.device and self.unit.is_program and self.scopes[-1].kind == "namespace":
             mark_host_function(self, index)
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
@@ -141,6 +144,12 @@ class Rewriter(Source):
             if opened is not None and not kernel:
                 body = [token.text for token in self.body(opened) if not token.blank]
                 self.unit.harmless.note_function(name, [self.tokens[i].text for i in self.head], body)
+
+    def _note_own_function(self) -> None:
+        head = [self.tokens[i] for i in self.head]
+        name = OPERATOR if any(token.text == OPERATOR for token in head) else function_name(head)
+        if name is not None:
+            self.unit.own_functions.add(name)
 
     def _end_of_statement(self, index: int) -> None:
         words = {self.tokens[i].text for i in self.head}

@@ -1,0 +1,73 @@
+"""Device functions are their source's own: nvcc makes a program for the device of each, unless device code is linked.
+
+Other sources may have others of the same names, a `struct Point` with members of its own for one, and on a GPU nothing
+joins the two.  A linker for the host would: of inline functions and templates it keeps the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+OPERATOR = "operator"
+"""Stands for all of them among names of functions."""
+
+RELOCATABLE = "OPBRIDGE_TWIN_RELOCATABLE"
+"""The macro of a source whose device code is linked with others'."""
+
+SEVERAL = "OPBRIDGE_TWIN_SEVERAL_SOURCES"
+"""The macro of one that is not alone."""
+
+_LIBRARIES = re.compile(r"_ZN?[KV]?(S[tabsiod]|2at|3c10|5torch|8pybind11|6thrust|3cub|4cuda|13opbridge_twin)")
+_INSIDE = re.compile(r"_Z(?:GV)?Z(.*)")
+"""Variables and lambdas inside of functions."""
+
+
+def make_own(made: Path, names: AbstractSet[str], read: Iterable[Path]) -> None:
+    """Gives those of an object file that are called `names` symbols that no other file has; it was made from `read`."""
+    symbols = list(_shared_symbols(made)) if names else []
+    functions = {symbol for symbol, name in zip(symbols, _names(symbols), strict=True) if name in names}
+    bodies = tuple(f"{symbol[2:]}E" for symbol in functions)
+    inside = {symbol for symbol in symbols if (found := _INSIDE.match(symbol)) and found[1].startswith(bodies)}
+    if not functions:
+        return
+    digest = hashlib.sha1(b"\0".join(path.read_bytes() for path in read)).hexdigest()[:16]
+    renamed = made.with_suffix(".own")
+    renamed.write_text("".join(f"{symbol} {symbol}.of_{digest}\n" for symbol in sorted(functions | inside)))
+    subprocess.run(["objcopy", f"--redefine-syms={renamed}", str(made)], check=True)
+
+
+def _shared_symbols(made: Path) -> Iterator[str]:
+    """Of which a linker keeps one, and what stands for such ones together: constructors and destructors."""
+    listed = subprocess.run(["nm", str(made)], capture_output=True, text=True, errors="surrogateescape").stdout
+    for line in listed.splitlines():
+        kind, symbol = line.split()[-2:]
+        if kind in "WVun" and symbol.startswith("_Z") and not _LIBRARIES.match(symbol):
+            yield symbol
+
+
+def _names(symbols: list[str]) -> list[str]:
+    """Without namespaces, classes and arguments."""
+    if not symbols:
+        return []
+    asked = "".join(f"{symbol}\n" for symbol in symbols)
+    said = subprocess.run(["c++filt", "-p"], input=asked, capture_output=True, text=True, errors="surrogateescape")
+    return [_last_name(line) for line in said.stdout.splitlines()]
+
+
+def _last_name(function: str) -> str:
+    """Of `space::Point<a::b>::set<int>`: set."""
+    depth, name = 0, ""
+    for letter in function.partition(" [clone")[0]:
+        if name.startswith(OPERATOR):
+            return OPERATOR
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == ":" and depth == 0:
+            name = ""
+        elif depth == 0 and letter not in ">)":
+            name += letter
+    return name.lstrip("~")
