@@ -56,6 +56,11 @@ def test_a_kernel_that_loses_its_type_is_kept_for_who_launches_it(source: str, e
     assert rewritten(f"{head}{source} }}") == f"{head}{expected} }}"
 
 
+def test_a_kernel_loses_its_type_in_a_macro_too() -> None:
+    head = "template <int N> __global__ void k();\n#define CASE(N) \\\n  if (n == N) chosen = "
+    assert rewritten(f"{head}(void *) \\\n k<N>;") == f"{head}::opbridge_twin::losing_type->* \\\n k<N>;"
+
+
 def launch(configuration: str, call: str) -> str:
     return f"(::opbridge_twin::configure({configuration}), {call}, ::opbridge_twin::launched())"
 

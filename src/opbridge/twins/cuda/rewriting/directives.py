@@ -74,9 +74,9 @@ def macro(text: str, unit: Unit) -> tuple[str, int | None]:
     if not is_plain(tokens, unit.opaque):
         unit.opaque.add(name)
     unit.harmless.note_macro(name, [token.text for token in tokens])
-    if not _OF_CUDA.search(text):
-        return text, None
     words = set(re.findall(r"\w+", body))
+    if not _OF_CUDA.search(text) and not ("void" in words and words & unit.kernels):  # as in `(void*)kernel`
+        return text, None
     if "__shared__" in words and ";" not in body:
         unit.shared_words.add(name)
         return text.replace("__shared__", ""), None
