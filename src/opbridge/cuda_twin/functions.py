@@ -35,6 +35,9 @@ def install() -> None:
     torch.cuda._maybe_exchange_device = _maybe_exchange_device
     torch.cuda.nvtx._nvtx = _nvtx
     torch.UntypedStorage.__new__ = _new_storage
+    for kind in vars(torch.cuda).copy().values():
+        if isinstance(kind, type(torch.FloatTensor)):
+            native.load().let_make_tensors(kind)
 
 
 def _device_count() -> int:

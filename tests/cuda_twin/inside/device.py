@@ -30,6 +30,19 @@ def test_the_device_is_there_under_its_own_name() -> None:
         torch.zeros(2, device="cuda:1")
 
 
+def test_tensors_are_made_by_their_types() -> None:
+    """As programs of before 2018 do, and much that is older than its users think."""
+    assert torch.cuda.IntTensor(2, 3).shape == (2, 3)
+    x = torch.cuda.FloatTensor([1, 2])
+    assert (x.tolist(), x.dtype, x.device.type) == ([1, 2], torch.float32, "cuda")
+    assert torch.cuda.BoolTensor().numel() == 0
+    assert x.new(4).device == x.device
+    assert isinstance(x, torch.cuda.FloatTensor)
+    with pytest.raises(TypeError, match="new\\(\\)"):
+        torch.cuda.LongTensor({})
+    assert torch.IntTensor(2).device.type == "cpu"
+
+
 def test_dynamo_traces_programs_of_it() -> None:
     """It tells PyTorch's own functions apart by what they are, and takes no two that are one."""
     layer = nn.Linear(3, 2).cuda()

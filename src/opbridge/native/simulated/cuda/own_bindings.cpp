@@ -3,6 +3,10 @@
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <cuda_runtime_api.h>
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/tensor_new.h>
 
 #include "../device.h"
 #include "../memory.h"
@@ -77,6 +81,15 @@ py::dict properties() {
   return made;
 }
 
+// torch.cuda.IntTensor(2, 3): what PyTorch has there says that it was built without CUDA.
+PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  HANDLE_TH_ERRORS
+  const py::object dtype = py::handle(reinterpret_cast<PyObject*>(type)).attr("dtype");
+  const at::ScalarType scalar = reinterpret_cast<THPDtype*>(dtype.ptr())->scalar_type;
+  return THPVariable_Wrap(torch::utils::legacy_tensor_ctor(c10::DispatchKey::CUDA, scalar, args, kwargs));
+  END_HANDLE_TH_ERRORS
+}
+
 }  // namespace
 
 void add_own_bindings(py::module_& m) {
@@ -91,6 +104,7 @@ void add_own_bindings(py::module_& m) {
   m.def("reset_peak_memory_stats", [] { device_memory().resetPeakStats(0); });
   m.def("reset_accumulated_memory_stats", [] { device_memory().resetAccumulatedStats(0); });
   m.def("properties", properties);
+  m.def("let_make_tensors", [](py::type type) { reinterpret_cast<PyTypeObject*>(type.ptr())->tp_new = new_tensor; });
 }
 
 }  // namespace opbridge::simulated
