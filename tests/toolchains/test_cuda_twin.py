@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from tests.helpers.compilers import needs_clang
 from opbridge.cache import Cache
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, Toolchain, build, cuda_twin
+from opbridge.twins.cuda.own_functions import RELOCATABLE
 
 MakeRequest = Callable[..., BuildRequest]
 
@@ -123,6 +125,17 @@ def test_device_functions_are_their_sources_own(
     both = twin(requests[0], sources=tuple(request.sources[0] for request in requests), defines=checks)
     library = ctypes.CDLL(str(build(both, cache).path))
     assert (library.one(), library.two()) == (1000 + 2 + 2 * 2, 2000 + 3 + 3 * 3)
+
+
+def test_device_functions_that_are_linked_are_everybodys(cache: Cache, project: Path, request_for: MakeRequest) -> None:
+    text = "template <class T> __device__ T number() { return 1; }\n__global__ void NAME() { number<int>(); }\n"
+    requests = [request_for(text.replace("NAME", name), f"{name}.cu") for name in ("one", "two")]
+    sources = tuple(request.sources[0] for request in requests)
+    request = twin(BuildRequest(sources, "both.so", flags=("-O0",)))
+    for defines, functions in (((), 2), (((RELOCATABLE, "1"),), 1)):
+        library = build(replace(request, defines=defines), cache).path
+        listed = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
+        assert len(re.findall(r" _Z6numberIiET_v\b", listed)) == functions
 
 
 def test_a_kernel_finds_its_library_beside_itself(
