@@ -286,6 +286,17 @@ int on_managed() {
   return result;
 }
 
+// Memory of its own, from C and from C++.
+__global__ void own_memory(int* x) {
+  int* const copy = static_cast<int*>(malloc(2 * sizeof(int)));
+  copy[1] = x[threadIdx.x];
+  int* const more = new int[4];
+  more[3] = copy[1];
+  x[threadIdx.x] = more[3];
+  delete[] more;
+  free(copy);
+}
+
 }  // namespace
 
 extern "C" int run_twice(float* x, int threads) {
@@ -339,6 +350,7 @@ extern "C" int silent() {
     aggregates<<<1, 64, 64 * (sizeof(double) + sizeof(int))>>>(pairs, x);
     vectors<<<1, 128>>>(vector, copied, 100);
     tiles<<<1, 32>>>(x);
+    own_memory<<<1, 32>>>(x);
     constants_set_by_a_kernel(x);
     int *from = x, *to = y;
     void* arguments[] = {&from, &to};

@@ -19,7 +19,7 @@ from opbridge.twins import cuda
 SUFFIX = ".checked"
 """Of the functions with checks."""
 
-_COPIES = {name: f"__wrap_{name}" for name in cuda.REPLACED}
+_COPIES = {name: f"__wrap_{name}" for name in (*cuda.REPLACED, *cuda.HEAP)}
 _KEEPING = ("ld", "-r", "--gc-sections", "--force-group-allocation")
 """What nothing reaches from the roots is left out."""
 _FORMATS = {"x86_64": "elf64-x86-64", "aarch64": "elf64-littleaarch64"}

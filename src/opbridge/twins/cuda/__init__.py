@@ -11,6 +11,7 @@ from opbridge.twins.cuda.sources import Translation, translate
 
 __all__ = [
     "ARCHITECTURE",
+    "HEAP",
     "INCLUDE",
     "LIBRARIES",
     "PROFILE_LIBRARY",
@@ -45,6 +46,8 @@ _MODEL = (*floating_point.FLAGS, "-ffp-contract=fast", "-fno-strict-aliasing")
 _WARNINGS = ("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-value")
 REPLACED = ("memcpy", "memmove", "memset")
 """Functions of the C library that the twin's stand in for where memory is checked."""
+HEAP = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm")
+"""Those that give and take memory, which device code may use too."""
 _PLACES = ("-g1", "-gdwarf-4")
 """Of the older format, whose inlined lines addr2line names by the right file."""
 
@@ -93,5 +96,5 @@ def places(clang: bool = False) -> tuple[str, ...]:
 
 def link_flags(checks: bool, runtime: Path) -> tuple[str, ...]:
     """`runtime` is the library; it is looked for beside the kernel too, so that both can be moved together."""
-    wrapped = tuple(f"-Wl,--wrap={name}" for name in REPLACED) if checks else ()
+    wrapped = tuple(f"-Wl,--wrap={name}" for name in (*REPLACED, *HEAP)) if checks else ()
     return (*wrapped, str(runtime), "-Wl,-rpath,$ORIGIN", f"-Wl,-rpath,{runtime.parent}")

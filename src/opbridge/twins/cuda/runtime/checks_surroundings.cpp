@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "checks_describe.h"
+#include "checks_heap.h"
 #include "checks_shadow.h"
 
 namespace opbridge_twin::checks {
@@ -97,6 +98,7 @@ bool is_harmless(uintptr_t address) {
   for (const Range& range : {block.arguments, block.view, thread_indices()}) {
     if (range.holds(address)) search.found = range;
   }
+  if (search.found.bytes == 0) search.found = of_heap(address);
   if (search.found.bytes == 0) dl_iterate_phdr(look_into_image, &search);
   if (search.found.bytes == 0) return false;
   worker.harmless_begin = search.found.begin;
