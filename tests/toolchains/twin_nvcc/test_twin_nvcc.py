@@ -307,6 +307,35 @@ def test_cublas_is_linked_by_its_name_and_its_arguments_are_checked(run: Run, tm
     assert broken.stdout.startswith("CUBLAS_STATUS_EXECUTION_FAILED")
 
 
+@pytest.mark.parametrize("checks", ["0", "1"])
+def test_each_source_has_device_functions_of_its_own(run: Run, tmp_path: Path, checks: str) -> None:
+    """Unless device code is linked: of two inline functions of one name a linker for the host keeps the first."""
+    kernel = """
+    struct Point { MEMBERS; __device__ int value() const { return x; } };
+    __global__ void NAME_kernel(int* out) { out[0] = Point{5, 11}.value(); }
+    void NAME(int* out) { NAME_kernel<<<1, 1>>>(out); }
+    """
+    main = """
+    #include <cstdio>
+    void one(int* out);
+    void other(int* out);
+    int main() {
+      int* out;
+      cudaMallocManaged(&out, 8);
+      one(out), other(out + 1), cudaDeviceSynchronize();
+      printf("%d %d\\n", out[0], out[1]);
+      cudaFree(out);
+    }
+    """
+    for name, members in {"one": "int x, y", "other": "int y, x"}.items():
+        (tmp_path / f"{name}.cu").write_text(kernel.replace("NAME", name).replace("MEMBERS", members))
+    (tmp_path / "points.cu").write_text(main)
+    words = ("-O0", "points.cu", "one.cu", "other.cu", "-o", "points")
+    made = run("env", f"OPBRIDGE_TWIN_CHECKS={checks}", "nvcc", *words)
+    assert made.returncode == 0, made.stderr
+    assert run("./points").stdout == "5 11\n"
+
+
 def test_the_version_is_the_headers(run: Run) -> None:
     assert f"release {twin_nvcc.RELEASE}, V{twin_nvcc.RELEASE}.0" in run("nvcc", "--version").stdout
 

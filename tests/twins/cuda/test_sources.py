@@ -58,7 +58,7 @@ def test_cutlass_is_taken_from_a_folder_that_has_it(tmp_path: Path) -> None:
 
 
 def test_cutlass_of_one_architecture_is_read_as_device_code_is(tmp_path: Path) -> None:
-    text = '#if __CUDA_ARCH__ >= 800\n__device__ void f() { asm("movmatrix;"); }\n#endif\n'
+    text = '#if __CUDA_ARCH__ >= 800\n__host__ __device__ void f() { asm("movmatrix;"); }\n#endif\n'
     names = ("cute/arch/mma.hpp", "cute/mma.hpp")
     files = {f"include/{name}": text for name in names}
     result = translated(tmp_path, {"k.cu": "".join(f"#include <{name}>\n" for name in names), **files}, "include")

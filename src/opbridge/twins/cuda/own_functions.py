@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -36,9 +37,10 @@ def make_own(made: Path, names: AbstractSet[str], read: Iterable[Path]) -> None:
     if not functions:
         return
     digest = hashlib.sha1(b"\0".join(path.read_bytes() for path in read)).hexdigest()[:16]
-    renamed = made.with_suffix(".own")
-    renamed.write_text("".join(f"{symbol} {symbol}.of_{digest}\n" for symbol in sorted(functions | inside)))
-    subprocess.run(["objcopy", f"--redefine-syms={renamed}", str(made)], check=True)
+    with tempfile.NamedTemporaryFile("w") as renamed:
+        renamed.writelines(f"{symbol} {symbol}.of_{digest}\n" for symbol in sorted(functions | inside))
+        renamed.flush()
+        subprocess.run(["objcopy", f"--redefine-syms={renamed.name}", str(made)], check=True)
 
 
 def _shared_symbols(made: Path) -> Iterator[str]:
