@@ -18,7 +18,7 @@ from opbridge.errors import InputError
 from opbridge.judging.comparing import difference
 from opbridge.judging.confining import hand_on, private_folder
 from opbridge.judging.model import Judgement, Reason, Verdict
-from opbridge.judging.reference_worker import is_needless
+from opbridge.judging.reference_worker import is_needless, limits_of
 from opbridge.judging.shapes import (
     LONG,
     LOOSE,
@@ -239,6 +239,14 @@ def test_lists_of_sizes() -> None:
         [65, 65],
         [25, 25],
     ]
+
+
+def test_who_is_patient_waits_for_the_published_sizes_only_for_want_of_others() -> None:
+    published, fewer = Plan(PUBLISHED), Plan(SHRUNK, (("batch", 2),), is_last_resort=True)
+    most = limits_of(fewer, set(), is_patient=True)
+    assert limits_of(published, set(), is_patient=True) == most
+    assert limits_of(published, {SHRUNK}, is_patient=True).work < most.work
+    assert limits_of(published, {SHRUNK}, is_patient=False).work < most.work
 
 
 def test_who_is_patient_keeps_what_the_answer_names() -> None:

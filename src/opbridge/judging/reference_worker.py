@@ -53,7 +53,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
         if is_needless(plan, tried):
             continue
         say(begun=str(plan))
-        limits = _limits(job, plan)
+        limits = limits_of(plan, tried, is_patient=job.is_patient)
         try:
             made = _trials(job, source, plan, number, limits)
         except Exception as error:
@@ -93,10 +93,12 @@ def _is_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
-def _limits(job: ReferenceJob, plan: Plan) -> Limits:
-    if job.is_patient:
+def limits_of(plan: Plan, tried: set[str], *, is_patient: bool) -> Limits:
+    """Where fewer images than are published will do, what all of them take is not worth a call that may not end."""
+    is_enough = plan.kind == PUBLISHED and bool(tried)
+    if is_patient and not is_enough:
         return _MOST_LIMITS
-    if plan.is_last_resort:
+    if is_patient or plan.is_last_resort:
         return _LAST_LIMITS
     if plan.kind == PUBLISHED:
         return _PUBLISHED_LIMITS
