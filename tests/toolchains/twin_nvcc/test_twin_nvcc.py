@@ -336,6 +336,24 @@ def test_each_source_has_device_functions_of_its_own(run: Run, tmp_path: Path, c
     assert run("./points").stdout == "5 11\n"
 
 
+def test_a_source_that_is_compiled_twice_has_device_functions_for_each(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "twice.cu").write_text(
+        "struct Number { __device__ int value() const { return WHICH; } };\n"
+        "__global__ static void kernel(int* out) { *out = Number().value(); }\n"
+        "void NAME(int* out) { kernel<<<1, 1>>>(out); }\n"
+        "#if WHICH == 1\n#include <cstdio>\nvoid two(int* out);\n"
+        "int main() {\n"
+        "  int* out;\n  cudaMallocManaged(&out, 8);\n  one(out), two(out + 1), cudaDeviceSynchronize();\n"
+        '  printf("%d %d\\n", out[0], out[1]);\n  cudaFree(out);\n}\n#endif\n'
+    )
+    for number, name in ((1, "one"), (2, "two")):
+        made = run("nvcc", "-O0", f"-DWHICH={number}", f"-DNAME={name}", "-c", "twice.cu", "-o", f"{name}.o")
+        assert made.returncode == 0, made.stderr
+    made = run("nvcc", "one.o", "two.o", "-o", "twice")
+    assert made.returncode == 0, made.stderr
+    assert run("./twice").stdout == "1 2\n"
+
+
 def test_the_version_is_the_headers(run: Run) -> None:
     assert f"release {twin_nvcc.RELEASE}, V{twin_nvcc.RELEASE}.0" in run("nvcc", "--version").stdout
 

@@ -52,5 +52,5 @@ def main(arguments: Sequence[str]) -> int:
         add_dependencies(Path(depfile), translation.read, Path(folder))
         macros = {word.removeprefix("-D").partition("=")[0] for word in compiler}
         if SEVERAL in macros and RELOCATABLE not in macros:
-            make_own(Path(compiler[compiler.index("-o") + 1]), translation.own_functions, translation.read)
+            make_own(Path(compiler[compiler.index("-o") + 1]), translation.own_functions)
     return code

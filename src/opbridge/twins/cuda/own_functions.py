@@ -10,7 +10,7 @@ import hashlib
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
@@ -28,15 +28,16 @@ _INSIDE = re.compile(r"_Z(?:GV)?Z(.*)")
 """Variables and lambdas inside of functions."""
 
 
-def make_own(made: Path, names: AbstractSet[str], read: Iterable[Path]) -> None:
-    """Gives those of an object file that are called `names` symbols that no other file has; it was made from `read`."""
+def make_own(made: Path, names: AbstractSet[str]) -> None:
+    """Gives those of an object file that are called `names` symbols that no other file has."""
     symbols = list(_shared_symbols(made)) if names else []
     functions = {symbol for symbol, name in zip(symbols, _names(symbols), strict=True) if name in names}
-    bodies = tuple(f"{symbol[2:]}E" for symbol in functions)
-    inside = {symbol for symbol in symbols if (found := _INSIDE.match(symbol)) and found[1].startswith(bodies)}
     if not functions:
         return
-    digest = hashlib.sha1(b"\0".join(path.read_bytes() for path in read)).hexdigest()[:16]
+    bodies = tuple(f"{symbol[2:]}E" for symbol in functions)
+    inside = {symbol for symbol in symbols if (found := _INSIDE.match(symbol)) and found[1].startswith(bodies)}
+    # By what came of it: one source may be compiled twice, with other macros.
+    digest = hashlib.sha1(made.read_bytes()).hexdigest()[:16]
     with tempfile.NamedTemporaryFile("w") as renamed:
         renamed.writelines(f"{symbol} {symbol}.of_{digest}\n" for symbol in sorted(functions | inside))
         renamed.flush()
