@@ -68,6 +68,14 @@ def test_variables_of_the_device(launches: Any) -> None:
     np.testing.assert_array_equal(counted, [64, 42, 0, 12])
 
 
+def test_variables_of_functions_stay_from_launch_to_launch(launches: Any) -> None:
+    out = np.zeros(67, np.int32)
+    launches.run("run_statics", out)
+    threads = np.arange(64)
+    np.testing.assert_array_equal(out[:64], 2 * threads * 2 + 7 + threads % 4)
+    np.testing.assert_array_equal(out[64:], [5 + 127 * 2, 5 + 127 * 3, 128])
+
+
 def test_names_of_shared_memory_mean_what_they_do_in_c_plus_plus(twin: Any) -> None:
     out = np.zeros(6, np.int32)
     twin("names.cu", checks=True).run("run_names", out)

@@ -222,6 +222,44 @@ extern "C" int run_variables(float* out, const float* given, int* counted) {
   return 0;
 }
 
+// Variables of functions
+// ---------------------------------------------------------------------------------------------------------------
+
+template <class T>
+static __device__ T next(T by) {
+  static T handed_out = 5;
+  return atomicAdd(&handed_out, by);
+}
+
+static __device__ int kept_for(int thread) {
+  static int kept[64], times[64];
+  times[thread] += 1;
+  kept[thread] += thread;
+  return kept[thread] * times[thread];
+}
+
+static __host__ __device__ int of_table(int i) {
+  static const int table[4] = {7, 8, 9, 10};
+  return table[i % 4];
+}
+
+__global__ void use_statics(int* out) {
+  static unsigned launches = 0;
+  atomicAdd(&launches, 1);
+  out[threadIdx.x] = kept_for(threadIdx.x) + of_table(threadIdx.x);
+  atomicMax(out + 64, next(2));
+  atomicMax(out + 65, static_cast<int>(next(3.0f)));
+  __syncthreads();
+  if (threadIdx.x == 0) out[66] = launches;
+}
+
+extern "C" int run_statics(int* out) {
+  Mirror<int> device(out, 67);
+  use_statics<<<1, 64>>>(device);
+  use_statics<<<1, 64>>>(device);
+  return cudaGetLastError();
+}
+
 // One source, two views of it
 // ------------------------------------------------------------------------------------------
 

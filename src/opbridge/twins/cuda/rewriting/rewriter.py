@@ -20,7 +20,13 @@ from opbridge.twins.cuda.rewriting.phase_writing import divide_into_phases
 from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
 from opbridge.twins.cuda.rewriting.source import Scope, Source
 from opbridge.twins.cuda.rewriting.unit import Unit
-from opbridge.twins.cuda.rewriting.variables import VARIABLE_WORDS, announce_variable, declare_shared, shared_used
+from opbridge.twins.cuda.rewriting.variables import (
+    VARIABLE_WORDS,
+    announce_static,
+    announce_variable,
+    declare_shared,
+    shared_used,
+)
 from opbridge.twins.cuda.rewriting.words import rewrite_word
 
 _DIRECTIVE = re.compile(r"#\s*(\w*)")
@@ -152,15 +158,17 @@ class Rewriter(Source):
             self.unit.own_functions.add(name)
 
     def _end_of_statement(self, index: int) -> None:
-        words = {self.tokens[i].text for i in self.head}
+        words, scope = {self.tokens[i].text for i in self.head}, self.scopes[-1]
         if self.head and self.in_function():
             refuse_calls(self)
         else:
             self._note_function(bool(words & self.unit.kernel_words), bool(words & self.unit.device_words))
         if words & self.unit.shared_words:
             declare_shared(self, index)
-        elif self.scopes[-1].kind == "namespace" and words & VARIABLE_WORDS and not words & {"extern", "operator"}:
+        elif scope.kind == "namespace" and words & VARIABLE_WORDS and not words & {"extern", "operator"}:
             announce_variable(self, index)
+        elif scope.kind == "function" and scope.device and "static" in words:
+            announce_static(self, index)
 
     def _directive(self, index: int) -> None:
         text = self.texts[index]

@@ -129,3 +129,13 @@ def announce_variable(source: Source, end: int) -> None:
     for name in declared_names(tokens, skipped={*VARIABLE_WORDS, "__align__", "alignas", "static"}):
         source.unit.harmless.variables.add(name)
         source.texts[end] += f" {announce}({name}, {source.unit.number()})"
+
+
+def announce_static(source: Source, end: int) -> None:
+    """The same for one of a function, which is the device's: what is constant may be read wherever it is."""
+    tokens = [source.tokens[i] for i in source.head]
+    texts = [token.text for token in tokens]
+    if "constexpr" in texts or ("const" in texts and "*" not in texts):
+        return
+    for name in declared_names(tokens, skipped={*VARIABLE_WORDS, "__align__", "alignas", "static"}):
+        source.texts[end] += f" OPBRIDGE_TWIN_STATIC({name}, {source.unit.number()})"

@@ -64,8 +64,19 @@
 #if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_TWICE)
 #define OB_TWIN_ANNOUNCED(announce, name, number) \
   __attribute__((constructor)) static void opbridge_twin_variable_##number() { announce(&name, sizeof name, #name); }
+// Of a function's: a class within it may name it, and what a template of that class begins with runs before the
+// program.
+#define OPBRIDGE_TWIN_STATIC(name, number)         \
+  struct opbridge_twin_static_##number {           \
+    static bool announce() {                       \
+      ob_twin_variable(&name, sizeof name, #name); \
+      return true;                                 \
+    }                                              \
+  };                                               \
+  static_cast<void>(&::opbridge_twin::announced<opbridge_twin_static_##number>);
 #else
 #define OB_TWIN_ANNOUNCED(announce, name, number)
+#define OPBRIDGE_TWIN_STATIC(name, number)
 #endif
 #define OPBRIDGE_TWIN_VARIABLE(name, number) OB_TWIN_ANNOUNCED(ob_twin_variable, name, number)
 #define OPBRIDGE_TWIN_CONSTANT(name, number) OB_TWIN_ANNOUNCED(ob_twin_constant, name, number)

@@ -308,6 +308,12 @@ void run_block(const void* arguments, const ob_twin_block* block) {
 }
 #endif
 
+#if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_TWICE)
+// Of a class that knows a variable of a function.
+template <class Variable>
+inline const bool announced = Variable::announce();
+#endif
+
 #ifdef OPBRIDGE_TWIN_TWICE
 namespace {
 // What no other source is called; the rewritten source begins with it, for this header is parsed before.
