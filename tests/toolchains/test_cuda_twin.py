@@ -17,7 +17,7 @@ from tests.helpers.compilers import needs_clang
 from opbridge.cache import Cache
 from opbridge.errors import BuildError
 from opbridge.toolchains import BuildRequest, Toolchain, build, cuda_twin
-from opbridge.twins.cuda.own_functions import RELOCATABLE
+from opbridge.twins.cuda.own_names import RELOCATABLE
 
 MakeRequest = Callable[..., BuildRequest]
 
@@ -94,7 +94,7 @@ def test_several_sources_share_their_device_functions(cache: Cache, project: Pat
 
 
 @pytest.mark.parametrize("checks", [(), ((cuda_twin.CHECKS, "1"),)], ids=["plain", "checks"])
-def test_device_functions_are_their_sources_own(
+def test_device_code_is_its_sources_own(
     cache: Cache, project: Path, request_for: MakeRequest, checks: tuple[tuple[str, str], ...]
 ) -> None:
     """As each source's are on a GPU, where nothing joins them; what the host has in inline functions, all share."""
@@ -107,7 +107,11 @@ def test_device_functions_are_their_sources_own(
       __device__ __noinline__ Point operator+(const Point& other) const { return sum(*this, other); }
       template <class T> __device__ __noinline__ static T sum(T a, const T& b) { a.x += FACTOR * b.x; return a; }
     };
-    static __global__ void NAME_kernel(int* x) { *x = int((Point() + Point()).x); }
+    namespace tables { __constant__ NUMBER factors[] = {1, FACTOR}; }
+    __device__ int launches;
+    static __global__ void NAME_kernel(int* x) {
+      *x = int((Point() + Point()).x + tables::factors[1]) + 100 * atomicAdd(&launches, 1);
+    }
     extern "C" int NAME() {
       int* x;
       cudaMallocManaged(&x, sizeof(int));
@@ -124,7 +128,8 @@ def test_device_functions_are_their_sources_own(
         requests.append(request_for(text, f"{name}.cu"))
     both = twin(requests[0], sources=tuple(request.sources[0] for request in requests), defines=checks)
     library = ctypes.CDLL(str(build(both, cache).path))
-    assert (library.one(), library.two()) == (1000 + 2 + 2 * 2, 2000 + 3 + 3 * 3)
+    assert [library.one(), library.one()] == [1000 + 2 + 2 * 2 + 2, 2000 + 2 + 2 * 2 + 2 + 100]
+    assert library.two() == 3000 + 3 + 3 * 3 + 3
 
 
 def test_device_functions_that_are_linked_are_everybodys(cache: Cache, project: Path, request_for: MakeRequest) -> None:

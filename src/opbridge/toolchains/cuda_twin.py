@@ -16,7 +16,7 @@ from opbridge.toolchains.builder import build
 from opbridge.toolchains.model import INCLUDE, PROFILE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
-from opbridge.twins.cuda.own_functions import SEVERAL
+from opbridge.twins.cuda.own_names import SEVERAL
 
 _BINDINGS, _BINDINGS_FILE = INCLUDE.parent / "native" / "torch_bindings", "libopbridge_torch_bindings.so"
 

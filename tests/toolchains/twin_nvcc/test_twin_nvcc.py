@@ -336,11 +336,13 @@ def test_each_source_has_device_functions_of_its_own(run: Run, tmp_path: Path, c
     assert run("./points").stdout == "5 11\n"
 
 
-def test_a_source_that_is_compiled_twice_has_device_functions_for_each(run: Run, tmp_path: Path) -> None:
+def test_a_source_that_is_compiled_twice_has_device_code_for_each(run: Run, tmp_path: Path) -> None:
     (tmp_path / "twice.cu").write_text(
         "struct Number { __device__ int value() const { return WHICH; } };\n"
-        "__global__ static void kernel(int* out) { *out = Number().value(); }\n"
-        "void NAME(int* out) { kernel<<<1, 1>>>(out); }\n"
+        "__constant__ int factor = 1;\n__device__ int more;\n"
+        "__global__ static void kernel(int* out) { *out = factor * Number().value() + more++; }\n"
+        "void NAME(int* out) {\n  const int ten = 10;\n  cudaMemcpyToSymbol(factor, &ten, sizeof ten);\n"
+        "  kernel<<<1, 1>>>(out);\n  cudaDeviceSynchronize();\n}\n"
         "#if WHICH == 1\n#include <cstdio>\nvoid two(int* out);\n"
         "int main() {\n"
         "  int* out;\n  cudaMallocManaged(&out, 8);\n  one(out), two(out + 1), cudaDeviceSynchronize();\n"
@@ -351,7 +353,7 @@ def test_a_source_that_is_compiled_twice_has_device_functions_for_each(run: Run,
         assert made.returncode == 0, made.stderr
     made = run("nvcc", "one.o", "two.o", "-o", "twice")
     assert made.returncode == 0, made.stderr
-    assert run("./twice").stdout == "1 2\n"
+    assert run("./twice").stdout == "10 20\n"
 
 
 def test_the_version_is_the_headers(run: Run) -> None:

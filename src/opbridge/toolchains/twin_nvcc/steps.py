@@ -24,7 +24,7 @@ from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
 from opbridge.twins import cuda
 from opbridge.twins.common.columns import Columns, with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
-from opbridge.twins.cuda.own_functions import SEVERAL, make_own
+from opbridge.twins.cuda.own_names import SEVERAL, make_own
 from opbridge.twins.cuda.refused import unsupported
 
 _CHECKS = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
@@ -150,7 +150,7 @@ class _Build:
         if code == 0 and depfile:
             add_dependencies(depfile, translation.read, folder)
         if code == 0 and "-c" in ending and not self.words.relocatable and "-dryrun" not in self.words.switches:
-            make_own(Path(ending[-1]), translation.own_functions)
+            make_own(Path(ending[-1]), translation.own_functions, translation.own_variables)
         return code
 
     def _with_checks(

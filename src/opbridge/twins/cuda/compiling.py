@@ -12,7 +12,7 @@ from opbridge.twins.common.columns import with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import preprocessed
 from opbridge.twins.cuda import cccl, for_torch
-from opbridge.twins.cuda.own_functions import RELOCATABLE, SEVERAL, make_own
+from opbridge.twins.cuda.own_names import RELOCATABLE, SEVERAL, make_own
 from opbridge.twins.cuda.sources import translate
 
 PRELUDE = "cuda_runtime.h"
@@ -52,5 +52,6 @@ def main(arguments: Sequence[str]) -> int:
         add_dependencies(Path(depfile), translation.read, Path(folder))
         macros = {word.removeprefix("-D").partition("=")[0] for word in compiler}
         if SEVERAL in macros and RELOCATABLE not in macros:
-            make_own(Path(compiler[compiler.index("-o") + 1]), translation.own_functions)
+            made = Path(compiler[compiler.index("-o") + 1])
+            make_own(made, translation.own_functions, translation.own_variables)
     return code

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opbridge.twins.cuda import cccl
-from opbridge.twins.cuda.own_functions import RELOCATABLE
+from opbridge.twins.cuda.own_names import RELOCATABLE
 from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 INCLUDE = Path(__file__).parent / "torch"

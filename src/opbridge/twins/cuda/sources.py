@@ -27,6 +27,8 @@ class Translation:
     """Their names alone."""
     own_functions: frozenset[str]
     """Of these the names of those that no other source has."""
+    own_variables: frozenset[str]
+    """The names of the device's variables, which no other source has either."""
 
 
 def translate(
@@ -52,5 +54,10 @@ def translate(
     files = Files(folder, folders, _CUDA, rewrite_file)
     code = files.translate(source, unit.aot_functions, preprocess)
     return Translation(
-        code, tuple(files.copies), unit.columns, frozenset(unit.device_functions), frozenset(unit.own_functions)
+        code,
+        tuple(files.copies),
+        unit.columns,
+        frozenset(unit.device_functions),
+        frozenset(unit.own_functions),
+        frozenset(unit.own_variables),
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from opbridge.cxx.tokens import Kind
 from opbridge.twins.common.columns import Columns, Piece
 from opbridge.twins.common.host_calls import aot_function
-from opbridge.twins.cuda.own_functions import OPERATOR
+from opbridge.twins.cuda.own_names import OPERATOR
 from opbridge.twins.cuda.rewriting import directives
 from opbridge.twins.cuda.rewriting.declarations import function_name
 from opbridge.twins.cuda.rewriting.grid_strides import waits

@@ -123,11 +123,13 @@ def announce_variable(source: Source, end: int) -> None:
     announce = "OPBRIDGE_TWIN_CONSTANT" if "__constant__" in outside else "OPBRIDGE_TWIN_VARIABLE"
     if pointer := pointer_to_function(tokens):
         source.texts[end] += f" {announce}({pointer}, {source.unit.number()})"
+        source.unit.own_variables.add(pointer)
         return
     if is_function:
         return
     for name in declared_names(tokens, skipped={*VARIABLE_WORDS, "__align__", "alignas", "static"}):
         source.unit.harmless.variables.add(name)
+        source.unit.own_variables.add(name)
         source.texts[end] += f" {announce}({name}, {source.unit.number()})"
 
 
