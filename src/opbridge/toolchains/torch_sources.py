@@ -42,7 +42,7 @@ _BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(
 _MODULE = re.compile(r"\bPYBIND11_MODULE\s*\([^()]*\)\s*\{[^{}]*\}")
 _BEYOND_SLIM = re.compile(r"\btorch\s*::\s*(data|jit|load|nn|optim|python|save|serialize)\b")
 _LOOP = re.compile(
-    r"<<<|\b(for|while|goto|do)\b|\bparallel_|\bAT_DISPATCH_|#\s*pragma|\bstd\s*::\s*(transform|accumulate)\b"
+    r"<<\s*<|\b(for|while|goto|do)\b|\bparallel_|\bAT_DISPATCH_|#\s*pragma|\bstd\s*::\s*(transform|accumulate)\b"
 )
 
 

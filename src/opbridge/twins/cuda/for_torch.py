@@ -36,7 +36,7 @@ _LINKED = frozenset({"-dc", "--device-c", "-rdc=true", "--relocatable-device-cod
 _SHARED = re.compile(r"-([DUI]|O[0-3]$|std=|g$|w$)")
 
 
-_LAUNCHES = re.compile(r"<<<|__global__|__shared__")
+_LAUNCHES = re.compile(r"<<\s*<|__global__|__shared__")
 _DEVICE_WORDS = frozenset({"C10_DEVICE", "C10_HOST_DEVICE"})
 _HOST_WORDS = frozenset({"C10_HOST", "C10_HOST_DEVICE"})
 

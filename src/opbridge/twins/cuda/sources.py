@@ -12,7 +12,7 @@ from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.rewriting import Files, Included, Preprocess
 from opbridge.twins.cuda.rewriting import Unit, rewrite
 
-_CUDA = re.compile(r"<<<|__(?:global|device|host|shared|constant|managed)__|__CUDA_ARCH__|__builtin_mem")
+_CUDA = re.compile(r"<<\s*<|__(?:global|device|host|shared|constant|managed)__|__CUDA_ARCH__|__builtin_mem")
 
 
 @dataclass(frozen=True)

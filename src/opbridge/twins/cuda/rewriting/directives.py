@@ -16,7 +16,7 @@ _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)"
 _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")
 _DEPTH = {"if": 1, "ifdef": 1, "ifndef": 1, "endif": -1}
 _MACRO = re.compile(r"#\s*define\s+(\w+)(?:\([^)]*\))?")
-_OF_CUDA = re.compile(r"<<<|__(?:global|shared|device)__|\b__asm|\basm\b|\b__builtin_mem")
+_OF_CUDA = re.compile(r"<<\s*<|__(?:global|shared|device)__|\b__asm|\basm\b|\b__builtin_mem")
 
 
 def device_condition(text: str) -> str:

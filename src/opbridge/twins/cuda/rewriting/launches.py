@@ -11,22 +11,37 @@ _BEFORE_A_VALUE = frozenset({"(", ")", "?", "=", "&&", "||", "!", "return", "els
 _UNEVALUATED = frozenset({"decltype", "sizeof", "noexcept", "typeid", "alignof", "requires"})
 
 
+def is_launch(source: Source, index: int) -> bool:
+    """Whether a configuration begins here: by <<<, or by << < as some editors have it, which is the same to nvcc."""
+    return _end_of_mark(source, index) is not None and not source.follows(index, "operator")
+
+
+def _end_of_mark(source: Source, index: int) -> int | None:
+    text, following = source.tokens[index].text, source.next(index + 1)
+    if text == "<<" and following is not None and source.tokens[following].text == "<":
+        return following
+    return index if text == "<<<" else None
+
+
 def rewrite_launch(source: Source, index: int) -> int:
     """Answers with the last token of the configuration, which stands before the kernel now."""
-    close = _end_of_configuration(source, index)
+    first = _end_of_mark(source, index)
+    assert first is not None
+    marks, close = _end_of_configuration(source, first)
     arguments = source.next(close + 1)
     if arguments is None or source.tokens[arguments].text != "(":
         raise source.refusal(index, "expected the kernel's arguments behind >>>")
     end = source.match(arguments)
     start = _start_of_kernel(source, index)
-    configuration = "".join(source.texts[index + 1 : close - 2])
+    configuration = "".join(source.texts[first + 1 : marks])
     source.erase(index, close)
     source.before[start] = f"(::opbridge_twin::configure({configuration}), {source.before.get(start, '')}"
     source.texts[end] += ", ::opbridge_twin::launched())"
     return close
 
 
-def _end_of_configuration(source: Source, index: int) -> int:
+def _end_of_configuration(source: Source, index: int) -> tuple[int, int]:
+    """The first and the last of the three marks that end it."""
     depth = 0
     for i in range(index + 1, len(source.tokens)):
         text = source.tokens[i].text
@@ -37,13 +52,11 @@ def _end_of_configuration(source: Source, index: int) -> int:
         if depth < 0 or text == ";":
             break
         following = source.next(i + 1)
-        if (
-            depth == 0
-            and [token.text for token in source.tokens[i - 2 : i + 1]] == [">"] * 3
-            and following is not None
-            and source.tokens[following].text == "("
-        ):
-            return i
+        if depth == 0 and text == ">" and following is not None and source.tokens[following].text == "(":
+            second = source.previous(i - 1)
+            first = source.previous(second - 1) if second is not None else None
+            if first is not None and [source.tokens[mark].text for mark in (first, second or 0)] == [">", ">"]:
+                return first, i
     raise source.refusal(index, "expected >>> and the kernel's arguments behind <<<, in the same file and macro")
 
 

@@ -15,7 +15,7 @@ from opbridge.twins.cuda.rewriting.declarations import function_name
 from opbridge.twins.cuda.rewriting.grid_strides import waits
 from opbridge.twins.cuda.rewriting.guards import Guard
 from opbridge.twins.cuda.rewriting.host_functions import mark_host_function
-from opbridge.twins.cuda.rewriting.launches import refuse_calls, rewrite_launch
+from opbridge.twins.cuda.rewriting.launches import is_launch, refuse_calls, rewrite_launch
 from opbridge.twins.cuda.rewriting.phase_writing import divide_into_phases
 from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
 from opbridge.twins.cuda.rewriting.source import Scope, Source
@@ -69,7 +69,7 @@ class Rewriter(Source):
         text = token.text
         if token.kind is Kind.NAME:
             rewrite_word(self, index)
-        elif text == "<<<" and not self.follows(index, "operator"):
+        elif is_launch(self, index):
             self.done = rewrite_launch(self, index)
         if text == "{":
             self._open(index)
