@@ -53,8 +53,25 @@ class TestExtension:
             ob.extension(str(project), ["one.cpp"])
 
     def test_names_the_headers_that_are_elsewhere(self, project: Path) -> None:
-        with pytest.raises(InputError, match=r"needs the headers of cutlass_3_6.*\n.*extra_include_paths"):
+        install = r"pip install --no-deps nvidia-cutlass==3\.6\.\*, or name the folder.*extra_include_paths"
+        with pytest.raises(InputError, match=rf"needs the headers of cutlass_3_6.*\n.*{install}"):
             ob.extension(project, device="cuda-twin")
+
+    @pytest.mark.parametrize(("version", "serves"), [((3, 6), True), ((3, 8), True), ((3, 5), False), ((4, 2), False)])
+    def test_finds_the_headers_that_a_package_has_brought(
+        self, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: tuple[int, int], serves: bool
+    ) -> None:
+        headers = tmp_path / "cutlass_library" / "source" / "include"
+        (headers / "cutlass").mkdir(parents=True)
+        text = "#define CUTLASS_MAJOR {}\n#define CUTLASS_MINOR {}\n".format(*version)
+        (headers / "cutlass" / "version.h").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        if serves:
+            assert headers in request(load(project), "cuda-twin", Extra()).include_dirs
+        else:
+            there = r"{}\.{}".format(*version)
+            with pytest.raises(InputError, match=rf"cutlass==3\.6\.\*, in the place of {there}, or "):
+                request(load(project), "cuda-twin", Extra())
 
     def test_names_a_source_that_is_not_there(self, tmp_path: Path, write_project: WriteProject) -> None:
         project = write_project(tmp_path)

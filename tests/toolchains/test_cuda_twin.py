@@ -68,6 +68,32 @@ def test_checks_are_another_build(cache: Cache, project: Path, request_for: Make
     assert answer(fast.path) == answer(checked.path) == 42
 
 
+OF_ITS_OWN_NAME = """
+template <int n> struct Number { static constexpr int value = n; };
+template <int n> struct Doubled {
+  using Number = Number<2 * n>;
+  Number number;
+};
+__global__ void doubled(int* x) { *x = decltype(Doubled<21>().number)::value; }
+"""
+
+
+def test_an_alias_in_a_class_may_have_the_name_of_what_it_stands_for(
+    cache: Cache, project: Path, request_for: MakeRequest
+) -> None:
+    """nvcc, which reads sources itself first, takes it; layer-norm of kernels-community, CUTLASS and CUB have such."""
+    own = OF_ITS_OWN_NAME + DOUBLED[DOUBLED.index('extern "C"') :]
+    assert answer(build(twin(request_for(own, "k.cu")), cache).path) == 42
+
+
+def test_what_else_a_permissive_compiler_takes_is_an_error(
+    cache: Cache, project: Path, request_for: MakeRequest
+) -> None:
+    wrong = OF_ITS_OWN_NAME.replace("*x =", "x = x[0], *x =")
+    with pytest.raises(BuildError, match=r"k\.cu:7:.*\n?.*invalid conversion from .int. to .int\*"):
+        build(twin(request_for(wrong, "k.cu")), cache)
+
+
 def test_several_sources_share_their_device_functions(cache: Cache, project: Path, request_for: MakeRequest) -> None:
     # Not inlined, so that the linker keeps one of the two.
     (project / "number.cuh").write_text(

@@ -31,7 +31,8 @@ class Reader:
     def body(self, opened: int) -> Iterator[Token]:
         """What stands behind an opening brace, up to the one that closes it."""
         depth = 0
-        for token in self.tokens[opened:]:
+        for i in range(opened, len(self.tokens)):
+            token = self.tokens[i]
             depth += (token.text == "{") - (token.text == "}")
             if depth == 0:
                 return

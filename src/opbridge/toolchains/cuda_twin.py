@@ -16,6 +16,7 @@ from opbridge.toolchains.builder import build
 from opbridge.toolchains.model import INCLUDE, PROFILE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
 from opbridge.twins.cuda import for_torch
+from opbridge.twins.cuda.compiling import AS_NVCC_READS
 from opbridge.twins.cuda.own_names import SEVERAL
 
 _BINDINGS, _BINDINGS_FILE = INCLUDE.parent / "native" / "torch_bindings", "libopbridge_torch_bindings.so"
@@ -71,7 +72,8 @@ def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:
         before_torch = (f"-isystem{for_torch.INCLUDE}", *rewritten_headers.of_torch(torch.folder, torch.identity))
     binds = source in request.bindings
     own = cuda.flags(_has_checks(request) and not binds, host.is_clang(), _has(request, PROFILE))
-    return (*before_torch, *own, *rewritten_headers.of_cccl(), *(("-O0",) if binds else ()))
+    names = () if host.is_clang() or source.suffix != ".cu" else AS_NVCC_READS
+    return (*before_torch, *own, *names, *rewritten_headers.of_cccl(), *(("-O0",) if binds else ()))
 
 
 def _leaves_python_to_library(request: BuildRequest) -> bool:

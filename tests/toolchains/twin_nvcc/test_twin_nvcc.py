@@ -408,6 +408,20 @@ def test_names_that_cutlass_wants_are_there_and_do_nothing(run: Run, tmp_path: P
     assert run("./names").stdout == "0 1 (nil)\n"
 
 
+def test_memory_is_set_by_elements_as_cutlass_does(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "set.cu").write_text(
+        "#include <cstdio>\n#include <cuda.h>\n"
+        "int main() {\n  unsigned* x;\n  cudaMallocManaged(&x, 16);\n  const auto at = (CUdeviceptr)x;\n"
+        "  const int codes[] = {cuMemsetD32Async(at, 0x12345678, 2, nullptr), cuMemsetD16Async(at + 8, 0xabcd, 2, 0),\n"
+        "                       cuMemsetD8Async(at + 12, 7, 4, 0)};\n  cudaDeviceSynchronize();\n"
+        '  for (int code : codes) printf("%d ", code);\n'
+        '  printf("%x %x %x %x\\n", x[0], x[1], x[2], x[3]);\n  cudaFree(x);\n}\n'
+    )
+    made = run("nvcc", "-std=c++17", "set.cu", "-o", "set")
+    assert made.returncode == 0, made.stderr
+    assert run("./set").stdout == "0 0 0 12345678 12345678 abcdabcd 7070707\n"
+
+
 def test_a_shuffle_without_a_mask_is_refused_unless_it_is_the_programs_own(run: Run, tmp_path: Path) -> None:
     own = "__device__ float2 __shfl_down(const float2 v, const unsigned n) {\n"
     own += "  return {__shfl_down_sync(~0u, v.x, n), __shfl_down_sync(~0u, v.y, n)};\n}\n"

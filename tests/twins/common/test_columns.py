@@ -19,7 +19,7 @@ PIECES = st.lists(
 @given(PIECES)
 def test_every_part_that_stays_is_found_where_the_user_has_it(drawn: list[tuple[str, str | None, str]]) -> None:
     pieces = [(before, part if now is None or "\n" in part else now, part) for before, now, part in drawn]
-    columns = Columns.of(pieces)
+    columns = Columns(pieces)
     made = written = ""
     for before, now, part in pieces:
         made += before
@@ -31,7 +31,7 @@ def test_every_part_that_stays_is_found_where_the_user_has_it(drawn: list[tuple[
 
 @pytest.mark.parametrize(("column", "expected"), [(1, 1), (2, 2), (4, 2), (5, 2), (6, 3), (7, 3), (8, 4), (9, 5)])
 def test_what_was_replaced_or_put_in_is_its_place(column: int, expected: int) -> None:
-    columns = Columns.of([("", "a", "a"), ("new", "b", "b"), ("", "cc", "c"), ("", "d", "d"), ("", "e", "e")])
+    columns = Columns([("", "a", "a"), ("new", "b", "b"), ("", "cc", "c"), ("", "d", "d"), ("", "e", "e")])
     assert columns.as_written(1, column) == expected
 
 
@@ -39,18 +39,18 @@ def test_what_was_replaced_or_put_in_is_its_place(column: int, expected: int) ->
     ("before", "column", "expected"), [("\t", 4, 9), ("a\tb\t", 7, 17), ("/* 日本 */", 15, 11), ("\udcff", 4, 2)]
 )
 def test_bytes_become_columns_of_the_user_s_line(before: str, column: int, expected: int) -> None:
-    columns = Columns.of([("", before, before), ("__", "x", "x")])
+    columns = Columns([("", before, before), ("__", "x", "x")])
     assert columns.as_written(1, column) == expected
     assert columns.as_written(1, column - 2) == expected
 
 
 def test_a_definition_of_several_lines_has_columns_in_each() -> None:
-    columns = Columns.of([("", "#define K \\\n\t", "#define K \\\n\t"), ("(", "k", "k<<<1>>>"), ("", "(y)", "(y)")])
+    columns = Columns([("", "#define K \\\n\t", "#define K \\\n\t"), ("(", "k", "k<<<1>>>"), ("", "(y)", "(y)")])
     assert columns.as_written(2, 4) == 17
 
 
 def test_what_has_moved_to_another_line_leaves_those_behind_it_in_place() -> None:
-    columns = Columns.of([("f(1,\n2), ", "k", "k"), ("", "", "<<<1,\n2>>>"), ("", "(y)", "(y)")])
+    columns = Columns([("f(1,\n2), ", "k", "k"), ("", "", "<<<1,\n2>>>"), ("", "(y)", "(y)")])
     assert columns.as_written(2, 7) == 6
 
 
@@ -66,16 +66,14 @@ In file included from /a/k.cu:1:
 
 
 def test_messages_and_their_marks_are_moved_and_those_of_other_files_are_not() -> None:
-    columns = Columns.of([("", "\n\n", "\n\n"), ("", "a", "a"), ("", " ", " "), ("long", "y", "y")])
+    columns = Columns([("", "\n\n", "\n\n"), ("", "a", "a"), ("", " ", " "), ("long", "y", "y")])
     expected = SAID.replace("3:7", "3:3").replace("      |       ^\n", "      |   ^\n")
     assert with_users_columns(SAID, {"/a/k.cu": columns}) == expected
     assert with_users_columns(SAID, {}) == SAID
 
 
 def test_a_message_of_ours_is_where_what_it_refuses_begins() -> None:
-    columns = Columns.of(
-        [("", "f(", "f("), ('_Pragma("GCC error \\"k is not called\\"") ', "k", "k"), ("", "())", "())")]
-    )
+    columns = Columns([("", "f(", "f("), ('_Pragma("GCC error \\"k is not called\\"") ', "k", "k"), ("", "())", "())")])
     said = "/a/k.cu:1:{}: error: {}\n"
     files = {"/a/k.cu": columns}
     assert with_users_columns(said.format(11, "k is not called"), files) == said.format(3, "k is not called")
@@ -83,10 +81,10 @@ def test_a_message_of_ours_is_where_what_it_refuses_begins() -> None:
 
 
 def test_no_mark_lies_beyond_its_line_and_what_stands_below_one_moves_with_it() -> None:
-    columns = Columns.of([("made" * 9, "x", "x")])
+    columns = Columns([("made" * 9, "x", "x")])
     said = "/a/k.cu:1:37: error: no x\n    1 | x\n      | {0}^\n      | {0}y\n".format(" " * 36)
     expected = "/a/k.cu:1:1: error: no x\n    1 | x\n      | ^\n      | y\n"
     assert with_users_columns(said, {"/a/k.cu": columns}) == expected
-    other_line = Columns.of([("", " " * 60, " " * 60), ("m", "x", "x")])
+    other_line = Columns([("", " " * 60, " " * 60), ("m", "x", "x")])
     said = "/a/k.cu:1:61: error: no x\n    1 | short\n      | {}^\n".format(" " * 60)
     assert with_users_columns(said, {"/a/k.cu": other_line}).endswith("\n      |      ^\n")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.errors import InputError, UnsupportedError
+from opbridge.extensions.kernel_builder import cutlass
 from opbridge.extensions.kernel_builder.project import BINDINGS, Part, Project
 from opbridge.extensions.requests import request_for, with_twin
 from opbridge.toolchains import BuildRequest
@@ -45,7 +46,7 @@ def device_for(project: Project, asked: str | None, has_gpu: bool) -> str:
 def request(project: Project, device: str, extra: Extra) -> BuildRequest:
     backend = BACKENDS[device]
     parts = project.compiled_parts(backend)
-    _check_needs(project, parts, extra)
+    brought = extra.include_dirs or _brought(project, parts)
     namespace = project.namespace(backend)
     root = project.file.parent
     return request_for(
@@ -56,7 +57,7 @@ def request(project: Project, device: str, extra: Extra) -> BuildRequest:
         include_dirs=(
             *(folder for part in parts for folder in part.include_dirs),
             *_folders(root),
-            *extra.include_dirs,
+            *brought,
         ),
         defines=((f"{backend.upper()}_KERNEL", "1"),),
         flags=extra.cxx_flags,
@@ -82,10 +83,16 @@ def _flags(part: Part, source: Path, device: str) -> tuple[str, ...]:
     return part.cuda_flags
 
 
-def _check_needs(project: Project, parts: Sequence[Part], extra: Extra) -> None:
-    missing = sorted({need for part in parts for need in part.needs})
-    if missing and not extra.include_dirs:
+def _brought(project: Project, parts: Sequence[Part]) -> tuple[Path, ...]:
+    """The folders of headers that kernel-builder adds to a project's own."""
+    needs = sorted({need for part in parts for need in part.needs})
+    found = {need: cutlass.folders(need) for need in needs}
+    missing = [need for need in needs if not found[need]]
+    if missing:
+        install = next(filter(None, map(cutlass.advice, missing)), None)
+        named = "name the folder that they are in: extra_include_paths=FOLDER"
         raise InputError(
             f"{project.file} needs the headers of {' and '.join(missing)}, which are not in the project",
-            hint="name the folder that they are in: extra_include_paths=FOLDER",
+            hint=f"{install}, or {named}" if install else named,
         )
+    return tuple(folder for folders in found.values() for folder in folders)

@@ -24,6 +24,7 @@ from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
 from opbridge.twins import cuda
 from opbridge.twins.common.columns import Columns, with_users_columns
 from opbridge.twins.common.depfiles import add_dependencies
+from opbridge.twins.cuda.compiling import AS_NVCC_READS
 from opbridge.twins.cuda.own_names import SEVERAL, make_own
 from opbridge.twins.cuda.refused import unsupported
 
@@ -220,8 +221,7 @@ class _Build:
             *rewritten_headers.of_cccl(),
         ]
         if not self._is_clang():
-            # nvcc reads sources itself first, and names mean in classes what they mean to it.
-            flags.append("-fpermissive")
+            flags += AS_NVCC_READS
         if self.words.relocatable:
             flags.append(f"-D{SEVERAL}=1")
         if self.words.switches.get("-fmad") == "false":

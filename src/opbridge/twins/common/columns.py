@@ -6,6 +6,7 @@ import bisect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from opbridge.excerpts import behind, caret
 
@@ -34,19 +35,15 @@ class _Position:
 
 
 @dataclass
-class Columns:
-    """Of one file: by line, where each part begins in what was made of it, where the user has it, how long.
-
-    Compilers are asked for bytes (`BYTES`): where they count columns, they do so in the user's line.
-    """
+class _Parts:
+    """Of one file: by line, where each part begins in what was made of it, where the user has it, how long."""
 
     parts: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
     refused: dict[tuple[int, str], int] = field(default_factory=dict)
     """Where, of a line and a message, what it refuses begins: a compiler's column is that within the pragma."""
 
     @classmethod
-    def of(cls, pieces: Iterable[Piece]) -> Columns:
-        """`pieces` are all of the file, in order."""
+    def of(cls, pieces: Iterable[Piece]) -> _Parts:
         found, at = cls(), _Position()
         for before, now, part in pieces:
             for refusal in _REFUSAL.finditer(before):
@@ -68,10 +65,25 @@ class Columns:
             self.parts.setdefault(at.line, []).append((0, at.written, length))
         at.made += len(last.encode("utf-8", "surrogateescape"))
 
+
+class Columns:
+    """Of one file, all of whose pieces in order it is given.
+
+    Compilers are asked for bytes (`BYTES`): where they count columns, they do so in the user's line.
+    """
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        self._pieces = tuple(pieces)
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        """Of most files a compiler says nothing, and those of a library are long."""
+        return _Parts.of(self._pieces)
+
     def as_written(self, line: int, column: int, message: str = "") -> int:
-        if (line, message) in self.refused:
-            return self.refused[line, message]
-        parts = self.parts.get(line)
+        if (line, message) in self._parts.refused:
+            return self._parts.refused[line, message]
+        parts = self._parts.parts.get(line)
         if not parts:
             return column
         at = max(0, bisect.bisect_right(parts, (column - 1, _FAR, _FAR)) - 1)

@@ -15,8 +15,6 @@ MARK = "-DOPBRIDGE_TWIN_CCCL=1"
 """What says to whoever compiles that they are there."""
 
 _CUDA = re.compile(r"<<<|__shared__|\basm\b|_KERNEL_ATTRIBUTES|__global__|\bNV_(?:IF|DISPATCH)_|\b__CUDA_ARCH__\b")
-_OWN_NAME = re.compile(r"\busing (\w+)(\s*=\s*(?:typename )?)(?=\1\b\s*<)")
-"""g++ wants it qualified, as a name means one thing in a class; nvcc, which reads sources itself first, does not."""
 _KERNEL_WORDS = frozenset(
     {"CCCL_DETAIL_KERNEL_ATTRIBUTES", "CUB_DETAIL_KERNEL_ATTRIBUTES", "THRUST_DETAIL_KERNEL_ATTRIBUTES"}
 )
@@ -39,9 +37,8 @@ def write(headers: Path, folder: Path) -> None:
         name = file.relative_to(headers).as_posix()
         if name.startswith("nv/"):  # what tells the host's code from the device's
             continue
-        original = file.read_text(encoding="utf-8", errors="surrogateescape")
-        text = qualified(original) if name.startswith("cub/block/") else original
-        if text == original and not _CUDA.search(text):
+        text = file.read_text(encoding="utf-8", errors="surrogateescape")
+        if not _CUDA.search(text):
             continue
         unit = Unit(is_library=True, has_cccl=True)
         unit.kernel_words |= _KERNEL_WORDS
@@ -51,8 +48,3 @@ def write(headers: Path, folder: Path) -> None:
         copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(code, encoding="utf-8", errors="surrogateescape")
-
-
-def qualified(text: str) -> str:
-    """With `using Scan = ::cub::Scan<...>` for the same without its namespace."""
-    return _OWN_NAME.sub(r"using \1\2::cub::", text)

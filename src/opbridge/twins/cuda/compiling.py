@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,11 @@ from opbridge.twins.cuda.sources import translate
 
 PRELUDE = "cuda_runtime.h"
 """Included before a source's first line, as by nvcc."""
+
+AS_NVCC_READS = ("-fpermissive",)
+"""For g++: an alias in a class may have the name of what it stands for.  What else that permits is refused here."""
+
+_PERMITTED = re.compile(r"warning: (?=.*\[-fpermissive\]$)(?!declaration of .* changes meaning of )", re.MULTILINE)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,8 +51,9 @@ def main(arguments: Sequence[str]) -> int:
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="surrogateescape"
     )
-    sys.stderr.write(with_users_columns(done.stderr, translation.columns))
-    code = done.returncode
+    said, refused = _PERMITTED.subn("error: ", done.stderr)
+    sys.stderr.write(with_users_columns(said, translation.columns))
+    code = done.returncode or int(refused > 0)
     if code == 0:
         # The compiler has seen the rewritten files and not those of the user.
         add_dependencies(Path(depfile), translation.read, Path(folder))

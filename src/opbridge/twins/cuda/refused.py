@@ -27,6 +27,7 @@ CUTLASS = re.compile(r"(?:cutlass|cute)/.*")
 """Its headers, which are compiled as they are too, and which a program brings itself."""
 
 _CUTLASS_OF_DEVICES = re.compile(r"(?:cutlass|cute)/arch/.*")
+_CUTLASS_OF_HOPPER = re.compile(r"cute/arch/mma_sm90_gmma\w*\.hpp")
 MISSING_CUTLASS = "CUTLASS: its headers are in no folder that -I names"
 MISSING_CCCL = "{}: its headers are not installed; do so by: pip install nvidia-cuda-cccl-cu12"
 
@@ -43,7 +44,16 @@ def compile_error(feature: str) -> str:
 def is_of_devices(file: str, folders: Iterable[Path]) -> bool:
     """Whether a file is of CUTLASS's for one device and the other: these choose by conditions around functions, which
     may need what the twin lacks and need not be called."""
-    return any(_CUTLASS_OF_DEVICES.fullmatch(file.removeprefix(f"{folder}/")) for folder in folders)
+    return _is_of(_CUTLASS_OF_DEVICES, file, folders)
+
+
+def is_of_hopper(file: str, folders: Iterable[Path]) -> bool:
+    """Whether it has nothing but instructions that the twin lacks: megabytes, between conditions that it fails."""
+    return _is_of(_CUTLASS_OF_HOPPER, file, folders)
+
+
+def _is_of(names: re.Pattern[str], file: str, folders: Iterable[Path]) -> bool:
+    return any(names.fullmatch(file.removeprefix(f"{folder}/")) for folder in folders)
 
 
 def refused_header(name: str) -> str | None:

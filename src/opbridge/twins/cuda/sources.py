@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.twins.common.columns import Columns
 from opbridge.twins.common.rewriting import Files, Included, Preprocess
+from opbridge.twins.cuda.refused import is_of_hopper
 from opbridge.twins.cuda.rewriting import Unit, rewrite
+from opbridge.twins.cuda.rewriting.directives import with_includes
 
 _CUDA = re.compile(r"<<\s*<|__(?:global|device|host|shared|constant|managed)__|__CUDA_ARCH__|__builtin_mem")
 
@@ -31,6 +35,18 @@ class Translation:
     """The names of the device's variables, which no other source has either."""
 
 
+@contextmanager
+def _keeping_garbage() -> Iterator[None]:
+    """A library's headers become millions of tokens, none of them garbage, which to look for takes long."""
+    was_collected = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collected:
+            gc.enable()
+
+
 def translate(
     source: Path,
     folder: Path,
@@ -47,12 +63,13 @@ def translate(
 
     def rewrite_file(text: str, file: str, included: Included) -> str:
         outer, unit.include = unit.include, included
-        code = rewrite(text, file, unit)
+        code = with_includes(text, unit) if is_of_hopper(file, folders) else rewrite(text, file, unit)
         unit.include = outer
         return code
 
     files = Files(folder, folders, _CUDA, rewrite_file)
-    code = files.translate(source, unit.aot_functions, preprocess)
+    with _keeping_garbage():
+        code = files.translate(source, unit.aot_functions, preprocess)
     return Translation(
         code,
         tuple(files.copies),

@@ -3,7 +3,7 @@
 #define OPBRIDGE_TWIN_CUDA_H
 #define __cuda_cuda_h__  // how programs ask whether it is included
 
-#include <driver_types.h>
+#include <cuda_runtime_api.h>
 
 #define CUDA_VERSION 12080
 
@@ -69,5 +69,32 @@ typedef enum CUtensorMapFloatOOBfill_enum {
 typedef struct CUtensorMap_st {
   __attribute__((aligned(64))) unsigned long long opaque[16];
 } CUtensorMap;
+
+static __inline__ CUresult ob_twin_result(cudaError_t error) {
+  return error == cudaSuccess             ? CUDA_SUCCESS
+         : error == cudaErrorInvalidValue ? CUDA_ERROR_INVALID_VALUE
+                                          : CUDA_ERROR_UNKNOWN;
+}
+// Byte by byte of the value, the same one in each element.
+static __inline__ CUresult ob_twin_set_elements(CUdeviceptr memory, size_t size, unsigned value, size_t count,
+                                                CUstream stream) {
+  cudaError_t error = cudaSuccess;
+  for (size_t byte = 0; byte < size && error == cudaSuccess; ++byte)
+    error = cudaMemset2DAsync((char*)memory + byte, size, (int)(value >> 8 * byte & 255), 1, count, stream);
+  return ob_twin_result(error);
+}
+static __inline__ CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t count, CUstream stream) {
+  return ob_twin_result(cudaMemsetAsync((void*)memory, value, count, stream));
+}
+static __inline__ CUresult cuMemsetD16Async(CUdeviceptr memory, unsigned short value, size_t count, CUstream stream) {
+  return ob_twin_set_elements(memory, 2, value, count, stream);
+}
+static __inline__ CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, size_t count, CUstream stream) {
+  return ob_twin_set_elements(memory, 4, value, count, stream);
+}
+static __inline__ CUresult cuGetErrorString(CUresult result, const char** text) {
+  *text = result == CUDA_SUCCESS ? "no error" : "an error that the runtime API has told";
+  return CUDA_SUCCESS;
+}
 
 #endif

@@ -12,5 +12,7 @@ typedef CUresult (*PFN_cuTensorMapEncodeIm2col)(CUtensorMap*, CUtensorMapDataTyp
                                                 const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
                                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
                                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+typedef PFN_cuTensorMapEncodeTiled PFN_cuTensorMapEncodeTiled_v12000;
+typedef PFN_cuTensorMapEncodeIm2col PFN_cuTensorMapEncodeIm2col_v12000;
 
 #endif

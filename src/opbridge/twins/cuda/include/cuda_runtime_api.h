@@ -200,6 +200,12 @@ static __inline__ cudaError_t cudaGetDriverEntryPoint(const char* name, void** f
   if (found != NULL) *found = cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }
+static __inline__ cudaError_t cudaGetDriverEntryPointByVersion(
+    const char* name, void** function, unsigned version, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult* found OB_TWIN_DEFAULT(NULL)) {
+  (void)version;
+  return cudaGetDriverEntryPoint(name, function, flags, found);
+}
 
 // What the templates in cuda_runtime.h come down to.
 cudaError_t ob_twin_function_set(const ob_twin_kernel* kernel, enum cudaFuncAttribute attribute, int value);

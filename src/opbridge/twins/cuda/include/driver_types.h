@@ -116,7 +116,8 @@ struct cudaPointerAttributes {
 // What a kernel is allowed beyond the default, before it is launched.
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14
 };
 
 // A wish about the L1 cache, which changes no result.
@@ -430,7 +431,8 @@ enum cudaLaunchAttributeID {
   cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
   cudaLaunchAttributeProgrammaticEvent = 7,
-  cudaLaunchAttributePriority = 8
+  cudaLaunchAttributePriority = 8,
+  cudaLaunchAttributePreferredClusterDimension = 11
 };
 union cudaLaunchAttributeValue {
   char pad[64];
@@ -438,7 +440,7 @@ union cudaLaunchAttributeValue {
   int cooperative;
   struct {
     unsigned x, y, z;
-  } clusterDim;
+  } clusterDim, preferredClusterDim;
   int programmaticStreamSerializationAllowed;
   int priority;
 };

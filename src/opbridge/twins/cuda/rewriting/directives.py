@@ -63,6 +63,11 @@ def include(text: str, unit: Unit) -> str:
     return text
 
 
+def with_includes(text: str, unit: Unit) -> str:
+    """A file of which no more is rewritten."""
+    return INCLUDE_LINE.sub(lambda line: include(line[0], unit), text)
+
+
 def macro(text: str, unit: Unit) -> tuple[str, int | None]:
     """The definition, and where the part of it begins that has to be rewritten as a source is."""
     text = re.sub(r"(?<![(,\w])(\s*)\b__noinline__\b", rf"\1{NOINLINE}", text)

@@ -56,7 +56,7 @@ class Rewriter(Source):
                 self._code(index)
         pieces = list(self.pieces())
         if not (self.in_macro or self.unit.is_library):
-            self.unit.columns[self.file] = Columns.of(pieces)
+            self.unit.columns[self.file] = Columns(pieces)
         return "".join(before + text for before, text, _ in pieces)
 
     def pieces(self) -> Iterator[Piece]:

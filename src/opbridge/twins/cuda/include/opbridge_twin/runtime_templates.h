@@ -243,8 +243,9 @@ inline cudaError_t ob_twin_configure_with(const cudaLaunchConfig_t& how) {
   for (unsigned i = 0; i < how.numAttrs; ++i) {
     const cudaLaunchAttributeValue& value = how.attrs[i].val;
     if (how.attrs[i].id == cudaLaunchAttributeCooperative) cooperative = value.cooperative != 0;
-    const bool in_clusters = how.attrs[i].id == cudaLaunchAttributeClusterDimension &&
-                             value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1;
+    const bool says_cluster = how.attrs[i].id == cudaLaunchAttributeClusterDimension ||
+                              how.attrs[i].id == cudaLaunchAttributePreferredClusterDimension;
+    const bool in_clusters = says_cluster && value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1;
     if (in_clusters) return cudaErrorNotSupported;
   }
   ob_twin_configure(opbridge_twin::plain(how.gridDim), opbridge_twin::plain(how.blockDim), how.dynamicSmemBytes,
@@ -264,6 +265,19 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, void (*function)(
   if (const cudaError_t error = ob_twin_configure_with(*how)) return error;
   opbridge_twin::call(function, arguments, std::index_sequence_for<P...>());
   return cudaPeekAtLastError();
+}
+inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* function, void** arguments) {
+  const opbridge_twin::LostKernel* const kernel = opbridge_twin::lost_kernel(function);
+  if (how == nullptr || kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+  if (const cudaError_t error = ob_twin_configure_with(*how)) return error;
+  kernel->call(function, arguments);
+  return cudaPeekAtLastError();
+}
+// There are none.
+template <class Function>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function, const cudaLaunchConfig_t*) {
+  *clusters = 0;
+  return cudaSuccess;
 }
 
 // Kernels in graphs ---------------------------------------------------------------------------------------------------
