@@ -16,7 +16,7 @@ from tests.helpers.compilers import needs_clang
 
 from opbridge.cache import Cache
 from opbridge.errors import BuildError
-from opbridge.toolchains import BuildRequest, Toolchain, build, cuda_twin
+from opbridge.toolchains import BuildRequest, Toolchain, build, cuda_twin, rewriting
 from opbridge.twins.cuda.own_names import RELOCATABLE
 
 MakeRequest = Callable[..., BuildRequest]
@@ -58,6 +58,18 @@ def test_a_kernel_is_built_again_when_a_header_changes(cache: Cache, project: Pa
     (project / "number.cuh").write_text(HEADER % 4)
     changed = build(request, cache)
     assert (answer(changed.path), changed.cached) == (8, False)
+
+
+def test_a_kernel_is_built_again_when_what_rewrites_it_changes(
+    cache: Cache, project: Path, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "number.cuh").write_text(HEADER % 21)
+    request = twin(request_for(DOUBLED, "k.cu"))
+    before, then = rewriting.state("cuda"), build(request, cache)
+    monkeypatch.setattr(rewriting, "state", lambda twin: f"another {twin}")
+    changed = build(request, cache)
+    assert len(before) == 64
+    assert (changed.path != then.path, changed.cached) == (True, False)
 
 
 def test_checks_are_another_build(cache: Cache, project: Path, request_for: MakeRequest) -> None:

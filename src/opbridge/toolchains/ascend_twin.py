@@ -24,7 +24,7 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-    return host.identity(request, cache)
+    return (*host.identity(request, cache), rewriting.state("ascend"))
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:

@@ -35,7 +35,7 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-    return host.identity(request, cache)
+    return (*host.identity(request, cache), rewriting.state("cuda"))
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:

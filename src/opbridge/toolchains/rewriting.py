@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from opbridge.toolchains import host
@@ -41,6 +43,14 @@ def _rewriting(
     folder = depfile.with_suffix("").with_suffix(".rewritten")
     others = (str(other) for other in sources if other != source)
     return replace(command, argv=(*driver, str(source), str(folder), str(depfile), *others, "--", *argv))
+
+
+@cache
+def state(twin: str) -> str:
+    """Of the code that rewrites: what was compiled before it changed is another thing."""
+    folders = (_PACKAGES / "opbridge" / "cxx", *(_PACKAGES / "opbridge" / "twins" / name for name in ("common", twin)))
+    sources = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def compiler_words(command: Command) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from opbridge.cache import Cache
-from opbridge.toolchains import stamped_folder
-from opbridge.twins.cuda import cccl, for_torch, rewriting
+from opbridge.toolchains import rewriting, stamped_folder
+from opbridge.twins.cuda import cccl, for_torch
 
 
 @cache
@@ -18,7 +18,7 @@ def of_cccl() -> tuple[str, ...]:
     headers = cccl.find()
     if headers is None:
         return ()
-    stamp = _stamp(cccl.__file__, str(headers))
+    stamp = _stamp(str(headers))
     folder = stamped_folder.write(Cache().root / "cccl", stamp, lambda new: cccl.write(headers, new))
     return (cccl.MARK, f"-isystem{folder}", f"-isystem{headers}")
 
@@ -26,14 +26,12 @@ def of_cccl() -> tuple[str, ...]:
 @cache
 def of_torch(install: Path, identity: tuple[str, ...]) -> tuple[str, ...]:
     """The same of a PyTorch, whose own headers are found anyway."""
-    stamp = _stamp(for_torch.__file__, *identity, str(cccl.find()))
+    stamp = _stamp(*identity, str(cccl.find()))
     name = f"torch_{hashlib.sha256(str(install).encode()).hexdigest()[:12]}"
     headers = install / "include"
     folder = stamped_folder.write(Cache().root / name, stamp, lambda new: for_torch.write(headers, new))
     return (f"-isystem{folder}",)
 
 
-def _stamp(writer: str, *facts: str) -> str:
-    sources = (Path(writer), *sorted(Path(rewriting.__path__[0]).glob("*.py")))
-    parts = (*(fact.encode() for fact in facts), *(source.read_bytes() for source in sources))
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+def _stamp(*facts: str) -> str:
+    return hashlib.sha256("\0".join((*facts, rewriting.state("cuda"))).encode()).hexdigest()
