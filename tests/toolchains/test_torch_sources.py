@@ -278,6 +278,16 @@ class TestBindings:
         assert "-O0" not in of_kernel.argv
         assert [word for word in of_kernel.argv if word.startswith("-fsanitize")]
 
+    def test_may_depend_on_macros(self, tmp_path: Path) -> None:
+        more = "#ifdef MORE\nint g();\n#endif\n"
+        bound = '#ifdef MORE\n  m.def("g", g);\n#endif\n}'
+        module = self.MODULE.replace("PYBIND11", f"{more}PYBIND11").replace("}", bound)
+        assert self.request(tmp_path, module).bindings == (tmp_path / "main.cpp",)
+
+    def test_come_behind_the_kernels_whose_inline_functions_are_watched(self, tmp_path: Path) -> None:
+        link = cuda_twin.commands(self.request(tmp_path, self.MODULE), tmp_path).link.argv
+        assert [Path(word).name for word in link if word.endswith(".o")] == ["1.o", "0.o"]
+
     @pytest.mark.parametrize(("bound", "kind"), [("f", "python"), ("torch::wrap_pybind_function(f)", "signatures")])
     def test_leave_the_kernels_without_python(self, tmp_path: Path, bound: str, kind: str) -> None:
         """What load_inline writes needs none of PyTorch's headers either."""

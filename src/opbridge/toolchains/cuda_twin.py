@@ -7,6 +7,7 @@ host toolchain; every kernel is linked with it, so that in one process they shar
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +58,18 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
             *request.link_flags,
         ),
     )
-    return rewriting.commands("cuda", prepared, folder)
+    made = rewriting.commands("cuda", prepared, folder)
+    return replace(made, link=_with_device_code_first(made, request.sources))
+
+
+def _with_device_code_first(made: Commands, sources: Sequence[Path]) -> Command:
+    """Of an inline function that bindings have too, without checks, the linker keeps what comes first."""
+    objects = [str(depfile.with_suffix("")) for depfile in made.depfiles]
+    in_order = sorted(zip(sources, objects, strict=True), key=lambda pair: pair[0].suffix != ".cu")
+    argv = list(made.link.argv)
+    first = argv.index(objects[0])
+    argv[first : first + len(objects)] = [written for _, written in in_order]
+    return replace(made.link, argv=tuple(argv))
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:

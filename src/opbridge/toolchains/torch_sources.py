@@ -40,6 +40,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
 _BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(autograd|wrap_pybind_function)\b")
 _MODULE = re.compile(r"\bPYBIND11_MODULE\s*\([^()]*\)\s*\{[^{}]*\}")
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:ifn?def|if|elif|else|endif|pragma[ \t]+once)\b.*", re.MULTILINE)
 _BEYOND_SLIM = re.compile(r"\btorch\s*::\s*(data|jit|load|nn|optim|python|save|serialize)\b")
 _LOOP = re.compile(
     r"<<\s*<|\b(for|while|goto|do)\b|\bparallel_|\bAT_DISPATCH_|#\s*pragma|\bstd\s*::\s*(transform|accumulate)\b"
@@ -216,7 +217,8 @@ def _only_binds(text: _Text) -> bool:
     module = _MODULE.search(text.text)
     if module is None:
         return False
-    return not re.search(r"[{#]", INCLUDE_LINE.sub("", text.text[: module.start()] + text.text[module.end() :]))
+    around = _CONDITION.sub("", INCLUDE_LINE.sub("", text.text[: module.start()] + text.text[module.end() :]))
+    return not re.search(r"[{#]", around)
 
 
 def _own_texts(request: BuildRequest) -> Iterator[_Text]:
