@@ -242,7 +242,17 @@ def test_the_host_s_compiler_finds_its_headers_by_one_folder(run: Run, tmp_path:
     (tmp_path / "host.cpp").write_text(ASKS_FOR_HEADERS)
     made = run("g++", "host.cpp", "-I", f"{home}/include", "-L", f"{home}/lib64", "-lcudart", "-o", "host")
     assert made.returncode == 0, made.stderr
-    assert run("env", f"LD_LIBRARY_PATH={home}/lib64", "./host").returncode == 0
+    assert run("./host").returncode == 0
+
+
+def test_c_s_compiler_links_what_nvcc_compiled(run: Run, home: Path) -> None:
+    """As Makefiles of programs in C do, whose kernels want nothing of C++."""
+    for source in ("main.cu", "kernel.cu", "square.cu"):
+        assert run("nvcc", "-dc", source).returncode == 0
+    objects = ("main.o", "kernel.o", "square.o")
+    made = run("gcc", *objects, "-L", f"{home}/lib64", "-lcuda", "-lcudart", "-lm", "-o", "app")
+    assert made.returncode == 0, made.stderr
+    assert run("./app").stdout == "3969\n"
 
 
 def test_a_program_as_it_is_found(run: Run, tmp_path: Path) -> None:

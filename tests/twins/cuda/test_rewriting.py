@@ -417,6 +417,13 @@ def test_template_is_said_where_nvcc_does_without(source: str, expected: str) ->
     assert rewritten(f"template <class T> void f() {{ {source} }}") == f"template <class T> void f() {{ {expected} }}"
 
 
+def test_template_is_said_before_a_member_that_is_one() -> None:
+    declared = "struct A { int plain; template <int N> __device__ void call(int x); };\ntemplate <class T> void f() "
+    source = "{ T a, *p = &a; a.call<2>(1); p->call<3>(1); a.template call<2>(1); g(a.plain < 1, 2 > (3)); }"
+    expected = source.replace("a.call", "a.template call").replace("p->call", "p->template call")
+    assert rewritten(declared + source) == declared + expected
+
+
 @pytest.mark.parametrize("cast", ["(void*)", "(const void *)", "reinterpret_cast<void*>", ""])
 def test_a_kernel_keeps_its_type_in_a_graph(cast: str) -> None:
     source = f"void f() {{ cudaKernelNodeParams p; p.func = {cast}(k); q.function = (void*)k; }}"

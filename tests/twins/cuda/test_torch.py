@@ -43,6 +43,7 @@ def test_operators_for_cuda_are_the_cpus_here(probe: Any) -> None:
 
 
 def test_streams_guards_and_properties(probe: Any) -> None:
+    assert probe.wrong_about_streams() == ""
     assert probe.surroundings() == (32, 1, True)
 
 

@@ -29,6 +29,9 @@ RELEASE = f"{_NUMBER // 1000}.{_NUMBER % 1000 // 10}"
 LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
 """What programs link that is in the twin's library, or that a processor needs nothing of."""
 
+_AS_LINKED = "INPUT({} AS_NEEDED(-lstdc++))\n"
+"""What linkers read as each of these: C's compiler may link a program, which names no library of C++, and the twin's
+objects need a little of that."""
 
 NAMES_OF_LIBRARIES = {
     "cublas": ("cublas", "cublas_static", "cublasLt", "cublasLt_static"),
@@ -59,7 +62,7 @@ def write(folder: Path) -> Path:
 
 
 def _stamp(runtime: Path, others: Mapping[str, Path]) -> str:
-    parts = (str(runtime), *map(str, others.values()), sys.executable, str(INCLUDE), RELEASE)
+    parts = (str(runtime), *map(str, others.values()), sys.executable, str(INCLUDE), RELEASE, _AS_LINKED)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -81,7 +84,7 @@ def _fill(new: Path, home: Path, runtime: Path, others: Mapping[str, Path]) -> N
         for linked in NAMES_OF_LIBRARIES[name]:
             (new / "lib64" / f"lib{linked}.so").symlink_to(made.name)
     for name in LIBRARIES:
-        (new / "lib64" / f"lib{name}.so").symlink_to(cuda.LIBRARY)
+        (new / "lib64" / f"lib{name}.so").write_text(_AS_LINKED.format(home / "lib64" / "stubs" / cuda.LIBRARY))
     stubs = new / "lib64" / "stubs"
     stubs.mkdir()
     (stubs / cuda.LIBRARY).write_bytes(stub(runtime, home / "lib64" / cuda.LIBRARY))

@@ -94,6 +94,30 @@ std::tuple<int, int, bool> surroundings() {
   return {at::cuda::warp_size(), c10::cuda::device_count(), changed};
 }
 
+// What it finds otherwise than PyTorch's documentation says.
+std::string wrong_about_streams() {
+  using namespace c10::cuda;
+  const CUDAStream none = getDefaultCUDAStream(), one = getStreamFromPool(), two = getStreamFromPool(true);
+  if (one == two || std::hash<CUDAStream>{}(one) == std::hash<CUDAStream>{}(two)) return "the pool's are one";
+  {
+    OptionalCUDAStreamGuard guard;
+    if (guard.current_stream()) return "an empty guard has a stream";
+    guard.reset_stream(one);
+    if (getCurrentCUDAStream() != one || *guard.original_stream() != none) return "a guard that was reset";
+    const CUDAMultiStreamGuard several({one, two});
+    if (getCurrentCUDAStream() != two || two.is_capturing()) return "a guard of several";
+  }
+  c10::DeviceIndex device = 7;
+  int count = 0;
+  float from = 3, to = 0;
+  C10_CUDA_CHECK(GetDevice(&device));
+  C10_CUDA_CHECK(GetDeviceCount(&count));
+  C10_CUDA_CHECK(MaybeSetDevice(device));
+  memcpy_and_sync(&to, &from, sizeof to, cudaMemcpyHostToHost, one);
+  if (device != 0 || count != 1 || to != from || !hasPrimaryContext(0)) return "the device";
+  return getCurrentCUDAStream() == none ? "" : "a guard's end";
+}
+
 TORCH_LIBRARY(opbridge_probe, m) { m.def("twice(Tensor x) -> Tensor"); }
 TORCH_LIBRARY_IMPL(opbridge_probe, CUDA, m) {
   m.impl("twice", [](const at::Tensor& x) { return scaled(x, 2, 0); });
@@ -107,4 +131,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("too_many_threads", &too_many_threads);
   m.def("says_cuda", &says_cuda);
   m.def("surroundings", &surroundings);
+  m.def("wrong_about_streams", &wrong_about_streams);
 }

@@ -147,6 +147,8 @@ class Rewriter(Source):
             (self.unit.kernels if kernel else self.unit.functions).add(name)
             if device:
                 self.unit.device_functions.add(name)
+            if self.scopes[-1].kind == "class" and any(self.tokens[i].text == "template" for i in self.head):
+                self.unit.member_templates.add(name)
             if opened is not None and not kernel:
                 body = [token.text for token in self.body(opened) if not token.blank]
                 self.unit.harmless.note_function(name, [self.tokens[i].text for i in self.head], body)

@@ -35,6 +35,8 @@ class Unit:
     """Those of both that are not the host's, and are perhaps another source's."""
     own_functions: set[str] = field(default_factory=set)
     """Of functions with a body that are the device's alone, and no kernels; "operator" is any of these."""
+    member_templates: set[str] = field(default_factory=set)
+    """Of functions of classes that are templates themselves."""
     own_variables: set[str] = field(default_factory=set)
     opaque: set[str] = field(default_factory=set)
     """Macros that may be more than a number or a name."""

@@ -87,18 +87,25 @@ def _leave_half(source: Source, index: int) -> None:
 
 
 def _template_of_class(source: Source, index: int) -> None:
-    """nvcc knows what `A<T>::call<2>(x)` means where `template` is left out before the name."""
-    colons, angle = source.previous(index - 1), source.next(index + 1)
-    if colons is None or angle is None or source.tokens[colons].text != "::" or source.tokens[angle].text != "<":
+    """nvcc knows what `A<T>::call<2>(x)` and `a.call<2>(x)` mean where `template` is left out before the name."""
+    mark, angle = source.previous(index - 1), source.next(index + 1)
+    if mark is None or angle is None or source.tokens[angle].text != "<" or not _is_of_template(source, mark, index):
         return
-    before, closed = source.previous(colons - 1), source.match_angle(angle)
+    closed = source.match_angle(angle)
     called = source.next(closed + 1) if closed is not None else None
-    if before is None or called is None or source.tokens[before].text != ">" or source.tokens[called].text != "(":
+    if called is None or source.tokens[called].text != "(":
         return
     inside = (token.text for token in source.tokens[angle + 1 : closed])
     # Otherwise these were comparisons.
     if not {*CLOSERS, "&&", "||"} & set(_unpaired(inside)):
         source.before[index] = "template "
+
+
+def _is_of_template(source: Source, mark: int, index: int) -> bool:
+    """Whether what stands before a member's name lets it be a template's."""
+    if source.tokens[mark].text == "::":
+        return source.follows(mark, ">")
+    return source.tokens[mark].text in (".", "->") and source.tokens[index].text in source.unit.member_templates
 
 
 def _unpaired(words: Iterable[str]) -> Iterable[str]:

@@ -3,6 +3,7 @@
 #define OPBRIDGE_TWIN_C10_CUDA_GUARD_H
 
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/ArrayRef.h>
 
 #include <optional>
 
@@ -46,11 +47,47 @@ class CUDAStreamGuard {
   CUDAStreamGuard& operator=(const CUDAStreamGuard&) = delete;
   ~CUDAStreamGuard() { setCurrentCUDAStream(original_); }
 
+  void reset_stream(CUDAStream stream) { setCurrentCUDAStream(stream); }
   CUDAStream original_stream() const { return original_; }
   CUDAStream current_stream() const { return getCurrentCUDAStream(); }
+  Device original_device() const { return Device(DeviceType::CUDA, 0); }
+  Device current_device() const { return Device(DeviceType::CUDA, 0); }
 
  private:
   CUDAStream original_;
+};
+
+class OptionalCUDAStreamGuard {
+ public:
+  OptionalCUDAStreamGuard() {}
+  explicit OptionalCUDAStreamGuard(std::optional<CUDAStream> stream) {
+    if (stream) reset_stream(*stream);
+  }
+  OptionalCUDAStreamGuard(const OptionalCUDAStreamGuard&) = delete;
+  OptionalCUDAStreamGuard& operator=(const OptionalCUDAStreamGuard&) = delete;
+
+  void reset_stream(CUDAStream stream) { guard_ ? guard_->reset_stream(stream) : void(guard_.emplace(stream)); }
+  void reset() { guard_.reset(); }
+  std::optional<CUDAStream> original_stream() const {
+    return guard_ ? std::optional(guard_->original_stream()) : std::nullopt;
+  }
+  std::optional<CUDAStream> current_stream() const {
+    return guard_ ? std::optional(guard_->current_stream()) : std::nullopt;
+  }
+
+ private:
+  std::optional<CUDAStreamGuard> guard_;
+};
+
+// Each stream is of a device, which has one current stream: of one device that is the last.
+class CUDAMultiStreamGuard {
+ public:
+  explicit CUDAMultiStreamGuard(ArrayRef<CUDAStream> streams) {
+    if (!streams.empty()) guard_.reset_stream(streams.back());
+  }
+
+ private:
+  OptionalCUDAStreamGuard guard_;
 };
 
 }  // namespace c10::cuda

@@ -6,7 +6,12 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/cuda/CUDAFunctions.h>
 
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <ostream>
+#include <tuple>
 
 namespace c10::cuda {
 
@@ -22,10 +27,17 @@ class CUDAStream {
   Stream unwrap() const { return Stream(Stream::UNSAFE, device(), id()); }
   cudaStream_t stream() const { return stream_; }
   StreamId id() const { return static_cast<StreamId>(reinterpret_cast<intptr_t>(stream_)); }
+  DeviceType device_type() const { return DeviceType::CUDA; }
   DeviceIndex device_index() const { return 0; }
   Device device() const { return Device(DeviceType::CUDA, 0); }
   int priority() const { return 0; }
+  static std::tuple<int, int> priority_range() { return {0, 0}; }
   bool query() const { return cudaStreamQuery(stream_) == cudaSuccess; }
+  bool is_capturing() const {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    C10_CUDA_CHECK(cudaStreamIsCapturing(stream_, &status));
+    return status != cudaStreamCaptureStatusNone;
+  }
   void synchronize() const { C10_CUDA_CHECK(cudaStreamSynchronize(stream_)); }
   bool operator==(const CUDAStream& other) const { return stream_ == other.stream_; }
   bool operator!=(const CUDAStream& other) const { return stream_ != other.stream_; }
@@ -53,20 +65,33 @@ inline void setCurrentCUDAStream(CUDAStream stream) { ob_twin_current_stream() =
 #endif
 inline CUDAStream getStreamFromExternal(cudaStream_t stream, DeviceIndex) { return CUDAStream(stream); }
 
-// PyTorch's pool never ends either.
+// One after the other of a pool that never ends, as PyTorch gives them.
 inline CUDAStream getStreamFromPool(bool = false, DeviceIndex = -1) {
-  static const CUDAStream stream = [] {
-    cudaStream_t made = nullptr;
+  static std::array<std::atomic<cudaStream_t>, 32> pool = {};
+  static std::atomic<size_t> next = 0;
+  std::atomic<cudaStream_t>& place = pool[next++ % pool.size()];
+  if (place.load() == nullptr) {
+    cudaStream_t made = nullptr, none = nullptr;
     C10_CUDA_CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
-    return CUDAStream(made);
-  }();
-  return stream;
+    if (!place.compare_exchange_strong(none, made)) C10_CUDA_CHECK(cudaStreamDestroy(made));
+  }
+  return CUDAStream(place.load());
 }
+inline CUDAStream getStreamFromPool(int, DeviceIndex = -1) { return getStreamFromPool(false); }
+
+inline std::ostream& operator<<(std::ostream& out, const CUDAStream& stream) { return out << stream.unwrap(); }
 
 }  // namespace c10::cuda
 
 namespace at::cuda {
 using namespace c10::cuda;
 }
+
+template <>
+struct std::hash<c10::cuda::CUDAStream> {
+  size_t operator()(const c10::cuda::CUDAStream& stream) const noexcept {
+    return std::hash<c10::Stream>{}(stream.unwrap());
+  }
+};
 
 #endif
