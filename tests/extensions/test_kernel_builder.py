@@ -73,6 +73,15 @@ class TestExtension:
             with pytest.raises(InputError, match=rf"cutlass==3\.6\.\*, in the place of {there}, or "):
                 request(load(project), "cuda-twin", Extra())
 
+    def test_its_bindings_find_the_headers_of_csrc(self, tmp_path: Path, write_project: WriteProject) -> None:
+        project = write_project(tmp_path)
+        (tmp_path / "csrc").mkdir()
+        (tmp_path / "torch-ext" / "torch_binding.h").rename(tmp_path / "csrc" / "binding.h")
+        for file in (tmp_path / "torch-ext" / "torch_binding.cpp", tmp_path / "kernels" / "scaled.cpp", project):
+            text = file.read_text().replace("torch-ext/torch_binding.h", "csrc/binding.h")
+            file.write_text(text.replace('"torch_binding.h"', '"binding.h"'))
+        assert ob.extension(project).scaled(X).tolist() == [3.0, -6.0]
+
     def test_names_a_source_that_is_not_there(self, tmp_path: Path, write_project: WriteProject) -> None:
         project = write_project(tmp_path)
         (tmp_path / "kernels" / "loop.h").unlink()

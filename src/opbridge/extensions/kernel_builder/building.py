@@ -17,6 +17,8 @@ BACKENDS = {"cpu": "cpu", "cuda": "cuda", "cuda-twin": "cuda"}
 """By the device that an extension is built for, the backend whose kernels are compiled."""
 
 _REGISTRATION = INCLUDE / "kernel_builder"
+_HEADERS = "csrc"
+"""The folder of a project that kernel-builder has headers looked for in, whatever build.toml says."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def request(project: Project, device: str, extra: Extra) -> BuildRequest:
 
 
 def _folders(root: Path) -> tuple[Path, ...]:
-    return (root, root / BINDINGS, _REGISTRATION)
+    return (root, root / _HEADERS, root / BINDINGS, _REGISTRATION)
 
 
 def _flags(part: Part, source: Path, device: str) -> tuple[str, ...]:
