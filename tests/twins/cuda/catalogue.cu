@@ -1,6 +1,7 @@
 // All broken kernels in one library: compiling them one by one would take minutes.
 #include "broken/arrival_not_awaited.cu"
 #include "broken/barrier_in_branch.cu"
+#include "broken/barrier_left_out.cu"
 #include "broken/blocks_race.cu"
 #include "broken/builtin_copy.cu"
 #include "broken/builtin_fill.cu"

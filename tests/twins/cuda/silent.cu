@@ -321,6 +321,15 @@ void constants_set_by_a_kernel(int* x) {
   within_limits<<<1, 64>>>(x);
 }
 
+// What lanes that have ended would have said, nobody asks for.
+__global__ void lanes_that_are_left(int* x) {
+  if (threadIdx.x >= 20) return;
+  int together = __popc(__ballot_sync(0xffffffff, threadIdx.x > 4)) + __shfl_sync(0xffffffff, x[threadIdx.x], 7);
+  together += __reduce_add_sync(0xffffffff, __any_sync(0xffffffff, threadIdx.x == 3));
+  __syncwarp();
+  x[threadIdx.x] = together + __shfl_xor_sync(0xffffffff, together, 2);
+}
+
 extern "C" int silent() {
   Buffer<int> x(512), y(512), total(8);
   Buffer<unsigned char> narrow(kThreads);
@@ -351,6 +360,7 @@ extern "C" int silent() {
     vectors<<<1, 128>>>(vector, copied, 100);
     tiles<<<1, 32>>>(x);
     own_memory<<<1, 32>>>(x);
+    lanes_that_are_left<<<1, 32>>>(x);
     constants_set_by_a_kernel(x);
     int *from = x, *to = y;
     void* arguments[] = {&from, &to};

@@ -26,6 +26,15 @@ def device(warps: Any, on_device: Any) -> Any:
     return on_device(warps)
 
 
+def test_lanes_and_barriers_wait_for_those_alone_that_have_not_ended(warps: Any, device: Any) -> None:
+    out = device(np.zeros((3, 32), np.int32))
+    warps.run("run_those_left", out)
+    warp, lane = np.arange(3)[:, None], np.arange(11)
+    expected = 33 * 1000000 + 0x7FF * 100 + 11 + (32 * warp + 10) + (32 * ((warp + 1) % 3) + lane)
+    np.testing.assert_array_equal(out[:, :11], expected)
+    assert not out[:, 11:].any()
+
+
 @pytest.mark.parametrize("width", [32, 8])
 @pytest.mark.parametrize("name", TYPES)
 def test_shuffles(warps: Any, device: Any, name: str, width: int) -> None:

@@ -1,4 +1,4 @@
-// Threads without an element leave, and the others wait for them.
+// Threads without an element leave, and the others wait: for those alone that have not ended.
 #include <cuda_runtime.h>
 
 static __global__ void rotate(int* x, int n) {
@@ -19,7 +19,7 @@ extern "C" void early_return() {
 }
 
 // Reported:
-// cuda-twin: rotate: some threads wait at a barrier, which the other threads left out [divergent-barrier]
+// cuda-twin: rotate: some threads wait at a barrier, and the others have returned [early-return]
 //   where   early_return.cu:8, 50 threads, the first of them thread (0, 0, 0) of block (0, 0, 0)
 //   ended   14 threads, the first of them thread (50, 0, 0) of block (0, 0, 0)
-//   to do   all threads of a block must come to the same barrier: take it out of the branch, and return after it
+//   to do   GPUs since Volta wait for the other threads alone; older ones want all: return behind the last barrier

@@ -91,6 +91,20 @@ extern "C" int run_votes(int* out) {
   votes<<<1, 32>>>(out);
   return cudaGetLastError();
 }
+// After two thirds of the block have left: by the sum, the ballot and the barrier of the others.
+__global__ void those_left(int* out) {
+  __shared__ int seen[96];
+  if (threadIdx.x % 32 >= 11) return;
+  seen[threadIdx.x] = static_cast<int>(threadIdx.x);
+  const int all = __syncthreads_count(1);
+  const unsigned lanes = __ballot_sync(0xffffffff, true);
+  const int sum = __reduce_add_sync(0xffffffff, 1) + __shfl_sync(0xffffffff, seen[threadIdx.x], 10);
+  out[threadIdx.x] = all * 1000000 + static_cast<int>(lanes) * 100 + sum + seen[(threadIdx.x + 32) % 96];
+}
+extern "C" int run_those_left(int* out) {
+  those_left<<<1, 96>>>(out);
+  return cudaGetLastError();
+}
 extern "C" int run_active(int* out) {
   active<<<1, 32>>>(out);
   return cudaGetLastError();

@@ -132,11 +132,11 @@ OB_TWIN_UNSEEN inline T rounded(double value, bool saturates) {
 }
 
 template <class A, class B, class C, class D>
-OB_TWIN_UNSEEN void multiply(void* const* brought, unsigned lanes) {
+OB_TWIN_UNSEEN unsigned multiply(void* const* brought, unsigned lanes) {
   using One = Product<A, B, C, D>;
   double a[A::kRows][A::kColumns], b[B::kRows][B::kColumns], sums[C::kRows][C::kColumns];
   OB_TWIN_FOR_LANES(lane, lanes) static_cast<One*>(brought[lane])->lanes = lanes;
-  if (lanes != kAll) return;
+  if (lanes != kAll) return ~lanes;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const One& own = *static_cast<One*>(brought[lane]);
     for (int i = 0; i < A::num_elements; ++i) {
@@ -164,10 +164,12 @@ OB_TWIN_UNSEEN void multiply(void* const* brought, unsigned lanes) {
       own.d->x[i] = rounded<typename D::element_type>(sums[at.row][at.column], own.saturates);
     }
   }
+  return 0;
 }
 
-OB_TWIN_UNSEEN inline void note_lanes(void* const* brought, unsigned lanes) {
+OB_TWIN_UNSEEN inline unsigned note_lanes(void* const* brought, unsigned lanes) {
   OB_TWIN_FOR_LANES(lane, lanes) * static_cast<unsigned*>(brought[lane]) = lanes;
+  return ~lanes;
 }
 
 OB_TWIN_INLINE void require_all(unsigned lanes, const char* why) {

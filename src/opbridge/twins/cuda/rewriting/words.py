@@ -51,6 +51,8 @@ def rewrite_word(source: Source, index: int) -> None:
         source.texts[index] = text.replace("__", "::opbridge_twin::", 1)
     elif text == "operator" and source.follows(index, "."):
         _leave_half(source, index)
+    elif text == "return" and any(scope.kernel for scope in source.scopes):
+        _note_return(source, index)
     elif text in _TAKE_KERNELS:
         strip_casts(source, index)
     elif text == "cudaDeviceSynchronize" and device and not (source.scopes[-1].host or source.unit.is_library):
@@ -70,6 +72,13 @@ def _is_call_of_c(source: Source, index: int) -> bool:
     if closed is None or [source.tokens[i].text for i in (opened, closed) if i is not None] != ["(", ")"]:
         return False
     return before is None or source.tokens[before].text not in (".", "->", "::")
+
+
+def _note_return(source: Source, index: int) -> None:
+    """Tells the checks of a thread that leaves its kernel: at a barrier GPUs wait for the others alone."""
+    end = source.next(index + 1)
+    if source.texts[index] == "return" and end is not None and source.tokens[end].text == ";":
+        source.texts[index] = "OPBRIDGE_TWIN_RETURN"
 
 
 def _is_attribute(source: Source, index: int) -> bool:

@@ -16,7 +16,7 @@ void Block::begin(const Launch& launch, uint64_t linear_index) {
   view = {{static_cast<unsigned>(linear_index % grid.x), row % grid.y, row / grid.y}, block, grid, 0};
   linear = linear_index;
   count_ = block.x * block.y * block.z;
-  scheduled_ = false;
+  scheduled_ = some_returned_ = false;
   launch_ = &launch;
   shared.begin_block(launch.shared_bytes);
 }
@@ -31,7 +31,7 @@ void Block::begin_next() {
     }
   }
   view.next = 0;
-  scheduled_ = false;
+  scheduled_ = some_returned_ = false;
   shared.begin_block(shared.dynamic_bytes());
 }
 
@@ -123,7 +123,8 @@ bool Block::arrive_at_barrier(unsigned thread, int predicate, const void* where)
 
 void Block::finish_barrier() {
   if (checked != nullptr) {
-    if (ended_ > 0) fail_left_out();
+    if (ended_ > 0 && !all_ended_returned()) fail_left_out();
+    if (ended_ > 0 && !launch_->has_noted_return.exchange(true)) checks::early_return(waiting());
     if (several_sites_) checks::barriers_meet(waiting());
     checks::barrier_passed();
     profile::barrier_passed();
@@ -167,11 +168,12 @@ bool Block::finish_meeting(unsigned thread, bool runs) {
     if (other.resolve != wait_for.resolve || other.mask != wait_for.mask) return false;
     brought[lane] = other.brought;
   }
-  // A GPU does not wait for lanes that have ended, but the code is wrong about who takes part.
-  if (checked != nullptr && (wait_for.mask & warp.ended & existing_lanes(warp_of(thread))) != 0) {
-    launch_->fail(linear, checks::Failure::lane_never_comes, "which have ended", waiting());
+  const unsigned lacked = wait_for.resolve(brought, lanes);
+  // A GPU does not wait for lanes that have ended, and what they would have brought is anything.
+  if (checked != nullptr && (lacked & wait_for.mask & warp.ended & existing_lanes(warp_of(thread))) != 0) {
+    launch_->fail(linear, checks::Failure::lane_never_comes, "which have ended, and others want a value of them",
+                  waiting());
   }
-  wait_for.resolve(brought, lanes);
   warp.meeting &= ~lanes;
   for (unsigned rest = runs ? lanes & ~bit_of(thread) : lanes; rest != 0; rest &= rest - 1) {
     ready_->push(first + static_cast<unsigned>(__builtin_ctz(rest)));
@@ -219,6 +221,20 @@ void Block::leave_grid_barrier() {
     if (states_[thread] == State::at_grid_barrier) ready_->push(thread);
   }
   for (unsigned warp = 0; warp * kWarpSize < count_; ++warp) warps_[warp].at_barrier = 0;
+}
+
+void Block::note_return(unsigned thread) {
+  if (!some_returned_) memset(returned_, 0, sizeof returned_);
+  some_returned_ = true;
+  returned_[warp_of(thread)] |= bit_of(thread);
+}
+
+bool Block::all_ended_returned() const {
+  for (unsigned warp = 0; warp * kWarpSize < count_; ++warp) {
+    const unsigned returned = some_returned_ ? returned_[warp] : 0;
+    if ((warps_[warp].ended & existing_lanes(warp) & ~returned) != 0) return false;
+  }
+  return true;
 }
 
 void Block::fail_left_out() {

@@ -82,6 +82,8 @@ class Block {
   bool converge(unsigned thread, const void* where);
   void arrive_at_grid_barrier(unsigned thread, const void* where);
   void leave_grid_barrier();
+  // A thread leaves the kernel before its end.
+  void note_return(unsigned thread);
   void step_back(unsigned thread) { ready_->push(thread); }
 
   bool has_ready() const { return scheduled_ && !ready_->empty(); }
@@ -111,6 +113,7 @@ class Block {
   void mark_ended(unsigned thread);
   void after_ends(unsigned first_warp, unsigned last_warp);
   void finish_barrier();
+  bool all_ended_returned() const;
   bool finish_meeting(unsigned thread, bool runs);
   bool finish_converging(unsigned warp, unsigned running);
   void wait(unsigned thread, State state, const char* what, const void* where);
@@ -131,6 +134,8 @@ class Block {
   Warp warps_[kMostWarps];
   State states_[kMostThreads];
   Thread threads_[kMostThreads];
+  bool some_returned_;
+  unsigned returned_[kMostWarps];  // by a `return`, where some have
 
   // For the checks: where the first thread came to the barrier, and whether others came to another one.
   const void* barrier_site_;

@@ -138,6 +138,8 @@ void barrier_passed();  // by all threads of the block
 // Before that, where not all of them came to the same call of it: fails where the calls are on different lines.  (One
 // line may be several calls, because compilers copy code.)
 void barriers_meet(const std::vector<Waiting>& threads);
+// Of a barrier that some threads have returned before, which GPUs since Volta allow.
+void early_return(const std::vector<Waiting>& threads);
 void warp_synced(uint32_t warp, uint32_t lane_mask);  // __syncwarp and its kin; shuffles order no memory
 void grid_synced(Launch* launch);                     // by all blocks, before the first of them goes on
 void fence();                                         // __threadfence and its kin
@@ -147,8 +149,9 @@ void fence();                                         // __threadfence and its k
 // Why a block cannot go on.
 enum class Failure : uint8_t {
   divergent_barrier,  // some threads wait at one barrier, others at another or nowhere
+  early_return,       // of some threads, and others wait at a barrier: no failure
   lane_not_in_mask,   // a _sync function whose mask lacks the calling lane
-  lane_never_comes,   // a _sync function whose mask names lanes that have ended or wait elsewhere
+  lane_never_comes,   // a _sync function that wants something of a lane that has ended, or waits elsewhere
   shared_memory,      // more __shared__ variables than a block may have
   trap,               // __trap and assert
 };

@@ -14,6 +14,8 @@ Kind kind_of(Failure failure) {
   switch (failure) {
     case Failure::divergent_barrier:
       return Kind::divergent_barrier;
+    case Failure::early_return:
+      return Kind::early_return;
     case Failure::lane_not_in_mask:
       return Kind::lane_not_in_mask;
     case Failure::lane_never_comes:
@@ -30,6 +32,8 @@ std::string sentence(Failure failure, const char* detail) {
   switch (failure) {
     case Failure::divergent_barrier:
       return "some threads wait at a barrier, " + rest;
+    case Failure::early_return:
+      return "some threads wait at a barrier, and the others have returned";
     case Failure::lane_not_in_mask:
       return rest + ", which has not that lane in it";
     case Failure::lane_never_comes:
@@ -88,11 +92,19 @@ void fail(Failure failure, const char* detail, const std::vector<Waiting>& threa
 }
 
 void barriers_meet(const std::vector<Waiting>& threads) {
-  const std::string first = with_places(place(threads.front().at));
-  const auto elsewhere = [&first](const Waiting& waiting) { return with_places(place(waiting.at)) != first; };
-  if (std::any_of(threads.begin(), threads.end(), elsewhere)) {
+  const auto one = std::find_if(threads.begin(), threads.end(), [](const Waiting& each) { return each.at != nullptr; });
+  const std::string first = with_places(place(one->at));
+  const auto elsewhere = [&first](const Waiting& waiting) {
+    return waiting.at != nullptr && with_places(place(waiting.at)) != first;
+  };
+  if (std::any_of(one, threads.end(), elsewhere)) {
     fail(Failure::divergent_barrier, "and the others at another one", threads);
   }
+}
+
+void early_return(const std::vector<Waiting>& threads) {
+  const Block& block = *worker.block;
+  found(report_of(Failure::early_return, "", threads, block.launch().info, block.linear()));
 }
 
 void bad_launch(const LaunchInfo& info, const char* why) {

@@ -46,6 +46,8 @@ ob_twin_vote ob_twin_barrier(unsigned thread, int predicate) {
   return worker.block().vote();
 }
 
+void ob_twin_returned(unsigned thread) { running("return").block().note_return(thread); }
+
 void ob_twin_meet(unsigned thread, unsigned mask, const char* what, void* brought, ob_twin_resolve resolve) {
   Worker& worker = running(what);
   profile::waited(profile::Kind::meeting, HERE, FRAME);
@@ -59,10 +61,11 @@ void ob_twin_sync_warp(unsigned thread, unsigned mask) {
   Worker& worker = running("__syncwarp");
   profile::waited(profile::Kind::meeting, HERE, FRAME);
   worker.settle(thread);
-  constexpr ob_twin_resolve kNothing = [](void* const*, unsigned) {};
+  constexpr ob_twin_resolve kNothing = [](void* const*, unsigned) { return 0u; };
   constexpr ob_twin_resolve kTellChecks = [](void* const* brought, unsigned lanes) {
     const unsigned any = *static_cast<const unsigned*>(brought[__builtin_ctz(lanes)]);
     checks::warp_synced(warp_of(any), lanes);
+    return 0u;
   };
   const Thread waiting{nullptr, HERE, "__syncwarp", &thread, worker.block().checked != nullptr ? kTellChecks : kNothing,
                        mask};

@@ -63,6 +63,7 @@ struct Launch {
   const std::vector<uint64_t>* sample;  // the blocks with checks, rising; null for all of them
   std::atomic<int> error;
   Children children;
+  mutable std::atomic<bool> has_noted_return = false;
 
   uint64_t blocks() const { return uint64_t{grid.x} * grid.y * grid.z; }
 

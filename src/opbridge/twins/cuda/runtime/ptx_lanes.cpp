@@ -42,10 +42,13 @@ void shuffle(M m, I i) {
   const uint64_t own = cut(m.get(i.operands.at(1)), 32);
   Part part{own, inside ? static_cast<unsigned>(source) : lane, own, 0, i};
   m.meet(mask, "shfl.sync", &part, [](void* const* brought, unsigned lanes) {
+    unsigned wanted = 0;
     LANES(at, lanes) {
       Part& mine = part_of(brought[at]);
+      wanted |= 1u << mine.source;
       if (lanes >> mine.source & 1) mine.result = part_of(brought[mine.source]).value;
     }
+    return wanted & ~lanes;
   });
   m.set(i.operands[0], part.result);
   m.set_predicate(i.operands[0], inside);
@@ -57,6 +60,7 @@ void vote(M m, I i) {
     uint64_t ballot = 0;
     LANES(at, lanes) ballot |= part_of(brought[at]).value << at;
     LANES(at, lanes) part_of(brought[at]).result = ballot, part_of(brought[at]).lanes = lanes;
+    return 0u;
   });
   const bool all = part.result == part.lanes;
   m.set(i.operands[0], i.has("ballot") ? part.result
@@ -75,6 +79,7 @@ void match(M m, I i) {
         if ((lanes >> other & 1) != 0 && part_of(brought[other]).value == mine.value) mine.result |= 1ull << other;
       }
     }
+    return 0u;
   });
   const bool all = part.result == part.lanes;
   m.set(i.operands[0], i.has("any") || all ? part.result : 0);
@@ -99,6 +104,7 @@ void reduce(M m, I i) {
       if (how.has("max") && before(how, as(total), as(b))) total = b;
     }
     LANES(at, lanes) part_of(brought[at]).result = total;
+    return 0u;
   });
   out(m, i, part.result);
 }
@@ -131,6 +137,7 @@ void elect(M m, I i) {
   Part part{0, 0, 0, 0, i};
   m.meet(static_cast<uint32_t>(m.get(i.operands.at(1))), "elect.sync", &part, [](void* const* brought, unsigned lanes) {
     LANES(at, lanes) part_of(brought[at]).lanes = lanes;
+    return 0u;
   });
   const unsigned chosen = static_cast<unsigned>(__builtin_ctz(part.lanes));
   m.set(i.operands[0], chosen);

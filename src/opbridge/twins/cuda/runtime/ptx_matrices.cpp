@@ -40,7 +40,8 @@ double element(uint64_t bits, Type type, unsigned at) {
   return as_number(one, type);
 }
 
-void multiply(void* const* brought, unsigned) {
+unsigned multiply(void* const* brought, unsigned lanes) {
+  if (lanes != kAll) return ~lanes;
   const auto lane = [&](unsigned at) -> Fragments& { return *static_cast<Fragments*>(brought[at]); };
   I how = lane(0).instruction;
   const Shape shape = shape_of(how);
@@ -88,6 +89,7 @@ void multiply(void* const* brought, unsigned) {
       }
     }
   }
+  return 0;
 }
 
 const std::vector<Operand>& registers_of(const Operand& operand, std::vector<Operand>& one) {
@@ -120,13 +122,14 @@ struct Rows {
   char* own;
   char* all[kLanes];
 };
-void exchange(void* const* brought, unsigned lanes) {
+unsigned exchange(void* const* brought, unsigned lanes) {
   for (unsigned to = 0; to < kLanes; ++to) {
     for (unsigned from = 0; from < kLanes && (lanes >> to & 1) != 0; ++from) {
       static_cast<Rows*>(brought[to])->all[from] =
           (lanes >> from & 1) != 0 ? static_cast<Rows*>(brought[from])->own : nullptr;
     }
   }
+  return ~lanes;
 }
 
 template <bool stores>

@@ -79,6 +79,9 @@ Meaning meaning(Kind kind) {
     case Kind::divergent_barrier:
       return {"divergent-barrier", kLaunchFailure, true,
               "all threads of a block must come to the same barrier: take it out of the branch, and return after it"};
+    case Kind::early_return:
+      return {"early-return", 0, false,
+              "GPUs since Volta wait for the other threads alone; older ones want all: return behind the last barrier"};
     case Kind::lane_not_in_mask:
       return {
           "lane-not-in-mask", kLaunchFailure, true,

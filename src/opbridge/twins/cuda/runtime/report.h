@@ -30,6 +30,7 @@ enum class Kind : uint8_t {
   bad_free,
   copy_size,
   divergent_barrier,
+  early_return,
   lane_not_in_mask,
   lane_never_comes,
   shared_size,

@@ -61,6 +61,13 @@
 #define OPBRIDGE_TWIN_MAIN main
 #endif
 
+// Before the end of a kernel.
+#ifdef OPBRIDGE_TWIN_CHECKS
+#define OPBRIDGE_TWIN_RETURN return ::ob_twin_returned(::opbridge_twin::this_thread())
+#else
+#define OPBRIDGE_TWIN_RETURN return
+#endif
+
 #if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_TWICE)
 #define OB_TWIN_ANNOUNCED(announce, name, number) \
   __attribute__((constructor)) static void opbridge_twin_variable_##number() { announce(&name, sizeof name, #name); }

@@ -75,9 +75,12 @@ typedef struct {
 ob_twin_vote ob_twin_barrier(unsigned thread, int predicate);
 
 // Waits for the lanes of the mask that still run; whoever comes last calls `resolve` for all.  It gets what each lane
-// brought, by lane, and which lanes have come.
-typedef void (*ob_twin_resolve)(void* const* brought, unsigned lanes);
+// brought, by lane, and which lanes have come; and answers with those that it lacks, of which a lane wanted something.
+typedef unsigned (*ob_twin_resolve)(void* const* brought, unsigned lanes);
 void ob_twin_meet(unsigned thread, unsigned mask, const char* what, void* brought, ob_twin_resolve resolve);
+
+// The thread leaves its kernel by a `return`.
+void ob_twin_returned(unsigned thread);
 
 void ob_twin_sync_warp(unsigned thread, unsigned mask);
 

@@ -34,11 +34,14 @@ template <class T>
 using Shuffled = std::conditional_t<std::is_integral<T>::value && sizeof(T) < 4, int, T>;
 
 template <class T>
-OB_TWIN_UNSEEN void resolve_shuffle(void* const* brought, unsigned lanes) {
+OB_TWIN_UNSEEN unsigned resolve_shuffle(void* const* brought, unsigned lanes) {
+  unsigned wanted = 0;
   OB_TWIN_FOR_LANES(lane, lanes) {
     Shuffle<T>* part = static_cast<Shuffle<T>*>(brought[lane]);
+    wanted |= 1u << part->source;
     if (lanes >> part->source & 1) part->result = static_cast<Shuffle<T>*>(brought[part->source])->value;
   }
+  return wanted & ~lanes;
 }
 
 // The value of the source lane, or the caller's own where that one has not come.
@@ -58,13 +61,14 @@ struct Vote {
   unsigned lanes;
 };
 
-OB_TWIN_UNSEEN inline void resolve_vote(void* const* brought, unsigned lanes) {
+OB_TWIN_UNSEEN inline unsigned resolve_vote(void* const* brought, unsigned lanes) {
   unsigned agreed = 0;
   OB_TWIN_FOR_LANES(lane, lanes) agreed |= static_cast<Vote*>(brought[lane])->predicate << lane;
   OB_TWIN_FOR_LANES(lane, lanes) {
     static_cast<Vote*>(brought[lane])->agreed = agreed;
     static_cast<Vote*>(brought[lane])->lanes = lanes;
   }
+  return 0;
 }
 
 OB_TWIN_INLINE Vote vote(unsigned mask, const char* what, bool predicate) {
@@ -74,10 +78,11 @@ OB_TWIN_INLINE Vote vote(unsigned mask, const char* what, bool predicate) {
 }
 
 template <class T, class Operation>
-OB_TWIN_UNSEEN void resolve_reduction(void* const* brought, unsigned lanes) {
+OB_TWIN_UNSEEN unsigned resolve_reduction(void* const* brought, unsigned lanes) {
   T total = *static_cast<T*>(brought[__builtin_ctz(lanes)]);
   OB_TWIN_FOR_LANES(lane, lanes & (lanes - 1)) total = Operation::of(total, *static_cast<T*>(brought[lane]));
   OB_TWIN_FOR_LANES(lane, lanes) * static_cast<T*>(brought[lane]) = total;
+  return 0;
 }
 
 template <class T, class Operation>
@@ -96,7 +101,7 @@ struct Match {
 
 // By their bits, as the hardware does: a NaN is equal to itself.
 template <class T>
-OB_TWIN_UNSEEN void resolve_match(void* const* brought, unsigned lanes) {
+OB_TWIN_UNSEEN unsigned resolve_match(void* const* brought, unsigned lanes) {
   OB_TWIN_FOR_LANES(lane, lanes) {
     Match<T>* part = static_cast<Match<T>*>(brought[lane]);
     part->lanes = lanes;
@@ -106,6 +111,7 @@ OB_TWIN_UNSEEN void resolve_match(void* const* brought, unsigned lanes) {
       part->equal |= static_cast<unsigned>(equal) << other;
     }
   }
+  return 0;
 }
 
 template <class T>
