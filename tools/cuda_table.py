@@ -25,6 +25,8 @@ PARTS = {
     "inline PTX": "twins/cuda/test_ptx.py",
     "textures and surfaces": "twins/cuda/test_textures.py",
     "the runtime API": "twins/cuda/test_runtime.py",
+    "the driver API": "twins/cuda/test_driver.py",
+    "NVRTC": "twins/cuda/test_nvrtc.py",
     "graphs": "twins/cuda/test_graphs.py",
     "CUB, Thrust, libcu++": "toolchains/twin_nvcc/test_cccl.py",
     "cuBLAS": "twins/cuda/test_cublas.py",

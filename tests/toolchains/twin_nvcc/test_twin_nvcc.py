@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import subprocess
@@ -171,10 +172,21 @@ def test_marks_below_a_line_point_at_what_its_author_wrote(run: Run, tmp_path: P
     assert sorted(marked) == [f"absent_{letter}" for letter in "abcde"]
 
 
+@pytest.mark.parametrize("form", ["ptx", "cubin", "fatbin"])
+def test_images_are_texts_of_libraries_beside_their_sources(run: Run, tmp_path: Path, form: str) -> None:
+    made = run("nvcc", f"--{form}", "-arch=sm_80", "square.cu")
+    assert (made.returncode, made.stderr) == (0, "")
+    mark, _, text = (tmp_path / f"square.{form}").read_text().partition("\n")
+    library = base64.b64decode(text)
+    assert mark == f"//opbridge-cuda-twin-image {len(library)}"
+    assert library.startswith(b"\x7fELF")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-ptx", "square.cu"), "has no code for a GPU to write"),
+        (("-ltoir", "square.cu"), "has no code for a GPU to write"),
+        (("-ptx", "square.cu", "main.cu", "-o", "x.ptx"), "-ptx with -o takes one source"),
         (("absent.cu",), "absent.cu: no such file"),
         ((), "no input files"),
         (("square.cu", "-lnccl"), "NCCL: not supported by the CUDA twin"),

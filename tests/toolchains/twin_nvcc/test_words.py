@@ -81,7 +81,7 @@ def test_options_of_the_hosts_compiler_pass() -> None:
     [
         ("--no-such-option a.cu", "knows no such option"),
         ("-expt-relaxed-constexp a.cu", "did you mean '-expt-relaxed-constexpr'"),
-        ("-ptx a.cu", "has no code for a GPU to write"),
+        ("-optix-ir a.cu", "has no code for a GPU to write"),
         ("-o", "needs a value"),
         ("@/no/such/file", "response file /no/such/file"),
     ],

@@ -37,7 +37,7 @@ _WITH_VALUES = frozenset(
 )
 
 _SHORT = {
-    Kind.PHASE: "-c -dc -dw -dlink -link -lib -run -E -M -MM",
+    Kind.PHASE: "-c -dc -dw -dlink -link -lib -run -E -M -MM -ptx -cubin -fatbin",
     Kind.HOST: "-w -pg -m64 -fPIC -fopenmp -pthread -pipe",
     Kind.LINK: "-shared -static -rdynamic -s",
     Kind.SWITCH: (
@@ -53,7 +53,7 @@ _SHORT = {
         "-forward-slash-prefix-opts -cuda -gen-opt-lto -no-compress -display-error-number "
         "-no-display-error-number"
     ),
-    Kind.REFUSED: "-ptx -cubin -fatbin -optix-ir -ltoir",
+    Kind.REFUSED: "-optix-ir -ltoir",
     Kind.VALUE: (
         "-arch -code -gencode -maxrregcount -Xptxas -Xnvlink -Xarchive -Xfatbin -ftz -prec-div "
         "-prec-sqrt -cudart -cudadevrt -keep-dir -target-dir -split-compile -default-stream -diag-suppress "

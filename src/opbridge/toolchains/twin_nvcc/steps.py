@@ -10,14 +10,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opbridge import _version, floating_point
 from opbridge.errors import InputError
 from opbridge.toolchains import cuda_twin, host, rewritten_headers
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
-from opbridge.toolchains.twin_nvcc import checked_kernels, prelude
+from opbridge.toolchains.twin_nvcc import checked_kernels, images, prelude
 from opbridge.toolchains.twin_nvcc.header_folders import rewritten_folders
 from opbridge.toolchains.twin_nvcc.toolkit import INCLUDE, LIBRARIES, RELEASE, library_of
 from opbridge.toolchains.twin_nvcc.words import Source, Words, parse
@@ -28,7 +28,7 @@ from opbridge.twins.cuda.compiling import AS_NVCC_READS
 from opbridge.twins.cuda.own_names import SEVERAL, make_own
 from opbridge.twins.cuda.refused import unsupported
 
-_CHECKS = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
+CHECKS = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
 _BLOCKS = "ob_twin_check_blocks"
 """What the twin's library looks for."""
 _TWICE = ("-DOPBRIDGE_TWIN_TWICE=1",)
@@ -37,8 +37,9 @@ _TO_OBJECT = ("-c", "-dc", "-dw")
 _TO_TEXT = ("-E", "-M", "-MM")
 
 
-def run(arguments: Sequence[str], home: Path) -> int:
-    """Exits as nvcc would; `home` is the folder that stands for an installed CUDA."""
+def run(arguments: Sequence[str], home: Path, called: Mapping[Path, str] | None = None) -> int:
+    """Exits as nvcc would; `home` is the folder that stands for an installed CUDA.  Compilers, debuggers and reports
+    know files by what they are `called`."""
     words = parse(arguments)
     if "-V" in words.switches:
         print(_version_text())
@@ -46,7 +47,7 @@ def run(arguments: Sequence[str], home: Path) -> int:
     if not words.sources and not words.link:
         raise InputError("nvcc: no input files", hint="as in: opbridge twin nvcc -O2 main.cu -o main")
     with tempfile.TemporaryDirectory(prefix="opbridge-nvcc-") as scratch:
-        return _Build(words, home, Path(scratch)).run()
+        return _Build(words, home, Path(scratch), called or {}).run()
 
 
 def _name_unit(source: Path, unit: str) -> None:
@@ -71,6 +72,7 @@ class _Build:
     words: Words
     home: Path
     scratch: Path
+    called: Mapping[Path, str]
 
     def run(self) -> int:
         self._announce()
@@ -81,6 +83,10 @@ class _Build:
             if output and len(self.words.sources) > 1:
                 raise InputError("nvcc -c with -o takes one source")
             return self._each(lambda source, _: self._object(source, self._object_file(source)), self.words.sources)
+        if phase in images.SUFFIXES:
+            if output and len(self.words.sources) > 1:
+                raise InputError(f"nvcc {phase} with -o takes one source")
+            return self._each(lambda source, _: self._image(source), self.words.sources)
         if phase == "-dlink":
             return self._empty_object(Path(output or "a_dlink.o"))
         objects = [self.scratch / f"{i}_{source.path.stem}.o" for i, source in enumerate(self.words.sources)]
@@ -117,6 +123,20 @@ class _Build:
             dependencies += ["-MP"] if "-MP" in self.words.switches else []
         return self._compile(source, [*dependencies, "-c", "-o", str(target)], depfile)
 
+    def _image(self, source: Source) -> int:
+        """What the driver API loads; whatever it is called, it is device code alone."""
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        made, library = folder / f"{source.path.stem}.o", folder / "image.so"
+        link = [*self._compiler(), *images.LINK, str(made), "-o", str(library)]
+        code = self._object(replace(source, language="cu"), made) or self._call(link)
+        if code == 0 and library.is_file():
+            self._image_file(source).write_text(images.image_of(library))
+        return code
+
+    def _image_file(self, source: Source) -> Path:
+        name = f"{source.path.stem}{images.SUFFIXES[self.words.phase]}"
+        return Path(self.words.switches.get("-o") or Path(self.words.switches.get("-odir", "")) / name)
+
     def _depfile(self, target: Path) -> Path | None:
         named = self.words.switches.get("-MF")
         asked = {"-MD", "-MMD"} & self.words.switches.keys()
@@ -140,17 +160,27 @@ class _Build:
             return self._call([*self._compiler(), *plain, *ending, str(source.path)])
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         folders = rewritten_folders(self.words.host)
-        has_cccl = bool(rewritten_headers.of_cccl())
-        translation = cuda.translate(source.path.resolve(), folder, folders, has_cccl=has_cccl, is_program=True)
+        has_cccl, is_image = bool(rewritten_headers.of_cccl()), self.words.phase in images.SUFFIXES
+        translation = cuda.translate(
+            source.path.resolve(),
+            folder,
+            folders,
+            has_cccl=has_cccl,
+            is_program=True,
+            is_image=is_image,
+            called=self.called,
+        )
         # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
         rest = [f"-iquote{source.path.resolve().parent}", str(translation.source)]
-        if "-c" in ending and _CHECKS:
+        if "-c" in ending and CHECKS:
             code = self._with_checks(source.path.resolve(), rest, ending, folder, translation)
         else:
-            code = self._call([*self._cuda_compiler(_CHECKS), *rest, *ending], translation.columns)
+            code = self._call([*self._cuda_compiler(CHECKS), *rest, *ending], translation.columns)
         if code == 0 and depfile:
             add_dependencies(depfile, translation.read, folder)
-        if code == 0 and "-c" in ending and not self.words.relocatable and "-dryrun" not in self.words.switches:
+        # An image is never linked to another source, and its variables are found by their symbols.
+        is_alone = is_image or self.words.relocatable
+        if code == 0 and "-c" in ending and not is_alone and "-dryrun" not in self.words.switches:
             make_own(Path(ending[-1]), translation.own_functions, translation.own_variables)
         return code
 
@@ -222,6 +252,8 @@ class _Build:
         ]
         if not self._is_clang():
             flags += AS_NVCC_READS
+        if self.words.phase in images.SUFFIXES:
+            flags += images.FLAGS
         if self.words.relocatable:
             flags.append(f"-D{SEVERAL}=1")
         if self.words.switches.get("-fmad") == "false":

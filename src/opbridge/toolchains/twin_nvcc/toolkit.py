@@ -1,6 +1,6 @@
 """The folder that stands for an installed CUDA: for CUDA_HOME, CMAKE_CUDA_COMPILER and find_package(CUDAToolkit).
 
-bin/nvcc    include/    lib64/libcudart.so (the twin)    lib64/libcublas.so    lib64/stubs/    version.json
+bin/nvcc    bin/nvrtc    include/    lib64/libcudart.so (the twin)    lib64/libcublas.so    lib64/stubs/    version.json
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ NAMES_OF_LIBRARIES = {
     "curand": ("curand", "curand_static"),
     "cusolver": ("cusolver", "cusolver_static"),
     "cusparse": ("cusparse", "cusparse_static"),
+    "nvrtc": ("nvrtc", "nvrtc_static", "nvrtc-builtins", "nvrtc-builtins_static"),
 }
 """Of NVIDIA's libraries that the twin has, how their sources begin, and the names that programs link them by."""
 
@@ -61,6 +62,13 @@ def write(folder: Path) -> Path:
     return stamped_folder.write(home, _stamp(runtime, others), lambda new: _fill(new, home, runtime, others))
 
 
+def _script(file: Path, code: str) -> None:
+    # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
+    begin = f"import sys; sys.path.append({str(INCLUDE.parents[3])!r}); "
+    file.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -c "{begin}{code}" "$@"\n')
+    file.chmod(0o755)
+
+
 def _stamp(runtime: Path, others: Mapping[str, Path]) -> str:
     parts = (str(runtime), *map(str, others.values()), sys.executable, str(INCLUDE), RELEASE, _AS_LINKED)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -68,14 +76,9 @@ def _stamp(runtime: Path, others: Mapping[str, Path]) -> str:
 
 def _fill(new: Path, home: Path, runtime: Path, others: Mapping[str, Path]) -> None:
     (new / "bin").mkdir()
-    script = new / "bin" / "nvcc"
-    # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
-    code = (
-        f"import sys; sys.path.append({str(INCLUDE.parents[3])!r}); from opbridge.cli import main; "
-        "sys.exit(main(['twin', 'nvcc', *sys.argv[1:]]))"
-    )
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -c "{code}" "$@"\n')
-    script.chmod(0o755)
+    _script(new / "bin" / "nvcc", "from opbridge.cli import main; sys.exit(main(['twin', 'nvcc', *sys.argv[1:]]))")
+    nvrtc = "from opbridge.toolchains.twin_nvcc.nvrtc import main; from pathlib import Path; "
+    _script(new / "bin" / "nvrtc", f"{nvrtc}sys.exit(main(Path({str(home)!r})))")
     (new / "include").symlink_to(INCLUDE)
     (new / "lib64").mkdir()
     shutil.copyfile(runtime, new / "lib64" / cuda.LIBRARY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,8 @@ class Files:
     """What is found in a file of the language that is rewritten, and in no other."""
     rewrite: Callable[[str, str, Included], str]
     """From the text of a file and its name to the text that stands for it."""
+    called: Mapping[Path, str] = field(default_factory=dict)
+    """The names of those that are known by another than their own."""
     copies: dict[Path, Path] = field(default_factory=dict)
     """The user's files that were read, and what to include in their place."""
 
@@ -45,8 +47,9 @@ class Files:
     def rewritten(self, file: Path) -> Path:
         copy = self.folder / f"{len(self.copies)}_{file.stem}{file.suffix}.cpp"
         self.copies[file] = copy
-        code = self.rewrite(_read(file), str(file), lambda name: self._included(name, file.parent))
-        name = str(file).replace("\\", "\\\\").replace('"', '\\"')
+        called = self.called.get(file, str(file))
+        code = self.rewrite(_read(file), called, lambda name: self._included(name, file.parent))
+        name = called.replace("\\", "\\\\").replace('"', '\\"')
         self.folder.mkdir(parents=True, exist_ok=True)
         copy.write_text(f'#line 1 "{name}"\n{code}', encoding="utf-8", errors="surrogateescape")
         return copy
@@ -66,7 +69,7 @@ class Files:
         if file in self.copies:
             return self.copies[file]
         text = _read(file)
-        if self.marks.search(text) or self._includes_such(file, text):
+        if file in self.called or self.marks.search(text) or self._includes_such(file, text):
             return self.rewritten(file)
         self.copies[file] = file
         return file

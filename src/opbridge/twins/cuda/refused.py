@@ -16,7 +16,6 @@ HEADERS = {
     "cuSOLVER's sparse systems and its refactorization": r"cusolver(?!Dn\.h).*",
     "cuDNN's graphs of operations": r"cudnn_.*",
     "NCCL": r"nccl.*",
-    "NVRTC": r"nvrtc.*",
     "graphics interoperation": r"cuda_(?:gl|egl|d3d\w+)_interop\.h",
 }
 

@@ -54,12 +54,15 @@ def translate(
     preprocess: Preprocess | None = None,
     has_cccl: bool = False,
     is_program: bool = False,
+    is_image: bool = False,
+    called: Mapping[Path, str] | None = None,
 ) -> Translation:
     """Rewrites a source into a folder of its own, and those of the headers below `include_dirs` and beside it that
-    hold CUDA; what is found nowhere there is left to the compiler.  Without `preprocess`, no host is to call it."""
+    hold CUDA; what is found nowhere there is left to the compiler.  Without `preprocess`, no host is to call it.
+    Messages know files by what they are `called`."""
     # The compiler looks for what is named relatively where the sources are, and not where it runs.
     folders = tuple(Path(os.path.abspath(path)) for path in include_dirs)
-    unit = Unit(folders=folders, has_cccl=has_cccl, is_program=is_program)
+    unit = Unit(folders=folders, has_cccl=has_cccl, is_program=is_program, is_image=is_image)
 
     def rewrite_file(text: str, file: str, included: Included) -> str:
         outer, unit.include = unit.include, included
@@ -67,7 +70,7 @@ def translate(
         unit.include = outer
         return code
 
-    files = Files(folder, folders, _CUDA, rewrite_file)
+    files = Files(folder, folders, _CUDA, rewrite_file, called or {})
     with _keeping_garbage():
         code = files.translate(source, unit.aot_functions, preprocess)
     return Translation(

@@ -17,6 +17,7 @@
 #include <opbridge_twin/atomic_builtins.h>
 #include <opbridge_twin/block.h>
 #include <opbridge_twin/dpx.h>
+#include <opbridge_twin/image.h>
 #include <opbridge_twin/intrinsics.h>
 #include <opbridge_twin/math.h>
 #include <opbridge_twin/memory.h>

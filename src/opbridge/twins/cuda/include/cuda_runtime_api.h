@@ -191,21 +191,12 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc* who, size_t count);
 cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 
-// There is no driver API, so none of its functions is found.
-static __inline__ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
-                                                      enum cudaDriverEntryPointQueryResult* found
-                                                          OB_TWIN_DEFAULT(NULL)) {
-  (void)name, (void)flags;
-  *function = NULL;
-  if (found != NULL) *found = cudaDriverEntryPointSymbolNotFound;
-  return cudaSuccess;
-}
-static __inline__ cudaError_t cudaGetDriverEntryPointByVersion(
-    const char* name, void** function, unsigned version, unsigned long long flags,
-    enum cudaDriverEntryPointQueryResult* found OB_TWIN_DEFAULT(NULL)) {
-  (void)version;
-  return cudaGetDriverEntryPoint(name, function, flags, found);
-}
+// Of the driver API, by a function's name.
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult* found OB_TWIN_DEFAULT(0));
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult* found OB_TWIN_DEFAULT(0));
 
 // What the templates in cuda_runtime.h come down to.
 cudaError_t ob_twin_function_set(const ob_twin_kernel* kernel, enum cudaFuncAttribute attribute, int value);

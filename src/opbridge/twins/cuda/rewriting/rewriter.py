@@ -137,9 +137,15 @@ class Rewriter(Source):
             self.texts[index] += "}"
         if scope.kernel:
             question = f", [=]OPBRIDGE_TWIN_GUARD {{ {scope.guard.question} }}" if scope.guard else ""
-            self.texts[index] += f"{question}); }}"
+            self.texts[index] += f"{question}); }}{self._enrolled(scope)}"
         # A variable may follow a class, and more of them an initializer.
         self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
+
+    def _enrolled(self, kernel: Scope) -> str:
+        """Of an image, what lets the driver API find a kernel, which has no other name than its function's."""
+        if not (self.unit.is_image and kernel.function) or self.in_macro or self.scopes[-1].kind != "namespace":
+            return ""
+        return f" OPBRIDGE_TWIN_OF_IMAGE({self.unit.number()}, {kernel.function})"
 
     def _note_function(self, kernel: bool, device: bool = False, opened: int | None = None) -> None:
         name = function_name([self.tokens[i] for i in self.head])
@@ -177,7 +183,8 @@ class Rewriter(Source):
         found = _DIRECTIVE.match(text)
         word = found[1] if found else ""
         chosen_by_device = self._branch(word, index)
-        if word in _CONDITIONS and (self.scopes[-1].device or self.is_of_devices or chosen_by_device):
+        for_devices = self.unit.is_image or self.is_of_devices or self.scopes[-1].device or chosen_by_device
+        if word in _CONDITIONS and for_devices:
             self.texts[index] = directives.device_condition(text)
         elif word == "include":
             self.texts[index] = directives.include(text, self.unit)

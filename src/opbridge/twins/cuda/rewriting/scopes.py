@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.twins.cuda.rewriting.declarations import function_name
 from opbridge.twins.cuda.rewriting.grid_strides import find_grid_stride
 from opbridge.twins.cuda.rewriting.guards import Guard, find_guard
 from opbridge.twins.cuda.rewriting.source import Scope, Source, outside_of_brackets
@@ -16,7 +17,7 @@ _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> Scope:
     outer, head = source.scopes[-1], (*source.head, index)
     words = [source.tokens[i].text for i in source.head]
-    device = outer.device or any(word in source.unit.device_words for word in words)
+    device = source.unit.is_image or outer.device or any(word in source.unit.device_words for word in words)
     host = outer.host or any(word in source.unit.host_words for word in words)
     outside = outside_of_brackets(words)
     is_class = bool(_CLASS_WORDS & set(outside)) and outside[-1] != ")"
@@ -37,7 +38,9 @@ def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> 
     kernel = bool(source.unit.kernel_words & set(outside))
     has_guard = kernel and not source.in_macro and not has_own_scopes(source, index)
     guard = _guard(source, index) if has_guard else None
-    return Scope("function", device, host, kernel, guard)
+    known = kernel and "template" not in outside
+    function = function_name([source.tokens[i] for i in source.head]) if known else None
+    return Scope("function", device, host, kernel, guard, function=function or "")
 
 
 def _name_of_namespace(words: list[str]) -> str:

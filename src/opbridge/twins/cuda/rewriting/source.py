@@ -23,6 +23,8 @@ class Scope:
     c_linkage: bool = False
     name: str = ""
     """Of a namespace whose names are not known outside of it."""
+    function: str = ""
+    """The name of a kernel that is no template."""
     shields: bool = False
     """The function's own names stand in a block within that of the __shared__ variables it uses."""
     head: tuple[int, ...] = ()

@@ -50,6 +50,8 @@ class Unit:
     """What it does not use of a library may need what the twin lacks."""
     is_program: bool = False
     """It may be compiled a second time for its kernels alone, and says which functions are the host's."""
+    is_image: bool = False
+    """It is for devices alone, and says of each kernel that it is there."""
     has_cccl: bool = False
     """Whether Thrust, CUB and libcu++ are there to be included."""
     harmless: Harmless = field(default_factory=Harmless)

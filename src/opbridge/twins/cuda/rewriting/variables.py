@@ -131,6 +131,9 @@ def announce_variable(source: Source, end: int) -> None:
         source.unit.harmless.variables.add(name)
         source.unit.own_variables.add(name)
         source.texts[end] += f" {announce}({name}, {source.unit.number()})"
+        if source.unit.is_image:
+            known = "" if source.namespace() else name
+            source.texts[end] += f' OPBRIDGE_TWIN_VARIABLE_OF_IMAGE({source.unit.number()}, {name}, "{known}")'
 
 
 def announce_static(source: Source, end: int) -> None:

@@ -9,15 +9,6 @@ namespace {
 
 std::atomic<int> device_error{cudaSuccess};
 
-// What cudaGetLastError will say to this thread.
-struct LastError {
-  cudaError_t error = cudaSuccess;
-  // The launch it is from, as long as nobody has asked.
-  const char* kernel = nullptr;
-  const void* made_at = nullptr;
-};
-thread_local LastError last;
-
 struct Text {
   cudaError_t error;
   const char* name;
@@ -79,6 +70,18 @@ const Text* find(cudaError_t error) {
 }
 
 }  // namespace
+
+thread_local LastError last{cudaSuccess, nullptr, nullptr};
+thread_local Caller driver_caller{nullptr, nullptr};
+
+namespace {
+std::atomic<bool> used{false};
+}
+
+void runtime_is_used() {
+  if (driver_caller.name == nullptr) used.store(true, std::memory_order_relaxed);
+}
+bool is_runtime_used() { return used.load(std::memory_order_relaxed); }
 
 cudaError_t noted(cudaError_t error) {
   if (error != cudaSuccess) last.error = error;

@@ -149,7 +149,9 @@ std::vector<Child> Children::take() {
 using namespace opbridge_twin;
 
 void ob_twin_configure(ob_twin_dim grid, ob_twin_dim block, size_t shared_bytes, cudaStream_t stream, int cooperative) {
-  configuration = {grid, block, shared_bytes, cooperative != 0, true, __builtin_return_address(0), stream};
+  runtime_is_used();
+  const void* const made_at = called_from(__builtin_return_address(0));
+  configuration = {grid, block, shared_bytes, cooperative != 0, true, made_at, stream};
 }
 
 void ob_twin_launched() {

@@ -227,7 +227,9 @@ void Memory::close_to_host() {
   close_pages(closed.data(), closed.size());
 }
 
-#define OB_TWIN_HERE __builtin_return_address(0)
+#define OB_TWIN_HERE called_from(__builtin_return_address(0))
+// What reports call a function of the API, and where it was called.
+#define OB_TWIN_CALL(name) called_as(name), OB_TWIN_HERE
 
 bool is_on_device(const void* side) {
   Allocation found;
@@ -312,6 +314,15 @@ size_t total_memory() {
 void free_everything() { memory().free_everything(); }
 void close_to_host() { memory().close_to_host(); }
 
+bool find_allocation(const void* address, const void*& begin, size_t& bytes) {
+  Allocation found;
+  const char* first;
+  if (!memory().find(address, found, first)) return false;
+  begin = first;
+  bytes = found.bytes;
+  return true;
+}
+
 }  // namespace opbridge_twin
 
 using namespace opbridge_twin;
@@ -321,56 +332,56 @@ cudaError_t cudaMalloc(void** result, size_t bytes) {
   OB_TWIN_REQUIRE_DEVICE();
   checks::host_waits_for_all();
   open_pages();
-  return memory().allocate(result, bytes, Space::device, "cudaMalloc", OB_TWIN_HERE);
+  return memory().allocate(result, bytes, Space::device, OB_TWIN_CALL("cudaMalloc"));
 }
 
 cudaError_t cudaMallocAsync(void** result, size_t bytes, cudaStream_t) {
   OB_TWIN_REQUIRE_DEVICE();
-  return memory().allocate(result, bytes, Space::device, "cudaMallocAsync", OB_TWIN_HERE);
+  return memory().allocate(result, bytes, Space::device, OB_TWIN_CALL("cudaMallocAsync"));
 }
 
 cudaError_t cudaMallocManaged(void** result, size_t bytes, unsigned) {
   OB_TWIN_REQUIRE_DEVICE();
   if (bytes == 0) return noted(cudaErrorInvalidValue);
-  return memory().allocate(result, bytes, Space::managed, "cudaMallocManaged", OB_TWIN_HERE);
+  return memory().allocate(result, bytes, Space::managed, OB_TWIN_CALL("cudaMallocManaged"));
 }
 
 cudaError_t cudaMallocPitch(void** result, size_t* pitch, size_t width, size_t height) {
   OB_TWIN_REQUIRE_DEVICE();
   if (pitch == nullptr) return noted(cudaErrorInvalidValue);
   *pitch = round_up(width, kPitch);
-  return memory().allocate(result, *pitch * height, Space::device, "cudaMallocPitch", OB_TWIN_HERE);
+  return memory().allocate(result, *pitch * height, Space::device, OB_TWIN_CALL("cudaMallocPitch"));
 }
 
-cudaError_t cudaMallocHost(void** result, size_t bytes) { return pin(result, bytes, "cudaMallocHost", OB_TWIN_HERE); }
+cudaError_t cudaMallocHost(void** result, size_t bytes) { return pin(result, bytes, OB_TWIN_CALL("cudaMallocHost")); }
 
 cudaError_t cudaHostAlloc(void** result, size_t bytes, unsigned) {
-  return pin(result, bytes, "cudaHostAlloc", OB_TWIN_HERE);
+  return pin(result, bytes, OB_TWIN_CALL("cudaHostAlloc"));
 }
 
 cudaError_t cudaFree(void* begin) {
   OB_TWIN_REQUIRE_DEVICE();
   checks::host_waits_for_all();
-  return memory().free(begin, "cudaFree", OB_TWIN_HERE);
+  return memory().free(begin, OB_TWIN_CALL("cudaFree"));
 }
 
 cudaError_t cudaFreeAsync(void* begin, cudaStream_t) {
   OB_TWIN_REQUIRE_DEVICE();
-  return memory().free(begin, "cudaFreeAsync", OB_TWIN_HERE);
+  return memory().free(begin, OB_TWIN_CALL("cudaFreeAsync"));
 }
 
 cudaError_t cudaFreeHost(void* begin) {
   if (begin == nullptr) return cudaSuccess;
-  const cudaError_t error = memory().release(begin, "cudaFreeHost", OB_TWIN_HERE);
+  const cudaError_t error = memory().release(begin, OB_TWIN_CALL("cudaFreeHost"));
   if (error == cudaSuccess) ::free(begin);
   return error == cudaSuccess ? error : noted(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaHostRegister(void* begin, size_t bytes, unsigned) {
-  return memory().adopt(begin, bytes, "cudaHostRegister", OB_TWIN_HERE);
+  return memory().adopt(begin, bytes, OB_TWIN_CALL("cudaHostRegister"));
 }
 
-cudaError_t cudaHostUnregister(void* begin) { return memory().release(begin, "cudaHostUnregister", OB_TWIN_HERE); }
+cudaError_t cudaHostUnregister(void* begin) { return memory().release(begin, OB_TWIN_CALL("cudaHostUnregister")); }
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   Allocation found;
@@ -409,7 +420,7 @@ cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { retur
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   report_unchecked_launch();
-  return copy_and_wait(to, from, bytes, kind, "cudaMemcpy", OB_TWIN_HERE);
+  return copy_and_wait(to, from, bytes, kind, OB_TWIN_CALL("cudaMemcpy"));
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
@@ -418,7 +429,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
-  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeer", OB_TWIN_HERE);
+  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, OB_TWIN_CALL("cudaMemcpyPeer"));
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
@@ -432,7 +443,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
   for (size_t row = 0; row < height; ++row) {
     const cudaError_t error =
         copy_and_wait(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width,
-                      kind, "cudaMemcpy2D", OB_TWIN_HERE);
+                      kind, OB_TWIN_CALL("cudaMemcpy2D"));
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -443,7 +454,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
     OB_TWIN_ON_STREAM(stream, cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind))}
 
 cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
-  return fill(begin, value, bytes, "cudaMemset", OB_TWIN_HERE);
+  return fill(begin, value, bytes, OB_TWIN_CALL("cudaMemset"));
 }
 
 cudaError_t cudaMemsetAsync(void* begin, int value, size_t bytes, cudaStream_t stream) {
@@ -455,7 +466,7 @@ cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, siz
   if (width > pitch) return noted(cudaErrorInvalidPitchValue);
   for (size_t row = 0; row < height; ++row) {
     if (const cudaError_t error =
-            fill(static_cast<char*>(begin) + row * pitch, value, width, "cudaMemset2D", OB_TWIN_HERE)) {
+            fill(static_cast<char*>(begin) + row * pitch, value, width, OB_TWIN_CALL("cudaMemset2D"))) {
       return error;
     }
   }

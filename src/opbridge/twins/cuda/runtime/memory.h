@@ -9,6 +9,8 @@ namespace opbridge_twin {
 // Of the machine, which stands for the device's.
 size_t total_memory();
 void free_everything();
+// The allocation that an address lies in; false where there is none.
+bool find_allocation(const void* address, const void*& begin, size_t& bytes);
 // Host code goes on, which has no business in device memory.
 void close_to_host();
 

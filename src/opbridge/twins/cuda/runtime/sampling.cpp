@@ -1,5 +1,6 @@
 #include "sampling.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -33,7 +35,8 @@ struct Kernel {
 // Never destroyed: kernels may be launched in destructors too.
 struct Kernels {
   std::mutex mutex;
-  std::map<std::pair<std::string, std::string>, ob_twin_body> enrolled;
+  // By the library that they are in, too: an image may be loaded twice, with variables of its own each time.
+  std::map<std::tuple<const void*, std::string, std::string>, ob_twin_body> enrolled;
   std::unordered_map<const ob_twin_kernel*, Kernel> known;
   uint64_t sampled_launches = 0, launches = 0, sampled_blocks = 0, blocks = 0;
 };
@@ -80,6 +83,11 @@ std::vector<uint64_t> drawn(uint64_t wanted, uint64_t blocks, uint64_t seed) {
   return chosen;
 }
 
+const void* library_of(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
 bool is_power_of_two(uint64_t n) { return (n & (n - 1)) == 0; }
 
 }  // namespace
@@ -92,7 +100,7 @@ Sample sample_of(const ob_twin_kernel* kernel, const checks::LaunchInfo& info, b
   const std::lock_guard<std::mutex> lock(state.mutex);
   const auto [known, is_new] = state.known.try_emplace(kernel, Kernel{nullptr});
   if (is_new) {
-    const auto found = state.enrolled.find({kernel->unit, kernel->name});
+    const auto found = state.enrolled.find({library_of(kernel->unit), kernel->unit, kernel->name});
     if (found != state.enrolled.end()) known->second.checked = found->second;
   }
   const ob_twin_body body = known->second.checked;
@@ -139,7 +147,7 @@ void ob_twin_enroll(const char* unit, const char* name, ob_twin_body body) {
   note_program(reinterpret_cast<const void*>(body));
   Kernels& state = kernels();
   const std::lock_guard<std::mutex> lock(state.mutex);
-  state.enrolled[{unit, name}] = body;
+  state.enrolled[{library_of(unit), unit, name}] = body;
 }
 
 extern "C" void ob_twin_mute(int on) { opbridge_twin::muted = on != 0; }

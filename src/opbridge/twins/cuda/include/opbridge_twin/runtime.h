@@ -119,6 +119,21 @@ void ob_twin_constant(const void* memory, size_t bytes, const char* name);
 // A host may hand the address of a variable to a kernel that writes there, of a `__constant__` one too.
 void ob_twin_ask_for_symbol(const void* symbol);
 
+// Who calls a kernel by pointers to its arguments, and where these lie when they are packed.
+typedef struct {
+  size_t offset;
+  size_t bytes;
+} ob_twin_parameter;
+typedef struct {
+  void (*call)(const void* function, void** arguments);
+  const ob_twin_parameter* parameters;
+  size_t count;
+} ob_twin_function;
+// Those of an image that is loaded: kernels by the addresses of their functions, and variables, whose names are for
+// those without a symbol.
+void ob_twin_enroll_function(const void* address, const ob_twin_function* function);
+void ob_twin_enroll_variable(const char* name, void* address, size_t bytes);
+
 // What a library of CUDA's reads and writes for a program, called from `where`; 0 where the memory is not there.
 int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where);
 

@@ -1,0 +1,142 @@
+"""What libnvrtc of the twin runs: a program comes by standard input, and its image or its errors go out by the other.
+
+Both are parts framed by their lengths, as libraries/nvrtc_parts.h writes and reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.errors import InputError, ToolchainError
+from opbridge.toolchains import host
+from opbridge.toolchains.depfiles import files_read
+from opbridge.toolchains.identity import compiler, environment, processor
+from opbridge.toolchains.twin_nvcc import steps
+from opbridge.toolchains.twin_nvcc.words import parse
+from opbridge.twins import cuda
+
+DONE, WRONG_PROGRAM, WRONG_OPTION = range(3)
+_LENGTH = struct.Struct("<Q")
+_INCLUDE_FOLDER = re.compile(r"(?:-I=?|--include-path=)\s*(.+)")
+_OF_NVRTC_ALONE = re.compile(
+    r"-+(?:default-device|device-as-default-execution-space|no-source-include|builtin-\S+|dopt|Ofast-compile|"
+    r"modify-stack-limit|warn-as-error|device-float128|optimization-info|\S*pch\S*|frandom-seed)(?:=.*)?"
+)
+"""Options that nvcc does not know, and that change no result here."""
+_IS_DEVICE_CODE = "-D__CUDACC_RTC__=1"
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    source: str
+    headers: tuple[tuple[str, str], ...]
+    """By the names that the source includes them by."""
+    expressions: tuple[str, ...]
+    """Names whose symbols are asked for."""
+    options: tuple[str, ...]
+
+    def text(self) -> str:
+        """The source, and behind it what tells the symbols."""
+        asked = [f"OPBRIDGE_TWIN_NAMED({i}, {text})\n" for i, text in enumerate(self.expressions)]
+        return "\n".join([self.source, "".join(asked)]) if asked else self.source
+
+
+def main(home: Path) -> int:
+    answer = _answer(_read(sys.stdin.buffer), home)
+    for part in answer:
+        sys.stdout.buffer.write(_LENGTH.pack(len(part)) + part)
+    return 0
+
+
+def _answer(program: Program, home: Path) -> tuple[bytes, bytes, bytes]:
+    """Whether it could be compiled, what the compiler said, and the image."""
+    try:
+        arguments = [*_arguments(program.options), _IS_DEVICE_CODE]
+        parse(arguments)
+    except InputError as error:
+        return bytes([WRONG_OPTION]), error.message.replace("nvcc", "NVRTC", 1).encode(), b""
+    cache = Cache()
+    key = KeyBuilder("NVRTC").add("program", repr(program), os.getcwd(), str(steps.CHECKS))
+    key.add("compiler", compiler(host.find(), cache), processor(), *environment())
+    key.add("twin", *sorted(Path(cuda.__file__).parent.rglob("*.py")), *sorted(Path(__file__).parent.glob("*.py")))
+    try:
+        entry = cache.fetch(key.key(), lambda folder: _compile(program, arguments, home, folder)).path
+    except ToolchainError as error:
+        return bytes([WRONG_PROGRAM]), str(error).encode("utf-8", "surrogateescape"), b""
+    return bytes([DONE]), (entry / "log").read_bytes(), (entry / "image").read_bytes()
+
+
+def _arguments(options: Iterable[str]) -> Iterator[str]:
+    """Those that nvcc knows too."""
+    for option in (option.strip() for option in options):
+        if not _OF_NVRTC_ALONE.fullmatch(option) and not _is_cuda_s(option):
+            yield option
+
+
+def _is_cuda_s(option: str) -> bool:
+    """Whether it names an installed CUDA's headers, in whose place the twin's are."""
+    folder = _INCLUDE_FOLDER.match(option)
+    return folder is not None and os.path.exists(f"{folder[1]}/cuda_runtime_api.h")
+
+
+def _compile(program: Program, arguments: Sequence[str], home: Path, folder: Path) -> Dependencies:
+    with tempfile.TemporaryDirectory(prefix="opbridge-nvrtc-") as scratch:
+        place = Path(scratch)
+        source, depfile, log = place / "program.cu", place / "image.d", place / "log"
+        called = {source: program.name, **{place / "headers" / name: name for name, _ in program.headers}}
+        source.write_text(program.text(), errors="surrogateescape")
+        for name, text in program.headers:
+            _write_below(place / "headers", name, text)
+        beside = os.path.dirname(program.name)
+        words = [*arguments, f"-I{place / 'headers'}", *([f"-I{beside}"] if beside else []), "-cubin", str(source)]
+        words += ["-o", str(folder / "image"), "-MD", "-MF", str(depfile)]
+        code = _run_with_log(words, home, called, log)
+        said = log.read_text(errors="surrogateescape").replace(f"{place / 'headers'}/", "")
+        if code != 0:
+            raise ToolchainError(said)
+        (folder / "log").write_text(said, errors="surrogateescape")
+        return Dependencies(tuple(files_read(depfile, Path.cwd(), [place])))
+
+
+def _write_below(folder: Path, name: str, text: str) -> None:
+    file = Path(os.path.normpath(folder / name))
+    if not file.is_relative_to(folder):
+        raise ToolchainError(f"{name}: a header of a program is named as it is included, and not by a way out of it")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, errors="surrogateescape")
+
+
+def _run_with_log(words: Sequence[str], home: Path, called: Mapping[Path, str], log: Path) -> int:
+    """The compilers that it calls write to where this process does."""
+    stderr = os.dup(2)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            return steps.run(words, home, called)
+        except InputError as error:
+            sys.stderr.write(f"{error.where}: error: {error.message}\n" if error.where else f"error: {error.message}\n")
+            return 1
+        finally:
+            sys.stderr.flush()
+            os.dup2(stderr, 2)
+
+
+def _read(stream: BinaryIO) -> Program:
+    def part() -> str:
+        return stream.read(*_LENGTH.unpack(stream.read(_LENGTH.size))).decode("utf-8", "surrogateescape")
+
+    def parts() -> tuple[str, ...]:
+        return tuple(part() for _ in range(int(part())))
+
+    name, source, names, texts = part(), part(), parts(), parts()
+    return Program(name, source, tuple(zip(names, texts, strict=True)), parts(), parts())
