@@ -285,7 +285,7 @@ def test_a_program_as_it_is_found(run: Run, tmp_path: Path) -> None:
         "  cudaMemAdvise(sum, 4, cudaMemAdviseSetPreferredLocation, device); cudaMemPrefetchAsync(sum, 4, device, 0);\n"
         '  nvtxRangePush("add"); nvtxRangePop();\n'
         "  add<<<1, 64>>>(sum, product); cudaDeviceSynchronize();\n"
-        '  printf("%u %g\\n", *sum, *product); cudaFree(sum); cudaFree(product);\n}\n'
+        '  printf("%u %g\\n", *sum, *product); cudaFree(sum); cudaThreadExit();\n}\n'
     )
     made = run("nvcc", "-std=c++11", "found.cu", "-o", "found")
     assert made.returncode == 0, made.stderr

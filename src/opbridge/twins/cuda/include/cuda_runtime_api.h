@@ -45,6 +45,7 @@ cudaError_t cudaCtxResetPersistingL2Cache(void);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaThreadSynchronize(void);
+cudaError_t cudaThreadExit(void);
 
 cudaError_t cudaMalloc(void** memory, size_t bytes);
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned flags OB_TWIN_DEFAULT(cudaMemAttachGlobal));

@@ -248,6 +248,8 @@ cudaError_t cudaDeviceReset() {
   return cudaSuccess;
 }
 
+cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   if (limit > cudaLimitPersistingL2CacheSize) return noted(cudaErrorInvalidValue);
   functions().limits[limit] = value;
