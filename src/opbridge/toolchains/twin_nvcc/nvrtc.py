@@ -17,12 +17,11 @@ from typing import BinaryIO
 
 from opbridge.cache import Cache, Dependencies, KeyBuilder
 from opbridge.errors import InputError, ToolchainError
-from opbridge.toolchains import host
+from opbridge.toolchains import host, rewriting
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.identity import compiler, environment, processor
 from opbridge.toolchains.twin_nvcc import steps
 from opbridge.toolchains.twin_nvcc.words import parse
-from opbridge.twins import cuda
 
 DONE, WRONG_PROGRAM, WRONG_OPTION = range(3)
 _LENGTH = struct.Struct("<Q")
@@ -68,7 +67,7 @@ def _answer(program: Program, home: Path) -> tuple[bytes, bytes, bytes]:
     cache = Cache()
     key = KeyBuilder("NVRTC").add("program", repr(program), os.getcwd(), str(steps.CHECKS))
     key.add("compiler", compiler(host.find(), cache), processor(), *environment())
-    key.add("twin", *sorted(Path(cuda.__file__).parent.rglob("*.py")), *sorted(Path(__file__).parent.glob("*.py")))
+    key.add("twin", rewriting.state("cuda"), *sorted(Path(__file__).parent.glob("*.py")))
     try:
         entry = cache.fetch(key.key(), lambda folder: _compile(program, arguments, home, folder)).path
     except ToolchainError as error:
