@@ -35,6 +35,8 @@ _INSIDE = re.compile(r"_Z(?:GV)?Z(.*)")
 
 def make_own(made: Path, functions: AbstractSet[str], variables: AbstractSet[str]) -> None:
     """Gives those of an object file that are called so symbols that no other file has."""
+    if not functions | variables:
+        return
     symbols = [(kind, symbol) for kind, symbol in _symbols(made) if kind in _SHARED + _VARIABLES]
     own: set[str] = set()
     for (kind, symbol), name in zip(symbols, _names([symbol for _, symbol in symbols]), strict=True):
