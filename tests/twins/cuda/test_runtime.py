@@ -147,6 +147,29 @@ class TestMemory:
         assert kind(address(np.zeros(1))) == (0, False, False)
         assert [cuda.cudaFree(managed), cuda.cudaFreeHost(pinned)] == [0, 0]
 
+    @pytest.fixture
+    def pinned(self, cuda: Any) -> Any:
+        made = c_void_p()
+        assert cuda.cudaMallocHost(byref(made), c_size_t(100_001)) == 0
+        yield made
+        cuda.cudaFreeHost(made)
+
+    def test_of_the_host_is_no_device_memory(self, cuda: Any, pinned: c_void_p, memory: c_void_p) -> None:
+        free, free_with_more, total, more = c_size_t(), c_size_t(), c_size_t(), c_void_p()
+        cuda.cudaMemGetInfo(byref(free), byref(total))
+        assert cuda.cudaHostAlloc(byref(more), c_size_t(1 << 20), 0) == 0
+        cuda.cudaMemGetInfo(byref(free_with_more), byref(total))
+        assert (pinned.value or 1) % 4096 == (more.value or 1) % 4096 == 0
+        assert free.value == free_with_more.value
+        assert [cuda.cudaFree(more), cuda.cudaFreeHost(memory)] == [1, 1]
+        assert [cuda.cudaFreeHost(more), cuda.cudaFreeHost(more), cuda.cudaFreeHost(None)] == [0, 1, 0]
+
+    def test_of_the_host_that_is_registered_is_not_cudas_to_free(self, cuda: Any) -> None:
+        array = np.ones(4)
+        assert cuda.cudaHostRegister(address(array), c_size_t(32), 0) == 0
+        assert [cuda.cudaFreeHost(address(array)), cuda.cudaHostUnregister(address(array))] == [1, 0]
+        assert list(array) == [1] * 4
+
     def test_of_the_host_can_be_registered(self, cuda: Any) -> None:
         array, on_device = np.zeros(4), c_void_p()
         assert cuda.cudaHostGetDevicePointer(byref(on_device), address(array), 0) == 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from dtypes import FLOATS, of
 
 import opbridge as ob
+from opbridge.toolchains.cuda_twin import runtime
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,14 @@ class TestChecks:
         with pytest.raises(RuntimeError, match=r"out-of-bounds\](.|\n)*after the end of") as failure:
             probe.scaled(x, 2.0, 1)
         assert f"a tensor of shape {list(shape)}" in str(failure.value)
+
+    def test_a_tensor_where_other_memory_was_freed(self, probe: Any) -> None:
+        array, cuda = numpy.ones(4096, numpy.float32), ctypes.CDLL(str(runtime()))
+        begin = array.ctypes.data_as(ctypes.c_void_p)
+        assert [cuda.cudaHostRegister(begin, ctypes.c_size_t(16384), 0), cuda.cudaHostUnregister(begin)] == [0, 0]
+        with pytest.raises(RuntimeError, match=r"out-of-bounds\](.|\n)*0 bytes after the end of") as failure:
+            probe.scaled(torch.from_numpy(array[:15]), 2.0, 1)
+        assert "a tensor of shape [15]" in str(failure.value)
 
     def test_the_next_call_is_as_good_as_new(self, probe: Any) -> None:
         with pytest.raises(RuntimeError):

@@ -63,18 +63,21 @@ void Memory::add(const Allocation& allocation) {
   if (holds_values) entry.initialised = {{entry.begin, entry.end()}};
   has_unset_ = has_unset_ || !holds_values;
   clear_cells(entry.begin, entry.bytes);
+  // The system gives addresses again: what was freed, and what went with a library that was closed.
+  forget_within(allocation.begin, allocation.end(), allocation.space != Space::adopted);
   if (allocation.space == Space::adopted) {
     adopted_.push_back(std::move(entry));
     return;
   }
-  forget_freed(allocation.begin, allocation.end());
   owned_[allocation.begin] = std::move(entry);
 }
 
-void Memory::forget_freed(uintptr_t begin, uintptr_t end) {
+void Memory::forget_within(uintptr_t begin, uintptr_t end, bool live_too) {
   auto at = owned_.lower_bound(begin);
   if (at != owned_.begin() && std::prev(at)->second.end() > begin) --at;
-  while (at != owned_.end() && at->first < end) at = owned_.erase(at);
+  while (at != owned_.end() && at->first < end) {
+    at = live_too || at->second.freed ? owned_.erase(at) : std::next(at);
+  }
 }
 
 std::pair<Memory::Free, std::optional<Allocation>> Memory::free(uintptr_t begin, const void* freed_at) {

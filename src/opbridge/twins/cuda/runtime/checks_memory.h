@@ -84,7 +84,7 @@ class Memory {
   };
 
   Entry* entry_holding(uintptr_t address) const;
-  void forget_freed(uintptr_t begin, uintptr_t end);
+  void forget_within(uintptr_t begin, uintptr_t end, bool live_too);
   static Interval uniform_part(const Entry& entry, uintptr_t address, bool* holds_values);
 
   mutable std::mutex mutex_;

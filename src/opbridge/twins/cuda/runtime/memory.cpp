@@ -1,7 +1,6 @@
 #include "memory.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -54,6 +53,7 @@ class Memory {
  public:
   cudaError_t allocate(void** result, size_t bytes, Space space, const char* how, const void* where);
   cudaError_t free(void* memory, const char* how, const void* where);
+  cudaError_t free_of_host(void* memory, const char* how, const void* where);
   cudaError_t adopt(void* memory, size_t bytes, const char* how, const void* where);
   cudaError_t release(void* memory, const char* how, const void* where);
   // The allocation that an address lies in.
@@ -65,6 +65,9 @@ class Memory {
  private:
   bool reserve();
   char* take(size_t bytes);
+  // Whether it is memory of the host's that `allocate` gave.
+  bool is_of_host(const void* begin) const;
+  cudaError_t give_back(void* begin, const char* how, const void* where);
 
   std::mutex guard_;
   char* region_ = nullptr;
@@ -131,7 +134,8 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
   if (result == nullptr) return noted(cudaErrorInvalidValue);
   *result = nullptr;
   if (bytes == 0) return cudaSuccess;
-  if (bytes > available()) return noted(cudaErrorMemoryAllocation);
+  const bool is_of_host = space == Space::pinned;
+  if (!is_of_host && bytes > available()) return noted(cudaErrorMemoryAllocation);
   const size_t pages_bytes = round_up(bytes, page_bytes());
   std::lock_guard<std::mutex> hold(guard_);
   if (!reserve()) return noted(cudaErrorMemoryAllocation);
@@ -144,10 +148,10 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
   if (pages == nullptr || !checks::can_check(pages, pages_bytes)) return noted(cudaErrorMemoryAllocation);
   if (mprotect(pages, pages_bytes, PROT_READ | PROT_WRITE) != 0) return noted(cudaErrorMemoryAllocation);
   if (pages_bytes >= kHugePage) madvise(pages, pages_bytes, MADV_HUGEPAGE);
-  // It ends where its pages end, so that what runs over the end is stopped.
-  char* begin = pages + (pages_bytes - round_up(bytes, kAlignment));
+  // It ends where its pages end, so that what runs over the end is stopped; the host's begins a page.
+  char* begin = is_of_host ? pages : pages + (pages_bytes - round_up(bytes, kAlignment));
   live_[begin] = {bytes, space, pages, pages_bytes};
-  used_ += pages_bytes;
+  if (!is_of_host) used_ += pages_bytes;
   checks::allocated(space, begin, bytes, how, where);
   if (space != Space::device) seen_by_host(begin, bytes);
   *result = begin;
@@ -157,13 +161,30 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
 cudaError_t Memory::free(void* begin, const char* how, const void* where) {
   if (begin == nullptr) return cudaSuccess;
   std::lock_guard<std::mutex> hold(guard_);
+  if (is_of_host(begin)) return noted(cudaErrorInvalidValue);
+  return give_back(begin, how, where);
+}
+
+cudaError_t Memory::free_of_host(void* begin, const char* how, const void* where) {
+  if (begin == nullptr) return cudaSuccess;
+  std::lock_guard<std::mutex> hold(guard_);
+  if (live_.count(static_cast<char*>(begin)) > 0 && !is_of_host(begin)) return noted(cudaErrorInvalidValue);
+  return give_back(begin, how, where);
+}
+
+bool Memory::is_of_host(const void* begin) const {
+  const auto found = live_.find(static_cast<const char*>(begin));
+  return found != live_.end() && found->second.pages != nullptr && found->second.space == Space::pinned;
+}
+
+cudaError_t Memory::give_back(void* begin, const char* how, const void* where) {
   open_pages();
   if (!checks::freed(begin, how, where)) return noted(cudaErrorInvalidValue);
   const auto found = live_.find(static_cast<char*>(begin));
   if (found == live_.end() || found->second.pages == nullptr) return noted(cudaErrorInvalidValue);
   // The pages go back to the system, the addresses stay taken.
   mmap(found->second.pages, found->second.page_bytes, PROT_NONE, kUnused | MAP_FIXED, -1, 0);
-  used_ -= found->second.page_bytes;
+  if (found->second.space != Space::pinned) used_ -= found->second.page_bytes;
   live_.erase(found);
   return cudaSuccess;
 }
@@ -292,14 +313,8 @@ cudaError_t fill(void* begin, int value, size_t bytes, const char* how, const vo
 
 cudaError_t pin(void** result, size_t bytes, const char* how, const void* where) {
   OB_TWIN_REQUIRE_DEVICE();
-  if (result == nullptr) return noted(cudaErrorInvalidValue);
-  *result = nullptr;
   checks::host_waits_for_all();
-  if (bytes == 0) return cudaSuccess;
-  void* made = nullptr;
-  if (posix_memalign(&made, page_bytes(), bytes) != 0) return noted(cudaErrorMemoryAllocation);
-  *result = made;
-  return memory().adopt(made, bytes, how, where);
+  return memory().allocate(result, bytes, Space::pinned, how, where);
 }
 
 }  // namespace
@@ -370,12 +385,7 @@ cudaError_t cudaFreeAsync(void* begin, cudaStream_t) {
   return memory().free(begin, OB_TWIN_CALL("cudaFreeAsync"));
 }
 
-cudaError_t cudaFreeHost(void* begin) {
-  if (begin == nullptr) return cudaSuccess;
-  const cudaError_t error = memory().release(begin, OB_TWIN_CALL("cudaFreeHost"));
-  if (error == cudaSuccess) ::free(begin);
-  return error == cudaSuccess ? error : noted(cudaErrorInvalidValue);
-}
+cudaError_t cudaFreeHost(void* begin) { return memory().free_of_host(begin, OB_TWIN_CALL("cudaFreeHost")); }
 
 cudaError_t cudaHostRegister(void* begin, size_t bytes, unsigned) {
   return memory().adopt(begin, bytes, OB_TWIN_CALL("cudaHostRegister"));
