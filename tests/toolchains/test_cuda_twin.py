@@ -181,6 +181,15 @@ def test_device_functions_that_are_linked_are_everybodys(cache: Cache, project: 
         assert len(re.findall(r" _Z6numberIiET_v\b", listed)) == functions
 
 
+def test_a_kernel_knows_its_lines_and_no_types(cache: Cache, project: Path, request_for: MakeRequest) -> None:
+    (project / "number.cuh").write_text(HEADER % 21)
+    library = build(twin(request_for(DOUBLED, "k.cu"), defines=((cuda_twin.CHECKS, "1"),)), cache)
+    read = ["readelf", "--debug-dump=info,decodedline", library.path]
+    information = subprocess.run(read, capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^k\.cu\s+\d+ ", information, re.MULTILINE)
+    assert "DW_TAG_formal_parameter" not in information
+
+
 def test_a_kernel_finds_its_library_beside_itself(
     cache: Cache, project: Path, request_for: MakeRequest, tmp_path: Path
 ) -> None:

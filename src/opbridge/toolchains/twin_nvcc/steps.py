@@ -200,7 +200,7 @@ class _Build:
             plain, checked = folder / "plain.o", folder / "checked.o"
             _name_unit(translation.source, unit)
             commands = (
-                [*self._cuda_compiler(False, *cuda.places(self._is_clang()), *_TWICE), *rest, *ending[:-1], str(plain)],
+                [*self._cuda_compiler(False, *cuda.PLACES, *_TWICE), *rest, *ending[:-1], str(plain)],
                 [*self._cuda_compiler(True, *self._apart(), *_TWICE), *rest, "-w", "-c", "-o", str(checked)],
             )
             if "-dryrun" not in self.words.switches and not device_functions:

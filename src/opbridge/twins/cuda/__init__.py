@@ -48,8 +48,9 @@ REPLACED = ("memcpy", "memmove", "memset")
 """Functions of the C library that the twin's stand in for where memory is checked."""
 HEAP = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm")
 """Those that give and take memory, which device code may use too."""
-_PLACES = ("-g1", "-gdwarf-4")
-"""Of the older format, whose inlined lines addr2line names by the right file."""
+PLACES = ("-gdwarf-4", "-g1")
+"""Lines for reports, in the older format, whose inlined lines addr2line names by the right file.  A format that comes
+last asks for types and variables too, which take a third of the compilation of a source with PyTorch's headers."""
 
 _INSTRUMENTATION = (
     "-DOPBRIDGE_TWIN_CHECKS=1",
@@ -86,12 +87,7 @@ def flags(checks: bool, clang: bool = False, profile: bool = False) -> tuple[str
     plain = (*plain, *(() if clang else ("-Wno-tsan",)))
     details = (("-mllvm", f"-{word}") if clang else (f"--param={word}",) for word in _INSTRUMENTATION_DETAILS)
     profiling = (*_PROFILING, *(() if clang else _AS_WRITTEN)) if profile else ()
-    return (*plain, *_INSTRUMENTATION, *places(clang), *(word for detail in details for word in detail), *profiling)
-
-
-def places(clang: bool = False) -> tuple[str, ...]:
-    """Lines for reports; where variables are is not asked, and to follow them takes g++ a quarter of its time."""
-    return _PLACES if clang else (*_PLACES, "-fno-var-tracking-assignments")
+    return (*plain, *_INSTRUMENTATION, *PLACES, *(word for detail in details for word in detail), *profiling)
 
 
 def link_flags(checks: bool, runtime: Path) -> tuple[str, ...]:
