@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,19 +10,18 @@ from functools import partial
 from pathlib import Path
 
 from opbridge.cache import Cache, Dependencies
-from opbridge.cache.filesystem import full_disk, remove
-from opbridge.errors import BuildError, OpbridgeError, ToolchainError
+from opbridge.cache.filesystem import remove
+from opbridge.errors import ToolchainError
 from opbridge.toolchains.build_context import BuildContext
+from opbridge.toolchains.build_failure import failure
+from opbridge.toolchains.compiling_turns import GivenUpError, Turns
 from opbridge.toolchains.depfiles import files_read
-from opbridge.toolchains.diagnostics import Project, explain
 from opbridge.toolchains.kept_objects import keeps_objects, kept_object
 from opbridge.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
-from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest, Command, Commands, Toolchain
+from opbridge.toolchains.model import LOG, BuildRequest, Command, Commands, Toolchain
 from opbridge.toolchains.precompiled_headers import ShortWay, short_way, whole_way
 from opbridge.toolchains.process import Compilers, Outcome
 from opbridge.toolchains.retrying import would_fail_anyway
-
-_DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 
 
 def compile_library(
@@ -43,13 +41,13 @@ def compile_library(
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:
         attempt = _attempt_by(short, request, context, folder, scratch)
-    if slim and not attempt.compiled and not _would_fail_anyway(attempt, request, slim):
+    if slim and not attempt.compiled and not any(_is_final(slim, *one) for one in _failed_sources(attempt, request)):
         # Whatever the short way said, the library's own headers have the last word.
         short = _longer_way(request, attempt, context)
         attempt = _attempt_by(short, request, context, folder, scratch)
     commands, outcomes = attempt.commands, attempt.outcomes
     if any(outcome.failed for outcome in outcomes):
-        raise _failure(request, outcomes, cache)
+        raise failure(request, outcomes, cache)
     for written in (*commands.depfiles, folder / request.output):
         if not written.is_file():
             command = outcomes[-1].command.argv[0]
@@ -58,9 +56,6 @@ def compile_library(
     (folder / LOG).write_text("".join(outcome.stderr for outcome in outcomes), encoding="utf-8")
     remove(scratch)
     return dependencies
-
-
-_KEY_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -74,11 +69,9 @@ class _Attempt:
         return len(self.outcomes) > len(self.commands.compiles)
 
 
-def _would_fail_anyway(attempt: _Attempt, request: BuildRequest, slim: ShortWay) -> bool:
-    failed = _failed_sources(attempt, request)
-    if not failed.keys() <= set(slim.sources):
-        return True
-    return would_fail_anyway([outcome.stderr for outcome in attempt.outcomes], slim.library)
+def _is_final(way: ShortWay | None, source: Path, failed: Outcome) -> bool:
+    """Whether no longer way is left that it could compile by."""
+    return way is None or source not in way.sources or would_fail_anyway(failed.stderr, way.library)
 
 
 def _longer_way(request: BuildRequest, attempt: _Attempt, context: BuildContext) -> ShortWay | None:
@@ -86,13 +79,13 @@ def _longer_way(request: BuildRequest, attempt: _Attempt, context: BuildContext)
     failed = _failed_sources(attempt, request)
     if request.library is None or not keeps_objects(request) or len(failed) == len(request.sources):
         return whole_way(request, context)
-    before = (*request.library.before, *((source, None) for source in failed))
+    before = (*request.library.before, *((source, None) for source, _ in failed))
     return short_way(replace(request, library=replace(request.library, before=before)), context)
 
 
-def _failed_sources(attempt: _Attempt, request: BuildRequest) -> dict[Path, Outcome]:
+def _failed_sources(attempt: _Attempt, request: BuildRequest) -> list[tuple[Path, Outcome]]:
     outcomes = zip(request.sources, attempt.outcomes, strict=False)
-    return {source: outcome for source, outcome in outcomes if outcome.failed}
+    return [(source, outcome) for source, outcome in outcomes if outcome.failed]
 
 
 def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:
@@ -107,7 +100,7 @@ def _attempt_by(
 ) -> _Attempt:
     if way is None:
         return _attempt(request, context, folder, scratch)
-    return _attempt(way.request, context, folder, scratch, headers=way.headers)
+    return _attempt(way.request, context, folder, scratch, way=way)
 
 
 def _attempt(
@@ -116,21 +109,32 @@ def _attempt(
     folder: Path,
     scratch: Path,
     beside: Callable[[], None] = lambda: None,
-    headers: tuple[Path, ...] = (),
+    way: ShortWay | None = None,
 ) -> _Attempt:
     """`beside` is done before the link."""
+    headers = way.headers if way else ()
     commands = context.toolchain.commands(request, folder)
     for path, text in commands.texts:
         path.write_text(text, encoding="utf-8")
 
-    def run(command: Command) -> Outcome:
-        return context.run(command, request.project, scratch)
+    turns = Turns(len(commands.compiles), context.progress)
+    in_turn = replace(context, progress=turns.come)
+
+    def compiled(source: Path, command: Command, rule: Path) -> Outcome:
+        if not keeps_objects(request):
+            return in_turn.run(command, request.project, scratch)
+        besides = [request.library.folder if request.library else folder, *(header.parent for header in headers)]
+        return kept_object(request, source, rule.with_suffix(""), in_turn, besides, _shadows)
 
     def compile_source(source: Path, command: Command, rule: Path) -> Outcome:
-        if not keeps_objects(request):
-            return run(command)
-        besides = [request.library.folder if request.library else folder, *(header.parent for header in headers)]
-        return kept_object(request, source, rule.with_suffix(""), context, besides, _shadows)
+        try:
+            outcome = compiled(source, command, rule)
+        except GivenUpError:
+            return Outcome.left_out(command)
+        turns.end(command.about)
+        if outcome.failed and _is_final(way, source, outcome):
+            turns.give_up()
+        return outcome
 
     with ThreadPoolExecutor(len(commands.compiles) + 1) as threads:
         try:
@@ -141,36 +145,8 @@ def _attempt(
             context.compilers.stop()
             raise
     if not any(outcome.failed for outcome in outcomes):
-        outcomes.append(run(commands.link))
+        outcomes.append(context.run(commands.link, request.project, scratch))
     return _Attempt(commands, outcomes)
-
-
-def _failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> OpbridgeError:
-    for outcome in outcomes:
-        if outcome.failed and (full := _DISK_FULL.search(outcome.stderr)):
-            return full_disk(cache.root, full.group())
-    everything = "\n".join(f"$ {' '.join(one.command.argv)}\n{one.stdout}{one.stderr}" for one in outcomes)
-    log = cache.keep(LOG, everything)
-    theirs = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
-    project = Project(request.project, request.sources, theirs)
-    texts = [explain(outcome, project) for outcome in outcomes if outcome.failed]
-    if known := _known_folder(request.project, cache):
-        texts = [re.sub(rf"(?<![\w.~/-]){re.escape(str(known))}{os.sep}", "", text) for text in texts]
-    return BuildError(
-        "\n\n".join((*texts, f"the whole output: opbridge cache log {log.parent.parent.name[:_KEY_SHOWN]}"))
-    )
-
-
-def _known_folder(project: Path, cache: Cache) -> Path | None:
-    """The folder that the names of files need not begin with, for the reader is there."""
-    if project.is_relative_to(cache.root):
-        # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
-        return project
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:
-        return None
-    return here if here != Path(here.anchor) and project.is_relative_to(here) else None
 
 
 def _dependencies(

@@ -25,6 +25,12 @@ class Outcome:
     stdout: str
     stderr: str
     timed_out: bool = False
+    is_left_out: bool = False
+    """It was never run."""
+
+    @classmethod
+    def left_out(cls, command: Command) -> Outcome:
+        return cls(command, 0, "", "", is_left_out=True)
 
     @classmethod
     def of(cls, command: Command, code: int, stdout: bytes, stderr: bytes, timed_out: bool = False) -> Outcome:

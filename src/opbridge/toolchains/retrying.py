@@ -13,6 +13,7 @@ _NOT_OF_HEADERS = re.compile(
     r"call of overloaded .* is ambiguous|call to '\w+' is ambiguous|cannot convert |invalid conversion from "
     r"|too (?:few|many) arguments to function|redefinition of |conflicting declaration |lvalue required "
     r"|assignment of read-only |['‘](?:class|struct|union) .* has no member named |no member named '\w+' in '"
+    r"|.*: not supported by the CUDA twin"
 )
 """More declarations mend none of these."""
 _NOT_A_MEMBER = re.compile(
@@ -21,13 +22,13 @@ _NOT_A_MEMBER = re.compile(
 _NOT_DECLARED = re.compile(r"['‘](\w+)['’] was not declared in this scope|use of undeclared identifier '(\w+)'")
 
 
-def would_fail_anyway(messages: Sequence[str], library: InstalledLibrary) -> bool:
-    """By each compiler's first error, since later ones may come of it."""
-    firsts = [first[1] for message in messages if (first := _ERROR.search(message))]
-    if any(_NOT_OF_HEADERS.match(first) for first in firsts):
-        return True
+def would_fail_anyway(messages: str, library: InstalledLibrary) -> bool:
+    """By a compiler's first error, since later ones may come of it."""
+    first = _ERROR.search(messages)
+    if first is None or _NOT_OF_HEADERS.match(first[1]):
+        return first is not None
     namespaces = library.slim_headers.namespaces if library.slim_headers else ()
-    unknown = {name.encode() for first in firsts for name in _unknown_names(first, namespaces)}
+    unknown = {name.encode() for name in _unknown_names(first[1], namespaces)}
     for content in header_texts(library, library.slim_headers) if unknown and library.slim_headers else ():
         unknown = {name for name in unknown if name not in content}
     return bool(unknown)

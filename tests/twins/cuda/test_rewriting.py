@@ -369,8 +369,15 @@ class TestWhatIsNotSupported:
     @pytest.mark.parametrize(
         ("source", "feature"),
         [
-            ('__device__ void f() { asm volatile("wgmma.fence;"); }', "`wgmma` of inline PTX assembly"),
-            ('#define WAIT asm("wgmma.fence.sync.aligned;")', "`wgmma` of inline PTX assembly"),
+            (
+                '__device__ void f() { asm volatile("wgmma.fence;"); }',
+                "`wgmma` of inline PTX assembly, which GPUs have since Hopper",
+            ),
+            (
+                '#define WAIT asm("wgmma.fence.sync.aligned;")',
+                "`wgmma` of inline PTX assembly, which GPUs have since Hopper",
+            ),
+            ('#define MOVE asm("movmatrix.sync.aligned;")', "`movmatrix` of inline PTX assembly"),
             (
                 "__global__ void k() { cudaDeviceSynchronize(); }",
                 "waiting for kernels in device code, which CUDA 12 has no more",

@@ -11,6 +11,15 @@ from opbridge.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.refused import compile_error
 from opbridge.twins.cuda.rewriting.source import Source
 
+_SINCE = {
+    "clusterlaunchcontrol": "Blackwell",
+    "multimem": "Hopper",
+    "tcgen05": "Blackwell",
+    "tensormap": "Hopper",
+    "wgmma": "Hopper",
+}
+"""Of those that the twin lacks, which GPUs have them: kernels with these are written for such GPUs alone."""
+
 INSTRUCTIONS = frozenset(
     [
         "abs",
@@ -179,7 +188,8 @@ def rewrite_assembly(source: Source, index: int) -> None:
     source.texts[index] = "::opbridge_twin::ptx"
     text = [source.tokens[i].text for item in sections[0].items for i in item if not source.tokens[i].blank]
     if not (source.unit.is_library or source.is_of_devices) and (unknown := unknown_instruction(text)):
-        source.before[index] = compile_error(f"`{unknown}` of inline PTX assembly")
+        since = f", which GPUs have since {_SINCE[unknown]}" if unknown in _SINCE else ""
+        source.before[index] = compile_error(f"`{unknown}` of inline PTX assembly{since}")
 
 
 def _rewrite_operand(source: Source, item: list[int], function: str) -> None:

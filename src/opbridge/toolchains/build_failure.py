@@ -1,0 +1,48 @@
+"""What a failed build says: each compiler's words once, told for the reader, and where all of them are kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from opbridge.cache import Cache
+from opbridge.cache.filesystem import full_disk
+from opbridge.errors import BuildError, OpbridgeError
+from opbridge.toolchains.diagnostics import Project, explain
+from opbridge.toolchains.model import INCLUDE, LOG, BuildRequest
+from opbridge.toolchains.process import Outcome
+
+_DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
+_KEY_SHOWN = 12
+
+
+def failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> OpbridgeError:
+    for outcome in outcomes:
+        if outcome.failed and (full := _DISK_FULL.search(outcome.stderr)):
+            return full_disk(cache.root, full.group())
+    everything = "\n".join(f"$ {' '.join(one.command.argv)}\n{one.stdout}{one.stderr}" for one in outcomes)
+    log = cache.keep(LOG, everything)
+    theirs = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
+    project = Project(request.project, request.sources, theirs)
+    # A header that many sources include is wrong once.
+    texts = list(dict.fromkeys(explain(outcome, project) for outcome in outcomes if outcome.failed))
+    if known := _known_folder(request.project, cache):
+        texts = [re.sub(rf"(?<![\w.~/-]){re.escape(str(known))}{os.sep}", "", text) for text in texts]
+    if left_out := sum(outcome.is_left_out for outcome in outcomes):
+        texts.append(f"{left_out} of {len(outcomes)} sources were not compiled after that")
+    return BuildError(
+        "\n\n".join((*texts, f"the whole output: opbridge cache log {log.parent.parent.name[:_KEY_SHOWN]}"))
+    )
+
+
+def _known_folder(project: Path, cache: Cache) -> Path | None:
+    """The folder that the names of files need not begin with, for the reader is there."""
+    if project.is_relative_to(cache.root):
+        # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
+        return project
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return None
+    return here if here != Path(here.anchor) and project.is_relative_to(here) else None
