@@ -32,6 +32,23 @@ def test_a_compiler_that_takes_too_long_is_ended_with_all_it_started(
     assert is_gone(int(pid.read_text()))
 
 
+def test_a_killed_process_leaves_no_compiler(tmp_path: Path, wrapper: InstallWrapper) -> None:
+    begun = tmp_path / "pid"
+    wrapper(WHEN_COMPILING % f"sleep 100 & echo $! > {begun}.part; mv {begun}.part {begun}; wait")
+    source = tmp_path / "kernel.cpp"
+    source.write_text("")
+    builds = (
+        "import sys, pathlib; from opbridge.toolchains import BuildRequest, build; "
+        "build(BuildRequest((pathlib.Path(sys.argv[1]),), 'kernel.so'))"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", builds, source])
+    while not begun.exists() and killed.poll() is None:
+        time.sleep(0.02)
+    killed.kill()
+    killed.wait()
+    assert is_gone(int(begun.read_text()))
+
+
 def is_gone(pid: int) -> bool:
     for _ in range(200):
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from opbridge.errors import ToolchainError
 from opbridge.toolchains.model import Command
+from opbridge.toolchains.orphans import ended_with_us
 
 _TIMEOUT_SECONDS = 3600.0
 
@@ -59,7 +60,8 @@ class Compilers:
             begins()
             process = self._start(command, folder, scratch)
             try:
-                stdout, stderr = process.communicate(timeout=self._timeout)
+                with ended_with_us(process.pid):
+                    stdout, stderr = process.communicate(timeout=self._timeout)
                 return Outcome.of(command, process.returncode, stdout, stderr)
             except subprocess.TimeoutExpired:
                 _kill(process)
