@@ -10,6 +10,7 @@
 #include "broken/device_memory.cu"
 #include "broken/double_free.cu"
 #include "broken/early_return.cu"
+#include "broken/early_return_of_function.cu"
 #include "broken/endless.cu"
 #include "broken/failing_assert.cu"
 #include "broken/few_bytes.cu"

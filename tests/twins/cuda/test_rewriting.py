@@ -365,6 +365,27 @@ class TestClock:
         assert rewritten(source) == source.replace("clock()", "::opbridge_twin::ticks()", 1)
 
 
+class TestReturns:
+    BODY = "void f(int* x) { if (*x) return; %s; }"
+
+    @pytest.mark.parametrize("barrier", ["__syncthreads()", "__syncthreads_or(*x)", "block.sync()"])
+    def test_that_may_leave_a_barrier_to_others_are_noted(self, barrier: str) -> None:
+        assert "OPBRIDGE_TWIN_RETURN;" in rewritten("__device__ " + self.BODY % barrier)
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "__device__ " + BODY % "*x = 1",
+            "__device__ " + BODY % "__syncwarp()",
+            "__host__ __device__ " + BODY % "__syncthreads()",
+            "__device__ int f(int* x) { if (*x) return 1; __syncthreads(); return 2; }",
+            BODY % "x->sync()",
+        ],
+    )
+    def test_that_may_not_are_as_written(self, source: str) -> None:
+        assert "OPBRIDGE_TWIN_RETURN" not in rewritten(source)
+
+
 class TestWhatIsNotSupported:
     @pytest.mark.parametrize(
         ("source", "feature"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from opbridge.cxx.reader import CLOSERS, PAIRS
@@ -11,6 +12,7 @@ from opbridge.twins.cuda.rewriting.guards import Guard, find_guard
 from opbridge.twins.cuda.rewriting.source import Scope, Source, outside_of_brackets
 
 _BEHIND_CAPTURE = frozenset({"(", "{", "<", "mutable", "->"})
+_BARRIER = re.compile(r"__syncthreads\w*|__barrier_sync\w*|sync")
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 
 
@@ -40,7 +42,12 @@ def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> 
     guard = _guard(source, index) if has_guard else None
     known = kernel and "template" not in outside
     function = function_name([source.tokens[i] for i in source.head]) if known else None
-    return Scope("function", device, host, kernel, guard, function=function or "")
+    leaves = kernel or (device and not host and _has_barrier(source, index))
+    return Scope("function", device, host, kernel, leaves, guard, function=function or "")
+
+
+def _has_barrier(source: Source, opened: int) -> bool:
+    return any(_BARRIER.fullmatch(token.text) for token in source.body(opened))
 
 
 def _name_of_namespace(words: list[str]) -> str:

@@ -18,6 +18,8 @@ class Scope:
     host: bool = False
     """It is the host's too."""
     kernel: bool = False
+    leaves: bool = False
+    """Its `return;` may leave a barrier to the others: it is a kernel's, or of a device function that has a barrier."""
     guard: Guard | None = None
     """Of a kernel."""
     c_linkage: bool = False

@@ -51,7 +51,7 @@ def rewrite_word(source: Source, index: int) -> None:
         source.texts[index] = text.replace("__", "::opbridge_twin::", 1)
     elif text == "operator" and source.follows(index, "."):
         _leave_half(source, index)
-    elif text == "return" and any(scope.kernel for scope in source.scopes):
+    elif text == "return" and any(scope.leaves for scope in source.scopes):
         _note_return(source, index)
     elif text in _TAKE_KERNELS:
         strip_casts(source, index)
@@ -75,7 +75,7 @@ def _is_call_of_c(source: Source, index: int) -> bool:
 
 
 def _note_return(source: Source, index: int) -> None:
-    """Tells the checks of a thread that leaves its kernel: at a barrier GPUs wait for the others alone."""
+    """Tells the checks of a thread that leaves before a barrier: once it has ended, GPUs wait for the others alone."""
     end = source.next(index + 1)
     if source.texts[index] == "return" and end is not None and source.tokens[end].text == ";":
         source.texts[index] = "OPBRIDGE_TWIN_RETURN"
