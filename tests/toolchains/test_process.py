@@ -100,7 +100,9 @@ def test_an_interrupt_ends_the_compilers(
     wrapper(WHEN_COMPILING % f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 100")
     sources = [request_for("", f"k{i}.cpp").sources[0] for i in range(4)]
     script = (
-        "import sys; from pathlib import Path; from opbridge.toolchains import BuildRequest, build_many\n"
+        "import signal, sys; from pathlib import Path; from opbridge.toolchains import BuildRequest, build_many\n"
+        # Shells let what they start in the background ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "build_many([BuildRequest((Path(name),), Path(name).stem + '.so') for name in sys.argv[1:]], jobs=2)"
     )
     process = subprocess.Popen(
