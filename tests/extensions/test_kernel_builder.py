@@ -53,7 +53,7 @@ class TestExtension:
             ob.extension(str(project), ["one.cpp"])
 
     def test_names_the_headers_that_are_elsewhere(self, project: Path) -> None:
-        install = r"pip install --no-deps nvidia-cutlass==3\.6\.\*(, in the place of .*)?, or name .*: extra_include_paths"
+        install = r"pip install --no-deps nvidia-cutlass==3\.6\.\*(, in the place of .*)?, or .*: extra_include_paths"
         with pytest.raises(InputError, match=rf"needs the headers of cutlass_3_6.*\n.*{install}"):
             ob.extension(project, device="cuda-twin")
 
