@@ -41,7 +41,7 @@ def compile_library(
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:
         attempt = _attempt_by(short, request, context, folder, scratch)
-    if slim and not attempt.compiled and not any(_is_final(slim, *one) for one in _failed_sources(attempt, request)):
+    if slim and not attempt.compiled and not attempt.is_final:
         # Whatever the short way said, the library's own headers have the last word.
         short = _longer_way(request, attempt, context)
         attempt = _attempt_by(short, request, context, folder, scratch)
@@ -63,6 +63,8 @@ class _Attempt:
     commands: Commands
     outcomes: list[Outcome]
     """Of the compilations, and of the link if they all went well."""
+    is_final: bool
+    """One failed that no longer way is left for."""
 
     @property
     def compiled(self) -> bool:
@@ -79,13 +81,13 @@ def _longer_way(request: BuildRequest, attempt: _Attempt, context: BuildContext)
     failed = _failed_sources(attempt, request)
     if request.library is None or not keeps_objects(request) or len(failed) == len(request.sources):
         return whole_way(request, context)
-    before = (*request.library.before, *((source, None) for source, _ in failed))
+    before = (*request.library.before, *((source, None) for source in failed))
     return short_way(replace(request, library=replace(request.library, before=before)), context)
 
 
-def _failed_sources(attempt: _Attempt, request: BuildRequest) -> list[tuple[Path, Outcome]]:
+def _failed_sources(attempt: _Attempt, request: BuildRequest) -> list[Path]:
     outcomes = zip(request.sources, attempt.outcomes, strict=False)
-    return [(source, outcome) for source, outcome in outcomes if outcome.failed]
+    return [source for source, outcome in outcomes if outcome.failed]
 
 
 def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:
@@ -146,7 +148,7 @@ def _attempt(
             raise
     if not any(outcome.failed for outcome in outcomes):
         outcomes.append(context.run(commands.link, request.project, scratch))
-    return _Attempt(commands, outcomes)
+    return _Attempt(commands, outcomes, turns.given_up)
 
 
 def _dependencies(

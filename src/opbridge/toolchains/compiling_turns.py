@@ -16,11 +16,11 @@ class Turns:
         self._progress = progress
         self._begun: set[str] = set()
         self._guard = threading.Lock()
-        self._given_up = False
+        self.given_up = False
 
     def come(self, about: str) -> None:
         with self._guard:
-            if self._given_up:
+            if self.given_up:
                 raise GivenUpError
             self._begun.add(about)
             position = f" ({len(self._begun)} of {self._sources})" if self._sources > 1 else ""
@@ -34,4 +34,4 @@ class Turns:
     def give_up(self) -> None:
         """Lets those that run end, and no other begin."""
         with self._guard:
-            self._given_up = True
+            self.given_up = True
