@@ -52,8 +52,8 @@ struct Allocation {
 class Memory {
  public:
   cudaError_t allocate(void** result, size_t bytes, Space space, const char* how, const void* where);
-  cudaError_t free(void* memory, const char* how, const void* where);
-  cudaError_t free_of_host(void* memory, const char* how, const void* where);
+  // `of_host`: whether it is for memory of the host's that `allocate` gave, and for no other.
+  cudaError_t free(void* memory, bool of_host, const char* how, const void* where);
   cudaError_t adopt(void* memory, size_t bytes, const char* how, const void* where);
   cudaError_t release(void* memory, const char* how, const void* where);
   // The allocation that an address lies in.
@@ -65,9 +65,6 @@ class Memory {
  private:
   bool reserve();
   char* take(size_t bytes);
-  // Whether it is memory of the host's that `allocate` gave.
-  bool is_of_host(const void* begin) const;
-  cudaError_t give_back(void* begin, const char* how, const void* where);
 
   std::mutex guard_;
   char* region_ = nullptr;
@@ -158,33 +155,20 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
   return cudaSuccess;
 }
 
-cudaError_t Memory::free(void* begin, const char* how, const void* where) {
+cudaError_t Memory::free(void* begin, bool of_host, const char* how, const void* where) {
   if (begin == nullptr) return cudaSuccess;
   std::lock_guard<std::mutex> hold(guard_);
-  if (is_of_host(begin)) return noted(cudaErrorInvalidValue);
-  return give_back(begin, how, where);
-}
-
-cudaError_t Memory::free_of_host(void* begin, const char* how, const void* where) {
-  if (begin == nullptr) return cudaSuccess;
-  std::lock_guard<std::mutex> hold(guard_);
-  if (live_.count(static_cast<char*>(begin)) > 0 && !is_of_host(begin)) return noted(cudaErrorInvalidValue);
-  return give_back(begin, how, where);
-}
-
-bool Memory::is_of_host(const void* begin) const {
-  const auto found = live_.find(static_cast<const char*>(begin));
-  return found != live_.end() && found->second.pages != nullptr && found->second.space == Space::pinned;
-}
-
-cudaError_t Memory::give_back(void* begin, const char* how, const void* where) {
   open_pages();
-  if (!checks::freed(begin, how, where)) return noted(cudaErrorInvalidValue);
   const auto found = live_.find(static_cast<char*>(begin));
-  if (found == live_.end() || found->second.pages == nullptr) return noted(cudaErrorInvalidValue);
+  const bool is_live = found != live_.end();
+  if (is_live && (found->second.pages == nullptr || (found->second.space == Space::pinned) != of_host)) {
+    return noted(cudaErrorInvalidValue);
+  }
+  // Of anything else than live memory it says what that is.
+  if (!checks::freed(begin, how, where) || !is_live) return noted(cudaErrorInvalidValue);
   // The pages go back to the system, the addresses stay taken.
   mmap(found->second.pages, found->second.page_bytes, PROT_NONE, kUnused | MAP_FIXED, -1, 0);
-  if (found->second.space != Space::pinned) used_ -= found->second.page_bytes;
+  if (!of_host) used_ -= found->second.page_bytes;
   live_.erase(found);
   return cudaSuccess;
 }
@@ -377,15 +361,15 @@ cudaError_t cudaHostAlloc(void** result, size_t bytes, unsigned) {
 cudaError_t cudaFree(void* begin) {
   OB_TWIN_REQUIRE_DEVICE();
   checks::host_waits_for_all();
-  return memory().free(begin, OB_TWIN_CALL("cudaFree"));
+  return memory().free(begin, false, OB_TWIN_CALL("cudaFree"));
 }
 
 cudaError_t cudaFreeAsync(void* begin, cudaStream_t) {
   OB_TWIN_REQUIRE_DEVICE();
-  return memory().free(begin, OB_TWIN_CALL("cudaFreeAsync"));
+  return memory().free(begin, false, OB_TWIN_CALL("cudaFreeAsync"));
 }
 
-cudaError_t cudaFreeHost(void* begin) { return memory().free_of_host(begin, OB_TWIN_CALL("cudaFreeHost")); }
+cudaError_t cudaFreeHost(void* begin) { return memory().free(begin, true, OB_TWIN_CALL("cudaFreeHost")); }
 
 cudaError_t cudaHostRegister(void* begin, size_t bytes, unsigned) {
   return memory().adopt(begin, bytes, OB_TWIN_CALL("cudaHostRegister"));
@@ -514,7 +498,7 @@ extern "C" void* ob_twin_allocate(size_t bytes, const char* how) {
   return made;
 }
 
-extern "C" void ob_twin_deallocate(void* begin) { memory().free(begin, "a framework", nullptr); }
+extern "C" void ob_twin_deallocate(void* begin) { memory().free(begin, false, "a framework", nullptr); }
 
 // What a framework's own operators have written is no more uninitialised.
 extern "C" void ob_twin_written(const void* begin, size_t bytes) {
