@@ -33,6 +33,20 @@ extern "C" int answer() {
   return result;
 }
 """
+LEFT_OVER = """
+__global__ void left_over(const float* x, float* y) { *y = x[0] * x[0] - x[1]; }
+extern "C" int answer() {
+  float *x, *y, values[] = {1.000244140625f, 1.00048828125f}, result;  // 1 + 2^-12, 1 + 2^-11
+  cudaMalloc(&x, sizeof values);
+  cudaMalloc(&y, sizeof(float));
+  cudaMemcpy(x, values, sizeof values, cudaMemcpyHostToDevice);
+  left_over<<<1, 1>>>(x, y);
+  cudaMemcpy(&result, y, sizeof(float), cudaMemcpyDeviceToHost);
+  cudaFree(x);
+  cudaFree(y);
+  return int(result * (1 << 24));
+}
+"""
 HEADER = "#pragma once\n__device__ inline int number() { return %d; }\n"
 
 
@@ -88,6 +102,29 @@ template <int n> struct Doubled {
 };
 __global__ void doubled(int* x) { *x = decltype(Doubled<21>().number)::value; }
 """
+
+
+@pytest.mark.parametrize(("given", "taken"), [("-O3", "-O1"), ("-O2", "-O1"), ("-O0", "-O0"), ("-Ofast", "-Ofast")])
+def test_where_memory_is_checked_a_projects_level_is_not_for_kernels(
+    request_for: MakeRequest, tmp_path: Path, given: str, taken: str
+) -> None:
+    request = twin(request_for("__global__ void nothing() {}", "k.cu"), flags=(given,))
+
+    def level(request: BuildRequest) -> str:
+        (command,) = cuda_twin.commands(request, tmp_path).compiles
+        return [word for word in command.argv if word.startswith("-O")][-1]
+
+    assert level(request) == given
+    assert level(replace(request, defines=((cuda_twin.CHECKS, "1"),))) == taken
+
+
+def test_checks_round_as_a_kernel_does_without_them(cache: Cache, request_for: MakeRequest) -> None:
+    """A product that is rounded before something is taken from it leaves nothing here, and one that is not a bit."""
+    request = twin(request_for(LEFT_OVER, "k.cu"))
+    without, checked = (
+        build(replace(request, defines=defines), cache).path for defines in ((), ((cuda_twin.CHECKS, "1"),))
+    )
+    assert answer(checked) == answer(without)
 
 
 def test_an_alias_in_a_class_may_have_the_name_of_what_it_stands_for(

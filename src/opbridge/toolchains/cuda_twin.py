@@ -45,6 +45,8 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     several = ((SEVERAL, "1"),) if are_linked else ()
     own = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
     opbridge = tuple(f"-isystem{path}" for path in request.include_dirs if path.is_relative_to(INCLUDE))
+    if checks and not _has(request, PROFILE):
+        request = _without_level(request)
     prepared = replace(
         request,
         include_dirs=own,
@@ -60,6 +62,15 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     )
     made = rewriting.commands("cuda", prepared, folder)
     return replace(made, link=_with_device_code_first(made, request.sources))
+
+
+def _without_level(request: BuildRequest) -> BuildRequest:
+    return replace(
+        request,
+        flags=cuda.without_level(request.flags),
+        source_flags=tuple((source, cuda.without_level(flags)) for source, flags in request.source_flags),
+        suffix_flags=tuple((suffix, cuda.without_level(flags)) for suffix, flags in request.suffix_flags),
+    )
 
 
 def _with_device_code_first(made: Commands, sources: Sequence[Path]) -> Command:

@@ -229,6 +229,8 @@ class _Build:
     def _cuda_compiler(self, checks: bool, *besides: str) -> list[str]:
         """Up to what is a source's own, but for its name."""
         driver, own, given = self._compiler(), [*self._cuda_flags(checks), *besides], self._host_flags("c++")
+        if checks and not self._counts:
+            given = list(cuda.without_level(given))
         first: tuple[str, ...] = prelude.AS_TEXT
         if self.words.phase not in _TO_TEXT and "-dryrun" not in self.words.switches and not self._is_clang():
             first = prelude.precompiled(driver, own, given)
@@ -241,15 +243,16 @@ class _Build:
         return [str(Path(chosen) / "g++") if Path(chosen).is_dir() else chosen]
 
     def _cuda_flags(self, checks: bool) -> list[str]:
-        level = "-O0" if "-G" in self.words.switches else "-O3"
         flags = [
-            level,
+            "-O3",
             *host.processor_flag(),
             *host.vector_width(),
             *cuda.flags(checks, self._is_clang(), checks and self._counts),
             f"-isystem{OPBRIDGE_INCLUDE}",
             *rewritten_headers.of_cccl(),
         ]
+        if "-G" in self.words.switches:
+            flags.append("-O0")
         if not self._is_clang():
             flags += AS_NVCC_READS
         if self.words.phase in images.SUFFIXES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from opbridge import floating_point
@@ -23,6 +25,7 @@ __all__ = [
     "link_flags",
     "places",
     "translate",
+    "without_level",
 ]
 
 INCLUDE = Path(__file__).parent / "include"
@@ -73,6 +76,10 @@ _AS_WRITTEN = (
     *(f"-fno-{word}" for word in ("tree-sra", "tree-slp-vectorize", "store-merging")),
 )
 """For g++; clang++ has no words for it."""
+_LEVEL, _LEVELS = "-O1", re.compile("-O[1-9sz]?")
+"""Where every access is a call, a higher one takes two to four times as long and makes no kernel faster."""
+_FUSED = "-fexpensive-optimizations"
+"""For g++, which at that level would round a product before it is added, as it does not without checks."""
 _INSTRUMENTATION_DETAILS = ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0")
 
 
@@ -86,8 +93,16 @@ def flags(checks: bool, clang: bool = False, profile: bool = False) -> tuple[str
     # Fences are the checks' own.
     plain = (*plain, *(() if clang else ("-Wno-tsan",)))
     details = (("-mllvm", f"-{word}") if clang else (f"--param={word}",) for word in _INSTRUMENTATION_DETAILS)
-    profiling = (*_PROFILING, *(() if clang else _AS_WRITTEN)) if profile else ()
-    return (*plain, *_INSTRUMENTATION, *PLACES, *(word for detail in details for word in detail), *profiling)
+    checked = (*plain, *_INSTRUMENTATION, *PLACES, *(word for detail in details for word in detail))
+    if profile:
+        return (*checked, *_PROFILING, *(() if clang else _AS_WRITTEN))
+    return (*checked, _LEVEL, *(() if clang else (_FUSED,)))
+
+
+def without_level(words: Iterable[str]) -> tuple[str, ...]:
+    """A project's own flags, for a compilation with checks: their level is the host's for nvcc too, but for -O0's wish
+    to look at each step."""
+    return tuple(word for word in words if not _LEVELS.fullmatch(word))
 
 
 def link_flags(checks: bool, runtime: Path) -> tuple[str, ...]:

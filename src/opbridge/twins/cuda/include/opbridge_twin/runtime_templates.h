@@ -11,66 +11,71 @@
 #include <type_traits>
 #include <utility>
 
+// Inlined where nothing else is, for a report names the line that calls the library.
+
 // Memory -------------------------------------------------------------------------------------------------------------
 
 template <class T>
-cudaError_t cudaMalloc(T** memory, size_t bytes) {
+OB_TWIN_INLINE cudaError_t cudaMalloc(T** memory, size_t bytes) {
   return cudaMalloc((void**)memory, bytes);
 }
 template <class T>
-cudaError_t cudaMallocManaged(T** memory, size_t bytes, unsigned flags = cudaMemAttachGlobal) {
+OB_TWIN_INLINE cudaError_t cudaMallocManaged(T** memory, size_t bytes, unsigned flags = cudaMemAttachGlobal) {
   return cudaMallocManaged((void**)memory, bytes, flags);
 }
 template <class T>
-cudaError_t cudaMallocHost(T** memory, size_t bytes, unsigned flags = cudaHostAllocDefault) {
+OB_TWIN_INLINE cudaError_t cudaMallocHost(T** memory, size_t bytes, unsigned flags = cudaHostAllocDefault) {
   return cudaHostAlloc((void**)memory, bytes, flags);
 }
 template <class T>
-cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned flags) {
+OB_TWIN_INLINE cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned flags) {
   return cudaHostAlloc((void**)memory, bytes, flags);
 }
 template <class T>
-cudaError_t cudaMallocPitch(T** memory, size_t* pitch, size_t width, size_t height) {
+OB_TWIN_INLINE cudaError_t cudaMallocPitch(T** memory, size_t* pitch, size_t width, size_t height) {
   return cudaMallocPitch((void**)memory, pitch, width, height);
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaStream_t stream) {
+OB_TWIN_INLINE cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaStream_t stream) {
   return cudaMallocAsync((void**)memory, bytes, stream);
 }
 template <class T>
-cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+OB_TWIN_INLINE cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
   return cudaHostGetDevicePointer((void**)device, host, flags);
 }
 template <class T>
-cudaError_t cudaMallocFromPoolAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+OB_TWIN_INLINE cudaError_t cudaMallocFromPoolAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return cudaMallocFromPoolAsync((void**)memory, bytes, pool, stream);
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+OB_TWIN_INLINE cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return cudaMallocFromPoolAsync(memory, bytes, pool, stream);
 }
 // Of a place that is no device alone, which there is nothing to do for either.
-inline cudaError_t cudaMemAdvise(const void* memory, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation place) {
+OB_TWIN_INLINE cudaError_t cudaMemAdvise(const void* memory, size_t bytes, cudaMemoryAdvise advice,
+                                         cudaMemLocation place) {
   return cudaMemAdvise(memory, bytes, advice, place.type == cudaMemLocationTypeDevice ? place.id : cudaCpuDeviceId);
 }
-inline cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, cudaMemLocation place, unsigned,
-                                        cudaStream_t stream = nullptr) {
+OB_TWIN_INLINE cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, cudaMemLocation place, unsigned,
+                                                cudaStream_t stream = nullptr) {
   const int device = place.type == cudaMemLocationTypeDevice ? place.id : cudaCpuDeviceId;
   return cudaMemPrefetchAsync(memory, bytes, device, stream);
 }
-inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
+OB_TWIN_INLINE cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
   return cudaEventCreateWithFlags(event, flags);
 }
 
 // CUDA 12's way to say it, and that of the versions before it.
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0) {
+OB_TWIN_INLINE cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                                unsigned long long flags = 0) {
   return cudaGraphInstantiateWithFlags(exec, graph, flags);
 }
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
+OB_TWIN_INLINE cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*,
+                                                size_t) {
   return cudaGraphInstantiateWithFlags(exec, graph, 0);
 }
-inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t* node,
-                                       cudaGraphExecUpdateResult* result) {
+OB_TWIN_INLINE cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t* node,
+                                               cudaGraphExecUpdateResult* result) {
   const cudaError_t error = ob_twin_graph_update(exec, graph);
   if (node != nullptr) *node = nullptr;
   if (result != nullptr) {
@@ -78,7 +83,8 @@ inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, 
   }
   return error;
 }
-inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info) {
+OB_TWIN_INLINE cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                               cudaGraphExecUpdateResultInfo* info) {
   if (info == nullptr) return ob_twin_graph_update(exec, graph);
   info->errorFromNode = nullptr;
   return cudaGraphExecUpdate(exec, graph, &info->errorNode, &info->result);
@@ -87,39 +93,39 @@ inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, 
 // Symbols ------------------------------------------------------------------------------------------------------------
 
 template <class T>
-cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                               cudaMemcpyKind = cudaMemcpyHostToDevice) {
+OB_TWIN_INLINE cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                              cudaMemcpyKind = cudaMemcpyHostToDevice) {
   return ob_twin_copy_symbol(const_cast<void*>(static_cast<const volatile void*>(&symbol)), from, bytes, sizeof(T),
                              offset, 1);
 }
 template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                                    cudaStream_t = nullptr) {
+OB_TWIN_INLINE cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, size_t bytes, size_t offset,
+                                                   cudaMemcpyKind kind, cudaStream_t = nullptr) {
   return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
 }
 template <class T>
-cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                 cudaMemcpyKind = cudaMemcpyDeviceToHost) {
+OB_TWIN_INLINE cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                                cudaMemcpyKind = cudaMemcpyDeviceToHost) {
   return ob_twin_copy_symbol(to, const_cast<const void*>(static_cast<const volatile void*>(&symbol)), bytes, sizeof(T),
                              offset, 0);
 }
 template <class T>
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                                      cudaStream_t = nullptr) {
+OB_TWIN_INLINE cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset,
+                                                     cudaMemcpyKind kind, cudaStream_t = nullptr) {
   return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }
 template <class T>
-cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
+OB_TWIN_INLINE cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
   *address = const_cast<void*>(static_cast<const volatile void*>(&symbol));
   ob_twin_ask_for_symbol(*address);
   return cudaSuccess;
 }
 template <class Pointer, class T>
-cudaError_t cudaGetSymbolAddress(Pointer** address, const T& symbol) {
+OB_TWIN_INLINE cudaError_t cudaGetSymbolAddress(Pointer** address, const T& symbol) {
   return cudaGetSymbolAddress((void**)address, symbol);
 }
 template <class T>
-cudaError_t cudaGetSymbolSize(size_t* bytes, const T&) {
+OB_TWIN_INLINE cudaError_t cudaGetSymbolSize(size_t* bytes, const T&) {
   *bytes = sizeof(T);
   return cudaSuccess;
 }
@@ -219,22 +225,22 @@ inline cudaError_t launch_lost(const void* function, dim3 grid, dim3 block, void
 }  // namespace opbridge_twin
 
 template <class... P>
-cudaError_t cudaLaunchKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments, size_t shared_bytes = 0,
-                             cudaStream_t stream = nullptr) {
+OB_TWIN_INLINE cudaError_t cudaLaunchKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments,
+                                            size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   return opbridge_twin::launch_by_pointer(function, grid, block, arguments, shared_bytes, stream, false);
 }
 template <class... P>
-cudaError_t cudaLaunchCooperativeKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments,
-                                        size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+OB_TWIN_INLINE cudaError_t cudaLaunchCooperativeKernel(void (*function)(P...), dim3 grid, dim3 block, void** arguments,
+                                                       size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   return opbridge_twin::launch_by_pointer(function, grid, block, arguments, shared_bytes, stream, true);
 }
 
-inline cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
-                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+OB_TWIN_INLINE cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                            size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   return opbridge_twin::launch_lost(function, grid, block, arguments, shared_bytes, stream, false);
 }
-inline cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
-                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+OB_TWIN_INLINE cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                                       size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   return opbridge_twin::launch_lost(function, grid, block, arguments, shared_bytes, stream, true);
 }
 
@@ -253,20 +259,22 @@ inline cudaError_t ob_twin_configure_with(const cudaLaunchConfig_t& how) {
   return cudaSuccess;
 }
 template <class... P, class... Arguments>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*function)(P...), Arguments&&... arguments) {
+OB_TWIN_INLINE cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*function)(P...),
+                                              Arguments&&... arguments) {
   if (how == nullptr || function == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = ob_twin_configure_with(*how)) return error;
   function(static_cast<Arguments&&>(arguments)...);
   return cudaPeekAtLastError();
 }
 template <class... P>
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, void (*function)(P...), void** arguments) {
+OB_TWIN_INLINE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, void (*function)(P...),
+                                               void** arguments) {
   if (how == nullptr || function == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = ob_twin_configure_with(*how)) return error;
   opbridge_twin::call(function, arguments, std::index_sequence_for<P...>());
   return cudaPeekAtLastError();
 }
-inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* function, void** arguments) {
+OB_TWIN_INLINE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* function, void** arguments) {
   const opbridge_twin::LostKernel* const kernel = opbridge_twin::lost_kernel(function);
   if (how == nullptr || kernel == nullptr) return cudaErrorInvalidDeviceFunction;
   if (const cudaError_t error = ob_twin_configure_with(*how)) return error;
@@ -275,7 +283,7 @@ inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void
 }
 // There are none.
 template <class Function>
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function, const cudaLaunchConfig_t*) {
+OB_TWIN_INLINE cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Function, const cudaLaunchConfig_t*) {
   *clusters = 0;
   return cudaSuccess;
 }
@@ -322,61 +330,64 @@ inline cudaError_t ob_twin_kernel_of_node(const cudaKernelNodeParams* how) {
   how->func(how->kernelParams);
   return cudaSuccess;
 }
-inline cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
-                                          size_t count, const cudaKernelNodeParams* how) {
+OB_TWIN_INLINE cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                  const cudaGraphNode_t* before, size_t count,
+                                                  const cudaKernelNodeParams* how) {
   const cudaError_t error = ob_twin_kernel_of_node(how);
   return error != cudaSuccess ? error : ob_twin_node_added(node, graph, before, count);
 }
-inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                                    const cudaKernelNodeParams* how) {
+OB_TWIN_INLINE cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                            const cudaKernelNodeParams* how) {
   const cudaError_t error = ob_twin_kernel_of_node(how);
   return error != cudaSuccess ? error : ob_twin_node_replaced(exec, node);
 }
-inline cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* how) {
+OB_TWIN_INLINE cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* how) {
   return cudaGraphExecKernelNodeSetParams(nullptr, node, how);
 }
 
 template <class... P>
-cudaError_t cudaFuncSetAttribute(void (*function)(P...), cudaFuncAttribute attribute, int value) {
+OB_TWIN_INLINE cudaError_t cudaFuncSetAttribute(void (*function)(P...), cudaFuncAttribute attribute, int value) {
   return ob_twin_function_set(opbridge_twin::kernel_of(function), attribute, value);
 }
-inline cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+OB_TWIN_INLINE cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   return ob_twin_function_set(opbridge_twin::kernel_of(function), attribute, value);
 }
 template <class... P>
-cudaError_t cudaFuncSetCacheConfig(void (*)(P...), cudaFuncCache) {
+OB_TWIN_INLINE cudaError_t cudaFuncSetCacheConfig(void (*)(P...), cudaFuncCache) {
   return cudaSuccess;
 }
 template <class... P>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*function)(P...)) {
+OB_TWIN_INLINE cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*function)(P...)) {
   return ob_twin_function_get(attributes, opbridge_twin::kernel_of(function));
 }
-inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+OB_TWIN_INLINE cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   return ob_twin_function_get(attributes, opbridge_twin::kernel_of(function));
 }
-inline cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
+OB_TWIN_INLINE cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
 template <class... P>
-cudaError_t cudaFuncSetSharedMemConfig(void (*)(P...), cudaSharedMemConfig) {
+OB_TWIN_INLINE cudaError_t cudaFuncSetSharedMemConfig(void (*)(P...), cudaSharedMemConfig) {
   return cudaSuccess;
 }
-inline cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) { return cudaSuccess; }
+OB_TWIN_INLINE cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) { return cudaSuccess; }
 template <class... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*function)(P...), int block_threads,
-                                                          size_t shared_bytes) {
+OB_TWIN_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*function)(P...),
+                                                                         int block_threads, size_t shared_bytes) {
   return ob_twin_occupancy(blocks, opbridge_twin::kernel_of(function), block_threads, shared_bytes);
 }
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_threads,
-                                                                 size_t shared_bytes) {
+OB_TWIN_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
+                                                                         int block_threads, size_t shared_bytes) {
   return ob_twin_occupancy(blocks, opbridge_twin::kernel_of(function), block_threads, shared_bytes);
 }
 template <class... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void (*function)(P...),
-                                                                   int block_threads, size_t shared_bytes, unsigned) {
+OB_TWIN_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void (*function)(P...),
+                                                                                  int block_threads,
+                                                                                  size_t shared_bytes, unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_threads, shared_bytes);
 }
 template <class SharedBytes, class... P>
-cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int* block_threads, void (*function)(P...),
-                                                           SharedBytes shared_bytes, int limit = 0) {
+OB_TWIN_INLINE cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int* block_threads,
+                                                                          void (*function)(P...),
+                                                                          SharedBytes shared_bytes, int limit = 0) {
   int best = 0;
   for (int threads = 32; threads <= (limit > 0 ? std::min(limit, 1024) : 1024); threads += 32) {
     int blocks = 0;
@@ -394,8 +405,9 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int*
   return error;
 }
 template <class... P>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid, int* block_threads, void (*function)(P...),
-                                               size_t shared_bytes = 0, int limit = 0) {
+OB_TWIN_INLINE cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid, int* block_threads,
+                                                              void (*function)(P...), size_t shared_bytes = 0,
+                                                              int limit = 0) {
   return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
       least_grid, block_threads, function, [shared_bytes](int) { return shared_bytes; }, limit);
 }
