@@ -3,8 +3,9 @@
     python tools/install_demo.py ENVIRONMENT
 
 NumPy comes first, for the core to be compiled against and for the first operator.  Then the core and the twins are
-compiled while pip brings PyTorch, and the adapter for PyTorch while it brings MindSpore and JAX.  Nothing is byte-
-compiled: most modules of four gigabytes are never imported, and Python keeps what it compiles of the others.
+compiled while pip brings PyTorch, and the adapter for PyTorch while it brings MindSpore and JAX.  The core is built in
+the environment, not in one of its own that would have its own NumPy.  Nothing is byte-compiled: most modules of four
+gigabytes are never imported, and Python keeps what it compiles of the others.
 
 Not by uv, which would be faster: it reads nothing of pip's configuration, where the build of PyTorch for the CPU, the
 index and the certificates of a site may be named, and the plain build brings gigabytes of CUDA.
@@ -13,6 +14,7 @@ index and the certificates of a site may be named, and the plain build brings gi
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -77,10 +79,12 @@ def install(environment: Path) -> None:
     if not python.exists():
         venv.create(environment, with_pip=True)
     steps = Steps(python)
-    finished(steps.install("NumPy", "numpy", "PyYAML"))
+    tools = [name for name in ("cmake", "ninja") if shutil.which(name) is None]
+    finished(steps.install("NumPy", "numpy", "PyYAML", "scikit-build-core", *tools))
     torch = steps.install("PyTorch", "torch", waits=True)
     try:
-        finished(steps.install("opbridge: its core is compiled", "--no-deps", "--editable", "."))
+        own = ("--no-deps", "--no-build-isolation", "--editable", ".")
+        finished(steps.install("opbridge: its core is compiled", *own))
         finished(steps.start("the first operator", "-c", FIRST))
         twins = steps.start("compiling the twins, once", "-c", TWINS, waits=True)
     finally:
