@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -225,6 +226,24 @@ def test_a_kernel_knows_its_lines_and_no_types(cache: Cache, project: Path, requ
     information = subprocess.run(read, capture_output=True, text=True, check=True).stdout
     assert re.search(r"^k\.cu\s+\d+ ", information, re.MULTILINE)
     assert "DW_TAG_formal_parameter" not in information
+
+
+def test_a_kernel_takes_nothing_from_a_cuda_that_the_process_shows(
+    cache: Cache, project: Path, request_for: MakeRequest, tmp_path: Path
+) -> None:
+    """PyTorch's build for GPUs shows NVIDIA's library to the whole process, where it knows of no GPU."""
+    (project / "number.cuh").write_text(HEADER % 21)
+    kernel = build(twin(request_for(DOUBLED, "k.cu")), cache).path
+    source, versions, shown = tmp_path / "cudart.c", tmp_path / "versions", tmp_path / "libcudart.so.13"
+    source.write_text("int cudaMalloc(void) { return 35; }\nint cudaMemcpy(void) { return 35; }\n")
+    versions.write_text("libcudart.so.13 { global: *; };")
+    script = f"-Wl,--version-script={versions}"
+    subprocess.run([*cuda_twin.find(), "-x", "c", "-shared", "-fPIC", script, source, "-o", shown], check=True)
+    program = (
+        "import ctypes, sys; ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL); print(ctypes.CDLL(sys.argv[2]).answer())"
+    )
+    command = [sys.executable, "-c", program, shown, kernel]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "42\n"
 
 
 def test_a_kernel_finds_its_library_beside_itself(

@@ -165,6 +165,6 @@ def library_request(name: str, twin: Path | None = None) -> BuildRequest:
         sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),
         output=file,
         include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),
-        link_flags=(*cuda.link_flags(False, twin or runtime()), f"-Wl,-soname,{file}"),
+        link_flags=(*cuda.link_flags(False, twin or runtime()), *rewriting.named(file)),
         portable=True,
     )

@@ -58,6 +58,12 @@ def compiler_words(command: Command) -> tuple[str, ...]:
     return command.argv[command.argv.index("--") + 1 :]
 
 
+def named(library: str) -> tuple[str, ...]:
+    """Link flags; what is linked with it takes its functions from it alone, and from no other library that a process
+    shows to all, such as the CUDA that a build of PyTorch for GPUs brings."""
+    return (f"-Wl,-soname,{library}", "-Wl,--default-symver")
+
+
 def runtime_request(
     folder: Path, library: str, include_dirs: Sequence[Path], flags: tuple[str, ...] = ()
 ) -> BuildRequest:
@@ -67,6 +73,6 @@ def runtime_request(
         output=library,
         include_dirs=(folder, RUNTIME, *include_dirs),
         flags=flags,
-        link_flags=("-pthread", "-ldl", f"-Wl,-soname,{library}"),
+        link_flags=("-pthread", "-ldl", *named(library)),
         portable=True,
     )
