@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+BUILT_FOR_GPUS = """this PyTorch is built for GPUs, whose kernels for them would stand in the simulated cuda's way
+  use its build for the CPU: pip install torch --index-url https://download.pytorch.org/whl/cpu"""
+
 
 def cuda() -> None:
     """The twin's `cuda`, unless PyTorch has one."""
@@ -11,9 +14,6 @@ def cuda() -> None:
     torch = sys.modules["torch"]
     if torch._C._has_cuda or torch.version.hip:
         if not torch.cuda.is_available():
-            print(
-                "opbridge: this PyTorch is built for GPUs; the CUDA twin stands in for them in its build for the CPU",
-                file=sys.stderr,
-            )
+            print(f"opbridge: {BUILT_FOR_GPUS}", file=sys.stderr)
         return
     import opbridge.cuda_twin  # noqa: F401 - registers the device

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from opbridge.check.child import Child
 from opbridge.check.forking import Forks
+from opbridge.errors import ToolchainError
 
 WORKER = """
 import os, signal, subprocess, sys, time
@@ -97,3 +99,12 @@ def test_a_dead_one_begins_again(forks: Forks) -> None:
     process.wait()
     with fork(forks, "imports") as child:
         assert len(list(child.messages())) == 2
+
+
+def test_why_there_are_none_is_said_to_each_who_asks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "refusing.py").write_text("from opbridge.errors import UnsupportedError\nraise UnsupportedError('no')")
+    with Forks(["refusing"], {"PYTHONPATH": str(tmp_path)}) as forks:
+        for _ in range(2):
+            with pytest.raises(ToolchainError, match=r"^no$"):
+                fork(forks, "imports")
+    assert capfd.readouterr().err == ""

@@ -93,17 +93,20 @@ def test_a_compiler_that_finds_the_disk_full(cache: Cache, request_for: MakeRequ
         build(request_for(""), cache)
 
 
+@pytest.mark.parametrize("wait", ["build_many(requests, jobs=2)", "begin(requests[0], Cache())()"])
 def test_an_interrupt_ends_the_compilers(
-    cache: Cache, tmp_path: Path, request_for: MakeRequest, wrapper: InstallWrapper
+    cache: Cache, tmp_path: Path, request_for: MakeRequest, wrapper: InstallWrapper, wait: str
 ) -> None:
     pid = tmp_path / "pid"
     wrapper(WHEN_COMPILING % f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 100")
     sources = [request_for("", f"k{i}.cpp").sources[0] for i in range(4)]
     script = (
-        "import signal, sys; from pathlib import Path; from opbridge.toolchains import BuildRequest, build_many\n"
+        "import signal, sys; from pathlib import Path\n"
+        "from opbridge.cache import Cache; from opbridge.toolchains import BuildRequest, begin, build_many\n"
         # Shells let what they start in the background ignore it.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "build_many([BuildRequest((Path(name),), Path(name).stem + '.so') for name in sys.argv[1:]], jobs=2)"
+        "requests = [BuildRequest((Path(name),), Path(name).stem + '.so') for name in sys.argv[1:]]\n"
+        f"{wait}"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script, *map(str, sources)],

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -146,35 +146,41 @@ class Child:
         *,
         is_told_more: bool = False,
     ) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="opbridge-jobs-")
-        folder = self._folder.name
-        path = Path(folder, "jobs")
-        with open(path, "wb") as file:
-            # What the user's own modules, the reference's above all, are found by.
-            pickle.dump([entry or os.getcwd() for entry in sys.path], file)
-            pickle.dump(list(jobs), file)
-        self._log = Path(folder, "log")
         self._patience = patience
         self._code: int | None = None
-        self._pipe, said = os.pipe()
-        heard, self._orders = os.pipe() if is_told_more else (os.open(os.devnull, os.O_RDONLY), -1)
-        with open(self._log, "wb") as log:
-            variables = {"GLOG_v": "3", **variables, MARK: folder}
-            self._process = start(Start(module, folder, str(path), variables, heard, log.fileno(), said))
-        os.close(said)
-        os.close(heard)
-        self._silence = Waiting(self._processes)
         self._ended_for = ""
+        with ExitStack() as made:
+            self._folder = made.enter_context(tempfile.TemporaryDirectory(prefix="opbridge-jobs-"))
+            path = Path(self._folder, "jobs")
+            with open(path, "wb") as file:
+                # What the user's own modules, the reference's above all, are found by.
+                pickle.dump([entry or os.getcwd() for entry in sys.path], file)
+                pickle.dump(list(jobs), file)
+            self._log = Path(self._folder, "log")
+            self._pipe, said = os.pipe()
+            made.callback(os.close, self._pipe)
+            heard, self._orders = os.pipe() if is_told_more else (os.open(os.devnull, os.O_RDONLY), -1)
+            made.callback(self._give_no_more_orders)
+            try:
+                with open(self._log, "wb") as log:
+                    variables = {"GLOG_v": "3", **variables, MARK: self._folder}
+                    self._process = start(Start(module, self._folder, str(path), variables, heard, log.fileno(), said))
+            finally:
+                os.close(said)
+                os.close(heard)
+            self._made = made.pop_all()
+        self._silence = Waiting(self._processes)
 
     def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        os.close(self._pipe)
+        self._made.close()
+
+    def _give_no_more_orders(self) -> None:
         if self._orders >= 0:
             os.close(self._orders)
-        self._folder.cleanup()
 
     def stop(self) -> int:
         """Ends it and all that it has started."""
@@ -190,7 +196,7 @@ class Child:
         self._silence.begin_anew()
 
     def _processes(self) -> list[int]:
-        return processes_of(self._process.pid, self._folder.name)
+        return processes_of(self._process.pid, self._folder)
 
     def messages(self, stop: Event | None = None) -> Iterator[dict[str, Any]]:
         """What it says until it ends, has said nothing for too long, or has too many processes; or nobody asks more."""

@@ -24,10 +24,11 @@ from typing import Any
 
 from opbridge.check.child import Start
 from opbridge.check.confining import children_of
-from opbridge.errors import ToolchainError
+from opbridge.errors import OpbridgeError, ToolchainError
 
 _DIE_WITH_PARENT, _TAKES_ORPHANS = 1, 36
 _LARGEST_REQUEST = 1 << 16
+_REFUSED = b"refused: "
 
 
 class Forks:
@@ -78,7 +79,11 @@ class Forks:
 class _Fork:
     def __init__(self, keeper: socket.socket) -> None:
         self._keeper = keeper
-        self.pid = self._heard()
+        try:
+            self.pid = self._heard()
+        except BaseException:
+            keeper.close()
+            raise
 
     def has_ended(self) -> bool:
         return bool(select.select([self._keeper], [], [], 0)[0])
@@ -91,9 +96,24 @@ class _Fork:
         return -signal.SIGKILL
 
     def _heard(self) -> int:
-        if said := self._keeper.recv(64):
+        said = self._keeper.recv(_LARGEST_REQUEST)
+        if said.startswith(_REFUSED):
+            raise ToolchainError(said.removeprefix(_REFUSED).decode())
+        if said:
             return int(said)
         raise ToolchainError("the process that others are forked from is gone; what it said stands above")
+
+
+def _refuse(requests: socket.socket, reason: str) -> None:
+    """Tells whoever asks for a process why there is none."""
+    while True:
+        request, files, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 4)
+        if not request:
+            return
+        with socket.socket(fileno=files[0]) as asking, suppress(OSError):
+            asking.send(_REFUSED + reason.encode()[: _LARGEST_REQUEST - len(_REFUSED)])
+        for file in files[1:]:
+            os.close(file)
 
 
 def _serve(requests: socket.socket) -> None:
@@ -170,6 +190,13 @@ def _become(request: list[Any], stdin: int, log: int, pipe: int) -> None:
 if __name__ == "__main__":
     # When whoever started it is gone, so are requests; it may not die with the thread that did so.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
-    for name in sys.argv[2:]:
-        importlib.import_module(name)
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    requests = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        for name in sys.argv[2:]:
+            importlib.import_module(name)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    except OpbridgeError as error:
+        _refuse(requests, str(error))
+    else:
+        _serve(requests)

@@ -11,6 +11,7 @@ import sys
 
 import torch
 
+from opbridge.autoload import BUILT_FOR_GPUS
 from opbridge.cuda_twin import building, functions, native
 from opbridge.errors import UnsupportedError
 from opbridge.sources.store import SIMULATED
@@ -18,10 +19,7 @@ from opbridge.sources.store import SIMULATED
 
 def _register() -> None:
     if torch._C._has_cuda or torch.version.hip:
-        raise UnsupportedError(
-            "opbridge.cuda_twin: this PyTorch is built for GPUs, whose kernels for them would stand in the way\n"
-            "  use PyTorch's build for the CPU: pip install torch --index-url https://download.pytorch.org/whl/cpu"
-        )
+        raise UnsupportedError(BUILT_FOR_GPUS)
     native.DEVICE.start(native.load(), 1)
     functions.install()
     building.install()

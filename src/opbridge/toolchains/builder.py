@@ -25,8 +25,13 @@ def build(request: BuildRequest, cache: Cache | None = None, on_progress: Progre
     return _built(_job(request, cache), cache, on_progress or _log_progress, None)
 
 
-def begin(request: BuildRequest, cache: Cache, on_progress: Progress | None = None) -> Callable[[], BuiltLibrary]:
-    """Starts a build that takes time beside the caller's work; the function returned waits for it."""
+def begin(
+    request: BuildRequest, cache: Cache, on_progress: Progress | None = None, compilers: Compilers | None = None
+) -> Callable[[], BuiltLibrary]:
+    """Starts a build that takes time beside the caller's work; the function returned waits for it.
+
+    Python ends no sooner than the build, but for one whose `compilers` are stopped, as by an interruption of the wait.
+    """
     job = _job(request, cache)
     entry = cache.find(job.key, job.places)
     if entry is not None:
@@ -34,12 +39,20 @@ def begin(request: BuildRequest, cache: Cache, on_progress: Progress | None = No
         return lambda: library
     from concurrent.futures import ThreadPoolExecutor
 
+    from opbridge.toolchains.process import Compilers
+
+    running_compilers = compilers or Compilers()
     thread = ThreadPoolExecutor(1)
-    running = thread.submit(_built, job, cache, on_progress or _log_progress, None)
+    running = thread.submit(_built, job, cache, on_progress or _log_progress, running_compilers)
     thread.shutdown(wait=False)
 
     def wait() -> BuiltLibrary:
-        if error := running.exception():
+        try:
+            error = running.exception()
+        except BaseException:
+            running_compilers.stop()
+            raise
+        if error:
             raise error.with_traceback(None)  # the other thread's way is none of the caller's
         return running.result()
 

@@ -16,6 +16,7 @@ from opbridge.cache import Cache
 from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, import_extension
 from opbridge.progress import announce
 from opbridge.toolchains import BuildRequest, begin
+from opbridge.toolchains.process import Compilers
 from opbridge.toolchains.torch_install import TorchInstall
 from opbridge.twins import ascend, cuda
 
@@ -48,15 +49,20 @@ class SimulatedDevice:
 
     def load(self, runtime: Callable[[], Path]) -> ModuleType:
         """`runtime` finds the twin's library, which the module, PyTorch's adapter and kernels are to find as one."""
-        wait = self._find_or_begin()
-        ctypes.CDLL(str(runtime()), ctypes.RTLD_GLOBAL)
-        return import_extension(self.module, wait(), f"the simulated {self.name}")
+        compilers = Compilers()
+        try:
+            wait = self._find_or_begin(compilers)
+            ctypes.CDLL(str(runtime()), ctypes.RTLD_GLOBAL)
+            return import_extension(self.module, wait(), f"the simulated {self.name}")
+        except BaseException:
+            compilers.stop()
+            raise
 
-    def _find_or_begin(self) -> Callable[[], Path]:
+    def _find_or_begin(self, compilers: Compilers) -> Callable[[], Path]:
         """Where neither it nor the twin's library was built yet, both are compiled at the same time."""
         if library := brought(self.module, "torch", TorchInstall.found().public_version):
             return lambda: library
-        wait = begin(self.request(), Cache(), _Announcement(self.name))
+        wait = begin(self.request(), Cache(), _Announcement(self.name), compilers)
         return lambda: wait().path
 
     def start(self, library: ModuleType, count: int) -> None:
