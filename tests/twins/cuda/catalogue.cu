@@ -8,6 +8,7 @@
 #include "broken/constant_write.cu"
 #include "broken/copy_of_elements.cu"
 #include "broken/device_memory.cu"
+#include "broken/division_by_zero.cu"
 #include "broken/double_free.cu"
 #include "broken/early_return.cu"
 #include "broken/early_return_of_function.cu"

@@ -58,7 +58,7 @@ last asks for types and variables too, which take a third of the compilation of 
 _INSTRUMENTATION = (
     "-DOPBRIDGE_TWIN_CHECKS=1",
     # Every access is a call, so these go without stubs.
-    *("-fsanitize=thread,alignment,bounds", "-fno-plt"),
+    *("-fsanitize=thread,alignment,bounds,integer-divide-by-zero", "-fno-plt"),
     # A few bytes would be copied by instructions that come too late for every other one of these flags.
     *(f"-fno-builtin-{name}" for name in REPLACED),
 )

@@ -1,5 +1,6 @@
-// What the compiler's other instrumentation finds: vector types at addresses that no GPU takes, and indices beyond a
-// declared array, which may end in the array's own neighbour and so stay in bounds of the memory.
+// What the compiler's other instrumentation finds: vector types at addresses that no GPU takes, indices beyond a declared
+// array, which may end in the array's own neighbour and so stay in bounds of the memory, and divisions by zero, which
+// end a process of the host's.
 #include "checks_describe.h"
 #include "checks_launch.h"
 #include "checks_state.h"
@@ -31,6 +32,11 @@ struct OutOfBounds {
   SourceLocation location;
   const TypeDescriptor* array;
   const TypeDescriptor* index;
+};
+
+struct Division {
+  SourceLocation location;
+  const TypeDescriptor* type;
 };
 
 using namespace opbridge_twin;
@@ -67,5 +73,11 @@ void __ubsan_handle_out_of_bounds(const OutOfBounds* data, uintptr_t index) {
   const std::string number = is_signed ? std::to_string(static_cast<intptr_t>(index)) : std::to_string(index);
   found(
       report_at(Kind::index, data->location, "index " + number + " is beyond the array of type " + data->array->name));
+}
+
+void __ubsan_handle_divrem_overflow(const Division* data, uintptr_t, uintptr_t) {
+  if (worker.block == nullptr) return;
+  found(report_at(Kind::division_by_zero, data->location,
+                  std::string("division of a number of type ") + data->type->name + " by zero"));
 }
 }

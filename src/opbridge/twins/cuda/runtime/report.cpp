@@ -72,6 +72,9 @@ Meaning meaning(Kind kind) {
               "a vector type needs an address that is a multiple of its size: handle the first elements one by one"};
     case Kind::index:
       return {"index", kIllegalAddress, true, "keep the index below the array's size"};
+    case Kind::division_by_zero:
+      return {"division-by-zero", kLaunchFailure, true,
+              "ask whether it is zero first: a GPU goes on with a number that nobody has promised"};
     case Kind::bad_free:
       return {"bad-free", kInvalidValue, false, "free what was allocated, once, by the address that was returned"};
     case Kind::copy_size:

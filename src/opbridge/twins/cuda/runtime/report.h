@@ -27,6 +27,7 @@ enum class Kind : uint8_t {
   unset_global,
   misaligned,
   index,
+  division_by_zero,
   bad_free,
   copy_size,
   divergent_barrier,
