@@ -6,6 +6,7 @@
 #include "broken/builtin_copy.cu"
 #include "broken/builtin_fill.cu"
 #include "broken/constant_write.cu"
+#include "broken/copy_direction.cu"
 #include "broken/copy_of_elements.cu"
 #include "broken/device_memory.cu"
 #include "broken/division_by_zero.cu"

@@ -60,6 +60,9 @@ bool host_access(const void* begin, size_t bytes, bool writes, const char* how, 
 // The same for work of the stream that is the default one at the time.
 bool stream_access(const void* begin, size_t bytes, bool writes, const char* how, const void* made_at);
 
+// `side`, which a copy's direction calls the host's, is the device's.
+void copied_in_another_direction(const void* side, bool writes, const char* how, const void* made_at);
+
 // Host code has used device memory; what exactly it read or wrote is not known.
 void host_touched(const void* address, const void* at);
 

@@ -110,6 +110,18 @@ bool host_access(const void* begin, size_t bytes, bool writes, const char* how, 
   return false;
 }
 
+void copied_in_another_direction(const void* side, bool writes, const char* how, const void* made_at) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(side);
+  Report report = report_on_host(Kind::copy_direction, made_at,
+                                 std::string(writes ? "write" : "read") +
+                                     " of device memory, by a copy whose direction says that it is the host's");
+  report.subject = how;
+  if (const std::optional<Allocation> allocation = memory.holding(address)) {
+    report.details.emplace_back("address", hexadecimal(address) + ", " + allocation->position_of(address));
+  }
+  deliver(report);
+}
+
 bool stream_access(const void* begin, size_t bytes, bool writes, const char* how, const void* made_at) {
   const Copy copy{reinterpret_cast<uintptr_t>(begin), bytes, writes, how, made_at};
   const std::lock_guard<std::mutex> hold(under_way);

@@ -1,6 +1,6 @@
-// What the compiler's other instrumentation finds: vector types at addresses that no GPU takes, indices beyond a declared
-// array, which may end in the array's own neighbour and so stay in bounds of the memory, and divisions by zero, which
-// end a process of the host's.
+// What the compiler's other instrumentation finds: vector types at addresses that no GPU takes, indices beyond a
+// declared array, which may end in the array's own neighbour and so stay in bounds of the memory, and divisions by
+// zero, which end a process of the host's.
 #include "checks_describe.h"
 #include "checks_launch.h"
 #include "checks_state.h"

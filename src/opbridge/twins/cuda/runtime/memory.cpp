@@ -259,6 +259,13 @@ void host_waits() {
   if (!ob_twin_in_kernel()) checks::host_waits_for_stream(nullptr);
 }
 
+// Of a side that a copy's direction calls the host's.
+bool is_devices_after_all(const void* side, bool writes, const char* how, const void* where) {
+  if (!is_on_device(side)) return false;
+  checks::copied_in_another_direction(side, writes, how, where);
+  return true;
+}
+
 cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how, const void* where) {
   OB_TWIN_REQUIRE_DEVICE();
   if (bytes == 0) return cudaSuccess;
@@ -266,7 +273,10 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return noted(cudaErrorInvalidMemcpyDirection);
   const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
   const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
-  if ((to_host && is_on_device(to)) || (from_host && is_on_device(from))) return noted(cudaErrorInvalidValue);
+  if ((to_host && is_devices_after_all(to, true, how, where)) ||
+      (from_host && is_devices_after_all(from, false, how, where))) {
+    return noted(cudaErrorInvalidValue);
+  }
   if (!may_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
   if (!may_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
   open_pages();

@@ -79,6 +79,9 @@ Meaning meaning(Kind kind) {
       return {"bad-free", kInvalidValue, false, "free what was allocated, once, by the address that was returned"};
     case Kind::copy_size:
       return {"copy-size", kInvalidValue, false, "sizes are in bytes: compare this one with the allocation's"};
+    case Kind::copy_direction:
+      return {"copy-direction", kInvalidValue, false,
+              "the direction says from where to where, cudaMemcpyDeviceToHost; cudaMemcpyDefault looks by itself"};
     case Kind::divergent_barrier:
       return {"divergent-barrier", kLaunchFailure, true,
               "all threads of a block must come to the same barrier: take it out of the branch, and return after it"};

@@ -30,6 +30,7 @@ enum class Kind : uint8_t {
   division_by_zero,
   bad_free,
   copy_size,
+  copy_direction,
   divergent_barrier,
   early_return,
   lane_not_in_mask,
