@@ -127,6 +127,13 @@ def test_a_host_gets_the_reports_and_the_process_goes_on(catalogue: Path) -> Non
     assert done.stdout.endswith("None\n")
 
 
+def test_what_a_host_has_not_taken_is_said_at_the_end_of_the_process(catalogue: Path) -> None:
+    """Extensions look at cudaGetLastError() themselves, and end the process."""
+    done = run(catalogue, "ob_twin_attach_host", after="library.overflow(); ctypes.CDLL(None).exit(3)")
+    assert done.returncode == 3
+    assert done.stderr.startswith("cuda-twin: scale: read of 4 bytes out of bounds [out-of-bounds]\n")
+
+
 def test_a_note_fails_no_call_of_a_host_and_is_said_once(catalogue: Path) -> None:
     done = run(catalogue, "ob_twin_attach_host", threads=2, after=f"exec({TWICE!r})")
     assert done.stdout == "None\nNone\n"

@@ -69,7 +69,11 @@ constexpr int kFoundSomething = 86;
 
 void Reports::end_process(const char* twin, int status) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (has_host_) return;
+  if (has_host_) {
+    // Extensions end the process themselves when CUDA tells them of an error, and their host never asks.
+    fputs(pending_.c_str(), stderr);
+    return;
+  }
   if (not_shown_ > 0) fprintf(stderr, "%s: %zu more reports are not shown\n", twin, not_shown_);
   if (status != 0 || !failed_) return;
   fflush(nullptr);

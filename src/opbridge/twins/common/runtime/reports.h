@@ -44,7 +44,8 @@ class Reports {
   // What was shown since the last call, null for nothing.  The text stays until the next call from this thread.
   const char* take();
 
-  // At the end of a process that would say all is well: says how many reports were not shown, and ends with 1.
+  // At the end of a process: says what its host has not taken, or else how many reports were not shown, and fails one
+  // that would say all is well.
   void end_process(const char* twin, int status);
 
  private:

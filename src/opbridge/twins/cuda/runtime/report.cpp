@@ -126,8 +126,7 @@ std::string in_full(const Report& report) {
       opbridge_twins::laid_out({"cuda-twin", report.subject, report.what, means.name, report.details, means.advice}));
 }
 
-void at_exit(int status, void*) {
-  if (reports().has_host()) return;
+void say_what_is_left() {
   // After an error the device frees nothing any more.
   const checks::Memory::Left left = checks::memory.left();
   if (left.count > 0 && !reports().failed()) {
@@ -140,6 +139,10 @@ void at_exit(int status, void*) {
   if (const std::string left_out = sampled_in_words(); !left_out.empty()) {
     fprintf(stderr, "cuda-twin: %s\n", left_out.c_str());
   }
+}
+
+void at_exit(int status, void*) {
+  if (!reports().has_host()) say_what_is_left();
   reports().end_process("cuda-twin", status);
 }
 
