@@ -89,6 +89,10 @@ int64_t stream() { return reinterpret_cast<int64_t>(at::cuda::getCurrentCUDAStre
 """
 
 CPP = """
+#include <cuda_runtime_api.h>
+
+inline float min(float a, float b) { return a < b ? a : b; }  // of the host's own, for only nvcc has one
+
 torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check);
 torch::Tensor sum_of(torch::Tensor x);
 torch::Tensor tripled(torch::Tensor x);

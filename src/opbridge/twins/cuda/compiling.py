@@ -30,10 +30,11 @@ def main(arguments: Sequence[str]) -> int:
     source, folder, depfile = arguments[:3]
     compiler = arguments[arguments.index("--") + 1 :]
     include_dirs = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
-    as_cpp = (*compiler, "-x", "c++", "-include", PRELUDE)
-    if for_torch.PRELUDE[-1] in compiler and Path(source).suffix != ".cu":
+    is_for_host = for_torch.PRELUDE[-1] in compiler and Path(source).suffix != ".cu"
+    as_cpp = (*compiler, "-x", "c++", "-include", for_torch.HOST if is_for_host else PRELUDE)
+    if is_for_host:
         # PyTorch hands it to the host's compiler, and not to nvcc.
-        return subprocess.run([*as_cpp, "-include", for_torch.HOST, "-c", source], stdin=subprocess.DEVNULL).returncode
+        return subprocess.run([*as_cpp, "-c", source], stdin=subprocess.DEVNULL).returncode
     try:
         translation = translate(
             Path(source),

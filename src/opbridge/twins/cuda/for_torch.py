@@ -17,7 +17,7 @@ PRELUDE = ("-include", "opbridge_twin/torch.h")
 """Comes before CUDA's own prelude, behind whatever is precompiled."""
 
 HOST = "opbridge_twin/host_source.h"
-"""Comes last of what stands before a source that is not CUDA."""
+"""Stands in the place of CUDA's own prelude before a source that is not CUDA."""
 
 DEVICE = "OPBRIDGE_TWIN_CUDA_DEVICE"
 """The macro of extensions whose tensors are truly of a device `cuda`, and not the CPU's, lent for each launch."""

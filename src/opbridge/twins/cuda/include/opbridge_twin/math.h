@@ -201,6 +201,6 @@ OB_TWIN_INLINE float __log10f(float x) { return log10f(x); }
 OB_TWIN_INLINE float __powf(float x, float y) { return powf(x, y); }
 OB_TWIN_INLINE float __tanhf(float x) { return tanhf(x); }
 OB_TWIN_INLINE float __fdividef(float x, float y) { return x / y; }
-OB_TWIN_INLINE float __saturatef(float x) { return min(max(0.0f, x), 1.0f); }
+OB_TWIN_INLINE float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
 #endif

@@ -2,6 +2,9 @@
 #ifndef OPBRIDGE_TWIN_MINMAX_H
 #define OPBRIDGE_TWIN_MINMAX_H
 
+// A compiler for the host alone has none, and what it compiles may have its own.
+#ifndef OPBRIDGE_TWIN_HOST_SOURCE
+
 #define OB_TWIN_MIN_MAX(result, a_type, b_type)                                                               \
   constexpr result min(a_type a, b_type b) {                                                                  \
     return static_cast<result>(b) < static_cast<result>(a) ? static_cast<result>(b) : static_cast<result>(a); \
@@ -42,4 +45,5 @@ constexpr double min(double a, float b) { return min(a, static_cast<double>(b));
 constexpr double max(float a, double b) { return max(static_cast<double>(a), b); }
 constexpr double max(double a, float b) { return max(a, static_cast<double>(b)); }
 
+#endif  // OPBRIDGE_TWIN_HOST_SOURCE
 #endif
