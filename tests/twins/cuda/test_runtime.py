@@ -115,6 +115,22 @@ class TestMemory:
             str(runtime()),
         )
 
+    def test_is_as_many_allocations_as_a_program_likes(self, library: Any) -> None:
+        """And not as many as the system lets a process have mappings; all those are given back."""
+        succeed(
+            "import ctypes, sys\n"
+            "from pathlib import Path\n"
+            "cuda = ctypes.CDLL(sys.argv[1])\n"
+            "limit = int(Path('/proc/sys/vm/max_map_count').read_text())\n"
+            "all = [ctypes.c_void_p() for _ in range(min(limit, 65530))]\n"
+            "for one in all: assert cuda.cudaMalloc(ctypes.byref(one), ctypes.c_size_t(512)) == 0\n"
+            "for one in all[::2] + all[1::2]:\n"
+            "    assert cuda.cudaMemset(one, 1, ctypes.c_size_t(512)) == 0\n"
+            "    assert cuda.cudaFree(one) == 0\n"
+            "assert len(Path('/proc/self/maps').read_text().splitlines()) < 1000\n",
+            str(runtime()),
+        )
+
     def test_of_rows_with_a_pitch(self, cuda: Any) -> None:
         made, pitch = c_void_p(), c_size_t()
         assert cuda.cudaMallocPitch(byref(made), byref(pitch), c_size_t(12), c_size_t(4)) == 0

@@ -29,6 +29,8 @@ constexpr size_t kMostGap = size_t{1} << 20;
 // Where an index that has become negative leads from the first allocation, there is no memory of the host's.
 constexpr size_t kMostBefore = size_t{64} << 30;
 constexpr size_t kPitch = 512;
+// Pages that are open between closed ones cost two of the mappings that a process may have, which mostly are 65,530.
+constexpr size_t kMostApart = 16384;
 // Address space alone, until it is opened.
 constexpr int kUnused = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
@@ -65,6 +67,9 @@ class Memory {
  private:
   bool reserve();
   char* take(size_t bytes);
+  bool open(char* pages, size_t bytes);
+  void close(char* begin, const Allocation& allocation);
+  char* end_before(char* address);
 
   std::mutex guard_;
   char* region_ = nullptr;
@@ -122,6 +127,31 @@ char* Memory::take(size_t bytes) {
   return nullptr;
 }
 
+// Where the pages of the allocation before an address end, or where the first may begin.
+char* Memory::end_before(char* address) {
+  const auto here = live_.lower_bound(address);
+  if (here == live_.begin() || std::prev(here)->second.pages == nullptr) return first_;
+  const Allocation& before = std::prev(here)->second;
+  return before.pages + before.page_bytes;
+}
+
+// Of more than can lie apart, each continues the mapping before it: what lies between is nobody's to the checks still.
+bool Memory::open(char* pages, size_t bytes) {
+  char* const from = live_.size() < kMostApart ? pages : end_before(pages);
+  return mprotect(from, static_cast<size_t>(pages + bytes - from), PROT_READ | PROT_WRITE) == 0;
+}
+
+// The pages go back to the system, the addresses stay taken.
+void Memory::close(char* begin, const Allocation& allocation) {
+  if (live_.size() > kMostApart) {
+    madvise(allocation.pages, allocation.page_bytes, MADV_DONTNEED);
+    return;
+  }
+  char* const from = end_before(begin);
+  mmap(from, static_cast<size_t>(allocation.pages + allocation.page_bytes - from), PROT_NONE, kUnused | MAP_FIXED, -1,
+       0);
+}
+
 // Host code that is not watched may write it at any time.
 void seen_by_host(const void* begin, size_t bytes) {
   if (hosts_are_unseen()) checks::host_access(begin, bytes, true, "", nullptr);
@@ -143,7 +173,7 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
     pages = take(pages_bytes);
   }
   if (pages == nullptr || !checks::can_check(pages, pages_bytes)) return noted(cudaErrorMemoryAllocation);
-  if (mprotect(pages, pages_bytes, PROT_READ | PROT_WRITE) != 0) return noted(cudaErrorMemoryAllocation);
+  if (!open(pages, pages_bytes)) return noted(cudaErrorMemoryAllocation);
   if (pages_bytes >= kHugePage) madvise(pages, pages_bytes, MADV_HUGEPAGE);
   // It ends where its pages end, so that what runs over the end is stopped; the host's begins a page.
   char* begin = is_of_host ? pages : pages + (pages_bytes - round_up(bytes, kAlignment));
@@ -166,8 +196,7 @@ cudaError_t Memory::free(void* begin, bool of_host, const char* how, const void*
   }
   // Of anything else than live memory it says what that is.
   if (!checks::freed(begin, how, where) || !is_live) return noted(cudaErrorInvalidValue);
-  // The pages go back to the system, the addresses stay taken.
-  mmap(found->second.pages, found->second.page_bytes, PROT_NONE, kUnused | MAP_FIXED, -1, 0);
+  close(static_cast<char*>(begin), found->second);
   if (!of_host) used_ -= found->second.page_bytes;
   live_.erase(found);
   return cudaSuccess;
@@ -215,9 +244,8 @@ void Memory::free_everything() {
   open_pages();
   for (const auto& [begin, allocation] : live_) {
     checks::freed(begin, "cudaDeviceReset", nullptr);
-    if (allocation.pages == nullptr) continue;
-    mmap(allocation.pages, allocation.page_bytes, PROT_NONE, kUnused | MAP_FIXED, -1, 0);
   }
+  if (region_ != nullptr) mmap(region_, region_bytes_, PROT_NONE, kUnused | MAP_FIXED, -1, 0);
   live_.clear();
   used_ = 0;
 }
