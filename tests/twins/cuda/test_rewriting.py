@@ -445,6 +445,25 @@ def test_template_is_said_where_nvcc_does_without(source: str, expected: str) ->
     assert rewritten(f"template <class T> void f() {{ {source} }}") == f"template <class T> void f() {{ {expected} }}"
 
 
+@pytest.mark.parametrize(
+    ("call", "is_one"),
+    [
+        ("a.block<3, 3>(0, 0)", True),
+        ("p->tail<2>()", True),
+        ("a.cast<X<T>>()", True),
+        ("a.template block<3, 3>(0, 0)", False),
+        ("f(a.x < b, c > (d))", False),
+        ("a.x < 3", False),
+        ("a.x < b && c > (d, e)", False),
+        ("a.segment<N>(i)", True),
+    ],
+)
+def test_template_is_said_before_a_librarys_member_that_can_be_nothing_else(call: str, is_one: bool) -> None:
+    """Which Eigen's are, in kernels that only nvcc has ever compiled."""
+    source = f"template <class T> __device__ void f(T a) {{ {call}; }}"
+    assert rewritten(source) == (re.sub(r"(\.|->)", r"\1template ", source) if is_one else source)
+
+
 def test_template_is_said_before_a_member_that_is_one() -> None:
     declared = "struct A { int plain; template <int N> __device__ void call(int x); };\ntemplate <class T> void f() "
     source = "{ T a, *p = &a; a.call<2>(1); p->call<3>(1); a.template call<2>(1); g(a.plain < 1, 2 > (3)); }"

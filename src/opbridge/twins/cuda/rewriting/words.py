@@ -8,7 +8,8 @@ from opbridge.cxx.reader import CLOSERS, PAIRS
 from opbridge.twins.cuda.refused import compile_error
 from opbridge.twins.cuda.rewriting.assembly import rewrite_assembly
 from opbridge.twins.cuda.rewriting.casts import keep_kernel, strip_cast_to_member, strip_casts
-from opbridge.twins.cuda.rewriting.source import Source
+from opbridge.twins.cuda.rewriting.changes import is_value
+from opbridge.twins.cuda.rewriting.source import Source, outside_of_brackets
 
 ARCHITECTURE = 800
 """What __CUDA_ARCH__ is: the newest whose every feature outside of PTX the twin has."""
@@ -98,15 +99,16 @@ def _leave_half(source: Source, index: int) -> None:
 def _template_of_class(source: Source, index: int) -> None:
     """nvcc knows what `A<T>::call<2>(x)` and `a.call<2>(x)` mean where `template` is left out before the name."""
     mark, angle = source.previous(index - 1), source.next(index + 1)
-    if mark is None or angle is None or source.tokens[angle].text != "<" or not _is_of_template(source, mark, index):
+    if mark is None or angle is None or source.tokens[angle].text != "<":
         return
     closed = source.match_angle(angle)
     called = source.next(closed + 1) if closed is not None else None
     if called is None or source.tokens[called].text != "(":
         return
-    inside = (token.text for token in source.tokens[angle + 1 : closed])
+    inside = [token.text for token in source.tokens[angle + 1 : closed] if not token.blank]
     # Otherwise these were comparisons.
-    if not {*CLOSERS, "&&", "||"} & set(_unpaired(inside)):
+    is_list = not {*CLOSERS, "&&", "||"} & set(_unpaired(inside))
+    if is_list and (_is_of_template(source, mark, index) or _compares_nothing(source, mark, inside, called)):
         source.before[index] = "template "
 
 
@@ -115,6 +117,15 @@ def _is_of_template(source: Source, mark: int, index: int) -> bool:
     if source.tokens[mark].text == "::":
         return source.follows(mark, ">")
     return source.tokens[mark].text in (".", "->") and source.tokens[index].text in source.unit.member_templates
+
+
+def _compares_nothing(source: Source, mark: int, inside: list[str], called: int) -> bool:
+    """Whether a member, also a library's, can only be a template: `a.block<3, 3>(0, 0)`, and not `a.x < 1, 2 > (3)`."""
+    plain = all(is_value(word) or word in (",", "::", "<", ">", "*") for word in inside)
+    if not plain or source.tokens[mark].text not in (".", "->"):
+        return False
+    arguments = [token.text for token in source.tokens[called + 1 : source.match(called)] if not token.blank]
+    return "," not in inside or not arguments or "," in outside_of_brackets(arguments)
 
 
 def _unpaired(words: Iterable[str]) -> Iterable[str]:
