@@ -61,6 +61,11 @@ class TestCompileErrors:
         assert main(["cache", "log"]) == 2
         assert "expected one of: ls, gc, clear, key FILE, log KEY" in capsys.readouterr().err
 
+    def test_of_which_the_first_refuses_the_flags_are_that_one(self, error_of: ErrorOf) -> None:
+        said = error_of("#error C++17 or later compatible compiler is required to use PyTorch.\nint a = ;")
+        assert "hint: leave -std=… out of the flags" in said
+        assert "expected" not in said
+
     def test_inside_the_standard_library_blame_the_line_that_called_it(self, error_of: ErrorOf, project: Path) -> None:
         text = error_of(
             "#include <algorithm>\n#include <vector>\nstruct S {};\n"

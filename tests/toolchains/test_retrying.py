@@ -38,6 +38,7 @@ def library(tmp_path: Path) -> InstalledLibrary:
         "‘class std::tuple<at::Tensor, at::Tensor>’ has no member named ‘values’",
         "no member named 'values' in 'std::tuple<at::Tensor, at::Tensor>'",
         "`tcgen05` of inline PTX assembly: not supported by the CUDA twin, which docs/cuda.md says more about",
+        "#error C++17 or later compatible compiler is required to use ATen.",
     ],
 )
 def test_what_no_header_mends(library: InstalledLibrary, error: str) -> None:

@@ -33,6 +33,10 @@ _MACRO_NOTES = ("in expansion of macro", "in definition of macro", "expanded fro
 _KERNEL_HEADER = "put #include <opbridge/kernel.h> at the top of the file"
 _HINTS = (
     (
+        re.compile(r"C\+\+\d+ or later compatible compiler is required"),
+        "leave -std=… out of the flags, an older one than the library's headers are written in",
+    ),
+    (
         re.compile(r"fatal error: .?(c10/cuda/impl/cuda_cmake_macros|cublas|cublasLt|cufft|cusolverDn|cusparse)\.h"),
         "PyTorch's CUDA headers need a PyTorch built with CUDA, and the whole CUDA toolkit; tensors alone do not: "
         "include <torch/extension.h>, and ms_ext.h for torch_stream_guard",
@@ -134,6 +138,9 @@ def explain(outcome: Outcome, project: Project) -> str:
     errors = [found for found in _parse(said) if found.kind.endswith("error")]
     if not errors:
         return _explain_link(about, said) or f"{about} failed with exit code {outcome.code}:\n{_indented(_tail(said))}"
+    if errors[0].message.startswith("#error "):
+        # What a header says of a compiler or of flags that it was not written for, and all else comes of.
+        errors = errors[:1]
     shown = _first_of_each_line(errors, project)
     if len(shown) > _ERRORS_SHOWN:
         shown = [*shown[:_ERRORS_SHOWN], f"... and {len(shown) - _ERRORS_SHOWN} more"]
