@@ -38,6 +38,8 @@ def library(tmp_path: Path) -> InstalledLibrary:
         "‘class std::tuple<at::Tensor, at::Tensor>’ has no member named ‘values’",
         "no member named 'values' in 'std::tuple<at::Tensor, at::Tensor>'",
         "`tcgen05` of inline PTX assembly: not supported by the CUDA twin, which docs/cuda.md says more about",
+        "never_there.h: No such file or directory",
+        "'never_there.h' file not found",
         "#error C++17 or later compatible compiler is required to use ATen.",
     ],
 )

@@ -13,7 +13,8 @@ _NOT_OF_HEADERS = re.compile(
     r"call of overloaded .* is ambiguous|call to '\w+' is ambiguous|cannot convert |invalid conversion from "
     r"|too (?:few|many) arguments to function|redefinition of |conflicting declaration |lvalue required "
     r"|assignment of read-only |['‘](?:class|struct|union) .* has no member named |no member named '\w+' in '"
-    r"|.*: not supported by the CUDA twin|(?:#error )?C\+\+\d+ or later compatible compiler is required "
+    r"|.*: No such file or directory|'.*' file not found|.*: not supported by the CUDA twin"
+    r"|(?:#error )?C\+\+\d+ or later compatible compiler is required "
 )
 """More declarations mend none of these."""
 _NOT_A_MEMBER = re.compile(

@@ -1,6 +1,8 @@
 // What the lanes of a warp do together, and atomics.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <device_atomic_functions.h>
+#include <sm_30_intrinsics.h>
 
 constexpr unsigned kAll = 0xffffffffu;
 
