@@ -1,4 +1,5 @@
 // All broken kernels in one library: compiling them one by one would take minutes.
+#include "broken/alias_of_type.cu"
 #include "broken/arrival_not_awaited.cu"
 #include "broken/barrier_in_branch.cu"
 #include "broken/barrier_left_out.cu"

@@ -9,6 +9,25 @@ namespace {
 std::atomic<Cell> next_run{1};
 std::atomic<uint64_t> launches{0};
 
+// Of "[with T = float; Pair<T> = std::pair<float, float>]" the kernel's own: compilers also spell out what each type of
+// its parameters stands for.
+std::string own_arguments(const std::string& with) {
+  std::string kept;
+  size_t begin = 0;
+  int depth = -1;  // the bracket in front
+  for (size_t i = 0; i < with.size(); ++i) {
+    const char c = with[i];
+    depth += (c == '[' || c == '(' || c == '<') - (c == ']' || c == ')' || c == '>');
+    if ((c != ';' || depth > 0) && i + 1 < with.size()) continue;
+    const std::string one = with.substr(begin, i - begin);
+    const size_t value = one.find(" = ");
+    if (value == std::string::npos || one.rfind('<', value) == std::string::npos)
+      kept += (kept.empty() ? "" : ";") + one;
+    begin = i + 1;
+  }
+  return kept.empty() ? "" : kept + "]";
+}
+
 }  // namespace
 
 std::string short_name(const std::string& name) {
@@ -19,7 +38,7 @@ std::string short_name(const std::string& name) {
   size_t begin = result == std::string::npos ? 0 : result + 1;
   if (name.compare(begin, anonymous.size(), anonymous) == 0) begin += anonymous.size();
   const size_t with = name.find(" [with ", parameters);
-  return name.substr(begin, parameters - begin) + (with == std::string::npos ? "" : name.substr(with));
+  return name.substr(begin, parameters - begin) + (with == std::string::npos ? "" : own_arguments(name.substr(with)));
 }
 
 bool runs_are_used_up() { return next_run.load(std::memory_order_relaxed) > kMostRun - kMostRun / 4; }
