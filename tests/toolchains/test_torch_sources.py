@@ -149,6 +149,14 @@ class TestShortWay:
         assert library.slim_headers is not None
         assert library.slim_headers.include_dir.name == kind
 
+    @pytest.mark.parametrize("more", ["", "py::object o;"])
+    def test_has_loops_on_threads(self, adapted: MakeRequest, more: str) -> None:
+        """Which sources for CPUs call without a header of their name."""
+        library = adapted(f"#include <torch/extension.h>\n{more}").library
+        assert library is not None
+        assert library.slim_headers is not None
+        assert "#include <ATen/Parallel.h>" in library.slim_headers.header.read_text()
+
     def test_where_the_projects_own_folders_name_pytorchs(self, adapted: MakeRequest, project: Path) -> None:
         install = TorchInstall.found()
         request = adapted("#include <torch/extension.h>", include_dirs=(project, *install.include_dirs))

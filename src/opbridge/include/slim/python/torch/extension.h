@@ -4,6 +4,7 @@
 #ifndef OPBRIDGE_SLIM_TORCH_EXTENSION_H
 #define OPBRIDGE_SLIM_TORCH_EXTENSION_H
 
+#include <ATen/Parallel.h>
 #include <torch/autograd.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>

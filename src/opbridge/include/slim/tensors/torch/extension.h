@@ -5,6 +5,7 @@
 #ifndef OPBRIDGE_SLIM_TORCH_EXTENSION_H
 #define OPBRIDGE_SLIM_TORCH_EXTENSION_H
 
+#include <ATen/Parallel.h>
 #include <torch/library.h>
 #include <torch/types.h>
 #include <torch/version.h>
