@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -29,6 +30,7 @@ def test_it_finds_what_is_here(opbridge: Opbridge) -> None:
         assert found[what]
     assert "mode 700" in found["cache"]
     assert "imported in" in found["numpy"]
+    assert re.fullmatch(r"2\S+, new std::string, CUDA None, 0 GPUs, \d+ threads, imported in \S+ s", found["torch"])
     assert found["OPBRIDGE_NUM_THREADS"] == "3"
 
 

@@ -11,7 +11,6 @@ import sys
 
 import torch
 
-from opbridge.autoload import BUILT_FOR_GPUS
 from opbridge.cuda_twin import building, functions, native
 from opbridge.errors import UnsupportedError
 from opbridge.sources.store import SIMULATED
@@ -19,7 +18,10 @@ from opbridge.sources.store import SIMULATED
 
 def _register() -> None:
     if torch._C._has_cuda or torch.version.hip:
-        raise UnsupportedError(BUILT_FOR_GPUS)
+        raise UnsupportedError(
+            "this PyTorch is built for GPUs, whose kernels for them would stand in the simulated cuda's way\n"
+            "  use its build for the CPU: pip install torch --index-url https://download.pytorch.org/whl/cpu"
+        )
     native.DEVICE.start(native.load(), 1)
     functions.install()
     building.install()
