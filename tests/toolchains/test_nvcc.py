@@ -235,6 +235,16 @@ class TestBuild:
         assert lines[0] == f'{project}/kernel.cu:2: error: identifier "y" is undefined'
         assert lines[1].endswith("|   y[0] = 1;")
 
+    @pytest.mark.parametrize("name", ["w 2", "a,b", "it's (1) & 2"])
+    def test_folders_with_characters_that_a_shell_or_nvcc_would_take(
+        self, cache: Cache, project: Path, tmp_path: Path, name: str
+    ) -> None:
+        folder = project.rename(tmp_path / name)
+        source = folder / "kernel.cu"
+        source.write_text('extern "C" const char* told() { return __FILE__; }\n')
+        built = build(BuildRequest((source,), "kernel.so", language="cuda"), cache)
+        assert b"\0kernel.cu\0" in built.path.read_bytes()
+
     def test_what_pytorch_without_cuda_lacks_is_one_sentence(self, cache: Cache, cuda: MakeRequest) -> None:
         with pytest.raises(BuildError) as failure:
             build(cuda("#include <c10/cuda/CUDAStream.h>\n"), cache)

@@ -49,6 +49,8 @@ _ENVIRONMENT = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
 _CHOOSING = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code")
 # What extensions of PyTorch are compiled with, and the twin takes without being told.
 _LANGUAGE = ("--extended-lambda", "--expt-relaxed-constexpr")
+_PLAIN = re.compile(r"[\w@%+=:./-]+")
+_ACTIVE = re.compile(r'[\\"$`,]')
 _SMI_SECONDS = 10
 
 
@@ -193,7 +195,7 @@ def _spelled(flags: tuple[str, ...]) -> tuple[str, ...]:
     spelled: list[str] = []
     for flag in flags:
         if flag.startswith("-Wl,"):
-            spelled += [word for part in flag.split(",")[1:] for word in ("-Xlinker", part)]
+            spelled += [word for part in flag.split(",")[1:] for word in ("-Xlinker", _quoted(part))]
         elif flag.startswith("-f"):
             spelled += _for_host(flag)
         else:
@@ -202,4 +204,9 @@ def _spelled(flags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _for_host(*flags: str) -> tuple[str, ...]:
-    return tuple(word for flag in flags for word in ("-Xcompiler", flag))
+    return tuple(word for flag in flags for word in ("-Xcompiler", _quoted(flag)))
+
+
+def _quoted(flag: str) -> str:
+    """As nvcc hands it on whole: it splits flags at commas, and runs its tools by way of a shell."""
+    return flag if _PLAIN.fullmatch(flag) else '"' + _ACTIVE.sub(r"\\\g<0>", flag) + '"'
