@@ -187,7 +187,7 @@ def test_load_knows_its_folder(tmp_path: Path) -> None:
     (tmp_path / "ops.yaml").write_text(MINIMAL)
     manifest = Manifest.load(tmp_path / "ops.yaml")
     (op,) = manifest.ops
-    with pytest.raises(OpbridgeError, match=r"no such file: .*f\.cpp"):
+    with pytest.raises(OpbridgeError, match=r"ops\.yaml:5:20: no such file: .*f\.cpp"):
         op.file(op.kernels[0])
     (tmp_path / "f.cpp").touch()
     assert op.file(op.kernels[0]) == tmp_path / "f.cpp"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from opbridge.errors import Location, ManifestError, did_you_mean
@@ -70,6 +70,8 @@ class KernelRef:
     """The file is a library, and the symbol a function of its as tvm-ffi's hosts name it."""
     source: str | None = None
     """The text of a kernel that follows from a formula, for which `path` is but a name."""
+    where: Location | None = field(default=None, compare=False)
+    """The place that names it."""
 
     @classmethod
     def parse(
@@ -81,7 +83,7 @@ class KernelRef:
             raise ManifestError(f"unknown device '{device}'", where, hint)
         has_tvm_ffi_call, text = text.startswith(TVM_FFI), text.removeprefix(TVM_FFI)
         if is_operator(text) and not has_tvm_ffi_call:
-            return cls(device, operator=text)
+            return cls(device, operator=text, where=where)
         path, colon, symbol = text.rpartition(":")
         if not colon:
             path, symbol = text, default_symbol or ""
@@ -91,7 +93,7 @@ class KernelRef:
             raise ManifestError(f"'{path}' is not the name of a source or library; {_FORMS}", where)
         if has_tvm_ffi_call and not is_library(path):
             raise ManifestError(f"'{path}' is not a library of tvm-ffi; expected {TVM_FFI}lib.so:function", where)
-        return cls(device, path=path, symbol=symbol or None, has_tvm_ffi_call=has_tvm_ffi_call)
+        return cls(device, path=path, symbol=symbol or None, has_tvm_ffi_call=has_tvm_ffi_call, where=where)
 
     @property
     def is_library(self) -> bool:

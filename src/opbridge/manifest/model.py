@@ -120,7 +120,7 @@ class OpSpec:
         if not os.path.isfile(path):
             from opbridge.manifest.document import missing_file
 
-            raise missing_file(path, self.where)
+            raise missing_file(path, kernel.where)
         return path
 
     def fields(self) -> dict[str, object]:
