@@ -185,3 +185,11 @@ def test_any_text_parses_or_is_a_rule_error(text: str) -> None:
     except RuleError:
         return
     assert parse_expression(str(tree)) == tree
+
+
+@pytest.mark.parametrize("text", ["x.dtype(1)", "x.sum(1)"])
+def test_a_call_of_an_attribute_is_told_what_there_is(text: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        parse_expression(text)
+    assert "abs(a)" in caught.value.hint
+    assert "x.dtype without brackets" in caught.value.hint

@@ -196,7 +196,7 @@ class _Parser:
                 if not value.items:
                     raise self.source.error("an index is empty", value.offset)
             elif self.token.kind == "symbol" and self.token.text == "(":
-                hint = f"write {value.name}(...)" if isinstance(value, Attribute) else ""
+                hint = "write functions first, as in abs(a), and attributes such as x.shape or x.dtype without brackets"
                 raise self.source.error("only a function's name can be called", self.token.offset, hint)
             else:
                 return value
