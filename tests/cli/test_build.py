@@ -105,3 +105,28 @@ def test_a_formula_has_no_file_for_an_editor(tmp_path: Path, opbridge: Opbridge)
     told = opbridge("build", "ops.yaml", "--compile-commands")
     assert told.returncode == 2
     assert "ops.yaml names no kernel files" in told.stderr
+
+
+CUDA = """\
+#include <opbridge/kernel.h>
+__global__ void add(const float* x, float* out, int64_t n) {
+  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) out[i] = x[i] + x[i];
+}
+void twice(ob::In<float> x, ob::Out<float> out) {
+  add<<<1, 64>>>(x.data(), out.data(), x.numel());
+}
+OB_KERNEL(twice)
+"""
+
+
+def test_what_a_twin_runs_is_built_ahead(project: Path, opbridge: Opbridge, cache_folder: Path) -> None:
+    (project / "twice.cu").write_text(CUDA)
+    (project / "ops.yaml").write_text(MANIFEST.replace("{cpu: twice.cpp}", "{cuda: twice.cu}"))
+    done = opbridge("build", "ops.yaml", "--device", "cuda-twin")
+    assert "1 of 1 kernel files ready" in done.stdout, done.stderr
+    code = """
+import logging; logging.basicConfig(level="INFO")
+import opbridge; opbridge.load("ops.yaml", device="cuda-twin")
+"""
+    loading = python(code, cwd=project, env={**os.environ, "OPBRIDGE_CACHE_DIR": str(cache_folder)})
+    assert (loading.returncode, loading.stderr) == (0, "")

@@ -19,7 +19,7 @@ from opbridge.loading import MANIFEST_SUFFIXES
 from opbridge.manifest import DEVICES, Manifest, OpSpec
 from opbridge.manifest.kernels import TWINS
 from opbridge.sources.standalone import for_mindspore, kernels_of_operators
-from opbridge.sources.store import companions, language_of, source_request, with_files
+from opbridge.sources.store import companions, language_of, source_request, with_files, with_twinned
 from opbridge.sources.tvm_ffi_export import with_functions
 from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
 from opbridge.toolchains.nvcc import has_gpu
@@ -119,6 +119,8 @@ def _manifest(options: argparse.Namespace, cache: Cache) -> Manifest:
     manifest = Manifest.load(options.manifest)
     is_ahead = options.device is None and options.output is None
     ops = (_for_here(op) if is_ahead else op for op in manifest.ops)
+    if options.device in TWINS:
+        ops = (with_twinned(op, options.device) for op in ops)
     return replace(manifest, ops=tuple(with_files(op, cache) for op in ops))
 
 

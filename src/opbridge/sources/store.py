@@ -105,7 +105,7 @@ class KernelStore:
             raise KernelError(
                 f"{entry.name} has no kernel for {device}; it has {have}\n"
                 f"  add `{device}: FILE` under its `kernels`, or move the tensors to a device it has"
-                + "".join(_how_to_twin(name) for name in TWINS if device == "cpu" and _twinned(entry.kernels, name))
+                + "".join(_how_to_twin(name) for name in TWINS if device == "cpu" and twinned(entry.kernels, name))
             )
         if ref.path is None:
             raise UnsupportedError(f"{entry.name}: {ref} is PyTorch's own operator, which has no kernel to call")
@@ -155,10 +155,10 @@ class KernelStore:
         by_device = {ref.device: ref for ref in kernels}
         if twin := SIMULATED.get(device):
             # As PyTorch's own operators do there, one without a kernel for the device takes that for the CPU.
-            return by_device.get(twin) or _twinned(kernels, twin) or by_device.get(device) or by_device.get("cpu")
+            return by_device.get(twin) or twinned(kernels, twin) or by_device.get(device) or by_device.get("cpu")
         if device != "cpu":
             return by_device.get(device)
-        wanted = (by_device.get(twin) or _twinned(kernels, twin) for twin in self._twins)
+        wanted = (by_device.get(twin) or twinned(kernels, twin) for twin in self._twins)
         offered = (by_device.get(name) for name in ("cpu", *TWINS))
         return next((ref for ref in (*wanted, *offered) if ref is not None), None)
 
@@ -182,10 +182,16 @@ class KernelStore:
             elf.check_library(path)
 
 
-def _twinned(kernels: tuple[KernelRef, ...], twin: str) -> KernelRef | None:
+def twinned(kernels: tuple[KernelRef, ...], twin: str) -> KernelRef | None:
     """The kernel for another device that a twin runs, where its source is at hand."""
     ref = next((ref for ref in kernels if ref.device == TWINS[twin].of), None)
     return replace(ref, device=twin) if ref and ref.path and not ref.is_library else None
+
+
+def with_twinned(op: OpSpec, twin: str) -> OpSpec:
+    """The operator with the kernel that a twin runs of it, for those that build before anybody loads."""
+    ref = None if op.kernel(twin) else twinned(op.kernels, twin)
+    return replace(op, kernels=(*op.kernels, ref)) if ref else op
 
 
 def _how_to_twin(twin: str) -> str:
