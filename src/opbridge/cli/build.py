@@ -12,6 +12,7 @@ from pathlib import Path
 from opbridge.cache import Cache
 from opbridge.cache.filesystem import copy_atomically
 from opbridge.cache.shared import SigningKey
+from opbridge.cli.fitting import require_fitting
 from opbridge.cli.kernel_files import KernelFile, kernel_files, require_distinct_names
 from opbridge.cli.terminal import green
 from opbridge.errors import InputError, OpbridgeError, ToolchainError
@@ -92,6 +93,7 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
         print(f"{file.name}  {_outcome(file, libraries.get(file), reasons[file.device])}")
         if options.verbose and file in libraries and file.device == "cpu":
             _tell_of_loops(file.request(manifest, options.output is not None))
+    require_fitting(libraries, manifest)
     if options.output:
         _copy(ready, libraries, options.output)
     if options.publish:

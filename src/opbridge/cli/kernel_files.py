@@ -8,8 +8,9 @@ from pathlib import Path
 
 from opbridge.errors import InputError
 from opbridge.manifest import Manifest, OpSpec
-from opbridge.manifest.kernels import is_library
+from opbridge.manifest.kernels import KernelRef, is_library
 from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
+from opbridge.sources.registering import registers
 from opbridge.sources.store import source_request
 from opbridge.toolchains import BuildRequest
 
@@ -49,15 +50,24 @@ class KernelFile:
         """The operators by their kernels; the first one, where several share a kernel."""
         return dict(reversed(self.operators(manifest)))
 
+    def functions(self, manifest: Manifest) -> list[tuple[str, OpSpec]]:
+        """Its operators with what its library exports for each; none where it registers them with PyTorch itself."""
+        if registers(KernelRef(self.device, self.name), self.root):
+            return []
+        hosts = {use.operator: use.host for use in self._uses(manifest).bare} if self.device in ASCEND_C else {}
+        return [(hosts.get(op.schema.full_name, symbol), op) for symbol, op in self.operators(manifest)]
+
     def request(self, manifest: Manifest, portable: bool) -> BuildRequest:
         """What loading the manifest asks for too, so that it then finds the library in the cache."""
-        if self.device not in ASCEND_C:
-            return source_request(self.root, self.name, self.device, portable)
+        uses = self._uses(manifest) if self.device in ASCEND_C else None
+        return source_request(self.root, self.name, self.device, portable, uses)
+
+    def _uses(self, manifest: Manifest) -> AscendUses:
         uses = (
             Use(op.schema.full_name, str(op.schema), symbol, op.rules.launch_texts)
             for symbol, op in self.operators(manifest)
         )
-        return source_request(self.root, self.name, self.device, portable, AscendUses.of(self.path, uses))
+        return AscendUses.of(self.path, uses)
 
 
 def kernel_files(manifest: Manifest, device: str | None) -> list[KernelFile]:

@@ -1,0 +1,48 @@
+"""Whether kernels that were built fit the operators that name them, before a call is the first to say so."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from opbridge._core import NumpyOp, load_kernel
+from opbridge.cli.kernel_files import KernelFile
+from opbridge.errors import KernelError
+from opbridge.manifest import Manifest
+from opbridge.native.catalog import Catalog
+from opbridge.toolchains import BuiltLibrary
+
+
+def require_fitting(libraries: Mapping[KernelFile, BuiltLibrary], manifest: Manifest) -> None:
+    """Says all that does not fit, of the libraries that this machine can open."""
+    plan = Catalog.of(manifest.namespace, manifest.ops).plan
+    indices = {op.schema.full_name: index for index, op in enumerate(manifest.ops)}
+    misfits = [
+        misfit
+        for file, library in libraries.items()
+        if _can_be_opened(library)
+        for misfit in _misfits(file, library, manifest, plan, indices)
+    ]
+    if misfits:
+        raise KernelError("\n".join(misfits))
+
+
+def _can_be_opened(library: BuiltLibrary) -> bool:
+    """One for another processor, or that needs a library of the machine it is for, is left to that machine."""
+    try:
+        ctypes.CDLL(str(library.path))
+    except OSError:
+        return False
+    return True
+
+
+def _misfits(
+    file: KernelFile, library: BuiltLibrary, manifest: Manifest, plan: bytes, indices: Mapping[str, int]
+) -> Iterator[str]:
+    for function, op in file.functions(manifest):
+        load = partial(load_kernel, str(library.path), function, file.name)
+        try:
+            NumpyOp(plan, indices[op.schema.full_name], load).rebind(load())
+        except KernelError as error:
+            yield str(error)
