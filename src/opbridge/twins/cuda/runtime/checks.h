@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string>
 #include <vector>
 
 namespace opbridge_twin {
@@ -165,8 +166,8 @@ enum class Failure : uint8_t {
 [[noreturn]] void fail(Failure failure, const char* detail, const std::vector<Waiting>& threads,
                        const LaunchInfo& launch, uint64_t linear_block);
 
-// A launch that no GPU accepts; `why` is a sentence.
-void bad_launch(const LaunchInfo& info, const char* why);
+// A launch that no GPU accepts; `why` is a sentence, and `advice` what to do.
+void bad_launch(const LaunchInfo& info, const std::string& why, const std::string& advice);
 // A launch failed and nobody asked for its error.
 void unchecked_error(const char* kernel, const char* error, const void* made_at);
 

@@ -107,8 +107,10 @@ void early_return(const std::vector<Waiting>& threads) {
   found(report_of(Failure::early_return, "", threads, block.launch().info, block.linear()));
 }
 
-void bad_launch(const LaunchInfo& info, const char* why) {
-  deliver({Kind::bad_launch, short_name(info.kernel), why, {{"where", place(info.made_at)}}, place(info.made_at)});
+void bad_launch(const LaunchInfo& info, const std::string& why, const std::string& advice) {
+  Report report{Kind::bad_launch, short_name(info.kernel), why, {{"where", place(info.made_at)}}, place(info.made_at)};
+  report.advice = advice;
+  deliver(report);
 }
 
 void unchecked_error(const char* kernel, const char* error, const void* made_at) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,49 +30,72 @@ thread_local Configuration configuration{};
 thread_local bool asking = false;
 thread_local const ob_twin_kernel* asked = nullptr;
 
-// Why no GPU of the twin's kind runs a launch; null where it does.
-const char* objection(const Configuration& c, const ob_twin_kernel* kernel, cudaError_t& error, char (&text)[256]) {
-  const ob_twin_dim grid = c.grid, block = c.block;
-  error = cudaErrorInvalidConfiguration;
-  const auto say = [&text](const char* format, auto... values) {
-    snprintf(text, sizeof text, format, values...);
-    return text;
-  };
-  if (uint64_t{grid.x} * grid.y * grid.z == 0) {
-    return say("the grid is (%u, %u, %u), and a grid has at least one block", grid.x, grid.y, grid.z);
+checks::Dim dim(ob_twin_dim d) { return {d.x, d.y, d.z}; }
+
+// Why no GPU of the twin's kind runs a launch.
+struct Objection {
+  cudaError_t error;
+  std::string why;
+  std::string advice;
+};
+
+template <class... Values>
+std::string text(const char* format, Values... values) {
+  char written[256];
+  snprintf(written, sizeof written, format, values...);
+  return written;
+}
+
+std::optional<Objection> objection(const Configuration& c, const ob_twin_kernel* kernel) {
+  if (!c.given) {
+    return Objection{cudaErrorMissingConfiguration, "it was called without <<<grid, block>>>",
+                     "launch it: kernel<<<blocks, threads>>>(...)"};
   }
-  if (uint64_t{block.x} * block.y * block.z == 0) {
-    return say("the block is (%u, %u, %u), and a block has at least one thread", block.x, block.y, block.z);
+  const ob_twin_dim grid = c.grid, block = c.block;
+  const uint64_t blocks = dim(grid).count(), threads = dim(block).count();
+  const auto shape = [](std::string why, std::string advice) {
+    return Objection{cudaErrorInvalidConfiguration, std::move(why), std::move(advice)};
+  };
+  if (blocks == 0) {
+    return shape(text("the grid is (%u, %u, %u), and a grid has at least one block", grid.x, grid.y, grid.z),
+                 "return before the launch where there are no elements");
+  }
+  if (threads == 0) {
+    return shape(text("the block is (%u, %u, %u), and a block has at least one thread", block.x, block.y, block.z),
+                 "give a block a multiple of 32 threads, such as 256");
   }
   if (grid.x > kMostGridX || grid.y > kMostGridYZ || grid.z > kMostGridYZ) {
-    return say("the grid is (%u, %u, %u), and the most are (%u, %u, %u) blocks", grid.x, grid.y, grid.z, kMostGridX,
-               kMostGridYZ, kMostGridYZ);
+    return shape(text("the grid is (%u, %u, %u), and the most are (%u, %u, %u) blocks", grid.x, grid.y, grid.z,
+                      kMostGridX, kMostGridYZ, kMostGridYZ),
+                 "put the largest number first, or let each block go on to others in a loop by gridDim");
   }
+  constexpr const char* kFewerThreads = "at most 1024 threads a block; more blocks instead";
   if (block.x > kMostThreads || block.y > kMostThreads || block.z > kMostBlockZ) {
-    return say("the block is (%u, %u, %u), and the most are (%u, %u, %u) threads", block.x, block.y, block.z,
-               kMostThreads, kMostThreads, kMostBlockZ);
+    return shape(text("the block is (%u, %u, %u), and the most are (%u, %u, %u) threads", block.x, block.y, block.z,
+                      kMostThreads, kMostThreads, kMostBlockZ),
+                 kFewerThreads);
   }
-  if (uint64_t{block.x} * block.y * block.z > kMostThreads) {
-    return say("the block has %llu threads, and the most are %u",
-               static_cast<unsigned long long>(uint64_t{block.x} * block.y * block.z), kMostThreads);
+  if (threads > kMostThreads) {
+    return shape(
+        text("the block has %llu threads, and the most are %u", static_cast<unsigned long long>(threads), kMostThreads),
+        kFewerThreads);
   }
-  error = cudaErrorInvalidValue;
-  const size_t most = dynamic_shared_limit(kernel);
-  if (c.shared_bytes > most) {
-    return say(
-        "the launch asks for %zu bytes of dynamic shared memory, and %zu are allowed: "
-        "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to %zu",
-        c.shared_bytes, most, kMostSharedBytes);
+  if (const size_t most = dynamic_shared_limit(kernel); c.shared_bytes > most) {
+    return Objection{
+        cudaErrorInvalidValue,
+        text("the launch asks for %zu bytes of dynamic shared memory, and %zu are allowed", c.shared_bytes, most),
+        text("cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to %zu",
+             kMostSharedBytes)};
   }
-  error = cudaErrorCooperativeLaunchTooLarge;
   const uint64_t resident =
-      uint64_t{kMultiprocessors} * blocks_per_multiprocessor(block.x * block.y * block.z, c.shared_bytes);
-  if (c.cooperative && uint64_t{grid.x} * grid.y * grid.z > resident) {
-    return say("a cooperative launch of %llu blocks, and the device holds %llu of this size at a time",
-               static_cast<unsigned long long>(uint64_t{grid.x} * grid.y * grid.z),
-               static_cast<unsigned long long>(resident));
+      uint64_t{kMultiprocessors} * blocks_per_multiprocessor(static_cast<unsigned>(threads), c.shared_bytes);
+  if (c.cooperative && blocks > resident) {
+    return Objection{cudaErrorCooperativeLaunchTooLarge,
+                     text("a cooperative launch of %llu blocks, and the device holds %llu of this size at a time",
+                          static_cast<unsigned long long>(blocks), static_cast<unsigned long long>(resident)),
+                     "ask cudaOccupancyMaxActiveBlocksPerMultiprocessor how many fit, and let each block do more"};
   }
-  return nullptr;
+  return {};
 }
 
 void run_blocks(void* state, int64_t begin, int64_t end) {
@@ -121,8 +146,6 @@ void launch_children(Children& children, cudaStream_t stream) {
     ob_twin_launch(child.known == nullptr ? &child.kernel : child.known, child.name, child.arguments.data());
   }
 }
-
-checks::Dim dim(ob_twin_dim d) { return {d.x, d.y, d.z}; }
 
 std::vector<uint64_t> alone_of(const Configuration& c) {
   if (c.cooperative) return {};
@@ -195,12 +218,9 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   if (poisoned() != cudaSuccess) return launch_failed(poisoned(), name, given.made_at);
   checks::LaunchInfo info{name,      dim(given.grid),        dim(given.block),        given.made_at,
                           arguments, kernel->argument_bytes, dim(given.grid).count(), given.stream};
-  cudaError_t error = cudaErrorMissingConfiguration;
-  char text[256];
-  const char* why = given.given ? objection(given, kernel, error, text) : "it was called without <<<grid, block>>>";
-  if (why != nullptr) {
-    checks::bad_launch(info, why);
-    return launch_failed(error, name, given.made_at);
+  if (const std::optional<Objection> objects = objection(given, kernel)) {
+    checks::bad_launch(info, objects->why, objects->advice);
+    return launch_failed(objects->error, name, given.made_at);
   }
   if (kernels_do_nothing()) return;
   Sample sample = kernel->checked ? Sample{kernel->body, true, {}} : sample_of(kernel, info, given.cooperative);
@@ -227,7 +247,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   open_pages();
   run(launch, sample_alone);
   close_to_host();
-  error = static_cast<cudaError_t>(launch.error.load());
+  auto error = static_cast<cudaError_t>(launch.error.load());
   if (checked != nullptr) {
     const int found = checks::launch_end(checked);
     if (found != 0) error = static_cast<cudaError_t>(found);

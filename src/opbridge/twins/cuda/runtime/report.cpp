@@ -105,7 +105,7 @@ Meaning meaning(Kind kind) {
           "endless", kLaunchTimeout, true,
           "look for a loop that waits for what never happens; OPBRIDGE_TWIN_TIMEOUT sets the seconds, 0 for no end"};
     case Kind::bad_launch:
-      return {"bad-launch", kInvalidConfiguration, false, "no GPU takes this launch"};
+      return {"bad-launch", kInvalidConfiguration, false, ""};  // each has its own advice
     case Kind::unchecked_error:
       return {"unchecked-error", 0, false, "ask cudaGetLastError() after each launch"};
     case Kind::leak:
@@ -122,8 +122,8 @@ opbridge_twins::Reports& reports() {
 
 std::string in_full(const Report& report) {
   const Meaning means = meaning(report.kind);
-  return with_places(
-      opbridge_twins::laid_out({"cuda-twin", report.subject, report.what, means.name, report.details, means.advice}));
+  return with_places(opbridge_twins::laid_out({"cuda-twin", report.subject, report.what, means.name, report.details,
+                                               report.advice.empty() ? means.advice : report.advice.c_str()}));
 }
 
 void say_what_is_left() {

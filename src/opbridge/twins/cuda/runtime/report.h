@@ -55,6 +55,8 @@ struct Report {
   uint32_t thread = 0;
   // The place in the code, by its number, of a plain read that is no mistake where an atomic compares what it found.
   uint64_t compared_read = 0;
+  // What the author does about it, where that is not the same for all of its kind.
+  std::string advice = {};
 
   bool operator<(const Report& other) const;
 };
