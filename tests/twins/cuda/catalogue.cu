@@ -41,6 +41,7 @@
 #include "broken/plain_beside_atomic.cu"
 #include "broken/plain_in_global.cu"
 #include "broken/same_value.cu"
+#include "broken/shared_not_given.cu"
 #include "broken/static_counter.cu"
 #include "broken/stream_not_waited.cu"
 #include "broken/two_barriers.cu"

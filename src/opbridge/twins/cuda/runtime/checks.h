@@ -107,6 +107,7 @@ struct LaunchInfo {
   size_t argument_bytes;
   uint64_t checked_blocks;  // the others are run without checks
   const void* stream;
+  size_t dynamic_shared_bytes;
 };
 
 class Launch;

@@ -18,7 +18,13 @@ namespace {
 // One access of one thread, with what a report about it would say.
 void report_stray_of_shared(const Touch& touch) {
   Report report = report_here(Kind::out_of_bounds, touch.at, in_words(touch) + " out of bounds of shared memory");
-  report.details.emplace_back("address", hexadecimal(touch.address) + ", " + shared_position_of(touch.address));
+  // Dynamic shared memory of no bytes begins where all shared memory ends.
+  const bool none_given = running_block().launch().info.dynamic_shared_bytes == 0;
+  const bool is_of_none = none_given && touch.address >= worker.shared_begin + worker.shared_bytes;
+  const std::string position =
+      is_of_none ? "where this launch gives no dynamic shared memory" : shared_position_of(touch.address);
+  report.details.emplace_back("address", hexadecimal(touch.address) + ", " + position);
+  if (is_of_none) report.advice = "say how many bytes: the third number of <<<blocks, threads, bytes>>>";
   found(std::move(report));
 }
 

@@ -216,8 +216,15 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     return;
   }
   if (poisoned() != cudaSuccess) return launch_failed(poisoned(), name, given.made_at);
-  checks::LaunchInfo info{name,      dim(given.grid),        dim(given.block),        given.made_at,
-                          arguments, kernel->argument_bytes, dim(given.grid).count(), given.stream};
+  checks::LaunchInfo info{name,
+                          dim(given.grid),
+                          dim(given.block),
+                          given.made_at,
+                          arguments,
+                          kernel->argument_bytes,
+                          dim(given.grid).count(),
+                          given.stream,
+                          given.shared_bytes};
   if (const std::optional<Objection> objects = objection(given, kernel)) {
     checks::bad_launch(info, objects->why, objects->advice);
     return launch_failed(objects->error, name, given.made_at);
