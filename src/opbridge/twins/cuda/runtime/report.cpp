@@ -37,7 +37,8 @@ Meaning meaning(Kind kind) {
     case Kind::use_after_free:
       return {"use-after-free", kIllegalAddress, true, "free the memory after the last kernel that uses it"};
     case Kind::null_pointer:
-      return {"null-pointer", kIllegalAddress, true, "look at the error that the allocation returned"};
+      return {"null-pointer", kIllegalAddress, true,
+              "give it the address of memory; where that was to be allocated, look at the error that came back"};
     case Kind::host_memory:
       return {"host-memory", kIllegalAddress, true,
               "copy the data to memory from cudaMalloc, or allocate it by cudaMallocManaged or cudaMallocHost"};
