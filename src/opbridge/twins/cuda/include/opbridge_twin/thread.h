@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <vector_types.h>
 
+#include <type_traits>
 #include <typeinfo>
 
 #define OB_TWIN_INLINE inline __attribute__((always_inline))
@@ -377,6 +378,13 @@ inline ob_twin_dim plain(dim3 d) { return {d.x, d.y, d.z}; }
 
 OB_TWIN_INLINE void configure(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   ob_twin_configure(plain(grid), plain(block), shared_bytes, stream, 0);
+}
+
+template <class... Values, class = std::enable_if_t<sizeof...(Values) < 2 || (sizeof...(Values) > 4)>>
+void configure(const Values&...) {
+  static_assert(sizeof...(Values) == 2,
+                "<<<blocks, threads>>> takes two to four values: the bytes of dynamic shared memory and the stream may "
+                "follow");
 }
 
 // Behind a launch: a function that took no configuration was no kernel, and has run once, on the host.
