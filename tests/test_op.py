@@ -137,8 +137,9 @@ def test_what_cannot_be_loaded_says_why(load: Callable[[], object], error: type[
 
 
 def test_a_call_without_tensors_says_what_was_expected(lib: ob.OpLibrary) -> None:
-    with pytest.raises(CallError, match=r"expected tensors of one framework .* got int, float"):
+    with pytest.raises(CallError, match=r"expected tensors of one framework .* got int, float") as raised:
         lib.shift(1, 2.0)
+    assert "op.torch, op.numpy, op.mindspore, op.jax" in str(raised.value)
 
 
 def test_it_has_a_view_for_every_row_of_the_table(lib: ob.OpLibrary) -> None:

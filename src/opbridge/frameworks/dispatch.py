@@ -95,9 +95,10 @@ def framework_for(
                 return found, value_type
     got = ", ".join(type(value).__name__ for value in (*args, *kwargs.values())) or "nothing"
     tensors = ", ".join(row.tensor for row in FRAMEWORKS.values())
+    views = ", ".join(f"op.{row.name}" for row in FRAMEWORKS.values() if row.runs_aten)
     raise CallError(
         f"{name}: expected tensors of one framework ({tensors}), got {got}\n  {schema}\n"
-        "  an operator without tensor arguments is called through op.torch or op.numpy"
+        f"  an operator without tensor arguments is called through a framework's view: {views}"
     )
 
 
