@@ -76,6 +76,20 @@ def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
 
 
+def test_the_judge_says_what_its_page_shows(tmp_path: Path) -> None:
+    needs_confinement()
+    page = blocks(ROOT / "docs" / "judge.md")
+    for name in ("reference.py", "answer.py"):
+        (tmp_path / name).write_text(next(body for _, title, body in page if title == name))
+    (tmp_path / "wrong.py").write_text((tmp_path / "answer.py").read_text().replace("i < n", "i <= n"))
+    shown = [body for language, title, body in page if language == "text" and not title and "verdict: " in body]
+    for answer, expected in zip(("answer.py", "wrong.py"), shown, strict=False):
+        judge = [sys.executable, "-m", "opbridge", "judge", "reference.py", answer]
+        assert subprocess.run(judge, cwd=tmp_path, capture_output=True, text=True).stdout == expected
+    for name in ("README.md", "README.zh.md"):
+        assert shown[1] in (ROOT / name).read_text()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_its_sessions_are_as_printed(page: Path) -> None:
     session = "\n".join(body for language, _, body in blocks(page) if language == "pycon")
