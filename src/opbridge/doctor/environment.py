@@ -39,7 +39,8 @@ _CANN_PLACES = ("/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/ca
 _PROBES = {
     "torch": 'f\'{"new" if m._C._GLIBCXX_USE_CXX11_ABI else "old"} std::string, CUDA {m.version.cuda or None}, \''
     "f'{m.cuda.device_count()} GPUs, {m.get_num_threads()} threads'"
-    " + ' (opbridge judge and twin run take the build for the CPU)' * bool(m.version.cuda and not m.cuda.device_count())",
+    " + ' (opbridge judge and twin run take the build for the CPU)'"
+    " * bool(m.version.cuda and not m.cuda.device_count())",
     "jax": "f'jaxlib {__import__(\"jaxlib\").__version__}'",
 }
 """What else to say of a framework once it is imported, as an expression over its module `m`."""
