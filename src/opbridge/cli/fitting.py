@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -12,6 +13,7 @@ from opbridge.errors import KernelError
 from opbridge.manifest import Manifest
 from opbridge.native.catalog import Catalog
 from opbridge.toolchains import BuiltLibrary
+from opbridge.toolchains.host import PROCESSOR
 
 
 def require_fitting(libraries: Mapping[KernelFile, BuiltLibrary], manifest: Manifest) -> None:
@@ -30,6 +32,8 @@ def require_fitting(libraries: Mapping[KernelFile, BuiltLibrary], manifest: Mani
 
 def _can_be_opened(library: BuiltLibrary) -> bool:
     """One for another processor, or that needs a library of the machine it is for, is left to that machine."""
+    if os.environ.get(PROCESSOR, "native") != "native":
+        return False
     try:
         ctypes.CDLL(str(library.path))
     except OSError:
