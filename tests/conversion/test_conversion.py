@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,6 +189,12 @@ def test_jax_has_a_function_of_a_dict(network: Any, image: torch.Tensor) -> None
     network.zero_grad()
     _, moved = apply(values, image.numpy(), train=True)
     assert moved["blocks.0.norm.num_batches_tracked"] == 1
+
+
+def test_a_process_leaves_no_network_behind(tmp_path: Path) -> None:
+    program = "import torch, opbridge as ob; ob.convert(torch.nn.Linear(2, 2), torch.ones(1, 2), to='jax')"
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
+    assert list(tmp_path.glob("opbridge-*")) == []
 
 
 def test_the_batch_may_be_free(image: torch.Tensor) -> None:

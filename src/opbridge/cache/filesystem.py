@@ -136,6 +136,17 @@ def _unlock(descriptor: int) -> None:
     os.close(descriptor)
 
 
+def folder_of_this_process(prefix: str) -> Path:
+    """A new one, which goes when the process ends."""
+    import atexit
+    import tempfile
+
+    folder, owner = Path(tempfile.mkdtemp(prefix=prefix)), os.getpid()
+    # A forked child runs the handlers of its parent too.
+    atexit.register(lambda: remove(folder) if os.getpid() == owner else None)
+    return folder
+
+
 def remove(path: Path) -> None:
     """Removes what can be removed: another process may be removing the same, or still be writing into it."""
     import shutil

@@ -43,6 +43,7 @@ from opbridge.cache.dependencies import (
 from opbridge.cache.filesystem import (
     disk_explained,
     files_below,
+    folder_of_this_process,
     folders_in,
     locked_if_free,
     names_in,
@@ -440,13 +441,7 @@ _stand_ins: set[Path] = set()
 @functools.cache
 def _stand_in(root: Path, why: str) -> Cache:
     """Where this process builds what a cache lacks that takes nothing more."""
-    import atexit
-    import tempfile
-
-    folder = Path(tempfile.mkdtemp(prefix="opbridge-"))
-    owner = os.getpid()
-    # A forked child runs the handlers of its parent too.
-    atexit.register(lambda: remove(folder) if os.getpid() == owner else None)
+    folder = folder_of_this_process("opbridge-")
     _log().warning("the cache %s %s; what it lacks is built for this process alone", root, why)
     stand_in = Cache(folder)
     _stand_ins.add(stand_in.root)

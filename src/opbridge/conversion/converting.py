@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from opbridge.cache.filesystem import folder_of_this_process
 from opbridge.conversion import natives, weights, wholes
 from opbridge.conversion.exporting import Exported, export
 from opbridge.conversion.rendering import MARK
@@ -120,7 +120,7 @@ def convert(
     for note in made.notes:
         warnings.warn(note, stacklevel=2)
     # Graph mode reads the source of what it compiles, as long as the process runs.
-    folder = Path(tempfile.mkdtemp(prefix="opbridge-convert-")) / f"network_{_count()}"
+    folder = folder_of_this_process("opbridge-convert-") / f"network_{_count()}"
     made.write(folder)
     return imported(folder).load()
 
