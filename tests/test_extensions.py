@@ -149,6 +149,12 @@ assert torch.ops.extension_test.nothing(torch.ones(2)).sum() == 2
 """
         succeed(code)
 
+    def test_a_function_that_no_library_has_is_named(self, source: MakeSource) -> None:
+        code = OPERATOR.replace("TORCH_LIBRARY", "at::Tensor elsewhere(const at::Tensor& x);\nTORCH_LIBRARY")
+        code = code.replace("return x;", "return elsewhere(x);")
+        with pytest.raises(InputError, match=r"(?s)does not load: .*undefined symbol: \S*elsewhere.*extra_ldflags"):
+            ob.extension("lacking", source(code, "lacking.cpp"), is_python_module=False)
+
     def test_without_a_module_the_error_says_so(self, source: MakeSource) -> None:
         with pytest.raises(InputError, match=r"(?s)does not load.*PYBIND11_MODULE.*is_python_module=False"):
             ob.extension("nothing_here", source("int f() { return 1; }"))

@@ -31,7 +31,8 @@ def loaded(name: str, library: Path) -> str:
     try:
         torch.ops.load_library(str(library))
     except (OSError, RuntimeError) as error:
-        raise _not_loading(name, str(error)) from error
+        # PyTorch's own says that it did not load; why stands behind it.
+        raise _not_loading(name, str(error.__cause__ or error)) from error
     return str(library)
 
 
