@@ -45,6 +45,14 @@ def test_operators_for_cuda_are_the_cpus_here(probe: Any) -> None:
     assert torch.equal(torch.ops.opbridge_probe.twice(torch.ones(3)), torch.full((3,), 2.0))
 
 
+def test_what_kernels_draw_follows_the_seed(probe: Any) -> None:
+    torch.manual_seed(3)
+    first, second = probe.seed_of(None), probe.seed_of(None)
+    torch.manual_seed(3)
+    assert probe.seed_of(None) == first != second
+    assert probe.seed_of(torch.Generator().manual_seed(3)) == first
+
+
 def test_streams_guards_and_properties(probe: Any) -> None:
     assert probe.wrong_about_streams() == ""
     assert probe.surroundings() == (32, 1, True)

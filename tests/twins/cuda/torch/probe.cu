@@ -1,6 +1,7 @@
 // One extension that asks for everything that CUDA extensions ask PyTorch for; tests/twins/cuda/test_torch.py runs it.
 #include <ATen/AccumulateType.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/Exceptions.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -10,10 +11,15 @@
 #include <torch/extension.h>
 
 #include <ATen/cuda/Atomic.cuh>
+#include <ATen/cuda/CUDAGraphsUtils.cuh>
 #include <tuple>
 #include <type_traits>
 
 namespace {
+
+__global__ void take_seed(at::PhiloxCudaState state, int64_t* seed) {
+  *seed = static_cast<int64_t>(std::get<0>(at::cuda::philox::unpack(state)));
+}
 
 template <class T>
 __global__ void scale(const T* in, T* out, T factor, int64_t count) {
@@ -118,6 +124,16 @@ std::string wrong_about_streams() {
   return getCurrentCUDAStream() == none ? "" : "a guard's end";
 }
 
+at::Tensor seed_of(std::optional<at::Generator> given) {
+  auto* generator =
+      at::get_generator_or_default<at::CUDAGeneratorImpl>(given, at::cuda::detail::getDefaultCUDAGenerator());
+  const std::lock_guard<std::mutex> lock(generator->mutex_);
+  at::Tensor seed = at::empty({}, at::TensorOptions(at::kCUDA).dtype(at::kLong));
+  take_seed<<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(generator->philox_cuda_state(4), seed.data_ptr<int64_t>());
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return seed;
+}
+
 TORCH_LIBRARY(opbridge_probe, m) { m.def("twice(Tensor x) -> Tensor"); }
 TORCH_LIBRARY_IMPL(opbridge_probe, CUDA, m) {
   m.impl("twice", [](const at::Tensor& x) { return scaled(x, 2, 0); });
@@ -132,4 +148,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("says_cuda", &says_cuda);
   m.def("surroundings", &surroundings);
   m.def("wrong_about_streams", &wrong_about_streams);
+  m.def("seed_of", &seed_of);
 }
