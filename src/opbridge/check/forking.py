@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import Any
@@ -104,28 +104,29 @@ class _Fork:
         raise ToolchainError("the process that others are forked from is gone; what it said stands above")
 
 
-def _refuse(requests: socket.socket, reason: str) -> None:
-    """Tells whoever asks for a process why there is none."""
+def _asked(requests: socket.socket) -> Iterator[tuple[bytes, list[int]]]:
+    """Each request with its files, which are closed behind it."""
     while True:
         request, files, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 4)
         if not request:
             return
-        with socket.socket(fileno=files[0]) as asking, suppress(OSError):
-            asking.send(_REFUSED + reason.encode()[: _LARGEST_REQUEST - len(_REFUSED)])
-        for file in files[1:]:
+        yield request, files
+        for file in files:
             os.close(file)
+
+
+def _refuse(requests: socket.socket, reason: str) -> None:
+    """Tells whoever asks for a process why there is none."""
+    for _, files in _asked(requests):
+        with socket.socket(fileno=os.dup(files[0])) as asking, suppress(OSError):
+            asking.send(_REFUSED + reason.encode()[: _LARGEST_REQUEST - len(_REFUSED)])
 
 
 def _serve(requests: socket.socket) -> None:
-    while True:
-        request, files, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 4)
-        if not request:
-            return
+    for request, files in _asked(requests):
         if os.fork() == 0:
             requests.close()
             _keep(json.loads(request), *files)
-        for file in files:
-            os.close(file)
 
 
 def _keep(request: list[Any], connection: int, *files: int) -> None:
