@@ -15,7 +15,7 @@ from subprocesses import succeed
 SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 
 LAYERS = (
-    ("errors", "excerpts", "openings", "tracebacks", "_version"),
+    ("elf_format", "errors", "excerpts", "openings", "tracebacks", "_version"),
     ("names",),
     ("schema", "cxx"),
     ("rules",),

@@ -109,6 +109,25 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{
 """
 
 
+def test_libraries_of_one_process_have_inline_variables_of_their_own(source: MakeSource) -> None:
+    """As two that share a header have: the second one's was constructed over the first's, and both destroyed it."""
+    shared = "#include <memory>\ninline std::shared_ptr<int> device_flags = std::make_shared<int>(1);\n"
+    plain = shared + PLAIN.replace("PyLong_FromLong(ANSWER)", "PyLong_FromLong(++*device_flags)")
+    paths = [str(source(plain, f"{name}.cpp")) for name in ("first", "second")]
+    code = f"""
+import numpy as np, opbridge as ob
+modules = [ob.extension(f"own_{{place}}", path) for place, path in enumerate({paths})]
+assert [module.answer() for module in modules] == [2, 2]
+kernel = {shared!r} + '''#include <opbridge/kernel.h>
+void NAME(ob::In<float> x, ob::Out<float> out) {{ out[0] = x[0] + ++*device_flags; }}
+OB_KERNEL(NAME)'''
+for name in ("one", "two"):
+    op = ob.inline(kernel.replace("NAME", name), schema=f"own::{{name}}(Tensor x) -> Tensor", out="x")
+    assert op(np.ones(1, np.float32)) == 3
+"""
+    succeed(code)
+
+
 class TestFromText:
     def test_joins_the_texts(self) -> None:
         head, tail = PLAIN.split("#ifndef", 1)

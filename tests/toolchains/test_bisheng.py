@@ -85,7 +85,8 @@ def test_the_commands_of_a_library(cann: Path, request_for: MakeRequest) -> None
     ]
     assert commands.link.argv == (
         *(compiler, "-shared", "-fPIC", "--npu-arch=dav-2201", "-Wl,--version-script=/out/scratch/exports.map"),
-        *("-Wl,-Bsymbolic-functions", "-o", "/out/add.so", "/out/scratch/0.o", f"-L{cann}/lib64", "-lascendcl"),
+        *("-Wl,--dynamic-list=/out/scratch/preemptible.list", "-o", "/out/add.so", "/out/scratch/0.o"),
+        *(f"-L{cann}/lib64", "-lascendcl"),
     )
     assert commands.depfiles == (Path("/out/scratch/0.o.d"),)
 

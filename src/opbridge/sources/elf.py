@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbridge.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 from opbridge.errors import KernelError, did_you_mean
 from opbridge.openings import read_file
-from opbridge.sources.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 
 _LOADED_SEGMENT = 1
 _ALL_SYMBOLS = 2

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from opbridge.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 from opbridge.errors import KernelError
 from opbridge.openings import open_file
-from opbridge.sources.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 
 OBJECT, EXECUTABLE, SHARED = 1, 2, 3
 """The kinds of file."""

@@ -54,7 +54,6 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
     scratch = folder / "scratch"
-    exports = scratch / "exports.map"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     home = _home()
     shared = (
@@ -76,14 +75,14 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     link = Command(
         (
             *(*find(), "-shared", "-fPIC", f"--npu-arch={_architecture()}"),
-            *(f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions"),
+            *host.own_symbols(scratch),
             *("-o", str(folder / request.output), *objects, f"-L{home / 'lib64'}", "-lascendcl"),
             *request.link_flags,
         ),
         f"linking {request.output}",
     )
     depfiles = tuple(Path(f"{target}.d") for target in objects)
-    return Commands(compiles, link, depfiles, texts=((exports, host.EXPORTS),))
+    return host.with_own_symbols(Commands(compiles, link, depfiles), scratch)
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:

@@ -19,6 +19,7 @@ from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.kept_objects import keeps_objects, kept_object
 from opbridge.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
 from opbridge.toolchains.model import LOG, BuildRequest, Command, Commands, Toolchain
+from opbridge.toolchains.own_objects import link
 from opbridge.toolchains.precompiled_headers import ShortWay, short_way, whole_way
 from opbridge.toolchains.process import Compilers, Outcome
 from opbridge.toolchains.retrying import would_fail_anyway
@@ -147,7 +148,8 @@ def _attempt(
             context.compilers.stop()
             raise
     if not any(outcome.failed for outcome in outcomes):
-        outcomes.append(context.run(commands.link, request.project, scratch))
+        library = folder / request.output
+        outcomes.append(link(commands, library, lambda command: context.run(command, request.project, scratch)))
     return _Attempt(commands, outcomes, turns.given_up)
 
 

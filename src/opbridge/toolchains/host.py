@@ -5,9 +5,9 @@ the -O2 and -march of a packager's environment (conda sets both) do not slow a k
 last and win over everything.
 
 A library shows its C functions and keeps its C++ to itself, so that equally named statics, templates and inline
-variables of two kernels stay apart.  The one exception is the thread pool of opbridge/pool.h, whose unique symbol makes
-it one for the process; -fno-gnu-unique would undo that.  Hiding by -fvisibility would also hide the C functions of
-sources that were written for another host, which name no visibility.
+variables of two kernels stay apart (`own_objects` has the rest of it).  The one exception is the thread pool of
+opbridge/pool.h, whose unique symbol makes it one for the process; -fno-gnu-unique would undo that.  Hiding by
+-fvisibility would also hide the C functions of sources that were written for another host, which name no visibility.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from opbridge import floating_point
@@ -31,7 +32,11 @@ PROCESSOR = "OPBRIDGE_MARCH"
 """The variable that names the processor to build for, where results go to machines that have another one."""
 
 _CANDIDATES = ("g++", "clang++")
-EXPORTS = "{ global: _ZN2ob*4poolE; _ZGVN2ob*4poolE; local: _Z*; };\n"
+_SCRIPT, _LIST = "exports.map", "preemptible.list"
+_POOL = "_ZN2ob*4poolE; _ZGVN2ob*4poolE;"
+_EXPORTS = f"{{ global: {_POOL} local: _Z*; }};\n"
+_PREEMPTIBLE = f"{{ {_POOL} }};\n"
+"""The only symbol that another library in the process may define in the place of ours."""
 
 
 def find() -> tuple[str, ...]:
@@ -77,7 +82,6 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
     scratch = folder / "scratch"
-    exports = scratch / "exports.map"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     driver = (*find(), *environment_words("CXXFLAGS"))
     shared = (
@@ -99,14 +103,25 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         (
             *(*driver, "-shared", "-fPIC"),
             # An undefined symbol is an error now, with its name, and not when the library is loaded.
-            *("-Wl,-z,defs", "-Wl,--trace", f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions"),
+            *("-Wl,-z,defs", "-Wl,--trace", *own_symbols(scratch)),
             # Libraries come behind the objects that need them, or linkers that drop what is unused would drop them.
             *("-o", str(folder / request.output), *objects, *environment_words("LDFLAGS"), *request.link_flags),
         ),
         f"linking {request.output}",
     )
     depfiles = tuple(Path(f"{target}.d") for target in objects)
-    return Commands(compiles, link, depfiles, texts=((exports, EXPORTS),))
+    return with_own_symbols(Commands(compiles, link, depfiles), scratch)
+
+
+def own_symbols(scratch: Path) -> tuple[str, ...]:
+    """Return the link flags by which a library shows its C functions only, and uses its own functions and variables."""
+    return (f"-Wl,--version-script={scratch / _SCRIPT}", f"-Wl,--dynamic-list={scratch / _LIST}")
+
+
+def with_own_symbols(commands: Commands, scratch: Path) -> Commands:
+    """Add the files that `own_symbols` names to the commands."""
+    texts = ((scratch / _SCRIPT, _EXPORTS), (scratch / _LIST, _PREEMPTIBLE))
+    return replace(commands, texts=texts, exports=scratch / _SCRIPT)
 
 
 def files_of(source: Path, target: str) -> tuple[str, ...]:

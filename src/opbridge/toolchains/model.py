@@ -132,6 +132,8 @@ class Commands:
     """The makefile rules that the compilations write, naming every file they read."""
     texts: tuple[tuple[Path, str], ...] = ()
     """Files that the commands need beside the sources."""
+    exports: Path | None = None
+    """The version script among them."""
 
 
 class Toolchain(Protocol):

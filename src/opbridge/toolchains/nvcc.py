@@ -82,7 +82,6 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
     scratch = folder / "scratch"
-    exports = scratch / "exports.map"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     shared = (
         *("-O3", f"-std={request.standard}", "--threads=0", *_LANGUAGE, *_architectures(request)),
@@ -104,7 +103,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         )
         for source, target in zip(request.sources, objects, strict=True)
     )
-    own_link_flags = ("-Wl,-z,defs", "-Wl,--trace", f"-Wl,--version-script={exports}", "-Wl,-Bsymbolic-functions")
+    own_link_flags = ("-Wl,-z,defs", "-Wl,--trace", *host.own_symbols(scratch))
     link = Command(
         (
             *(*find(), "-shared", *_spelled(own_link_flags)),
@@ -113,7 +112,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         f"linking {request.output}",
     )
     depfiles = tuple(Path(f"{target}.d") for target in objects)
-    return Commands(compiles, link, depfiles, texts=((exports, host.EXPORTS),))
+    return host.with_own_symbols(Commands(compiles, link, depfiles), scratch)
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers.subprocesses import succeed
 
 from opbridge.errors import InputError, KernelError
 from opbridge.sources.ascend.project import Attribute, Operator, Project, TilingStruct, read_project
@@ -46,6 +47,20 @@ def test_the_kernel_is_given_the_structs_of_the_host(project: Project, operator:
     header = operator.header(1)
     assert "struct ScaledSumShare {\n  uint32_t perCore;\n  uint32_t tail[2];\n};" in header
     assert "#define DTYPE_Z half\n#define ORIG_DTYPE_Z DT_FLOAT16\n" in header
+
+
+@pytest.mark.matrix("toolchains/test_own_objects.py links two libraries with such variables, of plain C++")
+def test_two_projects_have_global_objects_of_one_name(tmp_path: Path) -> None:
+    """As by a header that both include: the process that had read both was aborted at its end."""
+    for name in ("a", "b"):
+        shutil.copytree(FOLDER, tmp_path / name)
+        host = tmp_path / name / "op_host" / "scaled_sum.cpp"
+        host.write_text(f"#include <map>\ninline std::map<int, int> kSizes = {{{{0, 4}}}};\n{host.read_text()}")
+    succeed(
+        "import sys\nfrom pathlib import Path\nfrom opbridge.sources.ascend.project import read_project\n"
+        "for folder in sys.argv[1:]: assert len(read_project(Path(folder)).definitions) == 1",
+        *(str(tmp_path / name) for name in ("a", "b")),
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
