@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 namespace opbridge {
@@ -44,6 +45,14 @@ class Target {
   // MindSpore wants one all the same, which is empty.  Throws as `infer` does.
   virtual void run(int nparam, void** params, const int* ndims, int64_t* const* shapes, const char* const* dtypes,
                    void* stream) = 0;
+
+ protected:
+  // Before any parameter is read: a program may have been made from another state of the operator, or by somebody else.
+  static void check_count(int nparam, size_t expected) {
+    if (nparam < 0 || static_cast<size_t>(nparam) < expected)
+      throw std::runtime_error(
+          "the program passes fewer tensors than the operator has inputs and outputs; make the program again");
+  }
 
  private:
   const size_t inputs_;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch._dynamo.exc import BackendCompilerFailed
 
+import opbridge as ob
 from opbridge.errors import CallError, OpbridgeError, UnsupportedError
 from opbridge.op import OpLibrary
 
@@ -155,6 +157,34 @@ def test_neighbours_in_one_memory_do_not_overlap(lib: OpLibrary) -> None:
     lib.scaled_add_(x[:4], x[4:])
     lib.scaled_add_(x[::2], x[1::2])
     assert x.tolist() == [10.0, 6.0, 18.0, 10.0, 9.0, 5.0, 13.0, 7.0]
+
+
+INCREMENT_EACH = """#include <opbridge/kernel.h>
+void increment_each(ob::List<ob::InOut<float>> xs) {
+  for (int64_t i = 0; i < xs.size(); ++i)
+    for (int64_t k = 0; k < xs[i].numel(); ++k) xs[i][k] += 1;
+}
+OB_KERNEL(increment_each)
+"""
+
+
+def test_a_list_is_written_once(lib: OpLibrary) -> None:
+    """Of what overlaps in one list each element was written twice; NumPy refuses it by the same error."""
+    op = ob.inline(INCREMENT_EACH, schema="inplace::increment_each(Tensor(a!)[] xs) -> ()")
+    memory = np.zeros((4, 6), np.float32)
+    # Each array as a tensor has a storage of its own, which tells PyTorch nothing of the others.
+    whole, views = torch.from_numpy(memory), [memory[:2], memory[1:], memory[:, ::2], memory[:, 1::2]]
+    row, after, even, odd = map(torch.from_numpy, views)
+    for overlapping in ([whole, whole], [row, after], [row, even], [odd, torch.zeros(1), after]):
+        with pytest.raises(CallError, match="two tensors of 'xs', which are written to, share memory"):
+            op(overlapping)
+    with pytest.raises(CallError, match="two arrays of 'xs', which are written to, share memory"):
+        op([memory[:2], memory[:, ::2]])
+    with pytest.raises(CallError, match="argument 'x' is written to and shares memory with 'y'"):
+        lib.scaled_add_(even[:, 0], even[:, ::2][:, 0])
+    op([even, odd, torch.zeros(3)])
+    op([whole[:2], whole[2:]])
+    assert (memory == 2).all()
 
 
 def test_under_inference_mode(lib: OpLibrary) -> None:

@@ -31,17 +31,6 @@ const char* kind_text(Kind kind) {
   }
 }
 
-int32_t list_kind(Kind kind) {
-  switch (kind) {
-    case Kind::Bool:
-      return OB_ARG_BOOLS;
-    case Kind::Float:
-      return OB_ARG_FLOATS;
-    default:
-      return OB_ARG_INTS;
-  }
-}
-
 size_t element_size(Kind kind) { return kind == Kind::Bool ? sizeof(uint8_t) : sizeof(int64_t); }
 
 // Room for a list of `count`, which the caller fills with `store`.
@@ -255,6 +244,17 @@ ob_arg constant(const Constant& value, Kind kind) {
 }
 
 }  // namespace
+
+int32_t list_kind(Kind kind) {
+  switch (kind) {
+    case Kind::Bool:
+      return OB_ARG_BOOLS;
+    case Kind::Float:
+      return OB_ARG_FLOATS;
+    default:
+      return OB_ARG_INTS;
+  }
+}
 
 std::string type_text(const ArgPlan& arg) {
   std::string text = kind_text(arg.kind);

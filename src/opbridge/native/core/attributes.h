@@ -16,6 +16,9 @@ std::string type_text(const ArgPlan& arg);
 [[noreturn]] void refuse(const OpPlan& op, const ArgPlan& arg, const std::string& expected, const std::string& got,
                          const std::string& next = "");
 
+// How the kernel gets a list of these.
+int32_t list_kind(Kind kind);
+
 // An argument that is no tensor.  Lists live in `memory`; strings in `value`.
 ob_arg read_attribute(const OpPlan& op, const ArgPlan& arg, PyObject* value, ScratchArena& memory);
 

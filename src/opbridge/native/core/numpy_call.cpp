@@ -117,9 +117,10 @@ void NumpyCall::read_list(const ArgPlan& arg, PyObject* value, bool strided) {
       missing_input();
       continue;
     }
+    // Kept, since another thread may empty the list while the kernel runs, and this one while the item is looked at.
+    Ref held = Ref::copy(item);
     checked_array(arg, item);
-    // Kept, since another thread may empty the list while the kernel runs.
-    input(arg, keep(Ref::copy(item)), strided);
+    input(arg, keep(std::move(held)), strided);
   }
 }
 
@@ -181,9 +182,12 @@ void NumpyCall::check_overlap() {
       bool also_written = false;
       for (size_t k = 0; k < mutables_.size(); ++k) also_written |= mutables_.data()[k].input == other;
       if (plan_.op.batch == Batch::Elementwise && !also_written && same_view(array, written.given)) continue;
-      if (share_memory(array, written.given))
-        fail("arguments '" + name_of_input(written.input) + "', which is written to, and '" + name_of_input(other) +
-             "' share memory; pass a .copy() of one");
+      if (!share_memory(array, written.given)) continue;
+      const std::string &name = name_of_input(written.input), &another = name_of_input(other);
+      const std::string pair = &name == &another
+                                   ? "two arrays of '" + name + "', which are written to,"
+                                   : "arguments '" + name + "', which is written to, and '" + another + "'";
+      fail(pair + " share memory; pass a .copy() of one");
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "../invoke.h"
 #include "../rule_vm.h"
 #include "arrays.h"
+#include "kept_objects.h"
 
 namespace opbridge {
 
@@ -27,24 +28,6 @@ struct NumpyPlan {
 
  private:
   ScratchArena memory_;  // of `defaults`
-};
-
-// Python objects a call holds until it returns.
-class KeptObjects {
- public:
-  KeptObjects() = default;
-  KeptObjects(const KeptObjects&) = delete;
-  KeptObjects& operator=(const KeptObjects&) = delete;
-  ~KeptObjects() {
-    for (size_t i = 0; i < objects_.size(); ++i) Py_DECREF(objects_.data()[i]);
-  }
-  PyObject* keep(Ref object) {
-    objects_.push_back(object.get());
-    return object.release();
-  }
-
- private:
-  Small<PyObject*, 8> objects_;
 };
 
 // One call on arrays, on the stack: it owns what it converts or allocates until the result is handed over.

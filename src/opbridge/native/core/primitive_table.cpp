@@ -11,6 +11,7 @@
 
 #include "../invoke.h"
 #include "arguments.h"
+#include "kept_objects.h"
 #include "mindspore_functions.h"
 
 namespace opbridge {
@@ -30,6 +31,7 @@ class Table {
   PyObject* find_function() const { return find_.get(); }
   void forget() {
     std::list<Entry> old;  // let go of last: that may run Python code
+    ++version_;
     by_key_.clear();
     old.swap(entries_);
   }
@@ -41,6 +43,8 @@ class Table {
   PyObject* call(PyObject* const* args, size_t count, PyObject* keywords) {
     Small<PyObject*, 16> storage;
     PyObject** values = place(args, count, keywords, storage);
+    KeptObjects kept;
+    copy_lists(values, kept);
     Ref primitive = this->primitive(values);
     Small<PyObject*, 16> tensors;
     for (size_t i = 0; i < names_.size(); ++i)
@@ -76,6 +80,13 @@ class Table {
     return storage.data();
   }
 
+  // Puts a tuple in the place of each list of tensors: Python code that runs from now on may change the list.
+  void copy_lists(PyObject** values, KeptObjects& kept) const {
+    for (size_t i = 0; i < names_.size(); ++i)
+      if (is_tensor_[i] && values[i] && PyList_Check(values[i]))
+        values[i] = kept.keep(Ref::checked(PyList_AsTuple(values[i])));
+  }
+
   Ref bound(PyObject* const* values) const {
     Ref found = Ref::checked(PyDict_New());
     for (size_t i = 0; i < names_.size(); ++i)
@@ -85,12 +96,12 @@ class Table {
 
   static void append_tensors(PyObject* value, Small<PyObject*, 16>& tensors) {
     if (value == Py_None) return;
-    if (!PyList_Check(value) && !PyTuple_Check(value)) {
+    if (!PyTuple_Check(value)) {
       tensors.push_back(value);
       return;
     }
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i)
-      if (PyObject* item = PySequence_Fast_GET_ITEM(value, i); item != Py_None) tensors.push_back(item);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+      if (PyObject* item = PyTuple_GET_ITEM(value, i); item != Py_None) tensors.push_back(item);
   }
 
   Ref primitive(PyObject* const* values) {
@@ -106,8 +117,10 @@ class Table {
       entries_.splice(entries_.begin(), entries_, known->second);
       return Ref::copy(known->second->primitive.get());
     }
+    const uint64_t version = version_;
     Ref made = found(values);
-    remember(std::move(key), Ref::copy(made.get()));
+    // What was forgotten meanwhile may be what this was made from.
+    if (version == version_) remember(std::move(key), Ref::copy(made.get()));
     return made;
   }
 
@@ -129,10 +142,10 @@ class Table {
 
   bool write_tensors(PyObject* value, std::string& key) {
     if (value == Py_None) return key += 'N', true;
-    if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return write_tensor(value, key);
-    write_number('[', PySequence_Fast_GET_SIZE(value), key);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-      PyObject* item = PySequence_Fast_GET_ITEM(value, i);
+    if (!PyTuple_CheckExact(value)) return write_tensor(value, key);
+    write_number('[', PyTuple_GET_SIZE(value), key);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(value, i);
       if (item == Py_None)
         key += 'N';
       else if (!write_tensor(item, key))
@@ -143,7 +156,6 @@ class Table {
 
   bool write_tensor(PyObject* value, std::string& key) {
     if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(tensor_type_.get()))) return false;
-    Ref held = Ref::copy(value);  // another thread may take it out of its list
     Ref dtype = Ref::checked(PyObject_GetAttr(value, dtype_.get()));
     return write_dtype(dtype.get(), key);
   }
@@ -191,6 +203,7 @@ class Table {
   Ref find_;
   const Ref dtype_;
   std::vector<DType> dtypes_;
+  uint64_t version_ = 0;      // how often all was forgotten
   std::list<Entry> entries_;  // the last used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };

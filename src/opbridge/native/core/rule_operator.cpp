@@ -7,6 +7,7 @@
 #include "../element_types.h"
 #include "../rule_arguments.h"
 #include "arrays.h"
+#include "attribute_words.h"
 #include "attributes.h"
 #include "kernel.h"
 #include "mindspore_functions.h"
@@ -22,89 +23,13 @@ struct RuleOperator {
 
 const std::shared_ptr<const NumpyPlan>& plan_of(PyObject* self) { return reinterpret_cast<RuleOperator*>(self)->plan; }
 
-// Attributes as words, so that equal attributes have equal bytes: of each, its kind, its count, and its value or those
-// of its items, a string's bytes padded to words.
-class AttributeWriter {
- public:
-  void add(const ob_arg& arg) {
-    words_.push_back(arg.kind);
-    words_.push_back(arg.count);
-    switch (arg.kind) {
-      case OB_ARG_NONE:
-        break;
-      case OB_ARG_STRING:
-        bytes(arg.v.s, static_cast<size_t>(arg.count));
-        break;
-      case OB_ARG_BOOLS:
-        bytes(arg.v.bools, static_cast<size_t>(arg.count));
-        break;
-      case OB_ARG_INTS:
-      case OB_ARG_FLOATS:
-      case OB_ARG_INT_ROWS:
-      case OB_ARG_FLOAT_ROWS:
-        bytes(arg.v.ints, static_cast<size_t>(arg.count) * sizeof(int64_t));
-        break;
-      default:
-        words_.push_back(arg.v.i);
-    }
-  }
-  Ref result() const {
-    return Ref::checked(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words_.data()),
-                                                  static_cast<Py_ssize_t>(words_.size() * sizeof(int64_t))));
-  }
-
- private:
-  void bytes(const void* data, size_t size) {
-    const size_t begin = words_.size();
-    words_.resize(begin + size / sizeof(int64_t) + 1);  // one byte more at least, for a string's end
-    if (size) std::memcpy(words_.data() + begin, data, size);
-  }
-
-  std::vector<int64_t> words_;
-};
-
-// Reads back what AttributeWriter wrote; lists and strings lie in `words`.
-class AttributeReader {
- public:
-  explicit AttributeReader(const int64_t* words) : next_(words) {}
-
-  ob_arg read() {
-    ob_arg arg{static_cast<int32_t>(next_[0]), static_cast<int32_t>(next_[1]), {}};
-    next_ += 2;
-    switch (arg.kind) {
-      case OB_ARG_NONE:
-        break;
-      case OB_ARG_STRING:
-      case OB_ARG_BOOLS:
-        skip(arg, static_cast<size_t>(arg.count));
-        break;
-      case OB_ARG_INTS:
-      case OB_ARG_FLOATS:
-      case OB_ARG_INT_ROWS:
-      case OB_ARG_FLOAT_ROWS:
-        skip(arg, static_cast<size_t>(arg.count) * sizeof(int64_t));
-        break;
-      default:
-        arg.v.i = *next_++;
-    }
-    return arg;
-  }
-
- private:
-  void skip(ob_arg& arg, size_t size) {
-    arg.v.ints = next_;
-    next_ += size / sizeof(int64_t) + 1;
-  }
-
-  const int64_t* next_;
-};
-
-std::vector<int64_t> words_of(PyObject* attributes) {
+std::vector<int64_t> words_of(const OpPlan& op, PyObject* attributes) {
   char* bytes;
   Py_ssize_t size;
   if (PyBytes_AsStringAndSize(attributes, &bytes, &size) < 0) throw PythonError{};
+  if (size % static_cast<Py_ssize_t>(sizeof(int64_t))) damaged_attributes(op, "whole words");
   std::vector<int64_t> words(static_cast<size_t>(size) / sizeof(int64_t));
-  std::memcpy(words.data(), bytes, words.size() * sizeof(int64_t));
+  if (size) std::memcpy(words.data(), bytes, static_cast<size_t>(size));
   return words;
 }
 
@@ -117,8 +42,9 @@ PyObject* attributes(PyObject* self, PyObject* values) {
     for (size_t i = 0; i < plan.op.args.size(); ++i) {
       const ArgPlan& arg = plan.op.args[i];
       if (arg.is_tensor()) continue;
-      PyObject* value = PyDict_GetItemString(values, arg.name.c_str());
-      writer.add(value ? read_attribute(plan.op, arg, value, memory) : plan.defaults[i]);
+      // Held, since reading it may run Python code that takes it out of the dict.
+      Ref value = Ref::copy(PyDict_GetItemString(values, arg.name.c_str()));
+      writer.add(value ? read_attribute(plan.op, arg, value.get(), memory) : plan.defaults[i]);
     }
     return writer.result().release();
   });
@@ -181,12 +107,12 @@ Ref rows(const ob_arg& arg) {
 // values(attributes): the other way round, by name.
 PyObject* values(PyObject* self, PyObject* encoded) {
   return guarded([&]() -> PyObject* {
-    const std::vector<int64_t> words = words_of(encoded);
-    AttributeReader reader(words.data());
+    const std::vector<int64_t> words = words_of(plan_of(self)->op, encoded);
+    AttributeReader reader(plan_of(self)->op, words);
     Ref found = Ref::checked(PyDict_New());
     for (const ArgPlan& arg : plan_of(self)->op.args) {
       if (arg.is_tensor()) continue;
-      const ob_arg value = reader.read();
+      const ob_arg value = reader.read(arg);
       Ref object;
       if (value.kind == OB_ARG_INTS || value.kind == OB_ARG_FLOATS || value.kind == OB_ARG_BOOLS) {
         object = items(value);
@@ -197,27 +123,31 @@ PyObject* values(PyObject* self, PyObject* encoded) {
       }
       if (PyDict_SetItemString(found.get(), arg.name.c_str(), object.get()) < 0) throw PythonError{};
     }
+    reader.end();
     return found.release();
   });
 }
 
 // The dtype code of one tensor, or None where it is absent.
-TensorSlot slot_of(PyObject* kind, const ArgPlan& arg, int64_t& inputs) {
-  if (kind == Py_None) return {};
-  const long code = PyLong_AsLong(kind);
-  if (PyErr_Occurred()) throw PythonError{};
+TensorSlot slot_of(const OpPlan& op, PyObject* kind, const ArgPlan& arg, int64_t& inputs) {
+  if (kind == Py_None && arg.has(arg.has(kList) ? kElementOptional : kOptional)) return {};
+  const long code = PyLong_Check(kind) ? PyLong_AsLong(kind) : -1;
+  if (code < 0 || code >= OB_DTYPE_COUNT) {
+    PyErr_Clear();
+    refuse(op, arg, "the code of an element type", text_of(Ref::checked(PyObject_Repr(kind)).get()));
+  }
   return {static_cast<int32_t>(code), inputs++, arg.has(kMutable)};
 }
 
 FixedArguments fixed_arguments(const NumpyPlan& plan, PyObject* encoded, PyObject* kinds) {
   FixedArguments fixed;
-  fixed.storage = words_of(encoded);
-  AttributeReader reader(fixed.storage.data());
+  fixed.storage = words_of(plan.op, encoded);
+  AttributeReader reader(plan.op, fixed.storage);
   int64_t inputs = 0;
   Py_ssize_t next = 0;
   for (const ArgPlan& arg : plan.op.args) {
     if (!arg.is_tensor()) {
-      fixed.args.push_back(reader.read());
+      fixed.args.push_back(reader.read(arg));
       continue;
     }
     PyObject* kind = PyTuple_GetItem(kinds, next++);
@@ -225,17 +155,19 @@ FixedArguments fixed_arguments(const NumpyPlan& plan, PyObject* encoded, PyObjec
     ob_arg use{arg.has(kList) ? OB_ARG_TENSORS : OB_ARG_TENSOR, 1, {}};
     use.v.first = static_cast<int64_t>(fixed.slots.size());
     if (!arg.has(kList)) {
-      fixed.slots.push_back(slot_of(kind, arg, inputs));
-    } else if (kind == Py_None) {
+      fixed.slots.push_back(slot_of(plan.op, kind, arg, inputs));
+    } else if (kind == Py_None && arg.has(kOptional)) {
       use.v.first = kNoList;
       use.count = 0;
     } else {
       use.count = static_cast<int32_t>(PyTuple_Size(kind));
       if (use.count < 0) throw PythonError{};
-      for (int32_t i = 0; i < use.count; ++i) fixed.slots.push_back(slot_of(PyTuple_GET_ITEM(kind, i), arg, inputs));
+      for (int32_t i = 0; i < use.count; ++i)
+        fixed.slots.push_back(slot_of(plan.op, PyTuple_GET_ITEM(kind, i), arg, inputs));
     }
     fixed.args.push_back(use);
   }
+  reader.end();
   return fixed;
 }
 

@@ -67,6 +67,8 @@ RuleTarget::RuleTarget(std::shared_ptr<const NumpyPlan> plan, Binding kernel, Fi
       kernel_(std::move(kernel)),
       fixed_(std::move(fixed)),
       device_type_(device_type),
+      written_(static_cast<size_t>(
+          std::count_if(fixed_.slots.begin(), fixed_.slots.end(), [](auto& slot) { return slot.written; }))),
       pass_strides_(std::find(kernel_.strided.begin(), kernel_.strided.end(), 1) != kernel_.strided.end()) {}
 
 std::vector<Target::Output> RuleTarget::infer(const std::vector<Shape>& inputs) {
@@ -159,8 +161,9 @@ void RuleTarget::fill(Invocation& call, const std::vector<Shape>& inputs) const 
   }
 }
 
-void RuleTarget::run(int, void** params, const int* ndims, int64_t* const* shapes, const char* const* dtypes,
+void RuleTarget::run(int nparam, void** params, const int* ndims, int64_t* const* shapes, const char* const* dtypes,
                      void* stream) {
+  check_count(nparam, inputs() + written_ + plan_->new_outputs);
   ScratchArena memory;
   Invocation call;
   for (const ob_arg& arg : fixed_.args) call.args.push_back(arg);

@@ -60,6 +60,7 @@ class RuleTarget final : public Target {
   const Binding kernel_;
   const FixedArguments fixed_;
   const int32_t device_type_;
+  const size_t written_;  // how many inputs the kernel writes to
   const bool pass_strides_;
 };
 

@@ -1,6 +1,7 @@
 #include "targets.h"
 
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "mindspore_functions.h"
@@ -46,7 +47,8 @@ std::vector<int64_t> shape_of(PyObject* sizes) {
   Ref items = Ref::checked(PySequence_Fast(sizes, "infer_target takes a shape for each input"));
   std::vector<int64_t> shape;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    shape.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items.get(), i)));
+    Ref size = Ref::copy(PySequence_Fast_GET_ITEM(items.get(), i));  // its __index__ may empty the list
+    shape.push_back(PyLong_AsLongLong(size.get()));
     if (PyErr_Occurred()) throw PythonError{};
   }
   return shape;
@@ -71,6 +73,9 @@ PyObject* infer_target(PyObject*, PyObject* args) {
     std::vector<std::vector<int64_t>> inputs;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
       inputs.push_back(shape_of(PySequence_Fast_GET_ITEM(items.get(), i)));
+    if (inputs.size() != (*target)->inputs())
+      raise("CallError", "infer_target expects " + std::to_string((*target)->inputs()) + " shapes, got " +
+                             std::to_string(inputs.size()));
     std::vector<Target::Output> outputs;
     try {
       outputs = (*target)->infer(inputs);

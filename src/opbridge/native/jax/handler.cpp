@@ -82,13 +82,17 @@ class Targets {
   };
 
   std::shared_ptr<Target> known(const Call& call) {
+    uint64_t version;
     {
       const std::lock_guard lock(mutex_);
       if (const auto found = known_.find(call.digest); found != known_.end()) return found->second;
+      version = version_.load(std::memory_order_relaxed);
     }
     // Not under the lock: whoever holds Python's may be waiting for it.
     std::shared_ptr<Target> target = resolved(call.text);
     const std::lock_guard lock(mutex_);
+    // Forgotten meanwhile, it may be of an operator that was defined anew: it serves this call only.
+    if (version != version_.load(std::memory_order_relaxed)) return target;
     if (known_.size() >= kMost) known_.clear();
     return known_.emplace(call.digest, std::move(target)).first->second;
   }

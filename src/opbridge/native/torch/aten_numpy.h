@@ -39,6 +39,11 @@ class ArrayArguments {
       return std::nullopt;
     }
     if (!PyList_Check(object) && !PyTuple_Check(object)) return refused(argument, object, why);
+    if (PyList_Check(object)) {
+      // Its items are looked at until the call returns, and Python code that runs meanwhile may take them out.
+      kept_.emplace_back(PyList_AsTuple(object));
+      if (!(object = kept_.back().get())) Overload::throw_python();
+    }
     const bool gaps = type->castRaw<c10::ListType>()->getElementType()->kind() == c10::TypeKind::OptionalType;
     return gaps ? list<std::optional<at::Tensor>>(argument, object, why) : list<at::Tensor>(argument, object, why);
   }
@@ -92,9 +97,8 @@ class ArrayArguments {
   template <class Item>
   std::optional<c10::IValue> list(const c10::Argument& argument, PyObject* object, std::string* why) {
     c10::List<Item> items;
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(object, i);
       if constexpr (!std::is_same_v<Item, at::Tensor>) {
         if (item == Py_None) {
           items.push_back(std::nullopt);
@@ -120,6 +124,7 @@ class ArrayArguments {
 
   const Overload& overload_;
   const bool numbers_too_;
+  std::vector<THPObjectPtr> kept_;
 };
 
 // What a call returns, as NumPy has it.

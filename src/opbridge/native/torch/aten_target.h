@@ -33,6 +33,7 @@ class FunctionTarget final : public Target {
 
   void run(int nparam, void** params, const int* ndims, int64_t* const* shapes, const char* const* dtypes,
            void*) override {
+    check_count(nparam, this->inputs());
     described([&] {
       // PyTorch's engine refuses to run under Python's lock, which MindSpore holds where it runs things at once.
       std::optional<WithoutGil> no_gil;
@@ -173,10 +174,10 @@ class SlotArguments {
     source.kind = Source::Kind::List;
     const bool gaps = type->containedType(0)->kind() == c10::TypeKind::OptionalType;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      PyObject* item = PySequence_Fast_GET_ITEM(object, i);
-      if (gaps && item == Py_None)
+      THPObjectPtr item(Py_NewRef(PySequence_Fast_GET_ITEM(object, i)));  // looking at it may run Python code
+      if (gaps && item.get() == Py_None)
         source.inputs.push_back(Source::kAbsent);
-      else if (!slot(source, argument, item, why))
+      else if (!slot(source, argument, item.get(), why))
         return std::nullopt;
     }
     return c10::IValue();
@@ -218,8 +219,8 @@ inline Tensors tensors_of(const PythonCall& call) {
     if (THPVariable_Check(object)) found.push_back(THPVariable_Unpack(object));
     if (!PyList_Check(object) && !PyTuple_Check(object)) continue;
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(object); ++k)
-      if (PyObject* item = PySequence_Fast_GET_ITEM(object, k); THPVariable_Check(item))
-        found.push_back(THPVariable_Unpack(item));
+      if (THPObjectPtr item(Py_NewRef(PySequence_Fast_GET_ITEM(object, k))); THPVariable_Check(item.get()))
+        found.push_back(THPVariable_Unpack(item.get()));
   }
   return found;
 }

@@ -9,6 +9,7 @@
 
 #include "allocate.h"
 #include "entry.h"
+#include "overlap.h"
 #include "parallel.h"
 
 namespace opbridge::torch_adapter {
@@ -375,12 +376,16 @@ class KernelCall {
         for (size_t j = 0; j < plan.args.size(); ++j) {
           if (j == i || !plan.args[j].is_tensor()) continue;
           each_tensor(values[j], [&](const at::Tensor& read) {
-            const auto status = at::get_overlap_status(written, read);
-            if (status == at::MemOverlapStatus::Partial || status == at::MemOverlapStatus::Full)
-              overlap(plan.args[i].name, "'" + plan.args[j].name + "'");
+            if (share_memory(written, read)) overlap(plan.args[i].name, "'" + plan.args[j].name + "'");
           });
         }
       });
+      if (!plan.args[i].has(kList)) continue;
+      std::vector<at::Tensor> tensors;
+      each_tensor(values[i], [&](const at::Tensor& written) { tensors.push_back(written); });
+      if (share_memory(tensors))
+        throw Failure(call_error, definition_.full_name + ": two tensors of '" + plan.args[i].name +
+                                      "', which are written to, share memory; pass a .clone() of one");
     }
   }
 
