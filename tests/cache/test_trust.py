@@ -64,24 +64,29 @@ class TestTrust:
         (tmp_path / "cache").symlink_to(tmp_path / "ours")
         assert Cache(tmp_path / "cache").fetch_value(KEY, lambda: b"value") == b"value"
 
-    def test_a_place_where_no_folder_can_be_is_refused(self, tmp_path: Path) -> None:
+    def test_a_place_where_no_folder_can_be_is_named_once_it_is_needed(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
+        cache = Cache(tmp_path / "file" / "cache")
+        assert cache.fetch_value(KEY, lambda: b"value") == b"value"
         with pytest.raises(CacheError, match=r"cannot be created: a file is in its place\n  name another folder"):
-            Cache(tmp_path / "file" / "cache")
+            cache.root.exists()
 
 
 READ_ONLY = """
 # Whatever will be imported, first: the interpreter may lie where nobody can read.
 import atexit, logging, os, pathlib, shutil, sys, tempfile
-from opbridge.cache import Cache, KeyBuilder
+from opbridge.cache import Cache, Dependencies, KeyBuilder
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 logging.basicConfig(format="%(levelname)s %(message)s")
 def key(name): return KeyBuilder("test").add("name", name).key()
 root = pathlib.Path(sys.argv[1])
+def build(folder):
+    (folder / "value").write_text("made")
+    return Dependencies()
 for name in ("there", "new", "new", "newer"):
     made = []
-    value = Cache(root).fetch_value(key(name), lambda: made.append(1) or b"made")
-    print(name, value.decode(), "made" if made else "found")
+    entry = Cache(root).fetch(key(name), lambda folder: made.append(1) or build(folder))
+    print(name, (entry.path / "value").read_text(), "made" if made else "found")
 """
 
 
@@ -96,6 +101,35 @@ def test_a_read_only_cache_still_hits_and_misses_stay_in_the_process(shared_path
     assert done.stderr.count("\n") == 1
     assert f"WARNING the cache {cache.root} is read-only" in done.stderr
     assert len(cache.entries()) == 1
+
+
+NOWHERE = """
+import os, sys, tempfile
+from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.errors import CacheError
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+tempfile._candidate_tempdir_list = lambda: ["/"]
+os.environ.pop("XDG_CACHE_HOME", None); os.environ.pop("OPBRIDGE_CACHE_DIR", None)
+os.environ["HOME"] = sys.argv[1]
+cache, key, made = Cache(), KeyBuilder("test").key(), []
+assert [cache.fetch_value(key, lambda: made.append(1) or b"value") for _ in range(2)] == [b"value"] * 2
+assert (made, cache.entries(), cache.find(key)) == ([1], [], None)
+for needs_a_folder in (lambda: cache.fetch(key, lambda folder: Dependencies()), lambda: cache.root):
+    try:
+        needs_a_folder()
+    except CacheError as error:
+        print(error)
+"""
+
+
+@as_root
+def test_where_nothing_can_be_written_only_a_build_fails(shared_path: Path) -> None:
+    """As in a container with a read-only disk, where a program only calls what came ready-made."""
+    for home in (shared_path / "home", Path(os.devnull)):
+        said = python(NOWHERE, str(home), timeout=60)
+        assert f"no place to build in: the cache {home}/.cache/opbridge cannot be created" in said.stdout, said.stderr
+        assert said.stdout.count("export OPBRIDGE_CACHE_DIR=/a/folder/of/yours") == 2
+        assert not said.stderr
 
 
 @pytest.fixture

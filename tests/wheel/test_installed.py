@@ -51,6 +51,31 @@ assert torch.equal(compiled(x), (2 * x).sin())
     stranger(program)
 
 
+def test_nothing_has_to_be_writable(stranger: Stranger) -> None:
+    """As in a container whose disk is read-only: what came ready-made is imported and called without a cache."""
+    program = """
+import os, tempfile
+os.environ["HOME"] = "/proc"
+tempfile._candidate_tempdir_list = lambda: ["/proc"]
+import numpy as np
+import mylib
+assert mylib.scaled_add(np.ones(2), np.ones(2)).tolist() == [2, 2]
+import torch
+x = torch.ones(2, requires_grad=True)
+mylib.scaled_add(x, x, alpha=2.0).sum().backward()
+assert x.grad.tolist() == [3, 3]
+import opbridge as ob
+try:
+    ob.inline("int f;", schema="mylib::f(Tensor x) -> Tensor", out="x")
+except ob.OpbridgeError as error:
+    print(error)
+"""
+    done = stranger(program)
+    assert "no place to build in: the cache /proc/.cache/opbridge cannot be created" in done.stdout
+    assert "export OPBRIDGE_CACHE_DIR=/a/folder/of/yours" in done.stdout
+    assert not done.stderr
+
+
 def test_two_versions_live_together(stranger: Stranger) -> None:
     program = """
 import torch, mylib, mylib_next

@@ -17,21 +17,28 @@ _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _ELSEWHERE = "name another folder: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
 
 
+class NoFolderError(CacheError):
+    """The folder of a cache is not there and cannot be made, as below a home that is read-only."""
+
+    def __init__(self, path: Path, reason: str, to_do: str) -> None:
+        super().__init__(f"the cache folder {path} cannot be created: {reason}\n  {to_do}")
+        self.reason = reason
+
+
 def private_folder(path: Path) -> None:
-    """Makes the folder for this user alone, or refuses one into which another user could put code."""
+    """Make the folder for this user alone, or refuse one into which another user could put code.
+
+    Raises NoFolderError where there is none and none can be made.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
         link, folder = path.lstat(), path.stat()
     except (FileExistsError, NotADirectoryError) as error:
-        raise CacheError(
-            f"the cache folder {path} cannot be created: a file is in its place\n  {_ELSEWHERE}"
-        ) from error
+        raise NoFolderError(path, "a file is in its place", _ELSEWHERE) from error
     except OSError as error:
-        raise CacheError(
-            f"the cache folder {path} cannot be created: {error.strerror}\n"
-            f"  make it: mkdir -p -m 700 {path}\n  or {_ELSEWHERE}"
-        ) from error
+        to_do = f"make it: mkdir -p -m 700 {path}\n  or {_ELSEWHERE}"
+        raise NoFolderError(path, error.strerror or str(error), to_do) from error
     # The administrator could replace opbridge itself, so a folder of theirs adds no danger.
     trusted = {os.geteuid(), 0}
     for what, owner in (("owned by", folder.st_uid), ("a link made by", link.st_uid)):
@@ -137,7 +144,7 @@ def _unlock(descriptor: int) -> None:
 
 
 def folder_of_this_process(prefix: str) -> Path:
-    """A new one, which goes when the process ends."""
+    """Make a new folder, which goes when the process ends; raise an OSError where nothing can be written."""
     import atexit
     import tempfile
 

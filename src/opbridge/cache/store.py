@@ -41,6 +41,7 @@ from opbridge.cache.dependencies import (
     unsealed,
 )
 from opbridge.cache.filesystem import (
+    NoFolderError,
     disk_explained,
     files_below,
     folder_of_this_process,
@@ -66,6 +67,8 @@ Places = Mapping[str, Path]
 """Folders whose position must not matter, by name: files below them are remembered relative to them."""
 
 _SETS_KEPT = 8
+_NO_HOME = Path(os.devnull, "opbridge")
+"""Where the cache of a user without a home would be: nothing can be there."""
 _DEFAULT_BYTES = 5 << 30
 # An entry handed out this recently may not be loaded yet.
 _GRACE_SECONDS = 60
@@ -131,36 +134,50 @@ class StoredEntry:
 
 class Cache:
     def __init__(self, root: Path | None = None) -> None:
-        """Below it stands the shared cache that OPBRIDGE_SHARED_CACHE names, if it names one."""
-        self.root = Path(os.path.abspath((root or _default_root()).expanduser()))
-        private_folder(self.root)
-        self._store = self.root / "store"
-        self._building = self.root / "building"
-        self._locks = self.root / "locks"
+        """Open the cache in a folder, which is made where it is missing.
+
+        Where it cannot be made, the cache is empty, and only what has to be built asks for another place.  Below it
+        stands the shared cache that OPBRIDGE_SHARED_CACHE names, if it names one.
+        """
+        self._root = Path(os.path.abspath((root or _default_root()).expanduser()))
+        self._is_missing = False
+        try:
+            private_folder(self._root)
+        except NoFolderError:
+            self._is_missing = True
+        self._store = self._root / "store"
+        self._building = self._root / "building"
+        self._locks = self._root / "locks"
+
+    @property
+    def root(self) -> Path:
+        """The folder; raises a CacheError where it is missing and cannot be made."""
+        if self._is_missing:
+            private_folder(self._root)
+        return self._root
 
     def fetch(self, first: Key, build: Build, places: Places | None = None) -> CacheEntry:
         """The entry for a first key, built if it is not there; of many processes that want it, one builds."""
         started = time.perf_counter()
         roots = {name: str(folder) for name, folder in (places or {}).items()}
-        with disk_explained(self.root):
+        with disk_explained(self._root):
             path = self._find(first, roots)
         if path is not None:
             return CacheEntry(path, Key(path.name), True, time.perf_counter() - started)
-        private_folder(self.root)
-        if self._read_only():
-            return _stand_in(self.root, "is read-only").fetch(first, build, places)
-        if self.root not in _full:
+        if why := self._why_unwritable():
+            return _stand_in(self._root, why).fetch(first, build, places)
+        if self._root not in _full:
             try:
-                with disk_explained(self.root):
+                with disk_explained(self._root):
                     path, hit = self._made(first, build, roots)
                     if not hit:
                         self._gc_now_and_then()
                 return CacheEntry(path, Key(path.name), hit, time.perf_counter() - started)
             except DiskFullError:
-                if self.root in _stand_ins:
+                if self._root in _stand_ins:
                     raise
-                _full.add(self.root)
-        return _stand_in(self.root, "has no room, opbridge cache gc makes some").fetch(first, build, places)
+                _full.add(self._root)
+        return _stand_in(self._root, "has no room, opbridge cache gc makes some").fetch(first, build, places)
 
     def _made(self, first: Key, build: Build, roots: Mapping[str, str]) -> tuple[Path, bool]:
         """The entry, and whether somebody else made it: one of many builds, and the others wait for that one."""
@@ -179,18 +196,23 @@ class Cache:
     def find(self, first: Key, places: Places | None = None) -> CacheEntry | None:
         """What a fetch would find without building."""
         started = time.perf_counter()
-        path = self._find(first, {name: str(folder) for name, folder in (places or {}).items()})
+        with disk_explained(self._root):
+            path = self._find(first, {name: str(folder) for name, folder in (places or {}).items()})
         return CacheEntry(path, Key(path.name), True, time.perf_counter() - started) if path else None
 
     def fetch_value(self, key: Key, make: Callable[[], bytes]) -> bytes:
-        """A small value in place of files."""
+        """Return a small value in place of files; where nothing can be written, it lasts as long as the process."""
 
         def build(folder: Path) -> Dependencies:
             (folder / "value").write_bytes(make())
             return Dependencies()
 
         while True:
-            path = self.fetch(key, build).path / "value"
+            entry = self.find(key)
+            if entry is None and self._why_unwritable():
+                # Nothing is built, so nobody has to be told.
+                return _values[key] if key in _values else _values.setdefault(key, make())
+            path = (entry or self.fetch(key, build)).path / "value"
             # Another process may clear the cache between the two lines.
             with suppress(FileNotFoundError):
                 return path.read_bytes()
@@ -230,7 +252,7 @@ class Cache:
     def entries(self) -> list[StoredEntry]:
         """What is stored, the longest unused first."""
         found = []
-        with disk_explained(self.root):
+        with disk_explained(self._root):
             for folder in (entry for first in self._first_keys() for entry in folders_in(first)):
                 with suppress(FileNotFoundError):
                     files = {file.relative_to(folder).as_posix(): file.lstat().st_size for file in files_below(folder)}
@@ -343,15 +365,15 @@ class Cache:
 
     def _gc_now_and_then(self) -> None:
         """What was used within the grace stays anyway, so looking through all entries more often is for nothing."""
-        stamp = self.root / "collected"
+        stamp = self._root / "collected"
         if not stamp.exists() or stamp.stat().st_mtime < time.time() - _GRACE_SECONDS:
             stamp.touch()
             self.gc()
 
     def _collect(self, max_bytes: int, unused_since: float) -> list[StoredEntry]:
-        if self._read_only():
-            raise CacheError(f"the cache {self.root} is read-only, so nothing can be removed from it")
-        with disk_explained(self.root):
+        if why := self._why_unwritable():
+            raise CacheError(f"the cache {self._root} {why}, so nothing can be removed from it")
+        with disk_explained(self._root):
             return self._removed(max_bytes, unused_since)
 
     def _removed(self, max_bytes: int, unused_since: float) -> list[StoredEntry]:
@@ -390,8 +412,13 @@ class Cache:
             set_aside(path, aside)
             remove(aside)
 
-    def _read_only(self) -> bool:
-        return not os.access(self.root, os.W_OK)
+    def _why_unwritable(self) -> str:
+        """Return why nothing can be added, or an empty text."""
+        try:
+            private_folder(self._root)
+        except NoFolderError as error:
+            return f"cannot be created ({error.reason})"
+        return "" if os.access(self._root, os.W_OK) else "is read-only"
 
     def _folder(self, first: Key) -> Path:
         return self._store / first[:2] / first
@@ -400,7 +427,8 @@ class Cache:
         return self._building / f"{first}.{os.urandom(6).hex()}"
 
     def _first_keys(self) -> list[Path]:
-        return [first for shelf in folders_in(self._store) for first in folders_in(shelf)]
+        shelves = folders_in(self._store) if self._root.is_dir() else []
+        return [first for shelf in shelves for first in folders_in(shelf)]
 
 
 def _default_root() -> Path:
@@ -411,11 +439,8 @@ def _default_root() -> Path:
     try:
         # The XDG specification has relative paths ignored.
         return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "opbridge"
-    except RuntimeError as error:
-        raise CacheError(
-            "no place for the cache: this user has no home folder\n"
-            "  name one: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
-        ) from error
+    except RuntimeError:
+        return _NO_HOME
 
 
 def _default_bytes() -> int:
@@ -436,12 +461,20 @@ def _default_bytes() -> int:
 _full: set[Path] = set()
 """The caches whose disk was full, as this process found."""
 _stand_ins: set[Path] = set()
+_values: dict[Key, bytes] = {}
+"""What this process has made for caches that take nothing."""
 
 
 @functools.cache
 def _stand_in(root: Path, why: str) -> Cache:
     """Where this process builds what a cache lacks that takes nothing more."""
-    folder = folder_of_this_process("opbridge-")
+    try:
+        folder = folder_of_this_process("opbridge-")
+    except OSError as error:
+        raise CacheError(
+            f"no place to build in: the cache {root} {why}, and so is every folder for temporary files\n"
+            "  name one that can be written: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
+        ) from error
     _log().warning("the cache %s %s; what it lacks is built for this process alone", root, why)
     stand_in = Cache(folder)
     _stand_ins.add(stand_in.root)
