@@ -108,6 +108,8 @@ class Dependencies:
 
     files: tuple[Path, ...] = ()
     absent: tuple[Path, ...] = ()
+    unknown: str = ""
+    """Why more may have shaped it than can be told: such a result serves one call only."""
 
 
 Build = Callable[[Path], Dependencies]
@@ -308,6 +310,8 @@ class Cache:
         if changed:
             # What the compiler read of it is unknown, so the result serves this call only.
             _log().warning("%s changed while it was being compiled; the next build starts anew", changed)
+        elif dependencies.unknown:
+            _log().warning("%s: what it was made from is unknown, so the next build starts anew", dependencies.unknown)
         else:
             self._remember(first, record)
         return entry
@@ -511,7 +515,7 @@ def _observed(
     result = KeyBuilder("result").add("first", first).add("absent", *absent)
     for name, digest, *_ in sorted(files):
         result.add("file", name, digest)
-    if changed:
+    if changed or dependencies.unknown:
         result.add("unrepeatable", os.urandom(16))
     return {"entry": result.key(), "absent": absent, "files": files}, changed
 

@@ -49,7 +49,7 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-    return (compiler(find(), cache), str(_home()), *environment())
+    return (compiler(find(), cache), str(_home()), *host.files_of_flags(request), *environment())
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:

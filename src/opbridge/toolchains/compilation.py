@@ -23,6 +23,8 @@ from opbridge.toolchains.own_objects import link
 from opbridge.toolchains.precompiled_headers import ShortWay, short_way, whole_way
 from opbridge.toolchains.process import Compilers, Outcome
 from opbridge.toolchains.retrying import would_fail_anyway
+from opbridge.toolchains.search_folders import search_folders, system_folders
+from opbridge.toolchains.unlisted_files import dependencies
 
 
 def compile_library(
@@ -53,10 +55,10 @@ def compile_library(
         if not written.is_file():
             command = outcomes[-1].command.argv[0]
             raise ToolchainError(f"{command} ended well but did not write {written.name}; is it a C++ compiler?")
-    dependencies = _dependencies(request, attempt, folder, short.headers if short else ())
+    shaping = _dependencies(request, attempt, folder, short.headers if short else (), context)
     (folder / LOG).write_text("".join(outcome.stderr for outcome in outcomes), encoding="utf-8")
     remove(scratch)
-    return dependencies
+    return shaping
 
 
 @dataclass(frozen=True)
@@ -123,11 +125,14 @@ def _attempt(
     turns = Turns(len(commands.compiles), context.progress)
     in_turn = replace(context, progress=turns.come)
 
+    def shaping(alone: BuildRequest, files: list[Path]) -> Dependencies:
+        return dependencies(alone, files, search_folders(alone, system_folders(context, scratch)))
+
     def compiled(source: Path, command: Command, rule: Path) -> Outcome:
         if not keeps_objects(request):
             return in_turn.run(command, request.project, scratch)
         besides = [request.library.folder if request.library else folder, *(header.parent for header in headers)]
-        return kept_object(request, source, rule.with_suffix(""), in_turn, besides, _shadows)
+        return kept_object(request, source, rule.with_suffix(""), in_turn, besides, shaping)
 
     def compile_source(source: Path, command: Command, rule: Path) -> Outcome:
         try:
@@ -154,7 +159,7 @@ def _attempt(
 
 
 def _dependencies(
-    request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...]
+    request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...], context: BuildContext
 ) -> Dependencies:
     besides = [folder, *([request.library.folder] if request.library else ())]
     depfiles = [(depfile, request.project) for depfile in attempt.commands.depfiles]
@@ -164,20 +169,7 @@ def _dependencies(
     files = [path for depfile, origin in depfiles for path in files_read(depfile, origin, besides)]
     # Objects and static libraries become part of the result; a shared library is looked up anew when ours is loaded.
     linked = re.findall(r"^\(?([^()\n]+\.[ao])(?=[)\n])", attempt.outcomes[-1].stdout, re.MULTILINE)
-    files += [path for name in linked if not (path := request.project / name).is_relative_to(folder)]
-    shaping = list(dict.fromkeys(files))
-    return Dependencies(tuple(shaping), tuple(_shadows(request, shaping)))
-
-
-def _shadows(request: BuildRequest, files: list[Path]) -> list[Path]:
-    """Files that would be found before those that were, once somebody made them.
-
-    This covers the folders of the request; a header that shadows one of the system's is not noticed.
-    """
-    folders = list(dict.fromkeys((*(source.parent for source in request.sources), *request.include_dirs)))
-    shadows = []
-    for file in files:
-        for position, folder in enumerate(folders):
-            if file.is_relative_to(folder):
-                shadows += [earlier / file.relative_to(folder) for earlier in folders[:position]]
-    return [path for path in dict.fromkeys(shadows) if not path.exists()]
+    archives = [path for name in linked if not (path := request.project / name).is_relative_to(folder)]
+    system = system_folders(context, attempt.commands.depfiles[0].parent)
+    compiled = dependencies(request, files, search_folders(request, system))
+    return replace(compiled, files=tuple(dict.fromkeys([*compiled.files, *archives])))

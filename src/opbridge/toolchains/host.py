@@ -23,6 +23,7 @@ from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
 from opbridge.toolchains.identity import compiler, environment, processor
 from opbridge.toolchains.model import INCLUDE, VECTOR, BuildRequest, Command, Commands
+from opbridge.toolchains.named_files import expanded, named_files
 
 name = "host C++"
 suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++", ".c")
@@ -76,8 +77,15 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
         processor() if native else "",
         # The user's debug information names the project's folder, so then its copies cannot share what is built.
         str(request.project) if _has_debug_information(request) else "",
+        *files_of_flags(request, *environment_words("CXXFLAGS"), *environment_words("LDFLAGS")),
         *environment(),
     )
+
+
+def files_of_flags(request: BuildRequest, *words: str) -> tuple[str, ...]:
+    """Return the content of what a request's flags, and other words of its commands, name."""
+    own = (flag for source in request.sources for flag in request.flags_for(source))
+    return named_files((*words, *own, *request.link_flags), request.project)
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
@@ -182,9 +190,9 @@ def _has_debug_information(request: BuildRequest) -> bool:
 
 
 def _chosen_flags(request: BuildRequest) -> tuple[str, ...]:
-    """By the user, and by the project."""
+    """Return those of the user, and of the project."""
     own = (flag for source in request.sources for flag in request.flags_for(source))
-    return (*environment_words("CXXFLAGS"), *own)
+    return tuple(expanded((*environment_words("CXXFLAGS"), *own), request.project))
 
 
 def environment_words(variable: str) -> list[str]:

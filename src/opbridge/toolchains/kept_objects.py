@@ -36,11 +36,11 @@ def kept_object(
     target: Path,
     context: BuildContext,
     besides: Sequence[Path],
-    shadows: Callable[[BuildRequest, list[Path]], list[Path]],
+    dependencies: Callable[[BuildRequest, list[Path]], Dependencies],
 ) -> Outcome:
     """Puts the object of one source and its makefile rule where the link expects them.
 
-    Of files in the folders `besides` the command tells enough; `shadows` could stand in the way of those it read.
+    Of files in the folders `besides` the command tells enough; `dependencies` tells of the others that were read.
     """
     alone = replace(request, sources=(source,), root=request.project, one_of_several=True)
     (command,) = context.toolchain.commands(alone, Path("@build")).compiles
@@ -63,7 +63,7 @@ def kept_object(
         remove(scratch)
         (folder / LOG).write_text(outcome.stderr, encoding="utf-8")
         files = files_read(folder / f"{_OBJECT}.d", request.project, besides)
-        return Dependencies(tuple(files), tuple(shadows(alone, files)))
+        return dependencies(alone, files)
 
     try:
         entry = context.cache.fetch(key.key(), work).path

@@ -77,7 +77,14 @@ def _wheels() -> list[str]:
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
     nvcc, _, host_compiler = find()
     flags = tuple(f"{variable}={os.environ[variable]}" for variable in _ENVIRONMENT if variable in os.environ)
-    return (compiler((nvcc,), cache, ask="--version"), compiler((host_compiler,), cache), *flags, *environment())
+    named = host.files_of_flags(request, *(word for flag in flags for word in flag.split()))
+    return (
+        compiler((nvcc,), cache, ask="--version"),
+        compiler((host_compiler,), cache),
+        *flags,
+        *named,
+        *environment(),
+    )
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:

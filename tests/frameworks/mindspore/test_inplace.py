@@ -36,6 +36,13 @@ def test_an_operator_without_return_writes_too(lib: OpLibrary) -> None:
     assert (x.asnumpy().tolist(), y.asnumpy().tolist()) == ([10.0, 10.0], [0.0, 0.0])
 
 
+def test_one_tensor_for_two_that_are_written_to_is_refused(lib: OpLibrary) -> None:
+    """What was copied in last won, without a word."""
+    x = ops.zeros(2)
+    with pytest.raises(CallError, match="arguments 'x' and 'y', which are written to, share memory"):
+        lib.swap_(x, x)
+
+
 @pytest.mark.parametrize("index", [0, (slice(None), 1)], ids=["row", "column"])
 def test_a_view_is_refused_as_mindspore_cannot_write_through_one(lib: OpLibrary, index: Any) -> None:
     base = ops.zeros((2, 2))

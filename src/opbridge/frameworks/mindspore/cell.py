@@ -327,14 +327,22 @@ class WritingCell(OperatorCell):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = self._table.bind(*args, **kwargs)
+        owners: dict[int, str] = {}
         for argument in self._operator.schema.mutable_arguments:
-            value = arguments.get(argument.name)
-            for tensor in value if isinstance(value, (tuple, list)) else (value,):
-                if isinstance(tensor, Tensor) and _is_view(tensor):
-                    raise CallError(
-                        f"{self._operator.name}: argument '{argument.name}', which is written to, is a view; "
-                        "MindSpore cannot write through one: pass a copy, and assign it where it belongs"
-                    )
+            tensor = arguments.get(argument.name)
+            if not isinstance(tensor, Tensor):
+                continue
+            if _is_view(tensor):
+                raise CallError(
+                    f"{self._operator.name}: argument '{argument.name}', which is written to, is a view; "
+                    "MindSpore cannot write through one: pass a copy, and assign it where it belongs"
+                )
+            other = owners.setdefault(tensor.data_ptr(), argument.name)
+            if other != argument.name and tensor.size:
+                raise CallError(
+                    f"{self._operator.name}: arguments '{other}' and '{argument.name}', which are written to, "
+                    "share memory; pass a copy of one"
+                )
         return self._as_cell(**arguments)
 
 
