@@ -132,6 +132,19 @@ def test_where_nothing_can_be_written_only_a_build_fails(shared_path: Path) -> N
         assert not said.stderr
 
 
+def test_a_failed_build_says_so_where_there_is_no_cache() -> None:
+    code = """
+import os
+import opbridge as ob
+os.environ["OPBRIDGE_CACHE_DIR"] = "/proc/cache"
+try:
+    ob.inline("int broken", schema="t::broken(Tensor x) -> Tensor", out="x")
+except ob.OpbridgeError as error:
+    print(type(error).__name__, error)
+"""
+    assert re.match(r"BuildError broken\.cpp:1:", python(code, timeout=60).stdout)
+
+
 @pytest.fixture
 def shared_path() -> Iterator[Path]:
     """As tmp_path, where other users can read."""

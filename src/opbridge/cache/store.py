@@ -158,6 +158,10 @@ class Cache:
             private_folder(self._root)
         return self._root
 
+    def holds(self, path: Path) -> bool:
+        """Tell whether a path lies in the cache, or in what stands in for one that takes nothing."""
+        return any(path.is_relative_to(folder) for folder in (self._root, *_stand_ins))
+
     def fetch(self, first: Key, build: Build, places: Places | None = None) -> CacheEntry:
         """The entry for a first key, built if it is not there; of many processes that want it, one builds."""
         started = time.perf_counter()

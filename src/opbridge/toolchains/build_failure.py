@@ -38,7 +38,7 @@ def failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> Opb
 
 def _known_folder(project: Path, cache: Cache) -> Path | None:
     """The folder that the names of files need not begin with, for the reader is there."""
-    if project.is_relative_to(cache.root):
+    if cache.holds(project):
         # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
         return project
     try:
