@@ -56,11 +56,11 @@ def test_nothing_has_to_be_writable(stranger: Stranger) -> None:
     program = """
 import os, tempfile
 os.environ["HOME"] = "/proc"
-tempfile._candidate_tempdir_list = lambda: ["/proc"]
+import torch  # which has a use for temporary files itself
+tempfile.tempdir, tempfile._candidate_tempdir_list = None, lambda: ["/proc"]
 import numpy as np
 import mylib
 assert mylib.scaled_add(np.ones(2), np.ones(2)).tolist() == [2, 2]
-import torch
 x = torch.ones(2, requires_grad=True)
 mylib.scaled_add(x, x, alpha=2.0).sum().backward()
 assert x.grad.tolist() == [3, 3]
