@@ -13,7 +13,7 @@ from opbridge.bench.model import LARGE, SMALL, Measurement, OperatorTimings
 from opbridge.bench.predicting import with_prediction
 from opbridge.bench.references import Racer, operator, opponent
 from opbridge.bench.timing import Contestant, Spread, burst, race, ratios, rested
-from opbridge.check.arrays import Argument, Array, arguments, mismatch
+from opbridge.check.arrays import Argument, Array, mismatch
 from opbridge.check.drivers import listed
 from opbridge.check.inputs import Case
 from opbridge.check.operator_under_test import OperatorUnderTest
@@ -123,7 +123,7 @@ def _measured(
     racer: Racer | None,
     note: str,
 ) -> Measurement:
-    given = arguments(case, job.settings.seed)
+    given = subject.filled(case, job.settings.seed)
     ours = operator(subject)
     subject.announce(str(case))
     outputs = ours.outputs(subject, given)

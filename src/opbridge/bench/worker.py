@@ -14,7 +14,7 @@ def _work(jobs: list[OperatorTimings], say: Say) -> None:
     from opbridge.bench.measuring import Measured, measurements
     from opbridge.check.drivers import driver
     from opbridge.check.model import Settings
-    from opbridge.check.operator_under_test import Failure, Skip
+    from opbridge.check.outcomes import Failure, Skip
     from opbridge.errors import BuildError, InputError, NoSuchOperatorError, OpbridgeError, ToolchainError
 
     warnings.simplefilter("ignore")  # of frameworks, about code that no user of a benchmark wrote

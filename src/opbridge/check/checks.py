@@ -10,7 +10,8 @@ from opbridge.check import comparing, differentiating, precision, reading, robus
 from opbridge.check.gradients import Verdict
 from opbridge.check.manners import has_manners_of_its_own, manners
 from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Row, Status
-from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip
+from opbridge.check.operator_under_test import OperatorUnderTest
+from opbridge.check.outcomes import Failure, Skip, Unchecked
 from opbridge.errors import OpbridgeError
 
 
@@ -31,7 +32,7 @@ def exercise(subject: OperatorUnderTest) -> str:
     for check in (comparing.dtypes, comparing.shapes, comparing.strides, robustness.threads):
         try:
             check(subject)
-        except (Failure, Skip, OpbridgeError):
+        except (Failure, Skip, Unchecked, OpbridgeError):
             continue  # rows of their own say so
     return "no report"
 
@@ -75,6 +76,8 @@ def row(name: str, subject: OperatorUnderTest) -> Row | None:
             answer = replace(answer, message=said)
     except Skip as reason:
         answer = replace(answer, status=Status.SKIPPED, message=str(reason))
+    except Unchecked as reason:
+        answer = replace(answer, status=Status.UNCHECKED, message=str(reason))
     except Failure as failure:
         answer = replace(answer, status=Status.FAILED, message=str(failure))
     except Exception as error:  # whatever the operator raises is the row's

@@ -37,7 +37,7 @@ from opbridge.check.confining import (
 from opbridge.check.patience import Waiting
 
 _STARTING = 600.0
-"""Seconds for kernels and adapters to be compiled and a framework to start, before the first job is begun."""
+"""Seconds for kernels and adapters to be compiled and a framework to start, before a job is begun."""
 _LOOK = 1.0
 """Seconds between two looks at what the child has started."""
 _GLANCE = 0.01
@@ -221,6 +221,8 @@ class Child:
             for said in map(json.loads, lines):
                 if "begun" in said:
                     patience = self._patience
+                elif "preparing" in said:
+                    patience = _STARTING
                 yield said
 
     def end(self) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from opbridge.check.arrays import TOLERANCES, Array, largest_distance, mismatch
 from opbridge.check.drivers import NotHere, packed
-from opbridge.check.inputs import Case
+from opbridge.check.inputs import SIZES, Case
 from opbridge.check.kernels import is_finding
 from opbridge.check.model import Status
-from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip, counted, first_line
+from opbridge.check.operator_under_test import OperatorUnderTest
+from opbridge.check.outcomes import NOTHING_TO_COMPARE, REFUSALS, Failure, Skip, Unchecked, counted, first_line
 from opbridge.errors import OpbridgeError
 from opbridge.rules import Dimensions, FromKernel
 from opbridge.rules.dimensions import DOTS
@@ -27,7 +28,7 @@ _FILLS = (0xA5, 0x5A)
 
 def values(subject: OperatorUnderTest) -> str:
     if not subject.has_reference:
-        raise Skip("nothing to compare with; name a reference: --reference aten::NAME or module:function")
+        raise Unchecked(NOTHING_TO_COMPARE)
     worst = 0.0
     compared = 0
     for case in ordinary(subject):
@@ -39,20 +40,20 @@ def values(subject: OperatorUnderTest) -> str:
         if wrong:
             raise Failure(f"{wrong}, for {case}; {subject.oracle.name} is the reference")
         worst = max(worst, largest_distance(made, expected))
-        compared += 1
+        compared += has_numbers(expected)
     if not compared:
-        raise Skip(f"{subject.oracle.name} has no such call")
+        raise Unchecked(f"nothing to compare with: {subject.oracle.name} has no such call, or gives NaN alone")
     return f"as {subject.oracle.name} on {counted(compared, 'input')}, largest error {worst:.1g}"
 
 
+def has_numbers(arrays: Sequence[Array]) -> bool:
+    """Whether a comparison with these says anything: nothing follows from no elements, or from NaN alone."""
+    return any(array.values.size > 0 and not (array.is_float and np.isnan(array.values).all()) for array in arrays)
+
+
 def dtypes(subject: OperatorUnderTest) -> str:
-    if not subject.facts.dtypes:
-        subject.dtypes_seen[subject.dtype] = Status.FAILED
-        subject.call(subject.case)
-        subject.dtypes_seen[subject.dtype] = Status.PASSED
-        return f"{subject.dtype} alone"
-    right, absent = [], []
-    for dtype in subject.facts.dtypes:
+    right, absent, compared = [], [], 0
+    for dtype in subject.facts.dtypes or (subject.dtype,):
         subject.dtypes_seen[dtype] = Status.FAILED
         case = subject.typed(subject.case, dtype)
         try:
@@ -68,9 +69,14 @@ def dtypes(subject: OperatorUnderTest) -> str:
         wrong = expected and mismatch(made, expected, TOLERANCES.get(dtype, 0.0))
         if wrong:
             raise Failure(f"in {dtype} it {wrong}, for {case}; running values are more exact in ob::opmath<T>")
+        compared += expected is not None and has_numbers(expected)
         right.append(dtype)
         subject.dtypes_seen[dtype] = Status.PASSED
-    return ", ".join(right) + (f"; {subject.driver.name} has no {', '.join(absent)}" if absent else "")
+    said = ", ".join(right) + (f"; {subject.driver.name} has no {', '.join(absent)}" if absent else "")
+    if not compared:
+        subject.dtypes_seen.update(dict.fromkeys(right, Status.UNCHECKED))
+        raise Unchecked(f"{said} ran, with {NOTHING_TO_COMPARE}" if right else said)
+    return said
 
 
 def in_finest(subject: OperatorUnderTest, given: Any, dtype: str) -> list[Array] | None:
@@ -89,23 +95,45 @@ def shapes(subject: OperatorUnderTest) -> str:
         raise Skip("its samples alone say what it takes; `batch` or `shard` would say how sizes vary")
     taken: list[str] = []
     refused: list[str] = []
+    compared = 0
     for variation in _VARIATIONS:
-        case = subject.varied(variation)
-        if case is None:
-            continue
         try:
-            wrong = subject.compare(case)
-        except (OpbridgeError, RuntimeError, ValueError, TypeError) as error:
+            case = subject.varied(variation)
+            wrong = subject.compare(case) if case else None
+        except REFUSALS as error:
             if is_finding(error):
                 raise
+            _require_refusable(subject, variation, first_line(error))
             refused.append(f"{variation} ({first_line(error)})")
-            continue
-        if wrong:
+            # Odd numbers may be refused where even ones are not.
+            case = subject.accepted(variation) if variation in SIZES else None
+            wrong = subject.compare(case) if case else None
+        if case and wrong:
             raise Failure(f"{wrong}, for {case}")
-        taken.append(variation)
+        compared += wrong is not None
+        if case:
+            taken.append(variation)
     if not taken:
         raise Failure(f"takes none of them: {'; '.join(refused)}")
-    return ", ".join(taken) + (f"; refused: {'; '.join(refused)}" if refused else "")
+    said = ", ".join(taken) + (f"; refused: {'; '.join(refused)}" if refused else "")
+    if not compared and not says_its_outputs(subject):
+        raise Unchecked(f"{said} ran, with {NOTHING_TO_COMPARE}")
+    return said if compared else f"{said}; as `out` says, without a reference for values"
+
+
+def _require_refusable(subject: OperatorUnderTest, variation: str, why: str) -> None:
+    """Fail where the declaration promises what is refused."""
+    rules = (subject.spec.rules.batch, subject.spec.rules.shard)
+    if "elementwise" in rules and variation in ("one element", "odd", "large") and subject.parent is None:
+        raise Failure(
+            f"is declared elementwise and refuses '{variation}' sizes ({why}); elements do not depend on sizes"
+        )
+
+
+def says_its_outputs(subject: OperatorUnderTest) -> bool:
+    """Whether every call is compared with the `out` rule: shapes and element types."""
+    rules = subject.spec.rules.out
+    return bool(rules) and not any(isinstance(rule, FromKernel) for rule in rules)
 
 
 def has_shapes(subject: OperatorUnderTest) -> bool:
@@ -126,13 +154,14 @@ def bounds(subject: OperatorUnderTest) -> str:
                     f"{int(left.argmax())}, for {case}; correct the kernel's loop or the `out` rule"
                 )
         count += 1
+    if not count:
+        raise Unchecked("no input with elements was accepted")
     return f"on {counted(count, 'input')}"
 
 
 def has_guarded_outputs(subject: OperatorUnderTest) -> bool:
-    rules = subject.spec.rules.out
-    described = bool(rules) and not any(isinstance(rule, FromKernel) for rule in rules)
-    return subject.driver.name == "numpy" and described and len(rules) == len(subject.schema.returns)
+    are_all = len(subject.spec.rules.out) == len(subject.schema.returns)
+    return subject.driver.name == "numpy" and are_all and says_its_outputs(subject)
 
 
 def _guarded(subject: OperatorUnderTest, case: Case, fill: int) -> list[Any]:
@@ -146,7 +175,10 @@ def _guarded(subject: OperatorUnderTest, case: Case, fill: int) -> list[Any]:
         memory.append(block)
         outputs.append(block[_GUARD : _GUARD + inside].view(dtype).reshape(made.shape))
     args, kwargs = packed(subject.schema, subject.driver.values(subject.schema, given))
-    subject.op.numpy(*args, **kwargs, out=outputs[0] if len(outputs) == 1 else tuple(outputs))
+    name = "out"
+    while any(argument.name == name for argument in subject.schema.arguments):
+        name += "_"  # the name that the operator gives it then
+    subject.op.numpy(*args, **kwargs, **{name: outputs[0] if len(outputs) == 1 else tuple(outputs)})
     for block in memory:
         for side, guard in (("before", block[:_GUARD]), ("behind", block[-_GUARD:])):
             if (guard != fill).any():
@@ -231,12 +263,10 @@ def _batchable(subject: OperatorUnderTest) -> list[str]:
 
 
 def _reseeded(subject: OperatorUnderTest, offset: int) -> Any:
-    from opbridge.check.arrays import arguments
-
-    return arguments(subject.case, subject.settings.seed + 1 + offset)
+    return subject.filled(subject.case, subject.settings.seed + 1 + offset)
 
 
 def ordinary(subject: OperatorUnderTest) -> Iterator[Case]:
     yield from subject.cases
-    if subject.form is not None and (odd := subject.varied("odd")):
+    if odd := subject.accepted("odd"):
         yield odd

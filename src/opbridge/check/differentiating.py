@@ -11,7 +11,8 @@ import numpy as np
 from opbridge.check.arrays import Argument, Array
 from opbridge.check.drivers import NotHere
 from opbridge.check.gradients import COMPLEX_STEP, Function, Loss, Tensors, Verdict, study
-from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip
+from opbridge.check.operator_under_test import OperatorUnderTest
+from opbridge.check.outcomes import Failure, Skip
 
 _PRECISIONS = ("float64", "float32")
 _NEAR = 1e-4

@@ -29,11 +29,34 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 """What the dimensions of a form are in each variation, by their first appearance."""
 
 
+PLAIN: tuple[tuple[int, ...], ...] = (SIZES["plain"], (4, 6, 8, 10, 2), (8, 16, 24, 32, 48))
+"""Sizes of the first calls, tried in this order: some operators take even numbers alone, some multiples of 8."""
+
+
+def letters_of(form: Form) -> tuple[str, ...]:
+    """Names of all dimensions, by their first appearance."""
+    return tuple(dict.fromkeys(letter for dimensions in form.values() for letter in dimensions))
+
+
 def sizes_for(form: Form, elements: int) -> tuple[int, ...]:
     """Odd and different ones for its dimensions, which a tensor with all of them has about this many elements by."""
-    letters = {letter for dimensions in form.values() for letter in dimensions}
+    letters = letters_of(form)
     side = int(elements ** (1 / max(len(letters), 1))) | 1
     return tuple(side + 2 * place for place in range(len(letters)))
+
+
+def near(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the sizes, then nearby ones for operators that refuse them: one of them even, all even, multiples of 8."""
+    seen = [tuple(sizes)]
+    yield seen[0]
+    last_first = reversed(range(len(sizes)))
+    one_even = (
+        tuple(size + size % 2 if own == place else size for own, size in enumerate(sizes)) for place in last_first
+    )
+    for found in (*one_even, *(tuple(-(-size // step) * step for size in sizes) for step in (2, 8))):
+        if found not in seen:
+            seen.append(found)
+            yield found
 
 
 RANGES: tuple[tuple[float, float] | None, ...] = (None, (0.1, 0.9), (1.1, 3.0))
@@ -49,6 +72,8 @@ class Case:
     arguments: Mapping[str, Value]
     what: str = ""
     """What is special about it."""
+    origin: Case | None = None
+    """The call of another operator that gives these arguments, where this one computes its gradients."""
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={_shown(value)}" for name, value in self.arguments.items())
@@ -63,7 +88,9 @@ class Case:
             free = tensor.data is None and tensor.fill is None and tensor.low is None and tensor.high is None
             return replace(tensor, low=low, high=high) if free and "float" in tensor.dtype else tensor
 
-        return self.mapped(lambda _, tensor: ranged(tensor))
+        return replace(
+            self.mapped(lambda _, tensor: ranged(tensor)), origin=self.origin and self.origin.with_range(low_high)
+        )
 
     def with_dtype(self, dtype: str, chooses: Callable[[str, str], bool]) -> Case:
         """With another type for the tensors that may have one, by argument and type."""
@@ -132,8 +159,7 @@ def case(
 
     `absent`: optional tensors are left out.  `sizes` are those of a variation that is none of `SIZES`.
     """
-    letters = dict.fromkeys(letter for dimensions in form.values() for letter in dimensions)
-    given = dict(zip(letters, SIZES.get(variation, ()) if sizes is None else sizes, strict=False))
+    given = dict(zip(letters_of(form), SIZES.get(variation, ()) if sizes is None else sizes, strict=False))
     arguments: dict[str, Value] = {}
     for argument in spec.schema.arguments:
         if argument.is_tensor:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opbridge._core import Kernel, NumpyOp
-from opbridge.errors import OpbridgeError, UnsupportedError
+from opbridge.errors import BuildError, OpbridgeError, ToolchainError, UnsupportedError
 from opbridge.manifest.kernels import TWINS
 from opbridge.rules import DTYPES
 from opbridge.schema import Schema
@@ -69,6 +69,18 @@ def in_numpy(op: Any, device: str) -> Any:
 def is_finding(error: Exception) -> bool:
     """Whether it is what a twin found wrong in a kernel, and no refusal of the kernel's own."""
     return any(f": {twin}: " in str(error) for twin in TWINS)
+
+
+def build_kernel(op: Any, tensors: str) -> None:
+    """Build the kernel that tensors on a device go to, and open nothing of it; raise BuildError where that fails."""
+    store = getattr(op._runtime, "kernels", None)
+    try:
+        if store is not None:
+            store.build_one(op._index, tensors)
+    except (BuildError, ToolchainError):
+        raise
+    except OpbridgeError:
+        return  # a call says why there is none
 
 
 def facts_of(op: Any, schema: Schema, device: str) -> KernelFacts:

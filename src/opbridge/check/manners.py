@@ -9,7 +9,8 @@ from contextlib import suppress
 from itertools import pairwise
 
 from opbridge.check.kernels import device_of
-from opbridge.check.operator_under_test import Failure, OperatorUnderTest, counted
+from opbridge.check.operator_under_test import OperatorUnderTest
+from opbridge.check.outcomes import Failure, Unchecked, counted
 from opbridge.check.surroundings import Surroundings, differences, open_files
 from opbridge.errors import OpbridgeError
 
@@ -22,10 +23,12 @@ def manners(subject: OperatorUnderTest) -> str:
     for case in subject.sized(_VARIATIONS):
         with suppress(OpbridgeError):  # what it refuses, the row `shapes` tells
             subject.call(case)
+            taken += 1
         found = list(differences(subject.surroundings, Surroundings.now()))
         if found:
             raise Failure(f"{'; '.join(found)}, for {case}")
-        taken += 1
+    if not taken:
+        raise Unchecked("every input was refused")
     _look_for_open_files(subject)
     return f"on {counted(taken, 'input')}"
 

@@ -47,6 +47,8 @@ class Status(str, Enum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    UNCHECKED = "unchecked"
+    """The operator ran, and there was nothing to compare its results with."""
 
 
 RIGHT = {"float64": 1e-6, "float32": 2e-2}

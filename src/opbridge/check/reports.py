@@ -30,8 +30,8 @@ def to_junit(rows: Sequence[Row]) -> str:
             message = _printable(row.message)
             if row.status is Status.FAILED:
                 ElementTree.SubElement(case, "failure", message=message)
-            elif row.status is Status.SKIPPED:
-                ElementTree.SubElement(case, "skipped", message=message)
+            elif row.status in (Status.SKIPPED, Status.UNCHECKED):  # JUnit has one word for both
+                ElementTree.SubElement(case, "skipped", message=f"{row.status.value}: {message}")
             else:
                 ElementTree.SubElement(case, "system-out").text = message
     ElementTree.indent(suites)
@@ -42,7 +42,7 @@ def _counts(rows: Sequence[Row]) -> dict[str, str]:
     return {
         "tests": str(len(rows)),
         "failures": str(sum(row.failed for row in rows)),
-        "skipped": str(sum(row.status is Status.SKIPPED for row in rows)),
+        "skipped": str(sum(row.status in (Status.SKIPPED, Status.UNCHECKED) for row in rows)),
         "time": f"{sum(row.seconds for row in rows):.3f}",
     }
 

@@ -10,7 +10,8 @@ import numpy as np
 from opbridge.check.arrays import Argument, Array, mismatch
 from opbridge.check.comparing import ordinary
 from opbridge.check.inputs import Case
-from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip, counted, first_line
+from opbridge.check.operator_under_test import OperatorUnderTest
+from opbridge.check.outcomes import Failure, Skip, counted, first_line
 from opbridge.errors import OpbridgeError
 from opbridge.rules.sharding import Layout, Names, Sharding, Tensor, base_name, lay_out
 

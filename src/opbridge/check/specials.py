@@ -13,7 +13,8 @@ import numpy as np
 
 from opbridge.check.arrays import Array, mismatch
 from opbridge.check.inputs import Case
-from opbridge.check.operator_under_test import Failure, OperatorUnderTest, Skip, counted
+from opbridge.check.operator_under_test import OperatorUnderTest
+from opbridge.check.outcomes import NOTHING_TO_COMPARE, Failure, Skip, Unchecked, counted
 from opbridge.errors import OpbridgeError
 
 _SPECIALS: Mapping[str, float] = {"NaN": np.nan, "infinity": np.inf, "-infinity": -np.inf, "-0.0": -0.0}
@@ -26,21 +27,21 @@ _WIDEST = float(np.finfo(np.float32).max)
 
 
 def specials(subject: OperatorUnderTest) -> str:
-    case = subject.varied("odd") or subject.case
+    case = subject.accepted("odd") or subject.case
     dtypes = [name for name in _DENORMALS if name in (subject.facts.dtypes or (subject.dtype,))]
     names = [name for name in subject.plain_tensors(case) if "float" in subject.arguments(case)[name].dtype]
     if not dtypes or not names:
         raise Skip("its inputs are no floats")
     ordinary = subject.arguments(subject.typed(case, dtypes[0]))
     before = subject.run(ordinary)
-    count = 0
-    for name in names:
-        for what in (*_SPECIALS, "a denormal number"):
-            _hold(subject, case, dtypes, name, what)
-            count += 1
+    compared = sum(
+        _hold(subject, case, dtypes, name, what) for name in names for what in (*_SPECIALS, "a denormal number")
+    )
     again = subject.run(ordinary)
     if wrong := mismatch(again, before):
         raise Failure(f"{wrong} for {case} after calls with special values than before; keep no state between calls")
+    if not compared:
+        raise Unchecked(f"it ran, with {NOTHING_TO_COMPARE}")
     held = f", as {subject.oracle.name}" if subject.settings.reference else ""
     return f"{', '.join(_SPECIALS)}, denormals in {counted(len(names), 'input')}{held}"
 
@@ -49,28 +50,34 @@ def is_numpys(subject: OperatorUnderTest) -> bool:
     return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
-def _hold(subject: OperatorUnderTest, case: Case, dtypes: list[str], name: str, what: str) -> None:
+def _hold(subject: OperatorUnderTest, case: Case, dtypes: list[str], name: str, what: str) -> int:
+    """How many comparisons there were."""
+    compared = 0
     made: dict[str, list[Array]] = {}
     for dtype in dtypes:
         value = _SPECIALS.get(what, _DENORMALS[dtype])
         typed = subject.typed(case, dtype)
         given = subject.arguments(typed)
         if given[name].dtype != dtype:
-            return  # its type is its own
+            return compared  # its type is its own
         subject.announce(f"{typed}, with {what} in {name}")
         try:
             made[dtype] = subject.run(_with(given, name, value))
         except OpbridgeError:
             continue  # it may refuse them
         expected = subject.expected(_with(given, name, value)) if subject.settings.reference else None
+        compared += expected is not None
         if expected and (wrong := mismatch(made[dtype], expected)):
             raise Failure(f"{wrong} with {what} in {name}, for {typed}; {subject.oracle.name} is the reference")
-        _hold_everywhere(subject, given, name, value, f"{what} in {name}, for {typed}")
+        compared += _hold_everywhere(subject, given, name, value, f"{what} in {name}, for {typed}")
     if what in _SPECIALS and all(dtype in made for dtype in _COMPARED):
         narrow, wide = (made[dtype] for dtype in _COMPARED)
         for ours, exact in zip(narrow, wide, strict=True):
-            if ours.is_float and ours.shape == exact.shape and (wrong := _of_another_kind(ours, exact)):
-                raise Failure(f"{wrong} with {what} in {name}, for {case}: float32 takes another way than float64")
+            if ours.is_float and ours.shape == exact.shape:
+                compared += 1
+                if wrong := _of_another_kind(ours, exact):
+                    raise Failure(f"{wrong} with {what} in {name}, for {case}: float32 takes another way than float64")
+    return compared
 
 
 def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
@@ -82,21 +89,24 @@ def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
     return {**given, name: Array.of(values, given[name].dtype)}
 
 
-def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name: str, value: float, what: str) -> None:
-    """An operator of single elements gives the same for the same, wherever it stands."""
+def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name: str, value: float, what: str) -> int:
+    """An operator of single elements gives the same for the same, wherever it stands; count the outputs compared."""
     if "elementwise" not in (subject.spec.rules.batch, subject.spec.rules.shard):
-        return
+        return 0
     try:
         ordinary, outputs = (subject.run(dict(_filled(given, name, filled))) for filled in (_FILL, value))
     except OpbridgeError:
-        return
+        return 0
+    compared = 0
     for usual, output in zip(ordinary, outputs, strict=True):
         # One that is not the same for ordinary numbers depends on more than its elements.
         if not output.is_float or not usual.values.size or np.ptp(np.abs(usual.values)) > _SAME:
             continue
+        compared += 1
         kinds = np.unique(_kinds(output.values))
         if len(kinds) > 1:
             raise Failure(f"gives {' and '.join(map(str, kinds))} in one result, everywhere {what}")
+    return compared
 
 
 def _filled(given: Mapping[str, Any], name: str, value: float) -> Iterator[tuple[str, Any]]:

@@ -16,22 +16,26 @@ def _work(jobs: list[OperatorChecks], say: Say) -> None:
 
     from opbridge.check.checks import row
     from opbridge.check.drivers import driver
+    from opbridge.check.kernels import build_kernel
     from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, Status
     from opbridge.check.operator_under_test import OperatorUnderTest
     from opbridge.errors import BuildError, ToolchainError
 
     warnings.simplefilter("ignore")  # of frameworks, about code that no user of a check wrote
     for number, job in enumerate(jobs):
-        if not job.checks:
-            continue  # its kernels were to be built, which loading it did
+        say(preparing=number)
         try:
+            # What has to be compiled is no part of a check's time, nor a process that the kernel starts.
+            build_kernel(job.op, job.settings.tensors)
+            if not job.checks:
+                continue
             where = driver(job.framework, job.settings.tensors)
-            getattr(job.op, job.framework)  # what has to be compiled for it is no part of a check's time
+            getattr(job.op, job.framework)
+            subject = OperatorUnderTest(job.op, where, job.settings, lambda text: say(input=text))
         except (BuildError, ToolchainError) as error:
             say(refused=str(error))
             return
         is_spoiled = False
-        subject = OperatorUnderTest(job.op, where, job.settings, lambda text: say(input=text))
         for name in job.checks if job.checks[0] in SANITIZERS else (INPUTS, *job.checks):
             say(begun=number, check=name)
             with np.errstate(all="ignore"):

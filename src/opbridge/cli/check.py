@@ -12,7 +12,7 @@ from opbridge.check import SANITIZERS, Row, Status, check
 from opbridge.check.reports import to_json, to_junit
 from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
 from opbridge.cli.manifests import add_selection, chosen, load_library
-from opbridge.cli.terminal import bold, green, red
+from opbridge.cli.terminal import bold, green, red, yellow
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.op import Op
@@ -21,6 +21,7 @@ _MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
     Status.PASSED: ("✓", green),
     Status.FAILED: ("✗", red),
     Status.SKIPPED: ("-", str),
+    Status.UNCHECKED: ("?", yellow),
 }
 
 
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     with people_read_stderr(options.json):
         rows = _checked(options)
     hand_over(to_json(rows, options.seed), options.json)
-    return 1 if any(row.failed for row in rows) else 0
+    return 0 if is_green(rows) else 1
 
 
 def _checked(options: argparse.Namespace) -> list[Row]:
@@ -116,8 +117,19 @@ class _Table:
         print("\n".join([first, *(f"{'':{self._width + 26}}{line}" for line in lines[1:])]) + "\n", end="", flush=True)
 
 
+def is_green(rows: list[Row]) -> bool:
+    """Whether something was checked, and nothing failed."""
+    found = {row.status for row in rows}
+    return Status.PASSED in found and Status.FAILED not in found
+
+
 def _summary(rows: list[Row], seconds: float) -> str:
     counts = Counter(row.status for row in rows)
     told = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
-    colour = red if counts[Status.FAILED] else green
-    return "\n" + colour(f"{', '.join(told) or 'nothing to check'}, {seconds:.1f} s")
+    lines = ["", (green if is_green(rows) else red)(f"{', '.join(told) or 'nothing to check'}, {seconds:.1f} s")]
+    seen = {row.operator for row in rows if row.status in (Status.PASSED, Status.FAILED)}
+    if left := list(dict.fromkeys(row.operator for row in rows if row.operator not in seen)):
+        lines.append(yellow(f"not checked at all: {', '.join(left)}"))
+    if counts[Status.UNCHECKED]:
+        lines.append("unchecked (?): it ran, and there was nothing to compare with; a --reference changes that")
+    return "\n".join(lines)

@@ -19,6 +19,10 @@ def green(text: str, stream: TextIO | None = None) -> str:
     return _styled("32", text, stream)
 
 
+def yellow(text: str, stream: TextIO | None = None) -> str:
+    return _styled("33", text, stream)
+
+
 def working(text: str = "") -> None:
     """What is going on, in a line of a terminal that the next one takes; nothing where there is none."""
     if sys.stderr is not None and sys.stderr.isatty():

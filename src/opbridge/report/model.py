@@ -49,7 +49,8 @@ class ReportedOperator:
     def status(self) -> Status:
         if any(row.failed for row in self.rows) or self.problems:
             return Status.FAILED
-        return Status.PASSED if any(row.status is Status.PASSED for row in self.rows) else Status.SKIPPED
+        found = {row.status for row in self.rows}
+        return next((status for status in (Status.PASSED, Status.UNCHECKED) if status in found), Status.SKIPPED)
 
     @property
     def places(self) -> list[str]:

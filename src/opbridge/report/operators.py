@@ -60,7 +60,12 @@ def _dtypes(operator: ReportedOperator) -> Markup | None:
     dtypes = list(dict.fromkeys(name for seen in found.values() for name in seen))
     if not dtypes:
         return None
-    words = {Status.PASSED: "right", Status.FAILED: "wrong", Status.SKIPPED: "the framework has not got it"}
+    words = {
+        Status.PASSED: "right",
+        Status.FAILED: "wrong",
+        Status.SKIPPED: "the framework has not got it",
+        Status.UNCHECKED: "it ran, and there was nothing to compare with",
+    }
 
     def cell(seen: Mapping[str, Status], dtype: str) -> Markup:
         status = seen.get(dtype)
@@ -73,7 +78,7 @@ def _dtypes(operator: ReportedOperator) -> Markup | None:
 def _checks(operator: ReportedOperator) -> Markup | None:
     if not operator.rows:
         return None
-    order = {Status.FAILED: 0, Status.PASSED: 1, Status.SKIPPED: 2}
+    order = {Status.FAILED: 0, Status.UNCHECKED: 1, Status.PASSED: 2, Status.SKIPPED: 3}
     rows: list[list[Child]] = [
         [[mark(row.status), f" {row.check}"], place_of(row), element("span", row.message, class_="message")]
         for row in sorted(operator.rows, key=lambda row: order[row.status])

@@ -100,7 +100,8 @@ def _conformance(contents: Contents) -> Markup | None:
         for place in places:
             counts = Counter(row.status for row in operator.rows if place_of(row) == place)
             checked = counts[Status.PASSED] + counts[Status.FAILED]
-            status = Status.FAILED if counts[Status.FAILED] else Status.PASSED if checked else None
+            said = (Status.FAILED, Status.PASSED, Status.UNCHECKED)
+            status = next((status for status in said if counts[status]), None)
             cells.append([mark(status), f" {counts[Status.PASSED]}/{checked}" if checked else ""])
         rows.append([operator.short, *cells])
     made = table("Conformance: checks passed, of those that say something", ["operator", *places], rows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from opbridge.check.model import Status
 from opbridge.report.markup import Child, Markup, element
 
-_MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.SKIPPED: "–"}
+_MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.SKIPPED: "–", Status.UNCHECKED: "?"}
 
 
 def mark(status: Status | None, said: str = "") -> Markup:

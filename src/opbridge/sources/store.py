@@ -109,14 +109,24 @@ class KernelStore:
             )
         if ref.path is None:
             raise UnsupportedError(f"{entry.name}: {ref} is PyTorch's own operator, which has no kernel to call")
-        if ref.source is not None:
-            self._build_generated(ref)
-        elif self._is_new(ref):
-            self._build_those([entry.kernels] if self._is_profiled else self._catalog.kernels, device)
+        self._build_one(entry, ref, device)
         symbol = self._functions.get((ref.device, entry.name)) or _symbol(entry, ref)
         kernel = _opener(ref)(os.fspath(self._libraries[ref.device, ref.path]), symbol, ref.path)
         name_kernel(kernel, entry.name, self._advice(entry.name))
         return kernel
+
+    def build_one(self, index: int, device: str) -> None:
+        """Build what `kernel` opens, and open nothing; do nothing where there is no kernel for the device."""
+        entry = self._catalog.entries[index]
+        ref = self._ref(entry.kernels, device)
+        if ref is not None and ref.path is not None:
+            self._build_one(entry, ref, device)
+
+    def _build_one(self, entry: CatalogEntry, ref: KernelRef, device: str) -> None:
+        if ref.source is not None:
+            self._build_generated(ref)
+        elif self._is_new(ref):
+            self._build_those([entry.kernels] if self._is_profiled else self._catalog.kernels, device)
 
     def devices(self, index: int) -> tuple[str, ...]:
         """Where tensors may be that one operator has a kernel for; the CPU first, whose kernel is easiest to build."""

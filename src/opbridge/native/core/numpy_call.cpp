@@ -1,5 +1,7 @@
 #include "numpy_call.h"
 
+#include <algorithm>
+
 #include "../masked_array.h"
 #include "../rule_arguments.h"
 #include "attributes.h"
@@ -25,7 +27,7 @@ OpPlan read_plan(const char* bytes, Py_ssize_t size, Py_ssize_t index) {
   }
 }
 
-NumpyPlan::NumpyPlan(OpPlan plan) : op(std::move(plan)), full_name(op.full_name()), offers_out(true) {
+NumpyPlan::NumpyPlan(OpPlan plan) : op(std::move(plan)), full_name(op.full_name()), out_name("out") {
   for (const ArgPlan& arg : op.args) {
     const bool unusual_list =
         arg.has(kList) && (arg.kind == Kind::String || arg.kind == Kind::Dtype || arg.kind == Kind::Scalar);
@@ -36,10 +38,10 @@ NumpyPlan::NumpyPlan(OpPlan plan) : op(std::move(plan)), full_name(op.full_name(
                                                                 : read_default(arg, memory_));
     positional += !arg.has(kKeywordOnly);
     mutates |= arg.has(kMutable);
-    offers_out &= arg.name != "out";
   }
   for (const OutPlan& out : op.outs) new_outputs += out.alias_arg < 0;
-  offers_out &= new_outputs > 0;
+  const auto taken = [this](const ArgPlan& arg) { return arg.name == out_name; };
+  while (std::any_of(op.args.begin(), op.args.end(), taken)) out_name += '_';
 }
 
 PyObject* NumpyCall::run(PyObject* const* values, PyObject* out) {

@@ -24,7 +24,7 @@ struct NumpyPlan {
   size_t positional = 0;         // how many arguments may be passed by position
   size_t new_outputs = 0;
   bool mutates = false;
-  bool offers_out = false;  // `out=`, unless the schema uses the name itself
+  std::string out_name;  // `out`, with an underscore for each argument that has the name already
 
  private:
   ScratchArena memory_;  // of `defaults`

@@ -17,7 +17,7 @@ class Operator {
   Operator(OpPlan plan, PyObject* find_kernel)
       : plan_(std::move(plan)),
         names_(plan_.full_name, plan_.op.schema, arguments(plan_.op), plan_.positional,
-               plan_.offers_out ? "out" : nullptr),
+               plan_.new_outputs > 0 ? plan_.out_name.c_str() : nullptr),
         find_kernel_(Ref::copy(find_kernel)) {}
 
   const NumpyPlan& plan() const { return plan_; }

@@ -1,0 +1,30 @@
+"""What a check ends with, where it does not pass, and words that all checks use."""
+
+from __future__ import annotations
+
+from opbridge.errors import OpbridgeError
+
+
+class Failure(Exception):
+    """The operator is wrong; the text says how, and what to do."""
+
+
+class Skip(Exception):
+    """There is nothing to check, and why."""
+
+
+class Unchecked(Exception):
+    """The operator ran, and there was nothing to compare its results with."""
+
+
+NOTHING_TO_COMPARE = "nothing to compare with; name a reference: --reference aten::NAME or module:function"
+REFUSALS = (OpbridgeError, TypeError, ValueError, RuntimeError)
+"""What a call raises that an operator, or its framework, does not take."""
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
