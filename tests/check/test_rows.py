@@ -176,6 +176,12 @@ def test_each_operator_of_a_library_has_its_own_reference(operators: OpLibrary) 
         check(several, frameworks=["numpy"], reference={"softpluss": np.abs})
 
 
+def test_what_had_nothing_to_compare_is_no_pass(operators: OpLibrary) -> None:
+    rows = check(operators.sum_all, frameworks=["numpy"], checks=["values", "precision"])
+    assert (rows[0].check, rows[0].status) == ("values", Status.UNCHECKED)
+    assert "nothing to compare with; name a reference" in rows[0].message
+
+
 def test_what_no_framework_can_be_given_is_said_once(operators: OpLibrary) -> None:
     rows = check(operators.wrong_dtype, frameworks=["numpy", "torch"], checks=["values", "strides"])
     assert [row.check for row in rows] == ["inputs", "inputs"]

@@ -136,12 +136,14 @@ def distance(got: Array, want: Array) -> float:
 def place_of_difference(got: Array, want: Array) -> str:
     """Where two arrays of one shape differ most, with both values."""
     with np.errstate(invalid="ignore"):
-        differences = np.abs(np.asarray(got.values, dtype=np.complex128) - np.asarray(want.values, dtype=np.complex128))
+        ours, theirs = (np.asarray(array.values, dtype=np.complex128) for array in (got, want))
+        differences = np.abs(ours - theirs)
     differences = np.where(np.isnan(differences), np.inf, differences)
+    differences = np.where((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)), 0.0, differences)
     index = np.unravel_index(int(differences.argmax()), got.shape) if got.shape else ()
     at = f" at [{', '.join(map(str, map(int, index)))}]" if index else ""
-    ours, theirs = numbers_told_apart(got.values[index], want.values[index])
-    return f"{ours} instead of {theirs}{at}"
+    one, other = numbers_told_apart(got.values[index], want.values[index])
+    return f"{one} instead of {other}{at}"
 
 
 def mismatch(got: Sequence[Array], want: Sequence[Array], tolerance: float | None = None) -> str:

@@ -1,0 +1,118 @@
+"""Correct operators are green on a cold cache, each with the operators derived from it; a dozen bugs are red."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opbridge as ob
+from opbridge.check import Status, check
+from opbridge.manifest import Manifest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent / "correct"
+EXAMPLES = ("examples/rms_norm/ops.yaml", "examples/transformer/ops.yaml", "examples/lltm/ops.yaml")
+REPRESENTATIVE = ("softmax", "rope", "cross_entropy")
+"""Formulas whose derived operators failed, each for a reason of its own."""
+
+BUGS = {
+    "writes_out_of_bounds": ("bounds", "writes behind its output"),
+    "races": ("threads", "called from 8 threads at once it gives"),
+    "forgets_the_batch": ("bounds", "leaves 8 elements of its output unwritten"),
+    "ignores_strides": ("strides", "when x is transposed"),
+    "writes_its_input": ("aliasing", "changes its input x"),
+    "leaks_a_file": ("manners", "leaves 1 file open at every call"),
+    "reads_uninitialised_memory": ("determinism", "initialise what the kernel reads"),
+    "wrong_dtype": ("inputs", "output 1 (params[1]) is int64 but 'x' is float64"),
+    "wrong_shape_rule": ("bounds", "leaves 9 elements of its output unwritten"),
+    "swallows_nan": ("specials", "gives 0 instead of nan"),
+    "wrong_at_odd_sizes": ("values", "for odd: x=float64[7, 13]; aten::square is the reference"),
+}
+REFERENCES = ("swallows_nan=aten::relu", "wrong_at_odd_sizes=aten::square")
+
+
+def checked(cache: Path, manifest: Path | str, *options: str) -> tuple[int, str, list[dict[str, Any]]]:
+    """Run `opbridge check` as CI does; return its exit code, what it prints and its rows."""
+    cache.mkdir(exist_ok=True)
+    rows = cache / "rows.json"
+    command = [sys.executable, "-m", "opbridge", "check", str(ROOT / manifest), *options, "--json", str(rows)]
+    env = {**os.environ, "OPBRIDGE_CACHE_DIR": str(cache)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert rows.exists(), done.stdout + done.stderr
+    return done.returncode, done.stdout, json.loads(rows.read_text())["rows"]
+
+
+def failed(rows: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
+    """The messages of failed rows, by operator and check."""
+    found = (row for row in rows if row["status"] == "failed")
+    return {
+        (row["operator"].partition("::")[2], row["check"]): f"{row['message']} ({row['framework']})" for row in found
+    }
+
+
+def choice(*names: str) -> list[str]:
+    return [word for name in names for word in ("--op", name)]
+
+
+def declared(manifest: Path) -> list[str]:
+    return [op.schema.full_name.partition("::")[2] for op in Manifest.load(manifest).ops if not op.is_derived]
+
+
+def test_formulas_and_what_is_derived_from_them_are_green_on_a_cold_cache(tmp_path: Path) -> None:
+    names = [name for formula in REPRESENTATIVE for name in (formula, f"{formula}_backward")]
+    code, printed, rows = checked(tmp_path / "cold", FOLDER / "formulas.yaml", *choice(*names), "--framework", "numpy")
+    assert (code, failed(rows)) == (0, {})
+    assert {row["operator"].partition("::")[2] for row in rows if row["status"] == "passed"} == {*names}
+    # Without a reference there is nothing to hold values against, which is no pass.
+    assert {row["status"] for row in rows if row["check"] == "values"} == {"unchecked"}
+    assert "6 unchecked" in printed
+
+
+def test_bugs_are_red_on_a_cold_cache(tmp_path: Path) -> None:
+    references = [word for each in REFERENCES for word in ("--reference", each)]
+    code, _, rows = checked(
+        tmp_path / "cold", FOLDER / "bugs.yaml", *choice(*BUGS), *references, "--framework", "numpy"
+    )
+    found = failed(rows)
+    assert code == 1
+    assert [name for name, (check, words) in BUGS.items() if words not in found.get((name, check), "")] == []
+
+
+def test_a_wrong_gradient_is_red() -> None:
+    rows = check(ob.load(FOLDER / "bugs.yaml").wrong_gradient, frameworks=["torch"], checks=["gradients"])
+    assert [row.message.partition(":")[0] for row in rows if row.failed] == ["the formula is wrong"]
+
+
+def test_a_kernel_that_reads_out_of_bounds_passes_no_row_that_compared_nothing(tmp_path: Path) -> None:
+    operator = ob.load(FOLDER / "bugs.yaml").reads_out_of_bounds
+    reads, values = check(operator, frameworks=["numpy"], checks=["reads", "values"])
+    assert (reads.status, values.status) == (Status.FAILED, Status.UNCHECKED)
+    assert "at bugs.cpp:" in reads.message
+
+
+@pytest.mark.matrix("test_formulas_and_what_is_derived_from_them_are_green_on_a_cold_cache")
+def test_a_hundred_correct_operators_are_green_on_a_cold_cache(tmp_path: Path) -> None:
+    kernels = declared(FOLDER.parent / "planted" / "right.yaml")[:22]
+    libraries: list[tuple[Path | str, list[str]]] = [
+        (FOLDER / "formulas.yaml", []),
+        *((example, []) for example in EXAMPLES),
+        (FOLDER.parent / "planted" / "right.yaml", choice(*kernels)),
+        (FOLDER / "aten.yaml", []),
+    ]
+    red: dict[tuple[str, str], str] = {}
+    green: set[str] = set()
+    for manifest, options in libraries:
+        code, _, rows = checked(tmp_path / "cold", manifest, *options, "--framework", "numpy", "--framework", "torch")
+        red |= failed(rows)
+        assert (code == 0) is (not failed(rows))
+        written = set(declared(ROOT / manifest))
+        passed = {row["operator"] for row in rows if row["status"] == "passed"}
+        green |= {name for name in passed if name.partition("::")[2] in written}
+    assert red == {}
+    assert len(green) == 100
