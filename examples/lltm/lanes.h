@@ -100,7 +100,9 @@ inline Lanes<double> exp_negative(Lanes<double> x) {
 
 inline Lanes<float> exp_negative(Lanes<float> x) {
   typedef uint32_t Ints __attribute__((vector_size(kBytes)));
-  x = x > -87.0f ? x : -87.0f + Lanes<float>{};
+  // Comparisons with NaN are false: it stays what it is.
+  const auto is_zero = x < -87.0f;
+  x = is_zero ? Lanes<float>{} : x;
   // x = n log 2 + r: adding 1.5 * 2^23 rounds to an integer, which then stands in the last bits.
   const Lanes<float> shifted = x * 1.44269504f + 12582912.0f;
   const Lanes<float> n = shifted - 12582912.0f;
@@ -113,7 +115,7 @@ inline Lanes<float> exp_negative(Lanes<float> x) {
   p = p * r + 1.0f;
   p = p * r + 1.0f;
   const Ints power = (reinterpret_cast<Ints>(shifted) + 127) << 23;
-  return p * reinterpret_cast<Lanes<float>>(power);
+  return is_zero ? Lanes<float>{} : p * reinterpret_cast<Lanes<float>>(power);
 }
 
 template <class V>

@@ -29,13 +29,19 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 """What the dimensions of a form are in each variation, by their first appearance."""
 
 
-PLAIN: tuple[tuple[int, ...], ...] = (SIZES["plain"], (4, 6, 8, 10, 2), (8, 16, 24, 32, 48))
-"""Sizes of the first calls, tried in this order: some operators take even numbers alone, some multiples of 8."""
+PLAIN: tuple[tuple[int, ...], ...] = (SIZES["plain"], (4, 6, 10, 14, 22), (8, 24, 40, 56, 72))
+"""Sizes of the first calls, tried in this order: some operators take even numbers alone, some multiples of 8.
+
+None is the half or the double of another, which an operator that halves an axis would take for the same dimension.
+"""
+_HALF = "half of "
+"""Before the name of a dimension: one that is half as long."""
 
 
 def letters_of(form: Form) -> tuple[str, ...]:
-    """Names of all dimensions, by their first appearance."""
-    return tuple(dict.fromkeys(letter for dimensions in form.values() for letter in dimensions))
+    """Names of all dimensions, by their first appearance, without those that follow from others."""
+    letters = (letter for dimensions in form.values() for letter in dimensions)
+    return tuple(dict.fromkeys(letter for letter in letters if not letter.startswith(_HALF)))
 
 
 def sizes_for(form: Form, elements: int) -> tuple[int, ...]:
@@ -123,6 +129,7 @@ def forms(spec: OpSpec) -> Iterator[Form]:
         _form(names, ("a",)),
         _form(names, ("a", "b"), rest=("b",)),
         _form(names, ("a", "b"), rest=("a",)),
+        _form(names, ("a", "b"), rest=("a", f"{_HALF}b")),
         _form(names, ("a", "b", "c")),
         _form(names, ("a", "b", "c", "d")),
     ]
@@ -160,6 +167,7 @@ def case(
     `absent`: optional tensors are left out.  `sizes` are those of a variation that is none of `SIZES`.
     """
     given = dict(zip(letters_of(form), SIZES.get(variation, ()) if sizes is None else sizes, strict=False))
+    given |= {f"{_HALF}{letter}": size // 2 for letter, size in given.items()}
     arguments: dict[str, Value] = {}
     for argument in spec.schema.arguments:
         if argument.is_tensor:
