@@ -14,7 +14,7 @@ from opbridge.manifest import OpSpec
 from opbridge.manifest.samples import Sample, TensorSample, Value
 from opbridge.rules import Dimensions, FromKernel, ShapeDtype, evaluate_out
 from opbridge.rules.dimensions import ANONYMOUS, DOTS
-from opbridge.schema import Argument, ListType, OptionalType
+from opbridge.schema import Argument, ListType, OptionalType, Type
 
 Form = Mapping[str, tuple[str, ...]]
 """For each tensor argument, its dimensions by name."""
@@ -181,10 +181,16 @@ def case(
             elif value is None:
                 return None
             else:
-                continue_with = (value, value) if argument.type.is_list else value
+                continue_with = (value,) * _length_of(argument.type) if argument.type.is_list else value
             arguments[argument.name] = continue_with
     made = Case(arguments, "" if variation == "plain" else variation)
     return made if satisfies_rule(spec, made) else None
+
+
+def _length_of(type: Type) -> int:
+    """How many values a list is given: as many as `int[1]` says, or two."""
+    inside = type.elem if isinstance(type, OptionalType) else type
+    return (inside.size if isinstance(inside, ListType) else None) or _LIST_LENGTH
 
 
 def satisfies_rule(spec: OpSpec, case: Case) -> bool:
