@@ -22,6 +22,7 @@ LAYERS = (
     ("formulas",),
     ("manifest",),
     ("op", "functions"),
+    ("durations",),
     ("progress", "cache", "floating_point", "twins"),
     ("toolchains",),
     ("_core", "native", "sources"),

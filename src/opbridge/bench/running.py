@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from opbridge.bench.model import Measurement, OperatorTimings, Problem
-from opbridge.check.child import Child
+from opbridge.check.child import Child, Starting
 from opbridge.errors import OpbridgeError, ToolchainError
 
 _WORKER = "opbridge.bench.worker"
@@ -35,7 +35,8 @@ def run(jobs_of: Sequence[Sequence[OperatorTimings]], on_result: Told, predicted
 
 
 def _started(jobs: Sequence[OperatorTimings]) -> Child:
-    return Child(_WORKER, jobs, {}, _PATIENCE, is_told_more=True)
+    starting = Starting(f"preparing {jobs[0].framework} for measurements", until="imported")
+    return Child(_WORKER, jobs, {}, _PATIENCE, is_told_more=True, starting=starting)
 
 
 def _wait_until_imported(child: Child) -> None:

@@ -22,7 +22,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -56,6 +56,7 @@ from opbridge.cache.filesystem import (
 )
 from opbridge.errors import CacheError, DiskFullError
 from opbridge.openings import read_file
+from opbridge.progress import step
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -162,8 +163,15 @@ class Cache:
         """Tell whether a path lies in the cache, or in what stands in for one that takes nothing."""
         return any(path.is_relative_to(folder) for folder in (self._root, *_stand_ins))
 
-    def fetch(self, first: Key, build: Build, places: Places | None = None) -> CacheEntry:
-        """The entry for a first key, built if it is not there; of many processes that want it, one builds."""
+    def step(self, what: str, patience: float | None = None) -> AbstractContextManager[None]:
+        """Report what is done inside, if it takes long, beside how long it took the last time."""
+        return step(what, self._root) if patience is None else step(what, self._root, patience)
+
+    def fetch(self, first: Key, build: Build, places: Places | None = None, about: str = "") -> CacheEntry:
+        """Return the entry for a first key, built if it is not there; of many processes that want it, one builds.
+
+        A user who waits for the build is told what it is `about`.
+        """
         started = time.perf_counter()
         roots = {name: str(folder) for name, folder in (places or {}).items()}
         with disk_explained(self._root):
@@ -171,11 +179,11 @@ class Cache:
         if path is not None:
             return CacheEntry(path, Key(path.name), True, time.perf_counter() - started)
         if why := self._why_unwritable():
-            return _stand_in(self._root, why).fetch(first, build, places)
+            return _stand_in(self._root, why).fetch(first, build, places, about)
         if self._root not in _full:
             try:
                 with disk_explained(self._root):
-                    path, hit = self._made(first, build, roots)
+                    path, hit = self._made(first, build, roots, about)
                     if not hit:
                         self._gc_now_and_then()
                 return CacheEntry(path, Key(path.name), hit, time.perf_counter() - started)
@@ -183,9 +191,9 @@ class Cache:
                 if self._root in _stand_ins:
                     raise
                 _full.add(self._root)
-        return _stand_in(self._root, "has no room, opbridge cache gc makes some").fetch(first, build, places)
+        return _stand_in(self._root, "has no room, opbridge cache gc makes some").fetch(first, build, places, about)
 
-    def _made(self, first: Key, build: Build, roots: Mapping[str, str]) -> tuple[Path, bool]:
+    def _made(self, first: Key, build: Build, roots: Mapping[str, str], about: str) -> tuple[Path, bool]:
         """The entry, and whether somebody else made it: one of many builds, and the others wait for that one."""
         for folder in (self._store, self._building, self._locks):
             replace_by_folder(folder)
@@ -193,11 +201,18 @@ class Cache:
             with locked_if_free(self._locks / first) as free:
                 if free:
                     path = self._find(first, roots) or self._taken(first, roots)
-                    return (path, True) if path else (self._build(first, build, roots), False)
+                    if path:
+                        return path, True
+                    with self._told(about):
+                        return self._build(first, build, roots), False
             _log().info("waiting for the one who builds %s", first)
-            wait_until_free(self._locks / first)
+            with self._told(about and f"waiting for another process: {about}"):
+                wait_until_free(self._locks / first)
             if path := self._find(first, roots):
                 return path, True
+
+    def _told(self, about: str) -> AbstractContextManager[None]:
+        return self.step(about) if about else nullcontext()
 
     def find(self, first: Key, places: Places | None = None) -> CacheEntry | None:
         """What a fetch would find without building."""

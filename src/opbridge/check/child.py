@@ -22,6 +22,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
+from opbridge.cache import Cache
 from opbridge.check.confining import (
     FILES_CLOSED,
     FORKS_WITHOUT_END,
@@ -35,9 +36,12 @@ from opbridge.check.confining import (
     uses_too_much,
 )
 from opbridge.check.patience import Waiting
+from opbridge.progress import DONE, QUIET, STOPPED, Step
 
 _STARTING = 600.0
 """Seconds for kernels and adapters to be compiled and a framework to start, before a job is begun."""
+_STARTING_LONG = 10.0
+"""Seconds after which a user is told: a framework's import takes less, the build of its adapter more."""
 _LOOK = 1.0
 """Seconds between two looks at what the child has started."""
 _GLANCE = 0.01
@@ -133,6 +137,17 @@ def told_more() -> Callable[[], Any]:
     return wait
 
 
+@dataclass(frozen=True)
+class Starting:
+    """What users wait for before a child's first work."""
+
+    about: str
+    until: str = "begun"
+    """The message that ends it."""
+    patience: float = _STARTING_LONG
+    """Seconds, before users are told."""
+
+
 class Child:
     """A process that runs a module, which serves the jobs it is given."""
 
@@ -145,6 +160,7 @@ class Child:
         start: Callable[[Start], Process] = _Spawned,
         *,
         is_told_more: bool = False,
+        starting: Starting | None = None,
     ) -> None:
         self._patience = patience
         self._code: int | None = None
@@ -163,13 +179,15 @@ class Child:
             made.callback(self._give_no_more_orders)
             try:
                 with open(self._log, "wb") as log:
-                    variables = {"GLOG_v": "3", **variables, MARK: self._folder}
+                    variables = {"GLOG_v": "3", **QUIET, **variables, MARK: self._folder}
                     self._process = start(Start(module, self._folder, str(path), variables, heard, log.fileno(), said))
             finally:
                 os.close(said)
                 os.close(heard)
             self._made = made.pop_all()
         self._silence = Waiting(self._processes)
+        self._starting = starting
+        self._start = Step(starting.about, Cache().root, starting.patience) if starting else None
 
     def __enter__(self) -> Child:
         return self
@@ -182,8 +200,14 @@ class Child:
         if self._orders >= 0:
             os.close(self._orders)
 
+    def _has_started(self, how: str) -> None:
+        started, self._start = self._start, None
+        if started:
+            started.end(how)
+
     def stop(self) -> int:
         """Ends it and all that it has started."""
+        self._has_started(STOPPED)
         if self._code is None:
             self._code = self._process.stop()
         return self._code
@@ -223,6 +247,8 @@ class Child:
                     patience = self._patience
                 elif "preparing" in said:
                     patience = _STARTING
+                if self._starting and self._starting.until in said:
+                    self._has_started(DONE)
                 yield said
 
     def end(self) -> str:

@@ -22,6 +22,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any
 
+from opbridge.cache import Cache
 from opbridge.check.child import Start
 from opbridge.check.confining import children_of
 from opbridge.errors import OpbridgeError, ToolchainError
@@ -193,8 +194,9 @@ if __name__ == "__main__":
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
     requests = socket.socket(fileno=int(sys.argv[1]))
     try:
-        for name in sys.argv[2:]:
-            importlib.import_module(name)
+        with Cache().step("preparing the processes that judge"):
+            for name in sys.argv[2:]:
+                importlib.import_module(name)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     except OpbridgeError as error:

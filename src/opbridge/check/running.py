@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
-from opbridge.check.child import NO_ANSWER, Child
+from opbridge.check.child import NO_ANSWER, Child, Starting
 from opbridge.check.model import INPUTS, MANNERS, SANITIZERS, OperatorChecks, Row, Status
 from opbridge.check.sanitizers import Report, environment, reports
 from opbridge.errors import ToolchainError
@@ -44,7 +44,9 @@ def run(
 def build(jobs: Sequence[OperatorChecks], sanitizer: str) -> None:
     """Builds the kernels as a sanitizer needs them, in a process where the sanitizer does not watch the compiler."""
     nothing = [replace(job, checks=()) for job in jobs]
-    with Child(_WORKER, nothing, environment(sanitizer, preload=False), jobs[0].settings.patience) as child:
+    starting = Starting(f"building the kernels for -fsanitize={sanitizer}", patience=2)
+    variables = environment(sanitizer, preload=False)
+    with Child(_WORKER, nothing, variables, jobs[0].settings.patience, starting=starting) as child:
         for _ in child.messages():
             pass
         if end := child.end():
@@ -103,7 +105,8 @@ def _run_some(
     """One process, as far as it gets; what is then left for another."""
     heard = _Heard(jobs)
     variables = environment(sanitizer, preload=True) if sanitizer else {}
-    with Child(_WORKER, jobs, variables, jobs[0].settings.patience) as child:
+    starting = Starting(f"preparing {jobs[0].framework} for the checks")
+    with Child(_WORKER, jobs, variables, jobs[0].settings.patience, starting=starting) as child:
         for said in child.messages(stop):
             row = heard.take(said)
             if row and not sanitizer:

@@ -12,10 +12,11 @@ from opbridge.bench.saving import check_name, folder_of, save, saved, to_json
 from opbridge.bench.tables import seconds, table
 from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
 from opbridge.cli.manifests import add_selection, chosen, load_library
-from opbridge.cli.terminal import bold, green, red, working
+from opbridge.cli.terminal import bold, green, red
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.op import Op, OpLibrary
+from opbridge.progress import show
 
 _THRESHOLD = 0.1
 _AGAIN = 2
@@ -120,7 +121,7 @@ def _measured(options: argparse.Namespace, operators: list[Op], library: OpLibra
 
 
 def _progress(result: Measurement | Problem) -> None:
-    working(f"{result.operator} in {result.framework}")
+    show(f"{result.operator} in {result.framework}")
 
 
 def _confirmed(

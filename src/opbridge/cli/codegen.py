@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("expected FILE.yaml and -o DIR", hint="or --explain OPERATOR")
     started = time.perf_counter()
     inputs = Inputs.read(options.files, _wish(options))
-    made = ejected(inputs)[1] if _is_ejected(options, inputs) else generate(inputs, Cache())
+    with Cache().step(f"generating {options.output}"):
+        made = ejected(inputs)[1] if _is_ejected(options, inputs) else generate(inputs, Cache())
     files = made.files
     found = changes(options.output, files) if options.check else write(options.output, files)
     for name in found.written:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbridge._version import __version__
+from opbridge.cache import Cache
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.terminal import bold, green, red, size
 from opbridge.cli.writing import require_writable
@@ -70,12 +71,13 @@ def _convert(options: argparse.Namespace) -> dict[str, Any]:
     from opbridge.scan.probing import TITLES
     from opbridge.scan.running import loaded_model
 
-    model = loaded_model(options.target)
-    args = _inputs(options)
-    started = time.perf_counter()
-    made = converted(model, args, to=options.to, prefer=options.prefer, native_only=options.native_only)
-    made.write(options.output)
-    took = time.perf_counter() - started
+    with Cache().step(f"converting {options.target}"):
+        model = loaded_model(options.target)
+        args = _inputs(options)
+        started = time.perf_counter()
+        made = converted(model, args, to=options.to, prefer=options.prefer, native_only=options.native_only)
+        made.write(options.output)
+        took = time.perf_counter() - started
     count = len(made.operators)
     own = f", {len(made.native)} by {TITLES[made.to]}'s" if made.native else ""
     said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels{own}"
@@ -109,7 +111,8 @@ def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
 def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argparse.Namespace) -> dict[str, Any]:
     from opbridge.conversion.checking import check
 
-    found = check(model, options.output, args, {})
+    with Cache().step(f"comparing {options.output.name} with PyTorch's"):
+        found = check(model, options.output, args, {})
     wrong = [each for each in found if not each.is_right]
     _print_rows(found)
     if wrong:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock
 
 from opbridge._version import __version__
-from opbridge.cli.terminal import size, working
+from opbridge.cache import Cache
+from opbridge.cli.terminal import size
 from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.judging.batch import Judged, answers_in, judge_all
@@ -22,9 +21,7 @@ from opbridge.judging.costing import Prediction
 from opbridge.judging.running import Here, Runner
 from opbridge.judging.submissions import Options
 from opbridge.openings import read_file
-
-_PATIENCE, _TICK = 2.0, 1.0
-"""Seconds before a person is told what they wait for, and between two looks at it."""
+from opbridge.progress import detail, show
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,30 +78,14 @@ class _Shown:
     def add(self, judged: Judged) -> None:
         with self._lock:
             self.counts[judged.judgement.verdict.value] += 1
-            working()
+            show()
+            detail(f"{self.total - self.counts.total()} to go")
             name = judged.answer.relative_to(self.folder)
             print(f"{self.counts.total()}/{self.total}  {name}  {_said(judged)}", flush=True)
 
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """On a terminal, with how far it is beneath."""
-        ended, started = Event(), time.monotonic()
-
-        def tell() -> None:
-            ended.wait(_PATIENCE)
-            while not ended.wait(_TICK):
-                with self._lock:
-                    left = self.total - self.counts.total()
-                    working(f"{left} of {self.total} to go, {time.monotonic() - started:.0f} s ...")
-
-        teller = Thread(target=tell, daemon=True)
-        teller.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            teller.join()
-            working()
+    def waiting(self) -> AbstractContextManager[None]:
+        """Say meanwhile how far it is."""
+        return Cache().step(f"judging {self.total} answers")
 
 
 def _said(judged: Judged) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from opbridge._version import __version__
 from opbridge.bench import Run, bench
 from opbridge.bench.saving import folder_of, from_json, history
+from opbridge.cache import Cache
 from opbridge.check import Row, check
 from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import size
@@ -19,13 +20,10 @@ from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.op import Op
-from opbridge.progress import announce
 from opbridge.report import Contents, operators_of, page
 from opbridge.report.dispatch import walks
 
 _FILE = Path("opbridge-report.html")
-_CHECK_SECONDS, _BENCH_SECONDS = 5, 20
-"""For an operator in four frameworks, roughly."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,8 +79,8 @@ def _profile(file: Path) -> dict[str, Any]:
 
 def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:
     if options.check is None:
-        announce("checking the operators", _CHECK_SECONDS * len(operators))
-        return check(operators, frameworks=options.framework, device=options.device)
+        with Cache().step(f"checking {len(operators)} operators"):
+            return check(operators, frameworks=options.framework, device=options.device)
     return [row for file in options.check for row in _read_rows(file)]
 
 
@@ -96,6 +94,6 @@ def _read_rows(file: Path) -> list[Row]:
 
 def _run(options: argparse.Namespace, operators: Sequence[Op]) -> Run:
     if options.bench is None:
-        announce("measuring the operators", _BENCH_SECONDS * len(operators))
-        return bench(operators, frameworks=options.framework, device=options.device)
+        with Cache().step(f"measuring {len(operators)} operators"):
+            return bench(operators, frameworks=options.framework, device=options.device)
     return from_json(options.bench.read_text(encoding="utf-8"), options.bench)

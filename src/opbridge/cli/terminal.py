@@ -23,12 +23,6 @@ def yellow(text: str, stream: TextIO | None = None) -> str:
     return _styled("33", text, stream)
 
 
-def working(text: str = "") -> None:
-    """What is going on, in a line of a terminal that the next one takes; nothing where there is none."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="\r" if text else "", file=sys.stderr, flush=True)
-
-
 def _styled(code: str, text: str, stream: TextIO | None) -> str:
     stream = stream or sys.stdout
     if os.environ.get("NO_COLOR") or stream is None or not stream.isatty():

@@ -49,7 +49,9 @@ def run(options: argparse.Namespace) -> int:
         adapters_for=tuple(options.adapter_for),
     )
     of_hub = options.format == "kernels"
-    made = (make_kernel if of_hub else make_wheel)(order, options.output, Cache())
+    cache = Cache()
+    with cache.step(f"making a package of {options.manifest}"):
+        made = (make_kernel if of_hub else make_wheel)(order, options.output, cache)
     for kernel, copies in made.kernels.items():
         print(f"{kernel}  {', '.join(copies) or 'one copy'}")
     for adapter in made.adapters:

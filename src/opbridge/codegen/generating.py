@@ -117,7 +117,8 @@ def generate(inputs: Inputs, cache: Cache) -> Generated:
     key.add("wish", json.dumps(astuple(wish)))
     for source in inputs.sources:
         key.add("path", str(source.path)).add("source", source.data)
-    made = json.loads(cache.fetch_value(key.key(), lambda: json.dumps(astuple(from_scratch(inputs)[1])).encode()))
+    text = cache.fetch_value(key.key(), lambda: json.dumps(astuple(from_scratch(inputs)[1])).encode())
+    made = json.loads(text)
     return Generated(made[0], tuple(made[1]), tuple(made[2]))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from opbridge.check.child import NO_ANSWER, Child
+from opbridge.check.child import NO_ANSWER, Child, Starting
 from opbridge.check.forking import Forks
 from opbridge.errors import InputError, ToolchainError, UnsupportedError
 from opbridge.judging.answer_formats import AnswerFormat, answer_format
@@ -206,7 +206,8 @@ def _ran(
     cell = Cell(folder, Cache().root, (job.reference, answer.path), private_folder())
     run, found = Run(), None
     to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, cell)
-    with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True) as child:
+    starting = Starting(f"building {answer.path.name}", until="built", patience=2)
+    with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True, starting=starting) as child:
         for said in child.messages():
             if "refused" in said:
                 raise UnsupportedError(said["refused"])

@@ -16,6 +16,7 @@ from opbridge.judging.model import Judgement, Verdict
 from opbridge.judging.submissions import Submission
 from opbridge.judging.verdicts import of_content
 from opbridge.judging.warming import Prepared
+from opbridge.progress import carried
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,10 @@ class Here:
     """At a time."""
 
     def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
-        threads = ThreadPoolExecutor(self.jobs)
+        threads, in_step = ThreadPoolExecutor(self.jobs), carried(outcome)
         with Prepared() as prepared:
             try:
-                running = {threads.submit(outcome, prepared, case): case for case in cases}
+                running = {threads.submit(in_step, prepared, case): case for case in cases}
                 for future in as_completed(running):
                     yield running[future], future.result()
             finally:

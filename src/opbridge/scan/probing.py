@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from opbridge.cache import Cache
 from opbridge.errors import ToolchainError
-from opbridge.progress import show
+from opbridge.progress import QUIET, detail
 from opbridge.scan.model import ScannedOperator, State, Verdict
 from opbridge.scan.names import candidates
 
@@ -68,9 +69,9 @@ def work_off(jobs: list[OperatorProbe], framework: str = "mindspore") -> Answers
     found = Answers(framework)
     for job in jobs:
         found.settle(job.operator, Verdict(State.MISSING))
-    while jobs:
-        jobs = _run(jobs, found)
-    show("")
+    with Cache().step(f"trying {len(jobs)} operators in {TITLES[framework]}"):
+        while jobs:
+            jobs = _run(jobs, found)
     return found
 
 
@@ -88,7 +89,7 @@ def _run(jobs: list[OperatorProbe], found: Answers) -> list[OperatorProbe]:
             path = said["path"]
             if said["state"] == "begun":
                 begun = said["operator"], path
-                show(f"trying {said['operator']} in {TITLES[found.framework]}, one of {len(found.verdicts)} operators")
+                detail(said["operator"])
             else:
                 begun = None
                 found.settle(said["operator"], _verdict(said))
@@ -120,7 +121,7 @@ class _Child:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "opbridge.scan.probe", framework, str(path), str(theirs)],
                 cwd=folder,  # where MindSpore leaves folders of its own
-                env={**os.environ, "GLOG_v": "3"},
+                env={**os.environ, **QUIET, "GLOG_v": "3"},
                 pass_fds=[theirs],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

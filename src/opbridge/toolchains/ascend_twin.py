@@ -51,4 +51,6 @@ def runtime() -> Path:
 
 
 def runtime_request() -> BuildRequest:
-    return rewriting.runtime_request(ascend.RUNTIME, ascend.LIBRARY, (ascend.INCLUDE, INCLUDE))
+    return rewriting.runtime_request(
+        ascend.RUNTIME, ascend.LIBRARY, (ascend.INCLUDE, INCLUDE), title="the Ascend twin's library"
+    )

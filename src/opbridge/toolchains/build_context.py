@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.cache import Cache
+from opbridge.progress import detail
 from opbridge.toolchains.model import Command, Toolchain
 from opbridge.toolchains.process import Compilers, Outcome
 
@@ -19,4 +20,9 @@ class BuildContext:
     compilers: Compilers
 
     def run(self, command: Command, folder: Path, scratch: Path) -> Outcome:
-        return self.compilers.run(command, folder, scratch, lambda: self.progress(command.about))
+        return self.compilers.run(command, folder, scratch, lambda: self.tell(command.about))
+
+    def tell(self, text: str) -> None:
+        """Say what the build is at to whoever asked for it, and to a user at a terminal."""
+        detail(text)
+        self.progress(text)

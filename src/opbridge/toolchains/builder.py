@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opbridge.cache import Cache, CacheEntry, Dependencies, Key, KeyBuilder
 from opbridge.errors import BuildError, InputError, OpbridgeError
+from opbridge.progress import carried
 from opbridge.toolchains.model import COMPATIBLE, INCLUDE, LOG, VECTOR, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.toolchains.table import toolchain_for
 
@@ -140,13 +141,19 @@ def _built_together(
 
     compilers = Compilers(jobs)
     # The threads mostly wait for compilers, whose number has its own bound.
-    with ThreadPoolExecutor(len(missing)) as threads:
+    with cache.step(_about(missing.values())), ThreadPoolExecutor(len(missing)) as threads:
+        built = carried(_built)
         try:
-            futures = {place: threads.submit(_built, job, cache, progress, compilers) for place, job in missing.items()}
+            futures = {place: threads.submit(built, job, cache, progress, compilers) for place, job in missing.items()}
             return {place: future.exception() or future.result() for place, future in futures.items()}
         except BaseException:
             compilers.stop()
             raise
+
+
+def _about(jobs: Collection[_PreparedBuild]) -> str:
+    first = next(iter(jobs))
+    return first.request.about if len(jobs) == 1 else f"building {len(jobs)} libraries"
 
 
 def _built(job: _PreparedBuild, cache: Cache, progress: Progress, compilers: Compilers | None) -> BuiltLibrary:
@@ -157,7 +164,7 @@ def _built(job: _PreparedBuild, cache: Cache, progress: Progress, compilers: Com
 
         return compile_library(job.request, job.toolchain, folder, cache, progress, compilers or Compilers())
 
-    return _library(job, cache.fetch(job.key, work, job.places))
+    return _library(job, cache.fetch(job.key, work, job.places, job.request.about))
 
 
 def _library(job: _PreparedBuild, entry: CacheEntry) -> BuiltLibrary:

@@ -12,6 +12,7 @@ from pathlib import Path
 from opbridge.cache import Cache, Dependencies
 from opbridge.cache.filesystem import remove
 from opbridge.errors import ToolchainError
+from opbridge.progress import carried
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.build_failure import failure
 from opbridge.toolchains.compiling_turns import GivenUpError, Turns
@@ -146,8 +147,8 @@ def _attempt(
 
     with ThreadPoolExecutor(len(commands.compiles) + 1) as threads:
         try:
-            other = threads.submit(beside)
-            outcomes = list(threads.map(compile_source, request.sources, commands.compiles, commands.depfiles))
+            other = threads.submit(carried(beside))
+            outcomes = list(threads.map(carried(compile_source), request.sources, commands.compiles, commands.depfiles))
             other.result()
         except BaseException:
             context.compilers.stop()

@@ -114,6 +114,7 @@ def bindings_request() -> BuildRequest:
     return BuildRequest(
         sources=(_BINDINGS / "bindings.cpp",),
         output=_BINDINGS_FILE,
+        title="the library of Python bindings",
         link_flags=(f"-Wl,-soname,{_BINDINGS_FILE}",),
         portable=True,
     )
@@ -144,7 +145,7 @@ def library(name: str, twin: Path | None = None) -> Path:
 
 
 def runtime_request() -> BuildRequest:
-    return rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",))
+    return rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",), "the CUDA twin's library")
 
 
 def profile_runtime_request() -> BuildRequest:
@@ -153,6 +154,7 @@ def profile_runtime_request() -> BuildRequest:
         plain,
         sources=(*plain.sources, *sorted(cuda.PROFILING.glob("*.cpp"))),
         output=cuda.PROFILE_LIBRARY,
+        title="the CUDA twin's library that counts",
         include_dirs=(*plain.include_dirs, cuda.PROFILING),
         defines=((PROFILE, "1"),),
         link_flags=tuple(word.replace(cuda.LIBRARY, cuda.PROFILE_LIBRARY) for word in plain.link_flags),
@@ -164,6 +166,7 @@ def library_request(name: str, twin: Path | None = None) -> BuildRequest:
     return BuildRequest(
         sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),
         output=file,
+        title=f"the CUDA twin's {name}",
         include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),
         link_flags=(*cuda.link_flags(False, twin or runtime()), *rewriting.named(file)),
         portable=True,

@@ -66,7 +66,7 @@ def kept_object(
         return dependencies(alone, files)
 
     try:
-        entry = context.cache.fetch(key.key(), work).path
+        entry = context.cache.fetch(key.key(), work, about=command.about).path
     except _NotCompiledError as failure:
         return failure.outcome
     for written, place in ((_OBJECT, target), (f"{_OBJECT}.d", Path(f"{target}.d"))):

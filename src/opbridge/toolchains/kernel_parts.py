@@ -67,10 +67,10 @@ def place_parts(request: BuildRequest, context: BuildContext, scratch: Path) -> 
 
     try:
         key = KeyBuilder("parts of kernels").add("toolchain", *context.toolchain.identity(request, context.cache))
-        kept = context.cache.fetch(key.add("command", *command.argv).key(), work).path
+        kept = context.cache.fetch(key.add("command", *command.argv).key(), work, about=command.about).path
         shutil.copyfile(kept / _OBJECT, scratch / _OBJECT)
     except (OpbridgeError, OSError) as error:
-        context.progress(f"compiling a kernel with all its parts: {error}")
+        context.tell(f"compiling a kernel with all its parts: {error}")
 
 
 def are_placed(scratch: Path) -> bool:

@@ -92,6 +92,8 @@ class BuildRequest:
     """Those of the sources that only tell Python of functions: nothing in them is worth optimizing or watching."""
     source_flags: tuple[tuple[Path, tuple[str, ...]], ...] = ()
     """What single sources have before all others' flags."""
+    title: str = ""
+    """What users know the result by, where that is not its file's name."""
     one_of_several: bool = False
     """Whether the source is compiled by itself, to be linked with others."""
 
@@ -107,6 +109,11 @@ class BuildRequest:
             *self.flags,
             *(flag for suffix, flags in self.suffix_flags if suffix == source.suffix for flag in flags),
         )
+
+    @property
+    def about(self) -> str:
+        """What users are told they wait for."""
+        return f"building {self.title or self.output}"
 
     @property
     def project(self) -> Path:

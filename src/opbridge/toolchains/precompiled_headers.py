@@ -9,7 +9,6 @@ from pathlib import Path
 from opbridge.cache import Dependencies, Key, KeyBuilder
 from opbridge.cache.filesystem import remove
 from opbridge.errors import OpbridgeError, ToolchainError
-from opbridge.progress import announce
 from opbridge.toolchains.build_context import BuildContext
 from opbridge.toolchains.depfiles import files_read
 from opbridge.toolchains.library_headers import mention
@@ -129,7 +128,6 @@ def _precompiled(
     def work(folder: Path) -> Dependencies:
         scratch = folder / "scratch"
         scratch.mkdir()
-        announce(f"{command.about}, once for all sources", 20)
         outcome = context.run(command, folder, scratch)
         if outcome.failed or not (folder / f"{name}.gch").is_file():
             raise ToolchainError(f"{command.about} failed:\n{outcome.stderr}")
@@ -139,9 +137,9 @@ def _precompiled(
         return Dependencies(tuple(files_read(folder / f"{name}.d", folder, [library.folder])))
 
     try:
-        return context.cache.fetch(key, work).path / name
+        return context.cache.fetch(key, work, about=command.about).path / name
     except OpbridgeError as error:
-        context.progress(f"compiling without a precompiled header: {error}")
+        context.tell(f"compiling without a precompiled header: {error}")
         return None
 
 

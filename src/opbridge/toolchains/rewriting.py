@@ -65,7 +65,7 @@ def named(library: str) -> tuple[str, ...]:
 
 
 def runtime_request(
-    folder: Path, library: str, include_dirs: Sequence[Path], flags: tuple[str, ...] = ()
+    folder: Path, library: str, include_dirs: Sequence[Path], flags: tuple[str, ...] = (), title: str = ""
 ) -> BuildRequest:
     """The build of the library that a twin's kernels are linked with, from its sources and those of all twins."""
     return BuildRequest(
@@ -75,4 +75,5 @@ def runtime_request(
         flags=flags,
         link_flags=("-pthread", "-ldl", *named(library)),
         portable=True,
+        title=title,
     )

@@ -18,9 +18,10 @@ from opbridge.cli.demo.parts import REPORT, edit, show_bug, show_calls, show_edi
 from opbridge.cli.demo.parts import report as write_report
 from opbridge.cli.demo.scenarios import SCENARIOS, seconds_to_build
 from opbridge.cli.demo.table import WIDTH, Table
-from opbridge.cli.terminal import bold, red, working
+from opbridge.cli.terminal import bold, red
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.op import OpLibrary
+from opbridge.progress import show
 from opbridge.report.dispatch import walks
 
 _LIBRARY = Path(__file__).parent / "library"
@@ -48,13 +49,13 @@ def _show(folder: Path, kept: Path | None) -> int:
     print(f"{bold(f'opbridge {__version__}')}: write a tensor operator once, call it from every framework\n")
     frameworks = [name for name, framework in FRAMEWORKS.items() if installed(framework)]
     scenarios = [one for one in SCENARIOS if one.is_built or "torch" in frameworks]
-    working("compiling four sources ...")
+    show("compiling four sources ...")
     built = seconds_to_build(folder)
     library: OpLibrary = ob.load(folder / "ops.yaml")
     operators = [library[scenario.operator] for scenario in scenarios]
     references = {one.operator: f"{folder / 'expected.py'}:{one.operator}" for one in scenarios}
     table = Table(frameworks, built)
-    working(f"checking values and gradients in {', '.join(frameworks)} ...")
+    show(f"checking values and gradients in {', '.join(frameworks)} ...")
     # The dispatch is for the report, and looked at beside the checks: PyTorch's import is most of it.
     with ThreadPoolExecutor(1) as thread:
         dispatch = thread.submit(walks, operators)
@@ -72,10 +73,10 @@ def _show(folder: Path, kept: Path | None) -> int:
     extension_fails = show_extension(folder, WIDTH, frameworks)
     commands_fail = commands.show(running, str(kept) if kept else "the folder that opbridge demo --keep DIR leaves")
     # Behind all else, which would be in its way.
-    working("timing calls ...")
+    show("timing calls ...")
     peer = f"swiglu={folder / 'peers.py'}:swiglu"
     measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
-    working()
+    show()
     show_calls(measured)
     written = write_report(operators, rows, measured, dispatch.result(), kept / REPORT if kept else None)
     print(

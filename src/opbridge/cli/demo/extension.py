@@ -8,7 +8,8 @@ from pathlib import Path
 
 import opbridge as ob
 from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH
-from opbridge.cli.terminal import green, red, working
+from opbridge.cli.terminal import green, red
+from opbridge.progress import show
 
 _CELL = "demo::cell(Tensor x, Tensor state, Tensor weights) -> (Tensor new_state, Tensor keep, Tensor fresh)"
 
@@ -20,7 +21,7 @@ def show_extension(folder: Path, width: int, frameworks: list[str]) -> bool:
         return False
     import torch
 
-    working("compiling a PyTorch extension ...")
+    show("compiling a PyTorch extension ...")
     started = time.perf_counter()
     functions = ob.extension("demo_cell", sources=[folder / EXTENSION.file])
     cell = ob.autograd(
@@ -42,6 +43,6 @@ def show_extension(folder: Path, width: int, frameworks: list[str]) -> bool:
     marks = " ".join(
         (green("✓∂") if right else red("✗✗")) + " " * 8 if name == "torch" else " " * 10 for name in frameworks
     )
-    working()
+    show()
     print(f"{line}{f'{seconds:.2f} s':9} {marks}")
     return not right

@@ -7,8 +7,9 @@ from threading import Lock
 
 from opbridge.check import Row
 from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH, SCENARIOS, mark
-from opbridge.cli.terminal import bold, green, working
+from opbridge.cli.terminal import bold, green
 from opbridge.frameworks import FRAMEWORKS
+from opbridge.progress import show
 
 WIDTH = max(len(scenario.source) for scenario in (*SCENARIOS, EXTENSION))
 
@@ -25,7 +26,7 @@ class Table:
         self._shown = 0
         self._lock = Lock()  # rows come from a thread for each framework
         columns = " ".join(f"{name:10}" for name in frameworks)
-        working()
+        show()
         print(bold(f"  {'you bring':{WIDTH}}  {'operator':13} {'built in':9} {columns}"), flush=True)
 
     def add(self, row: Row) -> None:
@@ -45,7 +46,7 @@ class Table:
 
     def _show_until(self, place: int) -> None:
         for scenario in SCENARIOS[self._shown : place]:
-            working()
+            show()
             seconds = f"{self._built[scenario.operator]:.2f} s" if scenario.is_built else "nothing"
             marks = " ".join(mark(self._rows, scenario.operator, name) for name in self._frameworks)
             shown = marks if scenario.is_built or "torch" in self._frameworks else NO_TORCH

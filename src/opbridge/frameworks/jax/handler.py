@@ -14,7 +14,6 @@ import jaxlib
 
 from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, import_extension, python_headers
-from opbridge.progress import announce
 from opbridge.toolchains import BuildRequest, build
 
 TARGET = "opbridge"
@@ -34,7 +33,7 @@ def register_handler() -> None:
         # Not before: opbridge's own build makes the library where there is no core yet.
         from opbridge.frameworks.jax.lookup import resolve
 
-        library = brought(NAME, "jaxlib", jaxlib.__version__) or build(request(), on_progress=_Announcement()).path
+        library = brought(NAME, "jaxlib", jaxlib.__version__) or build(request()).path
         native = import_extension(NAME, library, "the handler for JAX")
         for platform, handler in native.connect(resolve).items():
             jax.ffi.register_ffi_target(TARGET, handler, platform=platform)
@@ -64,20 +63,9 @@ def request() -> BuildRequest:
     return BuildRequest(
         sources=(NATIVE / "jax" / "handler.cpp",),
         output=f"{NAME}.so",
+        title=f"the handler for jaxlib {jaxlib.__version__}",
         flags=("-O2", f"-isystem{headers}", f"-isystem{python_headers('the handler for JAX')}"),
         link_flags=LINK_FLAGS,
         portable=True,
         standard="c++20",
     )
-
-
-class _Announcement:
-    """One line for a build, which else says each of its commands."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def __call__(self, _: str) -> None:
-        if not self._said:
-            announce(f"compiling the handler for jaxlib {jaxlib.__version__}, once", 3)
-        self._said = True

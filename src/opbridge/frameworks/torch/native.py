@@ -15,7 +15,6 @@ from opbridge._version import __version__
 from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
 from opbridge.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.frameworks.native_modules import BROUGHT, LINK_FLAGS, NATIVE, import_extension, python_headers
-from opbridge.progress import announce
 from opbridge.toolchains import INCLUDE, BuildRequest
 from opbridge.toolchains.table import toolchain_for
 from opbridge.toolchains.torch_install import TorchInstall
@@ -93,11 +92,11 @@ def build_adapter(
         from opbridge.toolchains.compilation import compile_library
         from opbridge.toolchains.process import Compilers
 
-        announce(f"compiling the adapter for PyTorch {install.version}, once", 15)
         compile_library(absolute(asked), toolchain_for(asked.language), folder, cache, lambda _: None, Compilers())
         return Dependencies()
 
-    return cache.fetch(_key(install, asked, python.suffix, cache), work).path / asked.output
+    key = _key(install, asked, python.suffix, cache)
+    return cache.fetch(key, work, about=asked.about).path / asked.output
 
 
 def request(install: TorchInstall, python: Interpreter, libraries: bool = True) -> BuildRequest:
@@ -109,6 +108,7 @@ def request(install: TorchInstall, python: Interpreter, libraries: bool = True) 
     return BuildRequest(
         sources=(NATIVE / "torch" / "module.cpp", NATIVE / "torch" / "aten.cpp"),
         output=f"{NAME}.so",
+        title=f"the adapter for PyTorch {install.version}",
         flags=(
             "-O2",
             *(f"-isystem{folder}" for folder in folders),

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from types import ModuleType
 
 from opbridge.cache import Cache
 from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, import_extension
-from opbridge.progress import announce
 from opbridge.toolchains import BuildRequest, begin
 from opbridge.toolchains.process import Compilers
 from opbridge.toolchains.torch_install import TorchInstall
@@ -40,6 +38,7 @@ class SimulatedDevice:
         return BuildRequest(
             sources=(_FOLDER / "together.cpp",),
             output=f"{self.module}.so",
+            title=f"the simulated {self.name} for PyTorch",
             include_dirs=(_FOLDER / "slim", self.twin),
             defines=self.defines,
             # Several of them, of the same functions, may be in one process.
@@ -62,7 +61,7 @@ class SimulatedDevice:
         """Where neither it nor the twin's library was built yet, both are compiled at the same time."""
         if library := brought(self.module, "torch", TorchInstall.found().public_version):
             return lambda: library
-        wait = begin(self.request(), Cache(), _Announcement(self.name), compilers)
+        wait = begin(self.request(), Cache(), compilers=compilers)
         return lambda: wait().path
 
     def start(self, library: ModuleType, count: int) -> None:
@@ -88,18 +87,3 @@ def _has_threads_for_gradients() -> bool:
 
 NPU = SimulatedDevice("npu", ascend.INCLUDE)
 CUDA = SimulatedDevice("cuda", cuda.INCLUDE, (("OPBRIDGE_SIMULATES_CUDA", "1"),))
-
-
-class _Announcement:
-    """One line, before the first of several steps."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._lock = Lock()
-        self._done = False
-
-    def __call__(self, step: str) -> None:
-        with self._lock:
-            if not self._done:
-                announce(f"compiling the simulated {self._name}, once", 40)
-            self._done = True

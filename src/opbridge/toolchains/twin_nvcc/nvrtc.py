@@ -69,7 +69,9 @@ def _answer(program: Program, home: Path) -> tuple[bytes, bytes, bytes]:
     key.add("compiler", compiler(host.find(), cache), processor(), *environment())
     key.add("twin", rewriting.state("cuda"), *sorted(Path(__file__).parent.glob("*.py")))
     try:
-        entry = cache.fetch(key.key(), lambda folder: _compile(program, arguments, home, folder)).path
+        entry = cache.fetch(
+            key.key(), lambda folder: _compile(program, arguments, home, folder), about="compiling by NVRTC"
+        ).path
     except ToolchainError as error:
         return bytes([WRONG_PROGRAM]), str(error).encode("utf-8", "surrogateescape"), b""
     return bytes([DONE]), (entry / "log").read_bytes(), (entry / "image").read_bytes()

@@ -38,7 +38,9 @@ def precompiled(driver: Sequence[str], own: Sequence[str], given: Sequence[str])
     cache = Cache()
     try:
         key = KeyBuilder("CUDA prelude").add("compiler", compiler(tuple(driver), cache), processor(), *environment())
-        entry = cache.fetch(key.add("command", *argv).key(), lambda folder: _make(argv, folder)).path
+        key.add("command", *argv)
+        about = "precompiling the CUDA twin's headers"
+        entry = cache.fetch(key.key(), lambda folder: _make(argv, folder), about=about).path
     except OpbridgeError:
         return AS_TEXT
     names = (entry / f"{NAME}.names").read_text().split("\n")

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opbridge import _version, floating_point
+from opbridge.cache import Cache
 from opbridge.errors import InputError
+from opbridge.progress import carried, show
 from opbridge.toolchains import cuda_twin, host, rewritten_headers
 from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.toolchains.twin_nvcc import checked_kernels, images, prelude
@@ -76,6 +78,18 @@ class _Build:
 
     def run(self) -> int:
         self._announce()
+        with Cache().step(self._about):
+            return self._run()
+
+    @property
+    def _about(self) -> str:
+        """What users are told they wait for."""
+        names = [source.path.name for source in self.words.sources]
+        if not names:
+            return f"linking {self.words.switches.get('-o') or 'by the CUDA twin'}"
+        return f"compiling {names[0] if len(names) == 1 else f'{len(names)} sources'} by the CUDA twin"
+
+    def _run(self) -> int:
         phase, output = self.words.phase, self.words.switches.get("-o")
         if phase in _TO_TEXT:
             return self._each(lambda source, _: self._text(source, phase), self.words.sources)
@@ -102,7 +116,7 @@ class _Build:
         """Compiles every source, as many at a time as -t says; the first exit code that is not 0."""
         workers = int(self.words.switches.get("-t") or 1) or os.cpu_count() or 1
         with ThreadPoolExecutor(workers) as pool:
-            codes = pool.map(step, sources, range(len(sources)))
+            codes = pool.map(carried(step), sources, range(len(sources)))
             return next((code for code in codes if code), 0)
 
     # One source ------------------------------------------------------------------------------------------------------
@@ -362,5 +376,7 @@ class _Build:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="surrogateescape"
         )
-        sys.stderr.write(with_users_columns(done.stderr, columns))
+        if done.stderr:
+            show()
+            sys.stderr.write(with_users_columns(done.stderr, columns))
         return done.returncode

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from opbridge.cache import Cache
 from opbridge.toolchains import cuda_twin, stamped_folder
 from opbridge.toolchains.twin_nvcc.stubs import stub
 from opbridge.twins import cuda
@@ -57,8 +58,9 @@ def write(folder: Path) -> Path:
     """Writes the folder, or brings it up to date, and returns its absolute path."""
     home = Path(os.path.abspath(folder))
     stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
-    runtime = cuda_twin.runtime()
-    others = {name: cuda_twin.library(name, runtime) for name in NAMES_OF_LIBRARIES}
+    with Cache().step("preparing the CUDA twin"):
+        runtime = cuda_twin.runtime()
+        others = {name: cuda_twin.library(name, runtime) for name in NAMES_OF_LIBRARIES}
     return stamped_folder.write(home, _stamp(runtime, others), lambda new: _fill(new, home, runtime, others))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opbridge.progress import step
 from opbridge.twins.ascend import LANGUAGE
 from opbridge.twins.ascend.compiling import compile_source
 
@@ -63,6 +64,11 @@ def main(arguments: Sequence[str]) -> int:
     division = arguments.index("--")
     library, *compiler = arguments[:division]
     command = _read(arguments[division + 1 :])
+    with step(f"compiling {', '.join(path.name for path, _ in command.sources) or 'by bisheng'}"):
+        return _run(command, library, compiler)
+
+
+def _run(command: _Command, library: str, compiler: Sequence[str]) -> int:
     include = f"-isystem{Path(library).parents[1] / 'include'}"
     if not command.links:
         for source, is_ascend_c in command.sources:
