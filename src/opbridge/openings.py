@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -42,6 +43,16 @@ def read_file(path: str | Path, within: int | None = None, *, follow: bool = Tru
     """All of a regular file, or as many bytes as the limit says."""
     with open(open_file(path, within, follow=follow), "rb") as file:
         return file.read(limit)
+
+
+def read_json(path: str | Path) -> Any:
+    """Return what a JSON file says; what is no file is an OSError, and what is no JSON a ValueError."""
+    import json
+
+    try:
+        return json.loads(read_file(path).decode("utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply") from None
 
 
 @contextmanager

@@ -36,10 +36,12 @@ class Step:
     """Something that may take long.  Its `kept` folder has how long it took before."""
 
     def __init__(self, what: str, kept: Path | None = None, patience: float = _PATIENCE) -> None:
-        self.what, self.detail, self.is_announced = what, "", False
+        self.what, self.detail = what, ""
+        self.is_announced = self.is_over = False
         self._kept, self._patience = kept, patience
         self._began = time.monotonic()
-        self._outer = _current.get()
+        outer = _current.get()
+        self._outer = outer if outer and not outer.is_over else None
         if self._outer:
             self._outer.detail = what
         elif os.environ.get("OPBRIDGE_PROGRESS") != "0":
@@ -66,7 +68,7 @@ class Step:
 
     def end(self, how: str = DONE) -> None:
         """Report the end; `how` says how it came about."""
-        seconds = time.monotonic() - self._began
+        seconds, self.is_over = time.monotonic() - self._began, True
         if self._outer:
             self._outer.detail = ""
         else:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from runs import measured, run_of
 
-from opbridge.bench.saving import folder_of, from_json, history, save, saved, to_json
+from opbridge.bench.saving import folder_of, history, read_run, save, saved, to_json
 from opbridge.errors import InputError
 
 RUN = run_of(measured(1e-6, ratio=0.5))
@@ -48,6 +48,7 @@ OTHERS = ["", "[]", "{}", '{"format": 1}', '{"format": 99}', to_json(RUN).replac
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_what_is_no_run_is_refused_with_its_file(text: str) -> None:
+def test_what_is_no_run_is_refused_with_its_file(text: str, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(text)
     with pytest.raises(InputError, match=r"run\.json is no run of this version"):
-        from_json(text, Path("run.json"))
+        read_run(tmp_path / "run.json")

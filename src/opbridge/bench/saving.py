@@ -10,6 +10,7 @@ from typing import Any
 
 from opbridge.bench.model import Run
 from opbridge.errors import InputError, did_you_mean
+from opbridge.openings import read_json
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _FORMAT = 1
@@ -28,9 +29,10 @@ def to_json(run: Run) -> str:
     return json.dumps({"format": _FORMAT, **run.fields()}, indent=2, allow_nan=False) + "\n"
 
 
-def from_json(text: str, file: Path) -> Run:
+def read_run(file: Path) -> Run:
+    """Return the run that a file of `opbridge bench --json` has."""
     try:
-        fields: Mapping[str, Any] = json.loads(text)
+        fields: Mapping[str, Any] = read_json(file)
         if fields["format"] == _FORMAT:
             return Run.of({name: value for name, value in fields.items() if name != "format"})
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -55,10 +57,10 @@ def saved(name: str, folder: Path) -> Run:
         known = f"there are {', '.join(sorted(names))}" if names else "save one: opbridge bench ops.yaml --save NAME"
         raise InputError(f"no run '{name}' was saved in {folder}", hint=did_you_mean(name, names) or known)
     file = folder / f"{name}.json"
-    return from_json(file.read_text(encoding="utf-8"), file)
+    return read_run(file)
 
 
 def history(folder: Path) -> dict[str, Run]:
     """All that were saved, by name, the oldest first."""
-    runs = {file.stem: from_json(file.read_text(encoding="utf-8"), file) for file in folder.glob("*.json")}
+    runs = {file.stem: read_run(file) for file in folder.glob("*.json")}
     return dict(sorted(runs.items(), key=lambda item: item[1].date))

@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -122,7 +123,7 @@ def _as_it_was_or_escaped(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def _abandon_stdout() -> None:
     """Nothing may be written there any more, not even what is left when Python exits."""
-    if sys.stdout is not None:
+    with suppress(OSError, ValueError, AttributeError):  # a stream in the place of a file's has nothing left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

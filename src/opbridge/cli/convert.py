@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHAPE",
         help="a tensor that the model is traced with, as 2,3,224,224 or 8,128:int64; once for each argument",
     )
-    parser.add_argument("--inputs", metavar="MODULE:FUNCTION", help="a function that gives the inputs as a tuple")
+    parser.add_argument("--inputs", metavar="MODULE:NAME", help="the inputs as a tuple, or a function that gives them")
     parser.add_argument("--to", default="mindspore", metavar="FRAMEWORK", help="mindspore (default) or jax")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the package that is written")
     parser.add_argument(
@@ -98,13 +98,12 @@ def _convert(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
-    from opbridge.scan.running import drawn, loaded
+    from opbridge.scan.running import drawn, given
 
     if bool(options.input) == bool(options.inputs):
-        raise InputError("expected --input SHAPE or --inputs MODULE:FUNCTION", hint="--input 2,3,224,224")
+        raise InputError("expected --input SHAPE or --inputs MODULE:NAME", hint="--input 2,3,224,224")
     if options.inputs:
-        found = loaded(options.inputs)()
-        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        return given(options.inputs)
     return drawn(options.input)
 
 

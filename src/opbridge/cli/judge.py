@@ -89,6 +89,8 @@ def _serve(options: argparse.Namespace) -> int:
 
     if options.answer or options.json or options.page or options.cost or options.ray:
         raise InputError("--serve goes with --host, --port, --token-file, --queue, --jobs and --timeout alone")
+    if not 0 <= options.port < 1 << 16:
+        raise InputError(f"--port {options.port}: expected a number from 0 to 65535")
     token = Token.read(options.token_file) if options.token_file else None
     kept = (options.reference or Path()) / KEPT
     settings = Settings(kept, options.host, options.port, token, options.jobs, options.queue, options.timeout)

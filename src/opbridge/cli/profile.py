@@ -13,6 +13,7 @@ from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.manifests import chosen, load_library, manifest_and_operator
 from opbridge.cli.profile_timeline import of_timeline
 from opbridge.cli.terminal import bold
+from opbridge.cli.writing import require_writable
 from opbridge.errors import BuildError, InputError
 from opbridge.loading import MANIFEST_SUFFIXES
 
@@ -52,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.chip is not None:
         chip_named(options.chip)  # before anything is built
+    require_writable(options.trace, options.trace_memory)
     found = _profiled(options)
     if options.trace:
         options.trace.write_text(json.dumps(trace(found)))

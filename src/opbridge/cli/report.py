@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from opbridge._version import __version__
 from opbridge.bench import Run, bench
-from opbridge.bench.saving import folder_of, from_json, history
+from opbridge.bench.saving import folder_of, history, read_run
 from opbridge.cache import Cache
 from opbridge.check import Row, check
 from opbridge.cli.manifests import add_selection, chosen, load_library
@@ -20,6 +19,7 @@ from opbridge.cli.writing import require_writable
 from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.op import Op
+from opbridge.openings import read_json
 from opbridge.report import Contents, operators_of, page
 from opbridge.report.dispatch import walks
 
@@ -47,8 +47,9 @@ def run(options: argparse.Namespace) -> int:
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)
     profile = _profile(options.profile) if options.profile else None
+    given = read_run(options.bench) if options.bench else None  # before minutes of work are lost for it
     rows = _rows(options, operators)
-    measured = _run(options, operators)
+    measured = _run(options, operators, given)
     dispatch = walks(operators) if "torch" in (options.framework or FRAMEWORKS) else {}
     shown = operators_of(operators, rows, measured, dispatch)
     contents = Contents(
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _profile(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read_json(file)
         if {"chip", "kernels"} <= found.keys():
             return dict(found)
     except (OSError, ValueError, AttributeError):
@@ -86,14 +87,14 @@ def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:
 
 def _read_rows(file: Path) -> list[Row]:
     try:
-        return [Row.of(fields) for fields in json.loads(file.read_text(encoding="utf-8"))["rows"]]
+        return [Row.of(fields) for fields in read_json(file)["rows"]]
     except (ValueError, TypeError, KeyError, AttributeError):
         hint = "check again: opbridge check ops.yaml --json FILE"
         raise InputError(f"{file} is not what this version's `opbridge check --json` writes", hint=hint) from None
 
 
-def _run(options: argparse.Namespace, operators: Sequence[Op]) -> Run:
-    if options.bench is None:
+def _run(options: argparse.Namespace, operators: Sequence[Op], given: Run | None) -> Run:
+    if given is None:
         with Cache().step(f"measuring {len(operators)} operators"):
             return bench(operators, frameworks=options.framework, device=options.device)
-    return from_json(options.bench.read_text(encoding="utf-8"), options.bench)
+    return given

@@ -178,8 +178,12 @@ def _tensor_packages(value_type: type) -> list[str]:
     return [base.__module__.partition(".")[0] for base in value_type.__mro__ if _is_tensor_name(base.__name__)]
 
 
+_OTHER_TENSORS = ("Parameter", "Tracer", "Value", "Variable")
+"""Those whose names do not say so; the last two are of graphs that are being made."""
+
+
 def _is_tensor_name(name: str) -> bool:
-    return "Tensor" in name or "rray" in name or name in ("Parameter", "Tracer")
+    return "Tensor" in name or "rray" in name or name in _OTHER_TENSORS
 
 
 @cache

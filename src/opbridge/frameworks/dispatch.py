@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from threading import RLock
 from typing import Any, Protocol
 
 from opbridge._core import Dispatcher, enable_vectorcall
-from opbridge.errors import CallError
+from opbridge.errors import CallError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, Framework, brought_framework_of, framework_of
 from opbridge.op import Op, untraced
+
+
+def static_graph(name: str) -> str:
+    """Return why an operator is not called in a graph of Paddle's."""
+    return (
+        f"{name} cannot be part of a static graph of Paddle's, as paddle.jit.to_static makes one\n"
+        "  call it outside of the function that is made static, on tensors that have values"
+    )
 
 
 class Runtime(Protocol):
@@ -35,6 +44,7 @@ class NativeOp(Dispatcher, Op):
         Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._expect_torch()
         return self.torch(*args, **kwargs)
 
     @property
@@ -42,6 +52,12 @@ class NativeOp(Dispatcher, Op):
         """The operator in `torch.ops`."""
         self._meet_torch()
         return self._torch
+
+    @untraced
+    def _expect_torch(self) -> None:
+        """Refuse who else reads `__call__`, as Paddle's to_static does."""
+        if "torch" not in sys.modules:
+            raise UnsupportedError(static_graph(self.name))
 
     @untraced
     def _meet_torch(self) -> None:

@@ -20,7 +20,7 @@ import torch
 from opbridge.errors import InputError, did_you_mean
 from opbridge.scan.recording import Recorder
 
-_INPUT = re.compile(r"(?P<shape>\d+(,\d+)*,?|scalar)?(:(?P<dtype>\w+))?")
+_INPUT = re.compile(r"(?P<shape>\d{1,18}(,\d{1,18})*,?|scalar)?(:(?P<dtype>\w+))?")
 _TARGET = re.compile(r"(?P<module>[\w.]+):(?P<name>[\w.]+)(?P<call>\(\))?")
 
 
@@ -46,10 +46,15 @@ class Input:
 
     def tensor(self) -> Any:
         dtype = getattr(torch, self.dtype)
-        if dtype.is_floating_point or dtype.is_complex:
-            return torch.randn(self.shape, dtype=dtype)
-        # Small enough for an index into most things.
-        return torch.randint(0, 2, self.shape).to(dtype)
+        try:
+            if dtype.is_floating_point or dtype.is_complex:
+                return torch.randn(self.shape, dtype=dtype)
+            # Small enough for an index into most things.
+            return torch.randint(0, 2, self.shape).to(dtype)
+        except (RuntimeError, TypeError) as error:
+            shape = ",".join(map(str, self.shape))
+            said = str(error).splitlines()[0]
+            raise InputError(f"--input {shape}:{self.dtype}: PyTorch makes no such tensor: {said}") from None
 
 
 def drawn(texts: Sequence[str]) -> tuple[Any, ...]:
@@ -96,9 +101,12 @@ def loaded_model(target: str) -> Any:
     return model
 
 
-def loaded(target: str) -> Any:
-    """What `package.module:name` names."""
-    return _named(target)[0]
+def given(target: str) -> tuple[Any, ...]:
+    """Return the inputs that `package.module:name` is, or that this function gives."""
+    found = _named(target)[0]
+    with _as_written(target):
+        values = found() if callable(found) else found
+    return tuple(values) if isinstance(values, (tuple, list)) else (values,)
 
 
 def _named(target: str) -> tuple[Any, re.Match[str]]:

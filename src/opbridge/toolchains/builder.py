@@ -44,7 +44,7 @@ def begin(
 
     running_compilers = compilers or Compilers()
     thread = ThreadPoolExecutor(1)
-    running = thread.submit(_built, job, cache, on_progress or _log_progress, running_compilers)
+    running = thread.submit(carried(_built), job, cache, on_progress or _log_progress, running_compilers)
     thread.shutdown(wait=False)
 
     def wait() -> BuiltLibrary:

@@ -10,6 +10,7 @@ import paddle
 
 from opbridge._core import NumpyOp
 from opbridge.errors import CallError, UnsupportedError
+from opbridge.frameworks.dispatch import static_graph
 from opbridge.frameworks.paddle.formula_functions import DTYPES, FUNCTIONS, sum_to
 from opbridge.op import signature_of
 from opbridge.rules import Derivative, evaluate, formula_environment
@@ -49,6 +50,8 @@ class PaddleOperator:
         self._numpy: NumpyOp = library.view(index, "numpy")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not paddle.in_dynamic_mode():
+            raise UnsupportedError(static_graph(self.name))
         if paddle.is_grad_enabled() and any(_wants_gradient(value) for value in _leaves((*args, *kwargs.values()))):
             return _Gradient(self, args, kwargs).run()
         return self.run(args, kwargs)

@@ -35,6 +35,8 @@ _BLOCKS = "ob_twin_check_blocks"
 """What the twin's library looks for."""
 _TWICE = ("-DOPBRIDGE_TWIN_TWICE=1",)
 """For the headers, of a source that is compiled with checks and without."""
+_DIGITS = 4
+"""Of a number of threads that a machine may have."""
 _TO_OBJECT = ("-c", "-dc", "-dw")
 _TO_TEXT = ("-E", "-M", "-MM")
 
@@ -114,10 +116,15 @@ class _Build:
 
     def _each(self, step: Callable[[Source, int], int], sources: Sequence[Source]) -> int:
         """Compiles every source, as many at a time as -t says; the first exit code that is not 0."""
-        workers = int(self.words.switches.get("-t") or 1) or os.cpu_count() or 1
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(self._threads()) as pool:
             codes = pool.map(carried(step), sources, range(len(sources)))
             return next((code for code in codes if code), 0)
+
+    def _threads(self) -> int:
+        said = self.words.switches.get("-t") or "1"
+        if not said.isdecimal() or len(said) > _DIGITS:
+            raise InputError(f"nvcc -t {said}: expected how many sources are compiled at a time, 0 for all processors")
+        return int(said) or os.cpu_count() or 1
 
     # One source ------------------------------------------------------------------------------------------------------
 

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opbridge.errors import InputError
 from opbridge.progress import step
 from opbridge.twins.ascend import LANGUAGE
 from opbridge.twins.ascend.compiling import compile_source
+from opbridge.twins.common.complaints import complain
 
 _ASCEND_C = frozenset({"asc", "cce"})
 """The languages of -x, and endings of files, that are not plain C++."""
@@ -65,7 +67,16 @@ def main(arguments: Sequence[str]) -> int:
     library, *compiler = arguments[:division]
     command = _read(arguments[division + 1 :])
     with step(f"compiling {', '.join(path.name for path, _ in command.sources) or 'by bisheng'}"):
-        return _run(command, library, compiler)
+        try:
+            if not command.sources and not command.links:
+                raise InputError("bisheng: no input files")
+            return _run(command, library, compiler)
+        except InputError as error:
+            complain(error)
+            return 1
+        except OSError as error:
+            complain(InputError(f"bisheng: {error.filename}: {error.strerror}"))
+            return 1
 
 
 def _run(command: _Command, library: str, compiler: Sequence[str]) -> int:

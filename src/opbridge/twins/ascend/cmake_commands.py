@@ -8,7 +8,8 @@ from pathlib import Path
 
 from opbridge.errors import InputError
 from opbridge.twins.ascend import LANGUAGE
-from opbridge.twins.ascend.compiling import compile_source, complain, translate
+from opbridge.twins.ascend.compiling import compile_source, translate
+from opbridge.twins.common.complaints import complain
 
 # The project's own options come later and win.
 _DEFAULTS = ("-O2", "-g")

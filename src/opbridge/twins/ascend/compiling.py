@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from opbridge.cxx.ascend_kernels import AscendKernel
 from opbridge.errors import InputError
 from opbridge.twins.ascend.rewrite import UNKNOWN, LaunchFunction, rewrite
+from opbridge.twins.common.complaints import complain
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import Files, Included, Preprocess, preprocessed
 
@@ -65,12 +65,6 @@ def compile_source(
 
 def _says_nothing(word: str) -> bool:
     return word.startswith(FOR_AN_NPU) or _OLDER_STANDARD.fullmatch(word) is not None
-
-
-def complain(error: InputError) -> None:
-    """As a compiler says it, for whoever reads compilers' messages."""
-    where = error.where
-    print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
 
 
 def translate(

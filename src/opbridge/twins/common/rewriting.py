@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opbridge.errors import InputError
 from opbridge.twins.common.host_calls import aot_functions_of, hides_calls, wrapped
 
 INCLUDE_LINE = re.compile(r"^[ \t]*#\s*include\s*(?P<name>\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
@@ -62,7 +63,7 @@ class Files:
                 continue
             header = self._header(file)
             # What the compiler finds by its own search, it must: a header may go on to the next one of its name.
-            return None if header == file and name.startswith("<") else str(header)
+            return None if header == file and name.startswith("<") else os.path.abspath(header)
         return None
 
     def _header(self, file: Path) -> Path:
@@ -99,4 +100,7 @@ def preprocessed(command: Sequence[str]) -> str:
 
 def _read(file: Path) -> str:
     # A byte order mark in front means nothing, and would stand amid the text of the rewritten file.
-    return file.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("\ufeff")
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("\ufeff")
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from opbridge.errors import InputError
 from opbridge.twins.common.columns import with_users_columns
+from opbridge.twins.common.complaints import complain
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import preprocessed
 from opbridge.twins.cuda import cccl, for_torch
@@ -44,9 +45,7 @@ def main(arguments: Sequence[str]) -> int:
             cccl.MARK in compiler,
         )
     except InputError as error:
-        where = error.where
-        # As a compiler says it, for whoever reads compilers' messages.
-        print(f"{where}: error: {error.message}{where.excerpt() if where else ''}", file=sys.stderr)
+        complain(error)
         return 1
     command = [*as_cpp, "-c", str(translation.source)]
     done = subprocess.run(
