@@ -470,6 +470,15 @@ def test_the_command_writes_and_checks(
     assert "aten::relu" in said["operators"]
     assert all(row["agrees"] and row["difference"] < 1e-4 for row in said["comparisons"])
     assert "value" in {row["what"] for row in said["comparisons"]}
+    (folder / "given.py").write_text(
+        "import torch\nexample = (torch.ones(1, 3, 4, 4),)\n"
+        "def make(): return list(example)\ndef fails(): raise KeyError(1)\n"
+    )
+    for inputs in ("example", "make"):
+        assert main(["convert", "tiny_network:Block", "--inputs", f"given:{inputs}", "-o", "block_ms"]) == 0
+    capsys.readouterr()
+    assert main(["convert", "tiny_network:Block", "--inputs", "given:fails", "-o", "block_ms"]) == 2
+    assert "given:fails failed: KeyError: 1\n  at given.py:4" in capsys.readouterr().err
     wrong = (folder / "block_ms" / "network.py").read_text().replace("aten_relu(x)", "aten_relu(x * 2)")
     (folder / "block_ms" / "network.py").write_text(wrong)
     found = check(sys.modules["tiny_network"].Block(), folder / "block_ms", (torch.ones(1, 3, 4, 4),), {})

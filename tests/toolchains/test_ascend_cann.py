@@ -137,3 +137,23 @@ def test_a_folder_of_somebody_elses_stays_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not of this command's making"):
         write(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["mine"]
+
+
+def test_bisheng_finds_what_lies_beside_a_source_and_says_which_is_not_there(cann: Path, tmp_path: Path) -> None:
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "beside.h").write_text("constexpr int kTile = 64;\n")
+    (tmp_path / "kernels" / "none.cpp").write_text(
+        '#include "kernel_operator.h"\n#include "beside.h"\nstatic_assert(kTile == 64);\n'
+        'extern "C" __global__ __aicore__ void none(GM_ADDR x) {}\n'
+    )
+
+    def bisheng(*words: str) -> tuple[int, str]:
+        done = subprocess.run([cann / "bin/bisheng", *words], cwd=tmp_path, capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    language = ("-x", "asc", "--npu-arch=dav-2201")
+    assert bisheng(*language, "-shared", "-fPIC", "kernels/none.cpp", "-o", "none.so") == (0, "")
+    assert bisheng(*language, "-c", "no.cpp") == (1, "error: cannot read no.cpp: No such file or directory\n")
+    assert bisheng(*language, "-c") == (1, "error: bisheng: no input files\n")
+    code, said = bisheng(*language, "-c", "kernels/none.cpp", "-o", "kernels/beside.h/none.o")
+    assert (code, "Traceback" in said, said.startswith("error: bisheng: ")) == (1, False, True)

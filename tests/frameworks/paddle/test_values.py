@@ -46,6 +46,14 @@ def test_an_op_called_with_tensors_gives_a_tensor(lib: OpLibrary) -> None:
     assert lib.scaled_add.paddle is lib.scaled_add.paddle
 
 
+def test_a_static_graph_is_refused_by_its_name(lib: OpLibrary) -> None:
+    for op in (lib.product, lib.product.paddle):
+        with pytest.raises(
+            UnsupportedError, match=r"cannot be part of a static graph of Paddle's.*\n.*call it outside"
+        ):
+            paddle.jit.to_static(lambda x, op=op: op(x, x), full_graph=True)(real(2))
+
+
 def test_nothing_is_copied(lib: OpLibrary) -> None:
     x = paddle.ones([4])
     assert lib.square_(x) is x
