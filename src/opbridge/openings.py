@@ -45,6 +45,11 @@ def read_file(path: str | Path, within: int | None = None, *, follow: bool = Tru
         return file.read(limit)
 
 
+def real_path(path: str | Path) -> Path:
+    """Return the path without links; unlike Path.resolve, which some Pythons have fail, also of links in a circle."""
+    return Path(os.path.realpath(path))
+
+
 def read_json(path: str | Path) -> Any:
     """Return what a JSON file says; what is no file is an OSError, and what is no JSON a ValueError."""
     import json

@@ -20,6 +20,7 @@ from opbridge.check.model import Reference
 from opbridge.errors import InputError, did_you_mean
 from opbridge.manifest import DEVICES
 from opbridge.manifest.kernels import TWINS
+from opbridge.openings import real_path
 from opbridge.schema import Schema
 
 _FORMS = "expected a device with a kernel, aten::name, module:function or file.py:function"
@@ -53,7 +54,7 @@ def _address(function: Callable[..., Any]) -> str:
     if file is None or any(Path(file).is_relative_to(folder) for folder in sysconfig.get_paths().values()):
         return f"{_module_of(function, name)}:{name}"
     # By its file, because a test's module has a name that no other process knows.
-    return f"{Path(file).resolve()}:{name}"
+    return f"{real_path(file)}:{name}"
 
 
 def _module_of(function: Callable[..., Any], name: str) -> str:

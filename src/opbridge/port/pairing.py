@@ -11,7 +11,7 @@ from opbridge.cxx.ascend_kernels import AscendKernel, read_kernels
 from opbridge.errors import InputError, did_you_mean
 from opbridge.manifest import Manifest, OpSpec
 from opbridge.manifest.kernels import TWINS, KernelRef
-from opbridge.openings import read_file
+from opbridge.openings import read_file, real_path
 from opbridge.port.bare import hosted, keys_of, shown
 from opbridge.port.model import ORIGINAL, PORT, SIDES, Pair
 from opbridge.port.shapes import output_shapes
@@ -53,7 +53,7 @@ class _Source:
     def is_of(self, spec: OpSpec, side: str) -> bool:
         """Whether a manifest names it as the kernel of an operator."""
         for ref in _refs(spec, side):
-            is_file = ref.path is not None and (spec.root or Path()).joinpath(ref.path).resolve() == self.path.resolve()
+            is_file = ref.path is not None and real_path((spec.root or Path()) / ref.path) == real_path(self.path)
             if is_file and self.symbol in (None, ref.symbol or spec.schema.name):
                 return True
         return False

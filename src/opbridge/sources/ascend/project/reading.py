@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from opbridge.errors import InputError
+from opbridge.openings import real_path
 from opbridge.sources.ascend.project.definition import Definition, TilingStruct, definitions, tiling_structs
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.ascend_twin import runtime
@@ -75,7 +76,7 @@ class Project:
 
 def read_project(folder: Path, include_dirs: Iterable[Path] = ()) -> Project:
     """`folder` is a project, or has several below it."""
-    folder = folder.resolve()
+    folder = real_path(folder)
     hosts, kernels = (_sources(folder, name) for name in (HOST, KERNEL))
     if not hosts or not kernels:
         missing = HOST if not hosts else KERNEL
@@ -85,7 +86,7 @@ def read_project(folder: Path, include_dirs: Iterable[Path] = ()) -> Project:
         )
     # A project's own headers stand in a folder `include` of it, or of one that it is part of.
     own = (above / "include" for above in (folder, *folder.parents[:2]))
-    given = (path.resolve() for path in include_dirs)
+    given = (real_path(path) for path in include_dirs)
     found = dict.fromkeys((*given, folder, *(path for path in own if path.is_dir())))
     return Project(folder, hosts, kernels, tuple(found))
 
