@@ -33,13 +33,16 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The text of a terminal, once it is closed."""
+    """The text of a terminal, up to the end of its line."""
     leader, follower = pty.openpty()
     said: list[str] = []
     with os.fdopen(leader, "rb", buffering=0) as reading, os.fdopen(follower, "w", buffering=1) as writing:
         monkeypatch.setattr(sys, "stderr", writing)
         yield said
-        said.append(reading.read(1 << 16).decode())
+        text = b""
+        while not text.endswith(b"\n"):  # what a terminal has comes in parts
+            text += reading.read(1 << 16)
+        said.append(text.decode())
 
 
 def test_elsewhere_a_long_step_has_a_line_at_its_start_and_one_at_its_end(

@@ -56,7 +56,7 @@ from opbridge.cache.filesystem import (
 )
 from opbridge.errors import CacheError, DiskFullError
 from opbridge.openings import read_file
-from opbridge.progress import step
+from opbridge.progress import Step, step
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -166,6 +166,10 @@ class Cache:
     def step(self, what: str, patience: float | None = None) -> AbstractContextManager[None]:
         """Report what is done inside, if it takes long, beside how long it took the last time."""
         return step(what, self._root) if patience is None else step(what, self._root, patience)
+
+    def begin(self, what: str, patience: float) -> Step:
+        """Return a step like that, which somebody else ends."""
+        return Step(what, self._root, patience)
 
     def fetch(self, first: Key, build: Build, places: Places | None = None, about: str = "") -> CacheEntry:
         """Return the entry for a first key, built if it is not there; of many processes that want it, one builds.

@@ -36,7 +36,7 @@ from opbridge.check.confining import (
     uses_too_much,
 )
 from opbridge.check.patience import Waiting
-from opbridge.progress import DONE, QUIET, STOPPED, Step
+from opbridge.progress import DONE, QUIET, STOPPED
 
 _STARTING = 600.0
 """Seconds for kernels and adapters to be compiled and a framework to start, before a job is begun."""
@@ -187,7 +187,7 @@ class Child:
             self._made = made.pop_all()
         self._silence = Waiting(self._processes)
         self._starting = starting
-        self._start = Step(starting.about, Cache().root, starting.patience) if starting else None
+        self._start = Cache().begin(starting.about, starting.patience) if starting else None
 
     def __enter__(self) -> Child:
         return self
