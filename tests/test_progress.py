@@ -21,6 +21,7 @@ from opbridge import progress
 from opbridge.durations import keep, kept
 from opbridge.progress import carried, detail, step
 
+TIME = r"(\d+ min )?\d+ s"
 LONG = 0.3
 """Seconds of a step that is reported here, whose patience is none."""
 
@@ -133,10 +134,12 @@ def test_a_build_of_some_seconds_is_reported_on_stderr_alone(tmp_path: Path) -> 
     compiler.chmod(0o755)
     (tmp_path / "k.cpp").write_text('extern "C" int k() { return 0; }')
     variables = {**os.environ, "CXX": str(compiler), "OPBRIDGE_CACHE_DIR": str(tmp_path / "cache")}
-    for known in ("", r" \(\d+ s last time\)"):
+    for known in ("", rf" \({TIME} last time\)"):
         command = [sys.executable, "-m", "opbridge", "compile", "k.cpp", "k.so"]
         done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True)
-        expected = rf"opbridge: building k\.so{known} \.\.\.\nopbridge: building k\.so: done in \d+ s\n"
-        assert re.fullmatch(expected, done.stderr), done.stderr
+        # On a busy machine more than this build may take long.
+        first, last = (line for line in done.stderr.splitlines() if line.startswith("opbridge: building k.so"))
+        assert re.fullmatch(rf"opbridge: building k\.so{known} \.\.\.", first)
+        assert re.fullmatch(rf"opbridge: building k\.so: done in {TIME}", last)
         assert "opbridge: building" not in done.stdout
         (tmp_path / "k.cpp").write_text('extern "C" int k() { return 1; }')
