@@ -9,7 +9,7 @@ from tests.helpers.formula_library import formula_library, torch_value
 from tests.helpers.random_formulas import hold_random_formulas
 
 import opbridge as ob
-from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
+from opbridge.formulas.functions import FUNCTIONS, REDUCING
 from opbridge.op import OpLibrary
 from opbridge.schema import Schema
 
@@ -30,8 +30,8 @@ def _elementwise(name: str, arity: int) -> str:
     return f"{name}({', '.join([x, 'y'][:arity])}) * y"
 
 
-ELEMENTWISE = {name: _elementwise(name, function.arity) for name, function in FUNCTIONS.items()}
-REDUCED = {name: f"{name}(x * y, -1) * 2" for name in REDUCTIONS if not name.startswith("arg")}
+ELEMENTWISE = {name: _elementwise(name, function.arity) for name, function in FUNCTIONS.items() if function.is_public}
+REDUCED = {name: f"{name}(x * y, -1) * 2" for name in REDUCING if name not in ("argmax", "argmin", "any", "all")}
 PICKED = {
     "swiglu": "x * sigmoid(x) * y",
     "rms_norm": "x * rsqrt(mean(x * x, -1, keepdim=True) + 1e-6) * y",

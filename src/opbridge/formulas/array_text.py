@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import reduce
+from types import MappingProxyType
 
+from opbridge.formulas.meanings import in_plain_functions
 from opbridge.formulas.nodes import (
     GRID,
     Apply,
@@ -25,6 +28,7 @@ from opbridge.formulas.nodes import (
     ordered,
 )
 from opbridge.formulas.reading import OPERATORS, RELATIONS
+from opbridge.formulas.spans import tensors_beside_reductions
 from opbridge.rules.syntax import (
     Attribute,
     Binary,
@@ -55,12 +59,20 @@ _CONDITIONS: Mapping[str, Callable[..., Expr]] = {
 
 class ArrayText:
     """Prints nodes; `spelled` says how tensors are written that are more than a name, `grid` which tensors together
-    have the shape of the grid, and `full` which have it each."""
+    have the shape of the grid, `full` which have it each, and `alike` which have the shape of another one."""
 
-    def __init__(self, spelled: Mapping[str, Expr], grid: tuple[str, ...], full: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        spelled: Mapping[str, Expr],
+        grid: tuple[str, ...],
+        full: tuple[str, ...] = (),
+        alike: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.spelled = spelled
+        self.all = {*grid}
         self.grid = full[:1] or grid
         self.full = {*full} or {*(grid if len(grid) == 1 else ())}
+        self.alike = alike
 
     def tensor(self, name: str) -> Expr:
         return self.spelled.get(name) or Name(name)
@@ -70,22 +82,32 @@ class ArrayText:
 
     def expression(self, root: Node) -> Expr:
         found: dict[Node, Expr] = {}
-        for node in ordered((root,)):
+        plain = in_plain_functions((root,))[root]
+        for node in ordered((plain,)):
             found[node] = self.one(node, found)
-        return found[root]
+        return found[plain]
+
+    def whole_of(self, node: Node, text: Expr) -> Expr:
+        """A value of elements that has the grid's shape, as it has not where it is computed from smaller tensors."""
+        found = tensors_beside_reductions(node)
+        names = {self.alike.get(name, name) for name in found}
+        # An output's gradient or value is as large, where it is not that of an output of its own.
+        is_given = any(name in self.spelled and name not in self.alike for name in found)
+        is_whole = node.form == GRID and (is_given or names & self.full or names >= self.all)
+        return text if is_whole else Call("broadcast_to", (text, self.shape()))
 
     def gradient(self, node: Node, name: str, form: Form) -> Expr:
         """Of the tensor `name` of the operator, which stands in the formula with this form."""
         value = self.expression(node)
         alone = form != GRID or name in self.full
-        if alone and node.form == form:
+        if alone and node.form == form and form != GRID:
             return value
-        shape = Attribute(self.tensor(name), "shape")
         if alone:
-            return Call("broadcast_to", (value, shape))
-        if node.form != form:
-            value = Call("broadcast_to", (value, self.shape()))
-        return Call("sum_to", (value, shape))
+            return self.whole_of(node, value) if form == GRID else Call("broadcast_to", (value, self.shape_of(name)))
+        return Call("sum_to", (self.whole_of(node, value), self.shape_of(name)))
+
+    def shape_of(self, name: str) -> Expr:
+        return Attribute(self.tensor(name), "shape")
 
     def whole(self) -> Expr:
         """An array of the grid's shape."""
@@ -114,11 +136,10 @@ class ArrayText:
                 return Call("reshape", (found[arg], ListOf(())))
             case Squeeze(arg):
                 return Call("squeeze", (found[arg], _axes(arg.form.axes)))
-            case Reduce():
-                return _reduced(node, found[node.arg])
+            case Reduce(arg=arg):
+                return _reduced(node, self.whole_of(arg, found[arg]) if arg.form == GRID else found[arg])
             case Scan(arg, axis, is_backward):
-                each = found[arg] if arg.form == GRID else Call("broadcast_to", (found[arg], self.shape()))
-                return _scanned(each, axis_text(axis), is_backward)
+                return _scanned(self.whole_of(arg, found[arg]), axis_text(axis), is_backward)
             case Apply(function, args):
                 return _applied(node, function, tuple(found[arg] for arg in args))
         raise TypeError(f"{type(node).__name__} has no text")
@@ -141,7 +162,7 @@ def _literal(value: int | float | bool) -> Expr:
     if isinstance(value, bool):
         return Bool(value)
     kind: Callable[[float], Expr] = Int if isinstance(value, int) else Float  # type: ignore[assignment]
-    return kind(value) if value >= 0 else Unary("-", kind(-value))
+    return kind(value) if math.copysign(1.0, value) > 0 else Unary("-", kind(-value))
 
 
 def _expanded(value: Expr, axes: Axes) -> Expr:
@@ -161,12 +182,15 @@ def _reduced(node: Reduce, arg: Expr) -> Expr:
     axes = node.axes
     if axes is not None:
         keywords.append(("axis", _axes(axes)))
-    kept = [*keywords, ("keepdims", Bool(True))]
-    keywords = kept if node.keeps else keywords
-    if node.kind == "logsumexp":
-        largest = Call("max", (arg,), tuple(kept))
-        total = Call("sum", (Call("exp", (Binary("-", arg, largest),)),), tuple(keywords))
-        return Binary("+", Call("log", (total,)), Call("max", (arg,), tuple(keywords)))
+    if node.keeps:
+        keywords.append(("keepdims", Bool(True)))
+    if node.kind == "log_total":
+        return Call("log", (Call("sum", (Call("exp", (arg,)),), tuple(keywords)),))
+    if node.kind in ("largest", "shift"):
+        return Call("max", (arg,), tuple(keywords))
+    if node.kind in ("any", "all"):
+        truth = Call(node.kind, (Compare("!=", arg, Int(0)),), tuple(keywords))
+        return Call("where", (truth, Float(1.0), Float(0.0)))
     if node.kind == "var":
         keywords.append(("correction", _literal(node.correction)))
     return Call(node.kind, (arg,), tuple(keywords))

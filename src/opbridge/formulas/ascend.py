@@ -30,7 +30,7 @@ from opbridge.formulas.nodes import (
     made,
     ordered,
 )
-from opbridge.formulas.printing import FormulaText, dtype_of, function_name
+from opbridge.formulas.printing import TOTALS, FormulaText, dtype_of, function_name
 
 _ELEMENTS = {"float16": "half", "bfloat16": "bfloat16_t", "float32": "float"}
 _JOINED = {"sum": "Add", "max": "Max", "min": "Min"}
@@ -93,6 +93,7 @@ class _AscendPrinter(FormulaText):
         self.body()
         text, buffers = self.code.settled(self.taken)
         tensors = [*(self.parameters[tensor.name] for tensor in self.places), *self.results]
+        tensors += [self.parameters[tensor.name] for tensor in self.loops.shapes]
         data = [self.fresh(f"{tensor}_data") for tensor in tensors]
         size, vectors, masks = len(tensors), len(buffers["v"]), len(buffers["m"])
         given = [f"{kind} {own}" for kind, own, _ in self.numbers.values()]
@@ -120,6 +121,7 @@ class _AscendPrinter(FormulaText):
             + "  ob::check_npu_type<T>();\n"
             + "".join(f"  {line}\n" for line in self.checks())
             + f"  const ob::NpuGrid<{size}> grid({self.grid()}, {needs});\n"
+            + "".join(f"  {need}\n" for need in self.needs())
             + "  if (!grid.has_work()) return;\n"
             + "  using U = ob::npu::Element<T>;\n"
             + _listed(f"  {kernel}<U><<<grid.blocks(), nullptr, {context}.stream()>>>(", passed, ");")
@@ -179,14 +181,18 @@ class _AscendPrinter(FormulaText):
     def reduction(self, node: Reduce) -> None:
         self.code.line(f"// {self.preferred.get(node, node.kind)}")
         match node.kind:
-            case "sum" | "max" | "min":
-                self.rows[node] = self.total(node.kind, node.arg)
             case "mean":
                 self.rows[node] = self.mean(node)
             case "var":
                 self.rows[node] = self.variance(node)
-            case "logsumexp":
-                self.rows[node] = self.logsumexp(node)
+            case "shift":
+                self.rows[node] = most = self.total("max", node.arg)
+                spare = self.code.new("v"), self.code.new("m")
+                self.code.line(f"ob::npu::without_infinity({most}, {spare[0]}, {spare[1]}, w);")
+            case "log_total":
+                self.rows[node] = self.log_total(node)
+            case kind:
+                self.rows[node] = self.total(TOTALS[kind], node.arg)
 
     def scan(self, node: Scan) -> None:
         name = self.name_of(node, "rest" if node.is_backward else "total")
@@ -220,17 +226,15 @@ class _AscendPrinter(FormulaText):
             "sum", node.arg, lambda to, value: f"Sub({to}, {value}, {mean}, n);\nMul({to}, {to}, {to}, n);"
         )
         return self.divided(
-            total, f"(F(grid.length()) - F({node.correction!r}))" if node.correction else "F(grid.length())"
+            total,
+            f"ob::maximum(F(grid.length()) - F({node.correction!r}), F(0))" if node.correction else "F(grid.length())",
         )
 
-    def logsumexp(self, node: Reduce) -> str:
-        """The logarithm of the sum of exponentials, which overflows nowhere."""
-        most = self.total("max", node.arg)
-        self.code.line(f"ob::npu::without_infinity({most}, {self.code.new('v')}, {self.code.new('m')}, w);")
-        self.spread(most)
-        total = self.total("sum", node.arg, lambda to, value: f"Sub({to}, {value}, {most}, n);\nExp({to}, {to}, n);")
+    def log_total(self, node: Reduce) -> str:
+        """The logarithm of a sum of exponentials."""
+        total = self.total("sum", node.arg, lambda to, value: f"Exp({to}, {value}, n);")
         result = self.code.new("v")
-        self.code.line(f"Ln({result}, {total}, w);\nAdd({result}, {result}, {most}, w);")
+        self.code.line(f"Ln({result}, {total}, w);")
         return result
 
     def total(self, kind: str, node: Node, around: Callable[[str, str], str] | None = None) -> str:

@@ -12,8 +12,8 @@ from functools import partial
 
 from opbridge.errors import RuleError
 from opbridge.formulas.array_text import ArrayText
-from opbridge.formulas.building import apply
-from opbridge.formulas.gradients import gradients
+from opbridge.formulas.building import plus
+from opbridge.formulas.gradients import gradients, seeded
 from opbridge.formulas.kernels import Generated, output_names, stored_form
 from opbridge.formulas.loops import Output, loops
 from opbridge.formulas.nodes import (
@@ -37,6 +37,7 @@ from opbridge.formulas.reading import Program
 from opbridge.formulas.rules import flops_rule, in_order, mapping_rules
 from opbridge.formulas.size_text import names_of
 from opbridge.formulas.slicing import CutError, scattered, sliced, with_one_size
+from opbridge.rules.formulas import depth
 from opbridge.rules.parser import MAX_DEPTH
 from opbridge.rules.syntax import Binary, Expr, Index, Int, Name
 from opbridge.schema import Schema
@@ -74,6 +75,8 @@ class _Deriving:
         self.taken = {argument.name for argument in self.schema.arguments}
         self.spelled: dict[str, Expr] = {}
         """Gradients and values of outputs by their names in the backward, as the forward's formula writes them."""
+        self.reached: list[tuple[Node, set[Node]]] = []
+        """What each output, or part of one, is computed from."""
 
     def backward(self) -> Backward | None:
         seeds: dict[Node, Node] = {}
@@ -83,9 +86,12 @@ class _Deriving:
                 grad = made(Tensor, self.fresh(f"grad_{name}", "grads", place), stored_form(node))
                 grads.append((node, grad))
                 for part, of_part in _seeds(node, grad):
-                    seeds[part] = apply("add", seeds[part], of_part) if part in seeds else of_part
+                    seeds[part] = plus(seeds[part], of_part) if part in seeds else of_part
+                    self.reached.append((part, {*ordered((part,))}))
         try:
-            found = _of_whole(gradients(seeds))
+            parts = gradients(seeds)
+            shapes = self.shapes(parts)
+            found = _of_whole(parts)
         except CutError as error:
             message = f"{self.schema.full_name}: one pass over memory does not give {error}, in its gradient"
             raise RuleError(message, hint=_INSTEAD) from None
@@ -93,7 +99,7 @@ class _Deriving:
             return None
         texts = self.texts(found, grads)
         values = self.with_results(found)
-        return self.declared(dict(zip(found, values, strict=True)), texts)
+        return self.declared(dict(zip(found, values, strict=True)), texts, shapes)
 
     def fresh(self, name: str, group: str, place: int) -> str:
         while name in self.taken:
@@ -101,6 +107,22 @@ class _Deriving:
         self.taken.add(name)
         self.spelled[name] = _output_of(self.schema, group, place)
         return name
+
+    def shapes(self, parts: Gradients) -> dict[str, list[tuple[Tensor, ...]]]:
+        """What the grid has its shape from, for the gradient of each tensor.
+
+        What comes from an output of elements has that shape itself; of what is reduced, the inputs have it alone.
+        """
+        found: dict[str, list[tuple[Tensor, ...]]] = {}
+        for part in parts:
+            if part.form != GRID:
+                continue
+            for root, nodes in self.reached:
+                if part in nodes and root.form != GRID:
+                    roots = (root,) if is_cut(self.program.outputs) else self.program.outputs
+                    shaping = tuple(node for node in _tensors(roots) if node.form == GRID)
+                    found.setdefault(part.name, []).append(shaping)
+        return found
 
     def texts(self, found: Gradients, grads: Seeds) -> tuple[tuple[str, str], ...]:
         """For people."""
@@ -133,12 +155,19 @@ class _Deriving:
                 values = changed
         return values
 
-    def declared(self, values: Gradients, texts: tuple[tuple[str, str], ...]) -> Backward:
+    def declared(
+        self,
+        values: Gradients,
+        texts: tuple[tuple[str, str], ...],
+        shapes_of: Mapping[str, list[tuple[Tensor, ...]]],
+    ) -> Backward:
         used = {node.name: node for node in _tensors(values.values())}
+        shaping = {node.name: self.unread(value, shapes_of.get(node.name, ())) for node, value in values.items()}
         alone = {node for node in values if self.is_alone(node)}
         has_grid = any(node.form == GRID for node in used.values())
         sizes = names_of(ordered(tuple(values.values())))
         shapes = {node.name for node in values if node not in alone or not has_grid}
+        shapes |= {node.name for nodes in shaping.values() for node in nodes}
         if sizes:
             shapes |= {node.name for node in values} | sizes & {item.name for item in self.schema.tensor_arguments}
         tensors = [name for name in self.spelled if name in used]
@@ -147,7 +176,8 @@ class _Deriving:
             argument for argument in self.schema.attributes if argument.name in _attributes(values.values()) | sizes
         ]
         outputs = tuple(
-            Output(f"grad_{node.name}", value, node.form, node not in alone) for node, value in values.items()
+            Output(f"grad_{node.name}", value, node.form, node not in alone, shapes=shaping[node.name])
+            for node, value in values.items()
         )
         schema = self.backward_schema([f"Tensor {name}" for name in tensors], outputs, list(map(str, attributes)))
         kernel = loops(schema, f"the gradient of {self.program.text}", outputs, self.program.names)
@@ -159,6 +189,12 @@ class _Deriving:
         given = [str(self.spelled.get(name, Name(name))) for name in tensors] + [item.name for item in attributes]
         call = f"{schema.full_name}({', '.join(given)})"
         return Backward(Generated(schema, rules, kernel), tuple(node.name for node in values), call, texts)
+
+    def unread(self, value: Node, shapes: Iterable[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+        """What shapes the grid of a gradient beside what it is computed from."""
+        read = {node.name for node in _tensors((value,)) if node.form == GRID}
+        is_whole = any(name in self.spelled for name in read)
+        return () if is_whole else tuple(dict.fromkeys(node for nodes in shapes for node in nodes))
 
     def backward_schema(self, tensors: list[str], outputs: tuple[Output, ...], attributes: list[str]) -> Schema:
         plain = [attribute.partition("=")[0] for attribute in attributes]
@@ -174,21 +210,27 @@ class _Deriving:
         given = [(output.value, seed) for output, seed in zip(outputs, seeds, strict=True)]
         is_of_parts = is_cut(values.values())
         try:
-            found = self.of_parts(spelled, given) if is_of_parts else self.of_whole(spelled, given, schema)
+            found = self.of_parts(spelled, given) if is_of_parts else self.of_whole(spelled, given, schema, outputs)
         except CutError:
             return {}
-        if any(_depth(text) >= MAX_DEPTH or len(str(text)) > _LONGEST for text in found.values()):
+        if any(depth(text) >= MAX_DEPTH or len(str(text)) > _LONGEST for text in found.values()):
             return {}
         names = [argument.name for argument in schema.tensor_arguments]
         return {name: str(found[name]) if name in found else f"zeros_like({name})" for name in names}
 
-    def of_whole(self, spelled: Mapping[str, Expr], seeds: Seeds, schema: Schema) -> dict[str, Expr]:
+    def of_whole(
+        self, spelled: Mapping[str, Expr], seeds: Seeds, schema: Schema, outputs: tuple[Output, ...]
+    ) -> dict[str, Expr]:
         joined: dict[Node, Node] = {}
         for value, seed in seeds:
-            joined[value] = apply("add", joined[value], seed) if value in joined else seed
-        whole = in_order(grid_tensors(value for value, _ in seeds), schema)
+            if value.form.extent is not Extent.CALL:
+                of_value = seeded(value, seed)
+                joined[value] = plus(joined[value], of_value) if value in joined else of_value
+        alike = {f"d {output.name}": output.name.removeprefix("grad_") for output in outputs}
+        shaping = {node.name for output in outputs for node in output.shapes}
+        whole = in_order({*grid_tensors(value for value, _ in seeds), *shaping}, schema)
         # What came from the outputs has the grid's shape, whatever the others are.
-        printer = ArrayText(spelled, whole, tuple(name for name in whole if name in self.spelled))
+        printer = ArrayText(spelled, whole, tuple(name for name in whole if name in self.spelled), alike)
         return {node.name: printer.gradient(value, node.name, node.form) for node, value in gradients(joined).items()}
 
     def of_parts(self, spelled: Mapping[str, Expr], seeds: Seeds) -> dict[str, Expr]:
@@ -226,7 +268,7 @@ def _of_whole(found: Gradients) -> dict[Tensor, Node]:
         node = made(Tensor, part.name, part.form, part.is_mask)
         for cut in reversed(part.cuts):
             value = scattered(value, cut)
-        whole[node] = apply("add", whole[node], value) if node in whole else value
+        whole[node] = plus(whole[node], value) if node in whole else value
     return whole
 
 
@@ -255,11 +297,3 @@ def _tensors(nodes: Iterable[Node]) -> tuple[Tensor, ...]:
 
 def _attributes(nodes: Iterable[Node]) -> set[str]:
     return {node.name for node in ordered(tuple(nodes)) if isinstance(node, (Scalar, Text))}
-
-
-def _depth(expr: Expr) -> int:
-    level, depth = [expr], 0
-    while level:
-        depth += 1
-        level = [child for node in level for child in node.children()]
-    return depth

@@ -38,6 +38,7 @@ _FOLDED: dict[str, Callable[..., float]] = {
     "negative": lambda a: -a,
     "sqrt": math.sqrt,
     "pow": lambda a, b: a**b,
+    "equal": lambda a, b: a == b,
 }
 
 
@@ -70,6 +71,16 @@ def apply(name: str, *args: Node, dtype: str = "") -> Node:
     args = _aligned(args)
     truth = function.is_truth or dtype == "bool" or (name == "where" and args[1].is_truth and args[2].is_truth)
     return made(Apply, name, args, joined([arg.form for arg in args]), truth, dtype)
+
+
+def plus(a: Node, b: Node) -> Node:
+    """Of parts of a gradient: nothing beside something is no addition, as it would be of x, whose zero may be below."""
+    if isinstance(a, Join) or isinstance(b, Join):
+        return through_joins("add", (a, b), lambda parts: plus(*parts))
+    for part, other in ((a, b), (b, a)):
+        if part is number(0) and not other.is_truth:
+            return other
+    return apply("add", a, b)
 
 
 def reduce(kind: str, arg: Node, axes: Axes, keeps: bool, correction: int | float = 0) -> Node:
@@ -124,17 +135,16 @@ def _simplified(name: str, args: tuple[Node, ...]) -> Node | None:
     if name in _FOLDED and None not in values:
         try:
             folded = _FOLDED[name](*values)
+            return number(folded) if isinstance(folded, (int, float)) and math.isfinite(folded) else None
         except (ArithmeticError, ValueError):
             return None
-        return number(folded) if isinstance(folded, (int, float)) and math.isfinite(folded) else None
     if name in ("multiply", "divide", "pow") and values[1] == 1 and not args[0].is_truth:
         return args[0]
     if name == "multiply" and values[0] == 1 and not args[1].is_truth:
         return args[1]
-    if name in ("add", "subtract") and values[1] == 0 and not args[0].is_truth:
-        return args[0]
-    if name == "add" and values[0] == 0 and not args[1].is_truth:
-        return args[1]
+    if name == "where" and isinstance(values[0], bool):
+        chosen = args[1] if values[0] else args[2]
+        return chosen if chosen.form == joined([arg.form for arg in args]) and not chosen.is_truth else None
     if name == "pow" and values[1] in _POWERS and not args[0].is_truth:
         return apply(_POWERS[values[1]], args[0])
     return _negated(name, args)

@@ -20,7 +20,7 @@ def cpp_source(loops: Loops) -> str:
 
 def cpp_refusal(loops: Loops) -> RuleError | None:
     """What is kept of a row has its arrays."""
-    kept = sum(isinstance(node, Scan) or node.kind == "logsumexp" for part in loops.all for node in part.steps)
+    kept = sum(isinstance(node, Scan) or node.kind == "log_total" for part in loops.all for node in part.steps)
     if kept <= _MOST_KEPT:
         return None
     message = f"{loops.schema.full_name} keeps {kept} values of each element, of {_MOST_KEPT} that a kernel may"
@@ -52,11 +52,13 @@ class _CppPrinter(Printer):
         for size, text in self.sizes():
             self.line(1, f"const int64_t {size} = {text};")
         self.line(1, f"const ob::Grid grid({self.grid()});")
+        for need in self.needs():
+            self.line(1, need)
         self.line(1, "grid.each_row([=](ob::Row& row) {")
         self.body()
         self.line(1, "});")
         text = "\n".join(self.lines) + "\n"
-        if text.count("grid.") > 1:
+        if text.partition("each_row")[2].count("grid."):
             text = text.replace("[=](ob::Row& row)", "[=, &grid](ob::Row& row)", 1)
         return text
 
@@ -90,27 +92,23 @@ class _CppPrinter(Printer):
         self.line(2, f"ob::{walk}<F>(n, {name}, {self.function(node.arg, 2)});")
         self.rows[node] = f"{name}[i]"
 
-    def logsumexp(self, node: Reduce, name: str) -> None:
-        largest = self.fresh(f"{name}_max")
-        self.line(2, f"F {largest} = {self.total('max', node.arg)};")
-        self.line(2, f"if (std::isinf({largest})) {largest} = F(0);  // else infinity minus infinity")
+    def log_total(self, node: Reduce, name: str) -> None:
         shares = self.shares(node)
         if not shares:
-            total = self.total("sum", node.arg, f"ob::exp({{}} - {largest})")
-            self.line(2, f"const F {name} = {largest} + ob::log({total});")
+            self.line(2, f"const F {name} = ob::log({self.total('sum', node.arg, 'ob::exp({})')});")
             return
         # The exponentials are computed once, and become parts of their sum where they are wanted.
         kept, sum_name, part = (self.fresh(f"{name}_{what}") for what in ("kept", "sum", "part"))
         self.line(2, f"F* {kept} = row.keep<F>({self.kept});")
         self.kept += 1
-        total = self.total("sum", node.arg, f"{kept}[i] = ob::exp({{}} - {largest})")
+        total = self.total("sum", node.arg, f"{kept}[i] = ob::exp({{}})")
         self.line(2, f"const F {sum_name} = {total}, {part} = F(1) / {sum_name};")
-        self.line(2, f"[[maybe_unused]] const F {name} = {largest} + ob::log({sum_name});")
+        self.line(2, f"[[maybe_unused]] const F {name} = ob::log({sum_name});")
         for share in shares:
             self.rows[share] = f"({kept}[i] * {part})"
 
     def shares(self, node: Reduce) -> list[Node]:
-        """What each exponential is of their sum, as far as that is asked for: exp(x - logsumexp(x))."""
+        """What each exponential is of their sum, as far as that is asked for: exp(x - log_total(x))."""
         found: list[Node] = []
         for one in ordered(tuple(output.value for output in self.loops.outputs)):
             match one:

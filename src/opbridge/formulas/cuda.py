@@ -58,7 +58,8 @@ class _CudaPrinter(Printer):
         )
         arguments = ", ".join([f"{rows}<T>", *passed])
         grid = self.grid() + (f", {self.kept}" if self.kept else "")
-        return kernel, f"  ob::CudaGrid grid({grid});\n  grid.launch<T>({arguments});\n"
+        needs = "".join(f"  {need}\n" for need in self.needs())
+        return kernel, f"  ob::CudaGrid grid({grid});\n{needs}  grid.launch<T>({arguments});\n"
 
     def attributes(self) -> tuple[list[str], list[str]]:
         """What the rows need to know beside tensors: parameters, and the host's arguments for them."""
@@ -102,8 +103,8 @@ class _CudaPrinter(Printer):
         self.kept += 1
         self.rows[node] = name
 
-    def logsumexp(self, node: Reduce, name: str) -> None:
-        self.line(2, f"const F {name} = {self.total('logsumexp', node.arg)};")
+    def log_total(self, node: Reduce, name: str) -> None:
+        self.line(2, f"const F {name} = ob::log({self.total('sum', node.arg, 'ob::exp({})')});")
 
     def stores(self, elements: list[tuple[Output, str, int]]) -> None:
         for output, name, place in elements:

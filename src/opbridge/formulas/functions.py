@@ -7,7 +7,7 @@ In C++ `{0}` is the first argument, as a value of the type that is computed in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 CHOICE, COMPARISON, SUM, PRODUCT, SIGN, CALL = range(6)
@@ -24,6 +24,10 @@ class Function:
     is_truth: bool = False
     """Whether it is true or false of each element."""
     takes_truth: bool = False
+    meaning: str = ""
+    """What it is made of, of those that devices have; its derivatives are its own all the same."""
+    is_public: bool = True
+    """Whether formulas call it by its name."""
 
 
 def _call(name: str, cpp: str, *derivatives: str, arity: int = 1) -> Function:
@@ -41,6 +45,14 @@ def _relation(name: str, symbol: str) -> Function:
 
 def _logical(name: str, symbol: str) -> Function:
     return Function(name, 2, f"{{0}} {symbol} {{1}}", CHOICE, ("", ""), is_truth=True, takes_truth=True)
+
+
+def _made_of(name: str, meaning: str, *derivatives: str) -> Function:
+    return Function(name, len(derivatives), "", CALL, derivatives, meaning=meaning)
+
+
+def _inner(name: str, meaning: str, *derivatives: str) -> Function:
+    return replace(_made_of(name, meaning, *derivatives), is_public=False)
 
 
 def _test(name: str) -> Function:
@@ -99,26 +111,44 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             _relation("less_equal", "<="),
             _relation("greater", ">"),
             _relation("greater_equal", ">="),
-            _call("pow", "ob::pow", "g * y * x ** (y - 1)", "where(x == 0, 0, g * r * log(x))", arity=2),
-            _call("atan2", "ob::atan2", "g * y / (x * x + y * y)", "-g * x / (x * x + y * y)", arity=2),
+            _call(
+                "pow",
+                "ob::pow",
+                "where(y == 0, 0, g * (y * x ** (y - 1)))",
+                "g * where(logical_and(x == 0, y >= 0), 0, r * log(x))",
+                arity=2,
+            ),
+            _call(
+                "atan2",
+                "ob::atan2",
+                "where(x * x + y * y == 0, 0, g * y / (x * x + y * y))",
+                "where(x * x + y * y == 0, 0, -g * x / (x * x + y * y))",
+                arity=2,
+            ),
             _call(
                 "maximum",
                 "ob::maximum",
-                "where(x > y, g, where(x == y, 0.5 * g, 0))",
-                "where(y > x, g, where(x == y, 0.5 * g, 0))",
+                "where(x < y, 0, where(x == y, 0.5 * g, g))",
+                "where(y < x, 0, where(x == y, 0.5 * g, g))",
                 arity=2,
             ),
             _call(
                 "minimum",
                 "ob::minimum",
-                "where(x < y, g, where(x == y, 0.5 * g, 0))",
-                "where(y < x, g, where(x == y, 0.5 * g, 0))",
+                "where(x > y, 0, where(x == y, 0.5 * g, g))",
+                "where(y > x, 0, where(x == y, 0.5 * g, g))",
                 arity=2,
             ),
-            _call("remainder", "ob::remainder", "g", "-g * floor(x / y)", arity=2),
+            _call("remainder", "ob::remainder", "g", "-g * floor_divide(x, y)", arity=2),
             _call("floor_divide", "ob::floor_divide", arity=2),
             Function("where", 3, "{0} ? {1} : {2}", CHOICE, ("", "where(x, g, 0)", "where(x, 0, g)")),
             Function("astype", 1, "{0}", CALL, ("g",)),
+            _made_of("relu", "where(x < 0, 0, x)", "where(x <= 0, 0, g)"),
+            # log(1 + exp(x)) without overflow
+            _made_of("softplus", "where(x > 0, x, 0) + log1p(exp(-abs(x)))", "g * sigmoid(x)"),
+            _inner("clip_low", "where(x >= y, x, where(x != x, x, y))", "where(x >= y, g, 0)", "where(x < y, g, 0)"),
+            _inner("clip_high", "where(x <= y, x, where(x != x, x, y))", "where(x <= y, g, 0)", "where(x > y, g, 0)"),
+            _inner("deviation", "sqrt(x)", "where(r == 0, 0, 0.5 * g / r)"),
         )
     }
 )
@@ -129,10 +159,23 @@ REDUCTIONS: Mapping[str, str] = MappingProxyType(
         "mean": "g / n",
         "max": "where(x == r, g, 0) / sum(where(x == r, 1.0, 0.0))",
         "min": "where(x == r, g, 0) / sum(where(x == r, 1.0, 0.0))",
-        "logsumexp": "g * exp(x - r)",
         "var": "2 * g * (x - mean(x)) / (n - correction)",
         "argmax": "",
         "argmin": "",
+        "any": "",
+        "all": "",
+        "largest": "",
+        "shift": "",
+        "log_total": "g * exp(x - r)",
     }
 )
-"""Along axes, with the derivative of each; `n` is how many elements are reduced to one, and results keep their axes."""
+"""Along axes, with the derivative of each; `n` is how many elements are reduced to one, and results keep their axes.
+
+`any` and `all` are of zeros and ones.  `log_total` is the logarithm of the sum of exponentials.  Before that, `largest`
+is taken away, so that these overflow nowhere; it has no gradient, since the result does not depend on it.  `shift` is
+the same, but 0 in the place of an infinity.
+"""
+EXTREMES = ("max", "min", "argmax", "argmin")
+"""What there is none of where there are no elements."""
+REDUCING = ("sum", "mean", "max", "min", "logsumexp", "var", "std", "argmax", "argmin", "any", "all")
+"""What formulas call."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
-from opbridge.formulas.building import apply, count, expand, number, reduce, scan, squeeze
+from opbridge.formulas.building import apply, count, expand, number, plus, reduce, scan, squeeze
 from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
+from opbridge.formulas.meanings import value_of
 from opbridge.formulas.nodes import (
     Apply,
-    Axes,
     Expand,
     Extent,
     Form,
@@ -20,9 +19,6 @@ from opbridge.formulas.nodes import (
     Tensor,
     ordered,
 )
-from opbridge.formulas.reading import OPERATORS, RELATIONS
-from opbridge.rules.parser import parse_expression
-from opbridge.rules.syntax import Binary, Call, Compare, Expr, Float, Int, Name, Unary
 
 
 def gradients(outputs: Mapping[Node, Node]) -> dict[Tensor, Node]:
@@ -37,8 +33,13 @@ def gradients(outputs: Mapping[Node, Node]) -> dict[Tensor, Node]:
             for child, part in _parts(node, found[node]):
                 if part is not None and not child.is_truth and child.form.extent is not Extent.CALL:
                     summed = _extended(_summed(part, node.form, child.form), child.form)
-                    found[child] = apply("add", found[child], summed) if child in found else summed
+                    found[child] = plus(found[child], summed) if child in found else summed
     return {node: found[node] for node in order if isinstance(node, Tensor) and node in found and not node.is_truth}
+
+
+def seeded(value: Node, seed: Node) -> Node:
+    """The gradient that an output is given, in the form of its value, which may be broadcast to the output."""
+    return _extended(_summed(seed, seed.form, value.form), value.form)
 
 
 def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
@@ -46,7 +47,7 @@ def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
     if isinstance(node, Apply):
         names = dict(zip("xyz", node.args, strict=False)) | {"g": grad, "r": node}
         texts = FUNCTIONS[node.function].derivatives
-        return [(arg, _value(text, names, None)) for arg, text in zip(node.args, texts, strict=True)]
+        return [(arg, value_of(text, names) if text else None) for arg, text in zip(node.args, texts, strict=True)]
     if isinstance(node, (Expand, Squeeze)):
         return [(node.arg, grad)]
     if isinstance(node, Scan):
@@ -60,8 +61,8 @@ def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
             "n": count(node.axes, node.arg.form),
             "correction": number(node.correction),
         }
-        part = _value(REDUCTIONS[node.kind], names, node.axes)
-        return [(node.arg, part)]
+        text = REDUCTIONS[node.kind]
+        return [(node.arg, value_of(text, names, node.axes) if text else None)]
     return []
 
 
@@ -90,31 +91,3 @@ def _is_below(form: Form, wanted: Form) -> bool:
     if form.extent is Extent.GRID:
         return False
     return form.axes == wanted.axes or form.is_total
-
-
-def _value(text: str, names: Mapping[str, Node], axes: Axes) -> Node | None:
-    return _evaluated(_parsed(text), names, axes) if text else None
-
-
-@cache
-def _parsed(text: str) -> Expr:
-    return parse_expression(text)
-
-
-def _evaluated(expr: Expr, names: Mapping[str, Node], axes: Axes) -> Node:
-    match expr:
-        case Int(value) | Float(value):
-            return number(value)
-        case Name(id):
-            return names[id]
-        case Unary(_, operand):
-            return apply("negative", _evaluated(operand, names, axes))
-        case Binary(op, left, right):
-            return apply(OPERATORS[op], _evaluated(left, names, axes), _evaluated(right, names, axes))
-        case Compare(op, left, right):
-            return apply(RELATIONS[op], _evaluated(left, names, axes), _evaluated(right, names, axes))
-        case Call("sum" | "mean" as kind, (arg,)):
-            return reduce(kind, _evaluated(arg, names, axes), axes, True)
-        case Call(name, args):
-            return apply(name, *(_evaluated(arg, names, axes) for arg in args))
-    raise TypeError(f"{expr} is no derivative")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from opbridge.errors import RuleError
 from opbridge.formulas.building import apply, count
+from opbridge.formulas.meanings import in_plain_functions
 from opbridge.formulas.nodes import (
     Apply,
     Axes,
@@ -41,6 +42,8 @@ class Output:
     is_sum: bool = False
     cuts: tuple[Cut, ...] = ()
     """The part of it that is computed."""
+    shapes: tuple[Tensor, ...] = ()
+    """What gives the grid its shape where the value is computed from less than that."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Loops:
     """What the same kernel computes behind this, of parts that have another shape."""
     spans: tuple[Span, ...] = ()
     """What is asked of the sizes of a call."""
+    shapes: tuple[Tensor, ...] = ()
+    """What is not read, and shapes the grid."""
 
     @property
     def reductions(self) -> tuple[Reduce, ...]:
@@ -87,8 +92,10 @@ class Loops:
 
 def loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...] = ()) -> Loops:
     """Raises a RuleError where one pass over memory is not enough."""
+    plain = in_plain_functions((*(output.value for output in outputs), *(node for _, node in names)))
+    names = tuple((name, plain[node]) for name, node in names)
     groups: dict[object, list[Output]] = {}
-    for output in outputs:
+    for output in (replace(output, value=plain[output.value]) for output in outputs):
         for part in _parts(output):
             groups.setdefault(_shape_key(part), []).append(part)
     first, *others = (_loops(schema, comment, tuple(group), names) for group in groups.values())
@@ -106,7 +113,8 @@ def _parts(output: Output) -> Iterator[Output]:
 
 def _shape_key(output: Output) -> object:
     """The same for what may be computed side by side, as far as shapes are known."""
-    cuts = [cut for node in _nodes((output,)) if isinstance(node, Tensor) for cut in node.cuts]
+    tensors = [node for node in (*_nodes((output,)), *output.shapes) if isinstance(node, Tensor)]
+    cuts = [cut for node in tensors for cut in node.cuts]
     return frozenset((cut.axis, cut.count) for cut in (*cuts, *output.cuts))
 
 
@@ -125,7 +133,8 @@ def _loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tup
     found_tensors = dict.fromkeys(node for node in nodes if isinstance(node, Tensor))
     tensors = sorted(found_tensors, key=lambda node: order[node.name])
     steps = tuple(node for node in nodes if isinstance(node, (Reduce, Scan)))
-    return Loops(schema, comment, found[0] if found else (), tuple(tensors), outputs, steps, names)
+    shapes = tuple(dict.fromkeys(node for output in outputs for node in output.shapes if node not in found_tensors))
+    return Loops(schema, comment, found[0] if found else (), tuple(tensors), outputs, steps, names, shapes=shapes)
 
 
 class TwoPasses(RuleError):

@@ -6,6 +6,7 @@ broadcast to, which is called the grid.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
@@ -250,13 +251,17 @@ _known: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
 
 def made(kind: Callable[..., N], *values: Any) -> N:
     """The one node with these values."""
-    # By type as well: 1, 1.0 and True are equal and mean different things.
-    key = (kind, *values, *map(type, values))
+    key = (kind, *values, *map(_sort, values))
     node = _known.get(key)
     if node is None:
         node = kind(*values)
         _known[key] = node
     return cast(N, node)
+
+
+def _sort(value: Any) -> object:
+    """What else tells values apart: 1, 1.0 and True are equal and mean different things, as do 0.0 and -0.0."""
+    return (float, math.copysign(1.0, value)) if type(value) is float else type(value)
 
 
 def ordered(roots: Iterator[Node] | tuple[Node, ...]) -> list[Node]:

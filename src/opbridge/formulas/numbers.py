@@ -48,9 +48,11 @@ def _reduced(node: Reduce, values: Row) -> float:
             return math.fsum(values)
         case "mean":
             return math.fsum(values) / len(values)
-        case "max" | "min" as kind:
-            return max(values) if kind == "max" else min(values)
-        case "logsumexp":
+        case "max" | "largest" | "shift" | "any":
+            return max(values)
+        case "min" | "all":
+            return min(values)
+        case "log_total":
             return math.log(math.fsum(map(math.exp, values)))
         case "var":
             return statistics.pvariance(values) * len(values) / (len(values) - node.correction)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opbridge.formulas.meanings import in_plain_functions
 from opbridge.formulas.nodes import Node
 from opbridge.formulas.reading import Program
 from opbridge.rules.syntax import Expr, Name
@@ -15,7 +16,8 @@ Statements = Sequence[tuple[str, Expr]]
 
 def two_operators_of(program: Program, first: Node | None) -> str:
     """Both written out; empty where the reduction stands in no text."""
-    part = dict(program.reductions).get(first) if first is not None else None
+    plain = in_plain_functions(tuple(node for node, _ in program.reductions))
+    part = next((expr for node, expr in program.reductions if plain[node] is first), None)
     if part is None:
         return ""
     schema, statements = program.schema, program.statements

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from opbridge.formulas.functions import CALL, CHOICE, COMPARISON, FUNCTIONS, SUM
+from opbridge.formulas.functions import CALL, CHOICE, COMPARISON, EXTREMES, FUNCTIONS, SUM
 from opbridge.formulas.loops import Loops, Output
 from opbridge.formulas.nodes import (
     Apply,
@@ -45,11 +46,30 @@ ATTRIBUTES = {
     "Scalar": "ob::Scalar",
 }
 _TAKEN = {"n", "i", "row", "grid", "exchange", "T", "F", "ob", "std", "int64_t", "main"}
+MACROS = frozenset(
+    {"alloca", "assert", "errno", "issubnormal", "linux", "major", "makedev", "minor", "offsetof", "stderr", "stdin"}
+    | {"stdout", "strdupa", "strndupa", "unix"}
+)
+"""Of compilers and of C's headers, those that look like plain names."""
+_PLAIN = re.compile(r"[a-z]+[0-9]?")
+_PLAIN_FUNCTION = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def function_name(schema: Schema) -> str:
     """The operator's, where C++ and the kernel itself leave that name free."""
-    return _free_name(schema.name, _TAKEN)
+    name = schema.name if _PLAIN_FUNCTION.fullmatch(schema.name) else f"{schema.name}_"
+    return _free_name(name, _TAKEN | MACROS)
+
+
+def own_name(name: str) -> str:
+    """A user's name for something, as neither a macro nor anything else in a kernel can be called.
+
+    A plain word stays, where no macro is called so.  Any other name gets a `_` at its end, where macros have none, nor
+    has what a kernel calls its own, such as `x_row`.
+    """
+    if _PLAIN.fullmatch(name) and name not in MACROS and is_cpp_name(name):
+        return name
+    return f"arg{name}_" if name.startswith("_") else f"{name}_"
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
@@ -57,6 +77,10 @@ def _free_name(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+TOTALS = {"sum": "sum", "mean": "sum", "max": "max", "min": "min", "largest": "max", "any": "max", "all": "min"}
+"""What a walk over a row comes down to, of reductions that are this or a share of it."""
 
 
 class FormulaText:
@@ -74,10 +98,10 @@ class FormulaText:
     def __init__(self, loops: Loops) -> None:
         self.loops = loops
         self.taken = {*_TAKEN, *self.taken_too}
-        self.parameters = {argument.name: self.fresh(argument.name) for argument in loops.schema.arguments}
+        self.parameters = {argument.name: self.fresh(own_name(argument.name)) for argument in loops.schema.arguments}
         names = dict.fromkeys(output.name for part in loops.all for output in part.outputs)
-        self.outputs = {name: self.fresh(name) for name in names}
-        self.preferred = {node: name for name, node in loops.names}
+        self.outputs = {name: self.fresh(own_name(name)) for name in names}
+        self.preferred = {node: own_name(name) for name, node in loops.names}
         self.lines: list[str] = []
         self.rows: dict[Node, str] = {}
         """What is computed once a row, by its name."""
@@ -92,12 +116,14 @@ class FormulaText:
         self.places = {tensor: place for place, tensor in enumerate(loops.tensors)}
         shared = {name for name, times in Counter(tensor.name for tensor in loops.tensors).items() if times > 1}
         self.locals_of = {
-            tensor: self.fresh(f"{tensor.name}_{place}") if tensor.name in shared else self.parameters[tensor.name]
+            tensor: self.fresh(f"{own_name(tensor.name)}_{place}")
+            if tensor.name in shared
+            else self.parameters[tensor.name]
             for place, tensor in enumerate(loops.tensors)
         }
         of_outputs = Counter(output.name for output in loops.outputs)
         self.results = [
-            self.fresh(f"{output.name}_{place}") if of_outputs[output.name] > 1 else self.outputs[output.name]
+            self.fresh(f"{own_name(output.name)}_{place}") if of_outputs[output.name] > 1 else self.outputs[output.name]
             for place, output in enumerate(loops.outputs)
         ]
         self.own_names = {*self.locals_of.values(), *self.results} - {*self.parameters.values(), *self.outputs.values()}
@@ -114,7 +140,7 @@ class FormulaText:
     def looks_for_extremes(self) -> bool:
         """Whether a value is computed twice: to find the largest, and to find where that is."""
         reductions = (node for part in self.loops.all for node in part.reductions)
-        return any(node.kind in ("max", "min", "argmax", "argmin") for node in reductions)
+        return any(node.kind in EXTREMES for node in reductions)
 
     @property
     def kernel(self) -> str:
@@ -129,11 +155,12 @@ class FormulaText:
         return self.fresh(self.preferred.get(node, otherwise))
 
     def signature(self) -> list[str]:
-        masks = {tensor.name for part in self.loops.all for tensor in part.tensors if tensor.is_mask}
+        masks = {node.name for part in self.loops.all for node in (*part.tensors, *part.shapes) if node.is_mask}
         values = {output.name: output for part in self.loops.all for output in part.outputs}
         nodes = ordered(tuple(output.value for part in self.loops.all for output in part.outputs))
-        used = {node.name for node in nodes if isinstance(node, (Tensor, Scalar, Text))}
-        used |= names_of([*nodes, *(output for part in self.loops.all for output in part.outputs)])
+        shapes = [node for part in self.loops.all for node in part.shapes]
+        used = {node.name for node in (*nodes, *shapes) if isinstance(node, (Tensor, Scalar, Text))}
+        used |= names_of([*nodes, *shapes, *(output for part in self.loops.all for output in part.outputs)])
         found = []
         for argument in self.loops.schema.arguments:
             # Of some tensors a gradient needs the shape alone.
@@ -175,10 +202,14 @@ class FormulaText:
 
     def grid(self) -> str:
         """The arguments of a grid."""
-        uses = [
-            _cut(self.use("reads", self.parameters[tensor.name], tensor.form.extent), tensor.cuts, self.parameters)
-            for tensor in self.loops.tensors
-        ]
+
+        def reads(tensors: Iterable[Tensor]) -> list[str]:
+            return [
+                _cut(self.use("reads", self.parameters[tensor.name], tensor.form.extent), tensor.cuts, self.parameters)
+                for tensor in tensors
+            ]
+
+        uses = reads(self.loops.tensors)
         uses += [
             _cut(
                 self.use("sums" if output.is_sum else "writes", self.outputs[output.name], output.form.extent),
@@ -187,10 +218,16 @@ class FormulaText:
             )
             for output in self.loops.outputs
         ]
+        uses += reads(self.loops.shapes)
         axes = self.loops.axes
         spelled = "ob::Axes::all()" if axes is None else f"{{{', '.join(map(str, axes))}}}"
         separator = ",\n      " if sum(map(len, uses)) > 90 else ", "
         return f"{spelled}, {{{separator.join(uses)}}}"
+
+    def needs(self) -> list[str]:
+        """What is asked of a grid's size."""
+        found = next((node.kind for node in self.loops.reductions if node.kind in EXTREMES), None)
+        return [f'grid.needs_elements("{found}");'] if found else []
 
     def count(self, node: Count) -> str:
         if node.axes == self.loops.axes:
@@ -239,7 +276,8 @@ class FormulaText:
             case Number(bool() as value):
                 return str(value).lower(), CALL
             case Number(value):
-                return f"F({value!r})", CALL
+                # No integer of C++ is as large as those of Python.
+                return f"F({value if abs(value) < 2**53 else float(value)!r})", CALL
             case Scalar(name, "Scalar"):
                 return f"{self.parameters[name]}.to<F>()", CALL
             case Scalar(name):
@@ -279,8 +317,15 @@ class FormulaText:
 class Printer(FormulaText, ABC):
     """The loops of one formula, where a value of an element is an expression of C++."""
 
+    def __init__(self, loops: Loops) -> None:
+        super().__init__(loops)
+        self.rows_of: dict[str, str] = {}
+
     def pointer(self, name: str) -> str:
-        return f"{name}_row"
+        """What the elements of a row are called."""
+        if name not in self.rows_of:
+            self.rows_of[name] = self.fresh(f"{name.rstrip('_')}_row")
+        return self.rows_of[name]
 
     def body(self) -> None:
         """The lines of a row."""
@@ -312,18 +357,21 @@ class Printer(FormulaText, ABC):
     def reduction(self, node: Reduce) -> None:
         self.row_values((node.arg,))
         name = self.name_of(node, node.kind)
-        if node.kind in ("sum", "mean", "max", "min"):
-            total = self.total(node.kind.replace("mean", "sum"), node.arg)
+        if node.kind in TOTALS:
+            total = self.total(TOTALS[node.kind], node.arg)
             self.line(2, f"const F {name} = {total}{' / F(n)' if node.kind == 'mean' else ''};")
+        elif node.kind == "shift":
+            self.line(2, f"F {name} = {self.total('max', node.arg)};")
+            self.line(2, f"if (std::isinf({name})) {name} = F(0);  // else infinity minus infinity")
         elif node.kind in ("argmax", "argmin"):
             self.line(2, f"const int64_t {name} = {self.place(node)};")
         elif node.kind == "var":
             mean = self.mean(node, name)
             square = self.total("sum", node.arg, f"({{}} - {mean}) * ({{}} - {mean})")
-            degrees = f"(F(n) - F({node.correction!r}))" if node.correction else "F(n)"
+            degrees = f"ob::maximum(F(n) - F({node.correction!r}), F(0))" if node.correction else "F(n)"
             self.line(2, f"const F {name} = {square} / {degrees};")
         else:
-            self.logsumexp(node, name)
+            self.log_total(node, name)
         self.rows[node] = name
 
     def mean(self, node: Reduce, name: str) -> str:
@@ -350,7 +398,8 @@ class Printer(FormulaText, ABC):
         """Gives `rows` what a scan's value for an element is called."""
 
     @abstractmethod
-    def logsumexp(self, node: Reduce, name: str) -> None: ...
+    def log_total(self, node: Reduce, name: str) -> None:
+        """The logarithm of a sum of exponentials."""
 
     @abstractmethod
     def stores(self, elements: list[tuple[Output, str, int]]) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from opbridge.errors import Location, RuleError, TextLocation, did_you_mean
-from opbridge.formulas.building import FormError, apply, expand, number, reduce, scan
-from opbridge.formulas.functions import FUNCTIONS, REDUCTIONS
+from opbridge.formulas.building import FormError, apply, expand, number, reduce, scan, squeeze
+from opbridge.formulas.functions import FUNCTIONS, REDUCING
 from opbridge.formulas.nodes import GRID, Axes, Extent, Join, Node, Scalar, Size, Tensor, Text, made, ordered
 from opbridge.formulas.placing import Placer
 from opbridge.formulas.slicing import CutError
 from opbridge.rules.arrays import ARRAY_FUNCTIONS
 from opbridge.rules.dtypes import DTYPE_CODES
 from opbridge.rules.parser import Source, parse_expression
+from opbridge.rules.statements import Statement, pieces, statements
 from opbridge.rules.syntax import (
     Attribute,
     Binary,
@@ -52,15 +52,14 @@ RELATIONS = {
     ">": "greater",
     ">=": "greater_equal",
 }
-_LET = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)", re.ASCII)
-_BREAK = re.compile(r"[()\[\]\n;,]|\"[^\"\n]*\"|'[^'\n]*'")
 _GRADIENTS = ("grad", "grads", "result", "results")
 _SCALARS = ("float", "int", "bool", "Scalar", "SymInt", "SymBool")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
-_COMPOSED = ("clip", "expand_dims", "std", "relu", "silu", "softplus", "softmax", "log_softmax", "any", "all")
+_COMPOSED = ("clip", "expand_dims", "silu", "softmax", "log_softmax")
 _SCANS = ("cumsum", "cumulative_sum")
 _PLACED = ("concat", "cat", "interleave", "roll", "flip")
-FORMULA_FUNCTIONS = (*FUNCTIONS, *REDUCTIONS, *_COMPOSED, *_SCANS, *_PLACED)
+_PUBLIC = tuple(name for name, function in FUNCTIONS.items() if function.is_public)
+FORMULA_FUNCTIONS = (*_PUBLIC, *REDUCING, *_COMPOSED, *_SCANS, *_PLACED)
 
 
 @dataclass(frozen=True)
@@ -90,13 +89,6 @@ def read_value(text: str, schema: Schema, names: Mapping[str, Node]) -> Node:
     return reader.value(parse_expression(text))
 
 
-@dataclass(frozen=True)
-class _Statement:
-    name: str
-    text: str
-    offset: int
-
-
 class _Reader:
     def __init__(self, source: Source, schema: Schema) -> None:
         self.source = source
@@ -116,7 +108,7 @@ class _Reader:
                 raise self.error("expected a name for this part: name = ...", statement.offset)
             if statement.name in self.names or statement.name in self.placer.sizes:
                 raise self.error(f"'{statement.name}' is taken already", statement.offset)
-            expr = self.parsed(statement)
+            expr = statement.parsed(self.source)
             self.said.append((statement.name, expr))
             if self.placer.is_size(expr):
                 self.placer.sizes[statement.name] = self.placer.size(expr)
@@ -174,43 +166,21 @@ class _Reader:
             return made(Tensor, name)
         return made(Scalar, name, kind)
 
-    def statements(self) -> list[_Statement]:
-        found = []
-        for start, end in self.pieces(0, len(self.source.text), "\n;"):
-            text = self.source.text[start:end]
-            if text.strip() and not text.lstrip().startswith("#"):
-                let = _LET.match(text)
-                begin = start + (let.end() if let else 0)
-                found.append(_Statement(let[1] if let else "", self.source.text[begin:end], begin))
+    def statements(self) -> list[Statement]:
+        found = statements(self.source.text)
         if not found:
             raise self.error("expected a formula, got nothing", 0, "for example: x * sigmoid(x)")
         return found
 
-    def pieces(self, start: int, end: int, breaks: str) -> Iterator[tuple[int, int]]:
-        """The parts of the text between breaks that stand in no bracket."""
-        depth, begin = 0, start
-        for match in _BREAK.finditer(self.source.text, start, end):
-            token = match[0]
-            depth += (token in "([") - (token in ")]")
-            if token in breaks and depth <= 0:
-                yield begin, match.start()
-                begin = match.end()
-        yield begin, end
-
-    def outputs(self, last: _Statement) -> list[_Statement]:
+    def outputs(self, last: Statement) -> list[Statement]:
         if last.name:
             hint = "the last line is the value, or the values with commas between them"
             raise self.error(f"'{last.name}' is named and then not used", last.offset, hint)
-        places = self.pieces(last.offset, last.offset + len(last.text), ",")
-        return [_Statement("", self.source.text[start:end], start) for start, end in places]
+        places = pieces(self.source.text, last.offset, last.offset + len(last.text), ",")
+        return [Statement("", self.source.text[start:end], start) for start, end in places]
 
-    def parsed(self, statement: _Statement) -> Expr:
-        # As long as what stands before it, so that places are those in the whole text.
-        before = re.sub(r"[^\n]", " ", self.source.text[: statement.offset])
-        return parse_expression(before + statement.text, self.source.where)
-
-    def output(self, statement: _Statement) -> Node:
-        expr = self.parsed(statement)
+    def output(self, statement: Statement) -> Node:
+        expr = statement.parsed(self.source)
         self.said.append(("", expr))
         node = self.value(expr)
         if not any(isinstance(part, Tensor) for part in ordered((node,))):
@@ -297,12 +267,12 @@ class _Reader:
 
     def call(self, expr: Call) -> Node:
         name = expr.name
-        if name in FUNCTIONS and name != "astype":
+        if name in _PUBLIC and name != "astype":
             if expr.kwargs or len(expr.args) != FUNCTIONS[name].arity:
                 wanted = _values(FUNCTIONS[name].arity)
                 raise self.error(f"{name}() takes {wanted}, got {len(expr.args) + len(expr.kwargs)}", expr)
             return self.applied(name, list(expr.args), expr)
-        if name in REDUCTIONS or name in ("std", "softmax", "log_softmax", "any", "all"):
+        if name in (*REDUCING, "softmax", "log_softmax"):
             return self.reduction(expr)
         if name == "astype":
             return self.cast(expr)
@@ -328,26 +298,16 @@ class _Reader:
         if expr.kwargs or len(expr.args) != 1:
             raise self.error(f"{expr.name}() takes one value", expr)
         x = self.value(expr.args[0])
-        match expr.name:
-            case "relu":
-                return apply("where", apply("greater", x, number(0)), x, number(0))
-            case "silu":
-                return apply("multiply", x, apply("sigmoid", x))
-            case "softplus":
-                # log(1 + exp(x)) without overflow
-                tail = apply("log1p", apply("exp", apply("negative", apply("abs", x))))
-                return apply("add", apply("where", apply("greater", x, number(0)), x, number(0)), tail)
-        raise self.error(f"unknown function '{expr.name}'", expr)
+        return apply("multiply", x, apply("sigmoid", x))
 
     def clipped(self, expr: Call) -> Node:
         bounds = dict(zip(("min", "max"), expr.args[1:], strict=False)) | dict(expr.kwargs)
         if not expr.args or not bounds or not bounds.keys() <= {"min", "max"}:
             raise self.error("clip() takes x, min and max", expr, "clip(x, 0, 6) or clip(x, min=0)")
         result = self.value(expr.args[0])
-        for name, relation in (("min", "less"), ("max", "greater")):
+        for name, function in (("min", "clip_low"), ("max", "clip_high")):
             if name in bounds:
-                bound = self.value(bounds[name])
-                result = self.made("where", [self.made(relation, [result, bound], expr), bound, result], expr)
+                result = self.made(function, [result, self.value(bounds[name])], expr)
         return result
 
     def reduction(self, expr: Call) -> Node:
@@ -376,20 +336,33 @@ class _Reader:
         if isinstance(x, Join):
             message = f"one pass over memory does not reduce what is put together from parts: {expr}"
             raise self.error(message, expr, two_operators(expr.args[0]))
-        if expr.name in ("softmax", "log_softmax"):
-            total = reduce("logsumexp", x, axes, True)
-            self.reductions[total] = Call("logsumexp", expr.args, (*expr.kwargs, ("keepdim", Bool(True))))
-            logs = apply("subtract", x, total)
-            return logs if expr.name == "log_softmax" else apply("exp", logs)
         if expr.name in ("any", "all"):
             ones = apply("where", self.truth(x, expr), number(1.0), number(0.0))
-            return apply("greater", reduce("max" if expr.name == "any" else "min", ones, axes, keeps), number(0.5))
+            return apply("greater", self.step(expr.name, ones, axes, keeps, expr), number(0.5))
         if x.is_truth:
             x = apply("where", x, number(1.0), number(0.0))
+        if expr.name in ("softmax", "log_softmax"):
+            logs, total = self.logarithms("largest", x, axes, True, expr)
+            logs = apply("subtract", logs, total)
+            return logs if expr.name == "log_softmax" else apply("exp", logs)
+        if expr.name == "logsumexp":
+            _, total = self.logarithms("shift", x, axes, keeps, expr)
+            shift = reduce("shift", x, axes, True)
+            return apply("add", total, shift if keeps else squeeze(shift))
         kind = "var" if expr.name == "std" else expr.name
+        result = self.step(kind, x, axes, keeps, expr, correction)
+        return apply("deviation", result) if expr.name == "std" else result
+
+    def step(self, kind: str, x: Node, axes: Axes, keeps: bool, of: Expr, correction: int | float = 0) -> Node:
         result = reduce(kind, x, axes, keeps, correction)
-        self.reductions[result] = expr
-        return apply("sqrt", result) if expr.name == "std" else result
+        self.reductions[result] = of
+        return result
+
+    def logarithms(self, kind: str, x: Node, axes: Axes, keeps: bool, of: Expr) -> tuple[Node, Node]:
+        """Values without what is largest among them, whose exponentials overflow nowhere, and the logarithm of the sum
+        of these."""
+        each = apply("subtract", x, self.step(kind, x, axes, True, of))
+        return each, self.step("log_total", each, axes, keeps, of)
 
     def scanned(self, expr: Call) -> Node:
         given = [*expr.args[1:], *(value for name, value in expr.kwargs if name in ("axis", "dim"))]
@@ -453,7 +426,7 @@ def two_operators(part: Expr) -> str:
 
 def _reduced(expr: Expr) -> Expr:
     """What of it has to be there before the rest."""
-    first = (node for node in expr.walk() if isinstance(node, Call) and node.name in (*REDUCTIONS, *_SCANS))
+    first = (node for node in expr.walk() if isinstance(node, Call) and node.name in (*REDUCING, *_SCANS))
     return next(first, expr)
 
 

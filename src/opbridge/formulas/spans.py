@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from opbridge.formulas.nodes import Axes, Node, Reduce, Scan, Tensor, grid_tensors, is_cut, ordered
 
-_COUNTING = ("sum", "prod", "logsumexp", "var")
+_COUNTING = ("sum", "log_total", "var")
 """Reductions that another copy of an element changes."""
 
 

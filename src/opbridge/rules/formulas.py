@@ -9,7 +9,8 @@ from opbridge.errors import RuleError, did_you_mean
 from opbridge.rules.arrays import ARRAY_FUNCTIONS
 from opbridge.rules.dtypes import DTYPE_CODES
 from opbridge.rules.kinds import ELEMENTS, Kind, kind_of
-from opbridge.rules.parser import Source, parse_expression
+from opbridge.rules.parser import MAX_DEPTH, Source, parse_expression
+from opbridge.rules.statements import Statement, statements
 from opbridge.rules.syntax import (
     Attribute,
     Binary,
@@ -42,6 +43,8 @@ _ATTRIBUTES = {
     "T": Kind.TENSOR,
     "mT": Kind.TENSOR,
 }
+_LARGEST = 2000
+"""Nodes of a formula, which all become operators of a framework."""
 _LISTS = {single: kind for kind, single in ELEMENTS.items()}
 
 
@@ -121,11 +124,51 @@ def parse_formula(
     known: dict[str, set[Meaning]],
 ) -> Formula:
     """The formula of the gradients of `targets`, one value for each; `known` are the schema's meanings."""
-    expr = parse_expression(source.text, source.where)
+    expr = _with_parts(source, known)
     expr = expr.rewritten(lambda node: qualified(node, schema, operators))
     checker = FormulaChecker(schema, operators, source, known)
     checker.check_values(expr, targets)
     return checker.formula(expr)
+
+
+def _with_parts(source: Source, known: Mapping[str, set[Meaning]]) -> Expr:
+    """The value of a formula, with what was written in the place of names for parts."""
+    found = statements(source.text)
+    if len(found) < 2 and not any(statement.name for statement in found):
+        return parse_expression(source.text, source.where)
+    *lets, last = found
+    if last.name:
+        raise source.error(f"'{last.name}' is named and then not used", last.offset, "the last line is the value")
+    parts: dict[str, Expr] = {}
+    for statement in lets:
+        if not statement.name or statement.name in parts or statement.name in known:
+            message = f"'{statement.name}' is taken already" if statement.name else "expected a name for this part"
+            raise source.error(message, statement.offset, "name = ..., on a line of its own or with a `;` behind")
+        parts[statement.name] = _in_full(statement, parts, source)
+    return _in_full(last, parts, source)
+
+
+def _in_full(statement: Statement, parts: Mapping[str, Expr], source: Source) -> Expr:
+    expr = statement.parsed(source)
+    sizes = (_size(parts[node.id]) if isinstance(node, Name) and node.id in parts else 1 for node in expr.walk())
+    found = expr.rewritten(lambda node: parts.get(node.id, node) if isinstance(node, Name) else node)
+    if sum(sizes) > _LARGEST or depth(found) > MAX_DEPTH:
+        hint = "compute it in an operator of its own, and say backward: NAME"
+        raise source.error("a formula of such size, with its parts written out, is not read", statement.offset, hint)
+    return found
+
+
+def _size(expr: Expr) -> int:
+    return sum(1 for _ in expr.walk())
+
+
+def depth(expr: Expr) -> int:
+    """How many levels the tree has."""
+    level, found = [expr], 0
+    while level:
+        found += 1
+        level = [child for node in level for child in node.children()]
+    return found
 
 
 def qualified(node: Expr, schema: Schema, operators: Mapping[str, Schema]) -> Expr:

@@ -22,7 +22,7 @@ OB_HOST_DEVICE inline F product(F a, F b) {
 #endif
 }
 
-// A NaN is passed on, as in PyTorch.
+// As in PyTorch: of a NaN in either the result is one, and its sign is 0.
 template <class F>
 OB_HOST_DEVICE inline F maximum(F a, F b) {
   return a > b || a != a ? a : b;
@@ -35,7 +35,7 @@ OB_HOST_DEVICE inline F minimum(F a, F b) {
 
 template <class F>
 OB_HOST_DEVICE inline F sign(F x) {
-  return x > F(0) ? F(1) : x < F(0) ? F(-1) : x;
+  return F(x > F(0)) - F(x < F(0));
 }
 
 // As Python's `//` and `%`, with the divisor's sign.
@@ -45,9 +45,14 @@ OB_HOST_DEVICE inline F remainder(F a, F b) {
   return left != F(0) && (left < F(0)) != (b < F(0)) ? left + b : left;
 }
 
+// From what a division leaves, for a quotient is rounded and may be the next whole number.
 template <class F>
 OB_HOST_DEVICE inline F floor_divide(F a, F b) {
-  return static_cast<F>(std::floor(a / b));
+  const F quotient = a / b, left = static_cast<F>(std::fmod(a, b));
+  const F whole = (a - left) / b - F(left != F(0) && (left < F(0)) != (b < F(0)));
+  const F near = static_cast<F>(std::floor(whole)), floor = whole - near > F(0.5) ? near + F(1) : near;
+  const F of_plain = whole != F(0) ? floor : static_cast<F>(std::copysign(F(0), quotient));
+  return b == F(0) ? quotient : of_plain;
 }
 
 }  // namespace ob

@@ -167,8 +167,10 @@ class Grid : public GridShape<Operand> {
     offset = 0;
     for (int32_t d = rank_ - 1; d >= 0; --d) {
       int64_t& from = d >= n_outer_ ? begin : row;
-      index[d] = d == 0 || d == n_outer_ ? from : from % sizes_[d];
-      from /= sizes_[d];
+      // The first dimension of rows, or within a row, has what is left; it may have no elements.
+      const bool is_first = d == 0 || d == n_outer_;
+      index[d] = is_first || sizes_[d] == 0 ? from : from % sizes_[d];
+      if (!is_first && sizes_[d] != 0) from /= sizes_[d];
       offset += index[d] * strides[d];
     }
   }

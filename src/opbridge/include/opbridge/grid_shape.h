@@ -104,6 +104,13 @@ class GridShape {
   int64_t numel() const { return total_; }
   int64_t rows() const { return rows_; }
 
+  // Of nothing there is no largest and no first.
+  OB_COLD void needs_elements(const char* what) const {
+    if (is_reduced_ && length_ == 0) {
+      fail(what, "() takes an axis that has elements, and here it has none; ask for its size before the call");
+    }
+  }
+
  protected:
   struct Placed {
     Of of;
@@ -143,6 +150,8 @@ class GridShape {
     for (int32_t d = 0; d < rank_; ++d) sizes_[d] = 1;
     for (int32_t d = 0; d < rank_; ++d) is_inner_[d] = axes.is_all;
     for (int32_t a = 0; a < axes.count; ++a) {
+      // A number is an axis of its own, as in PyTorch.
+      if (rank_ == 0 && (axes.items[a] == 0 || axes.items[a] == -1)) continue;
       const int64_t axis = axes.items[a] < 0 ? axes.items[a] + rank_ : axes.items[a];
       if (axis < 0 || axis >= rank_) fail("axis ", axes.items[a], " does not exist in ", int64_t{rank_}, " dimensions");
       is_inner_[axis] = true;
