@@ -18,9 +18,12 @@ def two_operators_of(program: Program, first: Node | None) -> str:
     """Both written out; empty where the reduction stands in no text."""
     plain = in_plain_functions(tuple(node for node, _ in program.reductions))
     part = next((expr for node, expr in program.reductions if plain[node] is first), None)
+    schema, statements = program.schema, program.statements
+    if part in [expr for label, expr in statements if not label]:
+        # That would be the formula again: what stands within it.
+        part = next((expr for _, expr in program.reductions if part and expr != part and expr in part.walk()), None)
     if part is None:
         return ""
-    schema, statements = program.schema, program.statements
     name = _free("part", {argument.name for argument in schema.arguments} | {name for name, _ in statements})
 
     def replaced(node: Expr) -> Expr:

@@ -56,6 +56,7 @@ _GRADIENTS = ("grad", "grads", "result", "results")
 _SCALARS = ("float", "int", "bool", "Scalar", "SymInt", "SymBool")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _COMPOSED = ("clip", "expand_dims", "silu", "softmax", "log_softmax")
+_REDUCTIONS = (*REDUCING, "softmax", "log_softmax")
 _SCANS = ("cumsum", "cumulative_sum")
 _PLACED = ("concat", "cat", "interleave", "roll", "flip")
 _PUBLIC = tuple(name for name, function in FUNCTIONS.items() if function.is_public)
@@ -253,7 +254,7 @@ class _Reader:
             raise self.error(message, at, hint) from None
         except CutError as error:
             raise self.error(
-                f"one pass over memory does not give {error}, in {at}", at, two_operators(_reduced(at))
+                f"one pass over memory does not give {error}, in {at}", at, two_operators(_before(at))
             ) from None
 
     def truth(self, node: Node, at: Expr) -> Node:
@@ -272,7 +273,7 @@ class _Reader:
                 wanted = _values(FUNCTIONS[name].arity)
                 raise self.error(f"{name}() takes {wanted}, got {len(expr.args) + len(expr.kwargs)}", expr)
             return self.applied(name, list(expr.args), expr)
-        if name in (*REDUCING, "softmax", "log_softmax"):
+        if name in _REDUCTIONS:
             return self.reduction(expr)
         if name == "astype":
             return self.cast(expr)
@@ -424,10 +425,11 @@ def two_operators(part: Expr) -> str:
     return f"make it two operators: one with `formula: {part}`, and one that takes what it returns"
 
 
-def _reduced(expr: Expr) -> Expr:
-    """What of it has to be there before the rest."""
-    first = (node for node in expr.walk() if isinstance(node, Call) and node.name in (*REDUCING, *_SCANS))
-    return next(first, expr)
+def _before(expr: Expr) -> Expr:
+    """What of it has to be there before the rest: what is reduced, or else the first part that is computed."""
+    parts = [node for node in expr.walk() if node is not expr and isinstance(node, (Call, Binary))]
+    reduced = (node for node in parts if isinstance(node, Call) and node.name in (*_REDUCTIONS, *_SCANS))
+    return next(reduced, parts[0] if parts else expr)
 
 
 def _values(count: int) -> str:
