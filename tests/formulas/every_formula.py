@@ -10,7 +10,6 @@ from tests.formulas.test_cuda import held, inputs, needs_nvcc
 from tests.formulas.test_formulas import ELEMENTWISE, PICKED
 from tests.formulas.test_scans import ON_DEVICES
 from tests.helpers.formula_library import formula_library, formula_source, torch_value
-from tests.helpers.random_formulas import hold_random_formulas
 
 from opbridge.op import OpLibrary
 from opbridge.toolchains import BuildRequest, build
@@ -88,9 +87,3 @@ def test_nvcc_compiles_them_all(tmp_path: Path) -> None:
     source.write_text(formula_source({**SCHEMAS, **scans}, "float", "cuda"))
     flags = ("-gencode=arch=compute_80,code=sm_80", "-Xcompiler=-Wall,-Wextra,-Werror", "-Werror=all-warnings")
     assert build(BuildRequest((source,), "kernels.so", language="cuda", flags=flags)).path.exists()
-
-
-@pytest.mark.parametrize("seed", range(1, 21))
-def test_random_formulas_are_differentiated_as_differences_say(seed: int) -> None:
-    """500 of them in all, compiled 25 at a time."""
-    hold_random_formulas(seed, count=25)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from tests.helpers.formula_library import formula_library, torch_value
-from tests.helpers.random_formulas import hold_random_formulas
+from tests.helpers.random_formulas import formula_texts, hold_formulas
 
 import opbridge as ob
 from opbridge.formulas.functions import FUNCTIONS, REDUCING
@@ -301,6 +303,8 @@ def test_the_rules_follow(lib: OpLibrary) -> None:
     assert lib["softmax"].schema == Schema.parse("formulas::softmax(Tensor x, Tensor y) -> Tensor")
 
 
-def test_random_formulas_are_differentiated_as_differences_say() -> None:
-    """More of them by `make formulas`."""
-    hold_random_formulas(seed=0, count=6)
+@settings(max_examples=1, deadline=None, derandomize=True, database=None, phases=(Phase.generate,))
+@given(st.lists(formula_texts(), min_size=6, max_size=6, unique=True))
+def test_random_formulas_are_what_pytorch_says(texts: list[str]) -> None:
+    """A thousand of them in test_differences.py."""
+    hold_formulas(texts, "few_random_formulas")

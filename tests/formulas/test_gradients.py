@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.formula_library import torch_value
+from tests.helpers.random_formulas import formula_texts
 
 from opbridge.formulas import formula_operators
 from opbridge.manifest import OpSpec
@@ -13,29 +14,9 @@ from opbridge.schema import Schema
 
 SCHEMA = Schema.parse("formulas::f(Tensor x, Tensor y, *, float a=0.7) -> Tensor")
 
-_leaves = st.sampled_from(["x", "y", "x", "a", "2", "0.5"])
-
-
-def _grow(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    one = st.sampled_from(["sigmoid", "tanh", "sin", "cos", "square", "erf", "atan", "abs", "-", "relu", "softplus"])
-    reduction = st.sampled_from(["sum", "mean", "logsumexp", "var", "max", "min"])
-    return st.one_of(
-        st.builds("{0}({1})".format, one, parts),
-        st.builds("({1} {0} {2})".format, st.sampled_from("+-*"), parts, parts),
-        st.builds("({0} / (1.5 + square({1})))".format, parts, parts),
-        st.builds("where({0} > {1} * 0.9, {0}, {2})".format, parts, parts, parts),
-        st.builds("maximum({0}, {1} * x)".format, parts, parts),
-        st.builds("cumsum(x * y + {0}, -1)".format, parts),
-        # An element's part makes it a reduction of elements, whatever the rest is.
-        st.builds("{0}(x * y + {1}, -1, keepdim=True)".format, reduction, parts),
-    )
-
-
-_texts = st.recursive(_leaves, _grow, max_leaves=8).map("{0} + x * y".format)
-
 
 @settings(max_examples=200, deadline=None)
-@given(_texts, st.integers(0, 2**31))
+@given(formula_texts(), st.integers(0, 2**31))
 def test_gradients_of_random_formulas(text: str, seed: int) -> None:
     found = dict(formula_operators(text, SCHEMA).gradients)
     generator = torch.Generator().manual_seed(seed)

@@ -79,7 +79,8 @@ def _index(function: Callable[..., Any], x: Any, axis: int, keepdim: bool = Fals
 
 
 def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
-    return torch.clamp(_tensor(x), min, max)
+    bounds = [each if each is None else _tensor(each) for each in (min, max)]
+    return torch.clamp(_tensor(x), *bounds)
 
 
 _UNARY = "abs sign square sqrt rsqrt reciprocal exp expm1 log log1p log2 log10 sigmoid erf sin cos tan sinh cosh tanh"
@@ -96,7 +97,7 @@ _RELATIONS = {
 _FUNCTIONS: dict[str, Any] = {
     **{name: partial(_on_tensors, getattr(torch, name)) for name in f"{_UNARY} {_MORE} {_BINARY}".split()},
     **{name: partial(_on_tensors, getattr(torch, own)) for name, own in _RELATIONS.items()},
-    "floor_divide": lambda a, b: torch.floor(a / b),
+    "floor_divide": lambda a, b: torch.floor_divide(_tensor(a).detach(), _tensor(b).detach()),
     **{
         name: partial(_reduction, function)
         for name, function in {
@@ -109,6 +110,8 @@ _FUNCTIONS: dict[str, Any] = {
             "std": partial(torch.std, correction=0),
         }.items()
     },
+    "any": partial(_reduction, torch.any),
+    "all": partial(_reduction, torch.all),
     "argmax": partial(_index, torch.argmax),
     "argmin": partial(_index, torch.argmin),
     "cumsum": torch.cumsum,

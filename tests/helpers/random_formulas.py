@@ -1,65 +1,65 @@
-"""Formulas that nobody wrote, and what is held of each: its value, and its gradient by differences of that."""
+"""Formulas that nobody wrote, and what is held of each: its value and its gradients of both orders."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
+import re
+from collections.abc import Sequence
 
 import torch
-from tests.helpers.formula_library import formula_library, torch_value
-
-from opbridge.op import Op
+from hypothesis import strategies as st
+from tests.helpers.formula_differences import differences
+from tests.helpers.formula_library import formula_library
 
 _ONE = ("sigmoid", "tanh", "sin", "cos", "square", "erf", "atan", "abs", "-", "relu", "softplus", "asinh", "silu")
 _REDUCTIONS = ("sum", "mean", "logsumexp", "var", "max", "min")
-_FORMS = (
-    "{one}({a})",
-    "({a} {op} {b})",
-    "({a} / (1.5 + square({b})))",
-    "where({a} > {b} * 0.9, {a}, {c})",
-    "maximum({a}, {b} * x)",
-    "minimum({a}, {b} + y)",
-    "clip({a}, -0.7, 0.8)",
-    "atan2({a}, 1.1 + square({b}))",
-    "{reduction}(x * y + {a}, -1, keepdim=True)",
-    "cumsum(x * y + {a}, -1)",
-)
-_STEP = 1e-6
+_LINEAR = ("sum", "mean")
+LEAVES = ("x", "y", "x", "a", "2", "0.5")
 
 
-def random_formula(draw: Random) -> str:
-    return f"{_part(draw, draw.randint(1, 4))} + x * y"
+def formula_texts() -> st.SearchStrategy[str]:
+    """Over tensors x and y, of which y broadcasts, and a number a."""
+    return st.recursive(st.sampled_from(LEAVES), _grown, max_leaves=8).map("{0} + x * y".format) | _linear()
 
 
-def _part(draw: Random, depth: int) -> str:
-    if depth == 0:
-        return draw.choice(("x", "y", "x", "a", "2", "0.5"))
-    a, b, c = (_part(draw, draw.randrange(depth)) for _ in range(3))
-    words = {"one": draw.choice(_ONE), "op": draw.choice("+-*"), "reduction": draw.choice(_REDUCTIONS)}
-    return draw.choice(_FORMS).format(a=a, b=b, c=c, **words)
+def _linear() -> st.SearchStrategy[str]:
+    """Reductions of what gradients are not computed from."""
+    parts = st.sampled_from(["x", "-x", "x + y", "x - y", "2 * x", "x / 3 + y", "where(x > 0, x, y)"])
+    return st.builds("{0}({1}, {2})".format, st.sampled_from(_LINEAR), parts, st.sampled_from(["-1", "0", "[0, 1]"]))
 
 
-def hold_random_formulas(seed: int, count: int) -> None:
-    """Compiles so many formulas in double precision, and differentiates each along a random direction."""
-    draw = Random(seed)
-    texts = {f"f{place}": random_formula(draw) for place in range(count)}
-    schemas = {f"random{seed}::{name}(Tensor x, Tensor y, *, float a=0.7) -> Tensor": texts[name] for name in texts}
-    lib = formula_library(schemas)
-    for place, (name, text) in enumerate(texts.items()):
-        _hold(lib[name], text, torch.Generator().manual_seed(seed * 1000 + place))
+def _grown(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.builds("{0}({1})".format, st.sampled_from(_ONE), parts),
+        st.builds("({1} {0} {2})".format, st.sampled_from("+-*"), parts, parts),
+        st.builds("({0} / (1.5 + square({1})))".format, parts, parts),
+        st.builds("where({0} > {1} * 0.9, {0}, {2})".format, parts, parts, parts),
+        st.builds("maximum({0}, {1} * x)".format, parts, parts),
+        st.builds("minimum({0}, {1} + y)".format, parts, parts),
+        st.builds("clip({0}, -0.7, 0.8)".format, parts),
+        st.builds("atan2({0}, 1.1 + square({1}))".format, parts, parts),
+        st.builds("cumsum(x * y + {0}, -1)".format, parts),
+        st.builds("softmax(x * y + {0}, -1)".format, parts),
+        # An element's part makes it a reduction of elements, whatever the rest is.
+        st.builds("{0}(x * y + {1}, -1, keepdim=True)".format, st.sampled_from(_REDUCTIONS), parts),
+    )
 
 
-def _hold(op: Op, text: str, generator: torch.Generator) -> None:
-    shapes = ((3, 4), (4,), (3, 4), (4,), (3, 4))
-    x, y, to_x, to_y, grad = (torch.randn(shape, dtype=torch.double, generator=generator) for shape in shapes)
-    torch.testing.assert_close(op(x, y), torch_value(text, {"x": x, "y": y, "a": 0.7}), msg=_told(text))
-    ahead, behind = (op(x + step * to_x, y + step * to_y) for step in (_STEP, -_STEP))
-    expected = (grad * (ahead - behind)).sum() / (2 * _STEP)
-    inputs = (x.requires_grad_(), y.requires_grad_())
-    found = torch.autograd.grad(op(*inputs), inputs, grad)
-    got = sum((one * to).sum() for one, to in zip(found, (to_x, to_y), strict=True))
-    torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-6, msg=_told(text))
+def hold_formulas(texts: Sequence[str], namespace: str) -> None:
+    """Compiles them once, in double precision, and compares each with what PyTorch makes of its text."""
+    number = 0.7
+    lib = formula_library({_schema(namespace, place, text, number): text for place, text in enumerate(texts)})
+    for place, text in enumerate(texts):
+        generator = torch.Generator().manual_seed(place)
+        inputs = [torch.randn(shape, dtype=torch.double, generator=generator) for shape in ((3, 4), (4,))]
+        op, used = lib[f"f{place}"], inputs[: 1 + _has_y(text)]
+        found = list(differences(op, text, used, 1e-6, {"a": number}, 1e-6))
+        assert not found, "\n".join(map(str, found[:3]))
 
 
-def _told(text: str) -> Callable[[str], str]:
-    return lambda message: f"{text}\n{message}"
+def _has_y(text: str) -> bool:
+    return re.search(r"\by\b", text) is not None
+
+
+def _schema(namespace: str, place: int, text: str, number: float) -> str:
+    tensors = "Tensor x, Tensor y" if _has_y(text) else "Tensor x"
+    return f"{namespace}::f{place}({tensors}, *, float a={number}) -> Tensor"

@@ -142,9 +142,6 @@ def _simplified(name: str, args: tuple[Node, ...]) -> Node | None:
         return args[0]
     if name == "multiply" and values[0] == 1 and not args[1].is_truth:
         return args[1]
-    if name == "where" and isinstance(values[0], bool):
-        chosen = args[1] if values[0] else args[2]
-        return chosen if chosen.form == joined([arg.form for arg in args]) and not chosen.is_truth else None
     if name == "pow" and values[1] in _POWERS and not args[0].is_truth:
         return apply(_POWERS[values[1]], args[0])
     return _negated(name, args)

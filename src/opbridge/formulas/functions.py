@@ -92,7 +92,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             _call("acos", "std::acos", "-g * rsqrt(1 - x * x)"),
             _call("atan", "ob::atan", "g / (1 + x * x)"),
             _call("asinh", "std::asinh", "g * rsqrt(1 + x * x)"),
-            _call("acosh", "std::acosh", "g * rsqrt((x - 1) * (x + 1))"),
+            _call("acosh", "std::acosh", "g * rsqrt((x - 1) * (x + 1) + 0.0)"),
             _call("atanh", "std::atanh", "g / (1 - x * x)"),
             _call("floor", "std::floor"),
             _call("ceil", "std::ceil"),
@@ -115,7 +115,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
                 "pow",
                 "ob::pow",
                 "where(y == 0, 0, g * (y * x ** (y - 1)))",
-                "g * where(logical_and(x == 0, y >= 0), 0, r * log(x))",
+                "g * (r * log(where(logical_and(x == 0, y >= 0), 1, x)))",
                 arity=2,
             ),
             _call(

@@ -20,6 +20,8 @@ from opbridge.formulas.nodes import (
     ordered,
 )
 
+_NOTHING = number(0)
+
 
 def gradients(outputs: Mapping[Node, Node]) -> dict[Tensor, Node]:
     """The gradient for each tensor, before it is summed to the tensor's shape; `outputs` have theirs.
@@ -31,7 +33,12 @@ def gradients(outputs: Mapping[Node, Node]) -> dict[Tensor, Node]:
     for node in reversed(order):
         if node in found and not node.is_truth:
             for child, part in _parts(node, found[node]):
-                if part is not None and not child.is_truth and child.form.extent is not Extent.CALL:
+                if (
+                    part is not None
+                    and part is not _NOTHING
+                    and not child.is_truth
+                    and child.form.extent is not Extent.CALL
+                ):
                     summed = _extended(_summed(part, node.form, child.form), child.form)
                     found[child] = plus(found[child], summed) if child in found else summed
     return {node: found[node] for node in order if isinstance(node, Tensor) and node in found and not node.is_truth}

@@ -7,7 +7,7 @@ from functools import cache
 
 from opbridge.formulas.building import apply, number, reduce
 from opbridge.formulas.functions import FUNCTIONS
-from opbridge.formulas.nodes import Apply, Axes, Node, ordered, with_inputs
+from opbridge.formulas.nodes import Apply, Axes, Node, Number, ordered, with_inputs
 from opbridge.formulas.reading import OPERATORS, RELATIONS
 from opbridge.rules.parser import parse_expression
 from opbridge.rules.syntax import Binary, Call, Compare, Expr, Float, Int, Name, Unary
@@ -50,6 +50,11 @@ def _evaluated(expr: Expr, names: Mapping[str, Node], axes: Axes) -> Node:
             return apply(RELATIONS[op], _evaluated(left, names, axes), _evaluated(right, names, axes))
         case Call("sum" | "mean" as kind, (arg,)):
             return reduce(kind, _evaluated(arg, names, axes), axes, True)
+        case Call("where", args):
+            condition, first, second = (_evaluated(arg, names, axes) for arg in args)
+            if isinstance(condition, Number):
+                return first if condition.value else second
+            return apply("where", condition, first, second)
         case Call(name, args):
             return apply(name, *(_evaluated(arg, names, axes) for arg in args))
     raise TypeError(f"{expr} is no derivative")

@@ -471,7 +471,8 @@ def _wrapped(args: list[tuple[str, int]], name: str) -> list[str]:
     if function.level == CALL:
         return [text for text, _ in args]
     needed = [function.level] * len(args)
-    if name in ("subtract", "divide", "reciprocal"):
+    if name in ("add", "subtract", "multiply", "divide", "reciprocal"):
+        # C++ goes from the left, and sums and products are rounded.
         needed[-1] += 1
     if function.level in (CHOICE, COMPARISON):
         needed = [SUM] * len(args)
