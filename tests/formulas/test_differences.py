@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 TOLERANCES = {torch.float32: 2e-5, torch.float64: 1e-8, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-CONDITIONS = {"where": "where(x > y, x, y)", "astype": "astype(x > y, float32) * x"}
+CONDITIONS = {"where": "where(x > y, x, y)", "astype": "astype(x * 2, float32)"}
 
 
 def _call(name: str, arity: int) -> str:
@@ -124,7 +124,9 @@ def test_functions_of_elements_at_edges(elements: OpLibrary, name: str, dtype: t
     text = ELEMENTS[name]
     line = torch.tensor(EDGES, dtype=torch.float64).to(dtype)
     inputs = pairs(dtype) if _has_y(text) else [line]
-    found = differences(elements[name], text, inputs, TOLERANCES[dtype])
+    # Gradients of narrow types may be computed from a result, which was rounded.
+    least = TOLERANCES[dtype] if dtype in (torch.float16, torch.bfloat16) else 1e-40
+    found = differences(elements[name], text, inputs, TOLERANCES[dtype], least=least)
     unnamed = [one for one in found if not is_known(name, one)]
     assert not unnamed, f"{len(unnamed)} differences: " + "; ".join(map(str, unnamed[:4]))
 

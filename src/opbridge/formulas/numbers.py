@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from itertools import accumulate
 
+from opbridge.formulas.meanings import in_plain_functions
 from opbridge.formulas.nodes import GRID, Apply, Count, Expand, Node, Number, Reduce, Scalar, Scan, Squeeze, Tensor
 
 Row = list[float]
@@ -19,6 +20,10 @@ class NoNumber(Exception):
 
 def row_of(node: Node, values: Mapping[str, Row], size: int) -> Row:
     """Where all tensors have one dimension of this size; `values` are those of arguments."""
+    return _row(in_plain_functions((node,))[node], values, size)
+
+
+def _row(node: Node, values: Mapping[str, Row], size: int) -> Row:
     match node:
         case Number(value):
             return [float(value)]
@@ -27,16 +32,16 @@ def row_of(node: Node, values: Mapping[str, Row], size: int) -> Row:
         case Count():
             return [float(size if node.of == GRID else 1)]
         case Expand(arg) | Squeeze(arg):
-            return row_of(arg, values, size)
+            return _row(arg, values, size)
         case Reduce(arg=arg):
-            row = row_of(arg, values, size)
+            row = _row(arg, values, size)
             return [_reduced(node, row * size if arg.form == GRID and len(row) == 1 else row)]
         case Scan(arg, _, is_backward):
-            row = row_of(arg, values, size)
+            row = _row(arg, values, size)
             whole = row * size if len(row) == 1 else row
             return [*accumulate(reversed(whole))][::-1] if is_backward else [*accumulate(whole)]
         case Apply():
-            args = [row_of(arg, values, size) for arg in node.args]
+            args = [_row(arg, values, size) for arg in node.args]
             length = max(map(len, args))
             return [_applied(node.function, [arg[i % len(arg)] for arg in args]) for i in range(length)]
     raise NoNumber

@@ -11,7 +11,6 @@ from opbridge.errors import Location, RuleError
 from opbridge.formulas.gradients import gradients
 from opbridge.formulas.kernels import Generated, stored_form
 from opbridge.formulas.loops import Loops
-from opbridge.formulas.meanings import in_plain_functions
 from opbridge.formulas.nodes import GRID, Extent, Form, Node, Scalar, Tensor, made, ordered
 from opbridge.formulas.numbers import NoNumber, Row, row_of
 from opbridge.formulas.reading import Program, read_formula, read_value
@@ -144,10 +143,9 @@ def _differs(follows: Node, said: Node) -> tuple[dict[str, float], float, float]
         if isinstance(node, (Tensor, Scalar))
     }
     shown = None
-    plain = in_plain_functions((follows, said))
     for _ in range(_POINTS):
         values: dict[str, Row] = {name: [draw.uniform(0.2, 0.9) for _ in range(n)] for name, n in lengths.items()}
-        rows = [row_of(plain[node], values, size) for node in (follows, said)]
+        rows = [row_of(node, values, size) for node in (follows, said)]
         expected, got = ([row[place % len(row)] for place in range(size)] for row in rows)
         wrong = [place for place in range(size) if not math.isclose(expected[place], got[place], rel_tol=1e-6)]
         if not wrong:
