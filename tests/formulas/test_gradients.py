@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,11 +24,11 @@ def test_gradients_of_random_formulas(text: str, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn((3, 4), dtype=torch.double, generator=generator).requires_grad_()
     y = torch.randn((4,), dtype=torch.double, generator=generator).requires_grad_()
-    values = {"x": x, "y": y, "a": 0.7}
+    values: dict[str, Any] = {"x": x, "y": y, "a": 0.7}
     result = torch_value(text, values)
     grad = torch.randn(result.shape, dtype=torch.double, generator=generator)
-    expected = torch.autograd.grad(result, (x, y), grad)
-    got = [torch_value(found[name], {**values, "grad": grad}) for name in ("x", "y")]
+    expected = torch.autograd.grad(result, [values[name] for name in found], grad)
+    got = [torch_value(of_one, {**values, "grad": grad}) for of_one in found.values()]
     for mine, theirs in zip(got, expected, strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-8)
 
