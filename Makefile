@@ -1,9 +1,11 @@
-# make demo | test | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
+# make demo | test | matrix | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
 # .venv first, the demo with what it shows alone.  newest-jax, paddle and ray set up their own, networks a folder beside it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MINUTES ?= 10
+TESTS ?= tests
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 NEWEST := build/newest-jax
 PADDLE := build/paddle
 NETWORKS := build/networks
@@ -14,11 +16,13 @@ SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test quick fuzz uncompiled attacks declarations formulas math lint format bench conformance torch-versions newest-jax paddle networks ray docs clean
+.PHONY: help setup demo test matrix costs quick fuzz uncompiled attacks declarations formulas math lint format bench conformance torch-versions newest-jax paddle networks ray docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
-	@echo "make test            the whole test suite"
+	@echo "make test            every feature, in eight minutes on two cores; TESTS=tests/judging"
+	@echo "make matrix          every test there is, at -O3, with every compiler and standard; forty minutes"
+	@echo "make costs           what each test file costs, written to docs/evidence/test-costs.md"
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make formulas        every function of formulas as CUDA and Ascend C, random formulas on the CPU; minutes of compiling"
@@ -41,8 +45,8 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	@$(PYTHON) tools/check_machine.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch]" --group dev
+	$(PYTHON) tools/install.py $(VENV) --upgrade "pip>=25.1"
+	$(PYTHON) tools/install.py $(VENV) --constraint constraints.txt --editable ".[torch]" --group dev
 	@touch $@
 
 # In what `make setup` has made, if it has; else in an environment of what the demo shows.
@@ -60,7 +64,14 @@ quick: setup
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python tools/quick.py
 
 test: setup
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST) -n auto --dist worksteal $(TESTS)
+
+# Every test, also those that a cheaper one stands for in `test`, at the optimization level that users get.
+matrix: setup
+	OPBRIDGE_OPTIMIZE=3 $(PYTEST) --matrix -n auto --dist worksteal $(TESTS)
+
+costs: setup
+	$(PYTEST) --matrix -n auto --dist worksteal --costs docs/evidence/test-costs.md $(TESTS)
 
 fuzz: setup
 	$(BIN)/python tools/fuzz.py $(MINUTES)

@@ -31,10 +31,17 @@ os.environ["OPBRIDGE_PROGRESS"] = "0"
 for variable in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
     os.environ.pop(variable, None)
 
+# Compiled in half the time.  `make matrix` repeats every test at the level that users get.
+os.environ.setdefault("OPBRIDGE_OPTIMIZE", "1")
+
 ROOT = Path(__file__).parents[1]
 KERNELS = Path(__file__).parent / "kernels"
 # Modules that tests of several folders share, by their bare names.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+
+from forked_python import FORKS, ForkServer  # noqa: E402
+
+from costs import CostRecorder  # noqa: E402
 
 _UNTIL = "OPBRIDGE_TESTS_UNTIL"
 _SEEDS = {"numpy.random": "seed", "torch": "manual_seed", "mindspore": "set_seed", "paddle": "seed"}
@@ -46,11 +53,29 @@ _LONG = tuple(
 """Where a test may take a minute, all of it in processes of their own."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first: at the end, no worker is alone with one while the others have nothing left to take.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--matrix", action="store_true", help="run the tests marked `matrix` too")
+    parser.addoption("--costs", metavar="FILE", help="write what each test file costs to FILE")
 
-    Those who have so many minutes come with an order of their own.
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Record costs, and start one server of forks for all processes of this run."""
+    config.pluginmanager.register(CostRecorder(config.getoption("--costs")), "costs")
+    if FORKS not in os.environ:
+        server = ForkServer()
+        config.add_cleanup(server.stop)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what belongs to `make matrix`, and put the longest first.
+
+    Otherwise one worker would be alone with a long test at the end.  A run that ends after so many minutes has an order
+    of its own.
     """
+    if not config.getoption("--matrix"):
+        left_out = [item for item in items if item.get_closest_marker("matrix")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("matrix")]
     if _UNTIL not in os.environ:
         items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
 
@@ -71,6 +96,13 @@ def _seed() -> None:
     for name, seed in _SEEDS.items():
         if module := sys.modules.get(name):
             getattr(module, seed)(0)
+
+
+@pytest.fixture(autouse=True)
+def _real_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the programs of tests marked `real_process` from the beginning, not as forks."""
+    if request.node.get_closest_marker("real_process"):
+        monkeypatch.delenv(FORKS, raising=False)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -184,7 +185,7 @@ def test_a_quick_run_prints_its_table_and_writes_its_numbers_and_the_report(tmp_
     numbers, report = tmp_path / "numbers.json", tmp_path / "report.md"
     report.write_text("# Title\n<!-- results native: begin -->\n<!-- results native: end -->\n")
     command = [
-        sys.executable,
+        PYTHON,
         BENCHMARKS / "run.py",
         "--quick",
         "--only",

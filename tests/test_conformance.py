@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
+
+from forked_python import PYTHON
 
 RUN = Path(__file__).parents[1] / "conformance" / "run.py"
 
@@ -31,7 +32,7 @@ ENTRIES = (
 def test_a_sample_of_pytorchs_own_samples_agrees(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     only = "|".join(map(re.escape, ENTRIES))
-    command = [sys.executable, str(RUN), "--only", only, "--samples", "4", "--jobs", "2", "--results", str(results)]
+    command = [PYTHON, str(RUN), "--only", only, "--samples", "4", "--jobs", "2", "--results", str(results)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     judged = [json.loads(line) for line in results.read_text().splitlines()]
@@ -42,7 +43,7 @@ def test_a_sample_of_pytorchs_own_samples_agrees(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_no_entry_is_said(tmp_path: Path) -> None:
-    command = [sys.executable, str(RUN), "--only", "no_such_entry", "--results", str(tmp_path / "results.jsonl")]
+    command = [PYTHON, str(RUN), "--only", "no_such_entry", "--results", str(tmp_path / "results.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert "no entry is called no_such_entry" in done.stderr

@@ -10,10 +10,10 @@ import doctest
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from tests.helpers.confinement import needs_confinement
 
 import opbridge.errors
@@ -72,7 +72,7 @@ def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     ), "a console block shows commands of opbridge"
     # A file, as a reader's would be: MindSpore compiles a graph from its function's source.
     (tmp_path / "page.py").write_text(prelude + program)
-    run = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run([PYTHON, "page.py"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 
 
@@ -84,7 +84,7 @@ def test_the_judge_says_what_its_page_shows(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text((tmp_path / "answer.py").read_text().replace("i < n", "i <= n"))
     shown = [body for language, title, body in page if language == "text" and not title and "verdict: " in body]
     for answer, expected in zip(("answer.py", "wrong.py"), shown, strict=False):
-        judge = [sys.executable, "-m", "opbridge", "judge", "reference.py", answer]
+        judge = [PYTHON, "-m", "opbridge", "judge", "reference.py", answer]
         assert subprocess.run(judge, cwd=tmp_path, capture_output=True, text=True).stdout == expected
     for name in ("README.md", "README.zh.md"):
         assert shown[1] in (ROOT / name).read_text()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/example.py"))
 
@@ -18,5 +18,5 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.parent.name)
 def test_an_example_runs(example: Path) -> None:
     assert (example.parent / "README.md").is_file()
-    run = subprocess.run([sys.executable, str(example)], capture_output=True, text=True)
+    run = subprocess.run([PYTHON, str(example)], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from subprocesses import succeed
 
 _COUNT = 12
@@ -47,7 +47,7 @@ def test_a_fleet_compiles_once(tmp_path: Path, compiler: Path, caches: int) -> N
         environment |= {"OPBRIDGE_SHARED_CACHE": str(tmp_path / "shared")}
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", _PROCESS],
+            [PYTHON, "-c", _PROCESS],
             cwd=tmp_path,
             env=environment | {"OPBRIDGE_CACHE_DIR": str(tmp_path / f"cache-{i % caches}")},
             stdin=subprocess.PIPE,

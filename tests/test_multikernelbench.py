@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from ascend_answer import REFERENCE, answer
+from forked_python import PYTHON
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,6 +43,6 @@ def test_an_answer_is_judged(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     shutil.copy(ROOT / "examples" / "multikernelbench" / "ascendc_twin_backend.py", tmp_path / "backends")
-    command = [sys.executable, "-m", "opbridge", "twin", "run", sys.executable, "judge.py"]
+    command = [PYTHON, "-m", "opbridge", "twin", "run", PYTHON, "judge.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=None)
     assert done.stdout.splitlines() == ["(True, None)", "(True, '')", "False"], done.stdout + done.stderr

@@ -134,6 +134,7 @@ class TestDependencies:
         assert header.builds == 2
 
     def test_an_edit_that_keeps_size_and_time_is_seen(self, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
+        # Files older than two seconds are trusted; a test does not wait for that.
         monkeypatch.setattr("opbridge.cache.dependencies._YOUNG_NS", 0)
         stamp = header.path.stat()
         header.fetch()
@@ -155,11 +156,14 @@ class TestDependencies:
     def test_a_touched_file_is_read_once_and_then_trusted(
         self, header: Header, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        # Files older than two seconds are trusted; a test does not wait for that.
         monkeypatch.setattr("opbridge.cache.dependencies._YOUNG_NS", 0)
         header.fetch()
         header.path.touch()
         header.fetch()
+        # Leaves the result's own files out of what is read.
         monkeypatch.setattr("opbridge.cache.store._intact", lambda entry: True)
+        # Watches for a second reading.
         monkeypatch.setattr("opbridge.cache.dependencies.digest_of", lambda path: pytest.fail(f"read {path} again"))
         assert header.entry().hit
 
@@ -239,6 +243,7 @@ class TestPlace:
 def test_a_large_file_is_read_once_by_a_process_and_again_when_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Small slices, so that a small file has several.
     monkeypatch.setattr(dependency_sets, "_SLICE_BYTES", 1000)
     monkeypatch.setattr(dependency_sets, "_PIECE_BYTES", 500)
     monkeypatch.setattr(dependency_sets, "_YOUNG_NS", 0)
@@ -246,6 +251,7 @@ def test_a_large_file_is_read_once_by_a_process_and_again_when_it_changes(
     large.write_bytes(bytes(5000))
     first = dependency_sets.digest_of(large)
     with monkeypatch.context() as patched:
+        # Watches for a second reading.
         patched.setattr(dependency_sets, "_digest_of_slice", lambda path, start: pytest.fail("read again"))
         assert dependency_sets.digest_of(large) == first
     time.sleep(A_TICK)

@@ -141,6 +141,7 @@ def test_an_interruption_while_the_checks_are_begun_ends_them(
         wait_for(lambda: workers_of(os.getpid()))
         raise KeyboardInterrupt
 
+    # Interrupts at one place, which no signal can be aimed at.
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
     rows: list[Row] = []
     with pytest.raises(KeyboardInterrupt):

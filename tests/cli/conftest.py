@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import fresh_cache
 import pytest
+from forked_python import PYTHON
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -25,7 +25,7 @@ def opbridge(tmp_path: Path, cache_folder: Path) -> Opbridge:
 
     def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "opbridge", *map(str, arguments)],
+            [PYTHON, "-m", "opbridge", *map(str, arguments)],
             cwd=tmp_path,
             env={**os.environ, "OPBRIDGE_CACHE_DIR": str(cache_folder), **environment},
             capture_output=True,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
+from forked_python import PYTHON
 from subprocesses import python
 
 from opbridge.cli import main
@@ -29,7 +29,7 @@ def test_an_operator_is_shown_with_what_one_needs_to_call_it(opbridge: Opbridge)
     assert "In MindSpore by name: mint.nn.functional.leaky_relu" in text
     assert "\033" not in text
     snippet = text[text.index("import opbridge as ob") :]
-    run = subprocess.run([sys.executable, "-W", "ignore", "-c", snippet], capture_output=True, text=True)
+    run = subprocess.run([PYTHON, "-W", "ignore", "-c", snippet], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from subprocesses import python
 
 from opbridge.manifest import Manifest
@@ -257,7 +258,7 @@ def test_a_new_extension_lints_clean_and_passes_its_tests(opbridge: Opbridge, tm
         subprocess.run([sys.executable, "-m", "ruff", *check, "--isolated", "."], cwd=folder, check=True)
     # In the user's own cache, which has PyTorch's headers precompiled.
     tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, capture_output=True, text=True
+        [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, capture_output=True, text=True
     )
     assert "2 passed" in tested.stdout, tested.stdout
 
@@ -270,7 +271,7 @@ def test_where_there_is_no_pytest_the_next_step_is_to_have_it(tmp_path: Path) ->
         "from opbridge.cli import main\n"
         "sys.exit(main(['new', 'gate']))\n"
     )
-    made = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    made = subprocess.run([PYTHON, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     steps = "cd gate && opbridge build ops.yaml && pip install pytest && python -m pytest"
     assert made.stdout.endswith(f"next: {steps}\n"), made.stderr
 

@@ -6,12 +6,12 @@ import ctypes
 import importlib.util
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from forked_python import PYTHON
 
 import opbridge as ob
 from opbridge.cache import Cache
@@ -166,7 +166,7 @@ class TestMindSpore:
         (library.parent / "program.py").write_text(MINDSPORE % {"first": first, "x": X.tolist()})
         environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
         run = subprocess.run(
-            [sys.executable, "program.py"],
+            [PYTHON, "program.py"],
             cwd=library.parent,
             env={**environment, "GLOG_v": "4"},
             capture_output=True,
@@ -223,7 +223,7 @@ def test_a_cuda_source_for_plain_mindspore_on_a_cpu(opbridge: Opbridge, tmp_path
     (tmp_path / "run.py").write_text(PLAIN_MINDSPORE)
     # What the library needs lies beside it.
     environment = {**os.environ, "OPBRIDGE_CACHE_DIR": str(tmp_path / "none"), "GLOG_v": "4"}
-    command = [sys.executable, tmp_path / "run.py", mode]
+    command = [PYTHON, tmp_path / "run.py", mode]
     run = subprocess.run(command, cwd=tmp_path / "out", env=environment, capture_output=True, text=True)
     assert run.stdout == "[4. 4. 4.] [3. 2. 1.] [1. 2. 3.]\n", run.stderr
 

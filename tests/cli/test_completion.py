@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
+from forked_python import PYTHON
 
 from opbridge.cli import COMMANDS
 
 
 def printed(shell: str) -> str:
-    command = [sys.executable, "-m", "opbridge", "completion", shell]
+    command = [PYTHON, "-m", "opbridge", "completion", shell]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

@@ -6,11 +6,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from subprocesses import succeed
 
 from opbridge.cache import Cache
@@ -38,7 +38,7 @@ def nobody_waits() -> Iterator[None]:
 
 
 def opbridge(*arguments: str | bytes | Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "opbridge", *arguments]
+    command = [PYTHON, "-m", "opbridge", *arguments]
     variables = {**os.environ, **environment}
     return subprocess.run(command, cwd=folder, env=variables, capture_output=True, stdin=subprocess.DEVNULL)
 

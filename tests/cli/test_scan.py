@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from forked_python import PYTHON
 from subprocesses import python
 
 from opbridge.cache import Cache
@@ -74,9 +75,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def scan(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "opbridge", "scan", *arguments], cwd=folder, capture_output=True, text=True
-    )
+    return subprocess.run([PYTHON, "-m", "opbridge", "scan", *arguments], cwd=folder, capture_output=True, text=True)
 
 
 def rows(text: str) -> dict[str, tuple[int, str]]:
@@ -246,6 +245,7 @@ def test_what_is_wrong_is_said_with_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(project)
+    # Puts sys.path back after the command has changed it.
     monkeypatch.setattr(sys, "path", list(sys.path))
     assert main(["scan", *arguments]) == 2
     assert words in capsys.readouterr().err
@@ -299,7 +299,7 @@ def test_what_was_recorded_is_printed_where_mindspore_cannot_be_tried(project: P
     broken.mkdir()
     (broken / "__init__.py").write_text("raise RuntimeError('no library')\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", "opbridge", "scan", "nets:Net", "--input", "2,3,6,6"]
+    command = [PYTHON, "-m", "opbridge", "scan", "nets:Net", "--input", "2,3,6,6"]
     result = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
     assert result.returncode == 3
     assert "no library" in result.stderr

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from forked_python import PYTHON
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_its_last_line_is_the_folder(tmp_path: Path) -> None:
     # In the user's own cache, which has the library built.
-    command = [sys.executable, "-m", "opbridge", "twin", "cann", "here"]
+    command = [PYTHON, "-m", "opbridge", "twin", "cann", "here"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [f"for a shell: source {tmp_path}/here/set_env.sh", f"{tmp_path}/here"]

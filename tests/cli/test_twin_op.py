@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+
+from forked_python import PYTHON
 
 PROJECT = Path(__file__).parents[1] / "sources" / "ascend" / "scaled_sum"
 
@@ -13,7 +14,7 @@ PROJECT = Path(__file__).parents[1] / "sources" / "ascend" / "scaled_sum"
 def twin_op(*arguments: str) -> subprocess.CompletedProcess[str]:
     # In the user's own cache, which has the library built.
     return subprocess.run(
-        [sys.executable, "-m", "opbridge", "twin", "op", *arguments], capture_output=True, text=True, timeout=300
+        [PYTHON, "-m", "opbridge", "twin", "op", *arguments], capture_output=True, text=True, timeout=300
     )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from forked_python import PYTHON
 
 from opbridge import floating_point
 from opbridge.cache import Cache, Dependencies, KeyBuilder
@@ -100,7 +100,7 @@ def library(package: Mapping[str, str]) -> Path:
 
 def run(kind: str, what: Path, folder: Path) -> dict[str, Any]:
     result = folder / f"{kind}.pt"
-    subprocess.run([sys.executable, CALLS, kind, what, result], check=True)
+    subprocess.run([PYTHON, CALLS, kind, what, result], check=True)
     loaded: dict[str, Any] = torch.load(result)
     return loaded
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish
@@ -80,7 +81,7 @@ print(sample_ops.__all__)
 def test_a_deprecated_operator_warns_where_it_is_called(plugin_sources: Mapping[str, str], tmp_path: Path) -> None:
     (tmp_path / "sample_ops.py").write_text(plugin_sources["python/sample_ops/__init__.py"])
     (tmp_path / "use.py").write_text(USE)
-    command = [sys.executable, "use.py", tmp_path]
+    command = [PYTHON, "use.py", tmp_path]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     said = run.stdout.splitlines()
     assert said[:1] == ["0.5"], run.stderr

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 SAMPLE = Path(__file__).parent / "data" / "sample"
 SCRIPTS = ("use.py", "use_launched.py")
@@ -26,7 +26,7 @@ def passed(sample_package: Path) -> dict[str, list[str]]:
     python = sample_package / "python"
     found = {}
     for script in SCRIPTS:
-        command = [sys.executable, "-W", "error", SAMPLE / script, python / "_sample.so", python]
+        command = [PYTHON, "-W", "error", SAMPLE / script, python / "_sample.so", python]
         found[script] = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout.split()
     return found
 
@@ -42,7 +42,7 @@ def test_it_has_operators_enough_to_speak_of(sample_sources: Mapping[str, str]) 
 
 
 def test_its_own_tests_pass(sample_package: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", sample_package / "tests"]
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", sample_package / "tests"]
     settings = {"PYTHONPATH": str(sample_package / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(command, cwd=tmp_path, env={**os.environ, **settings}, check=True)
 

@@ -11,6 +11,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 PROJECT = Path(__file__).parent / "project"
 PIP = (sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--prefix")
@@ -42,12 +43,12 @@ def used(project: Path, prefix: Path) -> Path:
     """The module that the users' program finds once the package is installed below `prefix`."""
     (folder,) = prefix.glob("lib/python*/site-packages")
     code = f"import site; site.addsitedir({str(folder)!r}); exec(open({str(project / 'use.py')!r}).read())"
-    return Path(succeed(sys.executable, "-c", code, cwd=prefix).strip())
+    return Path(succeed(PYTHON, "-c", code, cwd=prefix).strip())
 
 
 def test_in_place(project: Path) -> None:
     succeed(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=project)
-    assert Path(succeed(sys.executable, "use.py", cwd=project).strip()) == project / "muladd_ext" / "_C.abi3.so"
+    assert Path(succeed(PYTHON, "use.py", cwd=project).strip()) == project / "muladd_ext" / "_C.abi3.so"
 
 
 def test_installed(project: Path, tmp_path: Path) -> None:

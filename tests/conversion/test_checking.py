@@ -115,6 +115,7 @@ def test_rounding_may_grow_as_in_pytorch(
         return {name: each * (1 + off * drawn.standard_normal(each.shape)) for name, each in found.items()}
 
     original = JaxSide.gradients
+    # Adds a known error to the real gradients.
     monkeypatch.setattr(JaxSide, "gradients", rounded)
     torch.manual_seed(0)
     module, inputs = Amplifies().eval(), (torch.randn(64, 32),)
@@ -142,6 +143,7 @@ def test_a_gradient_of_nothing_is_held_against_those_before(tmp_path: Path, monk
         return {name: each + np.float32(1e-9) for name, each in original(side, *given).items()}
 
     original = JaxSide.gradients
+    # Adds a known error to the real gradients.
     monkeypatch.setattr(JaxSide, "gradients", rounded)
     torch.manual_seed(0)
     module, inputs = Dies().eval(), (torch.ones(1, 4),)

@@ -16,6 +16,7 @@ import mindspore as ms
 import numpy as np
 import pytest
 import torch
+from forked_python import PYTHON
 
 import opbridge as ob
 from opbridge.cli import main
@@ -193,7 +194,7 @@ def test_jax_has_a_function_of_a_dict(network: Any, image: torch.Tensor) -> None
 
 def test_a_process_leaves_no_network_behind(tmp_path: Path) -> None:
     program = "import torch, opbridge as ob; ob.convert(torch.nn.Linear(2, 2), torch.ones(1, 2), to='jax')"
-    subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
+    subprocess.run([PYTHON, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
     assert list(tmp_path.glob("opbridge-*")) == []
 
 

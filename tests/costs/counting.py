@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from forked_python import PYTHON
 
 from opbridge.toolchains import BuildRequest, build
 from opbridge.toolchains.cuda_twin import CHECKS
@@ -20,7 +21,7 @@ def counted_run(source: Path, function: str, folder: Path) -> str:
     library = build(request).path
     code = f"import ctypes, sys; sys.exit(ctypes.CDLL({str(library)!r}).{function}())"
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [PYTHON, "-c", code],
         env=os.environ | {PROFILE: str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from forked_python import PYTHON
 from subprocesses import python, succeed
 
 INSIDE = Path(__file__).parent / "inside"
@@ -15,7 +15,7 @@ KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 
 def test_the_device_and_an_extension() -> None:
     """One process and one build for all of it.  60 s where nothing is cached."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
     files = [str(INSIDE / name) for name in ("device.py", "extension.py", "sparse.py", "stable.py")]
     done = subprocess.run([*command, *files], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -29,7 +29,7 @@ def test_a_program_needs_not_know(tmp_path: Path) -> None:
         "print(torch.cuda.is_available(), x.sum().item())\n"
         "if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'again'])\n"
     )
-    command = [sys.executable, "-m", "opbridge", "twin", "run", "script.py"]
+    command = [PYTHON, "-m", "opbridge", "twin", "run", "script.py"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ)
     assert run.stdout == "True 3.0\n" * 2, run.stderr
 
@@ -80,7 +80,7 @@ print(mixed.grad.tolist(), torch.accelerator.is_available())
 
 def test_a_kernel_for_gpus_alone_is_checked_against_its_twin() -> None:
     """There is none for the CPU that it could be held against."""
-    opbridge = [sys.executable, "-m", "opbridge"]
+    opbridge = [PYTHON, "-m", "opbridge"]
     check = ["check", "--device", "cuda", "--framework", "torch", "--op", "bare_add", str(KERNELS / "gpu.yaml")]
     done = subprocess.run([*opbridge, "twin", "run", *opbridge, *check], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

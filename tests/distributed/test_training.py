@@ -6,10 +6,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 HERE = Path(__file__).parent
 TRAIN = HERE.parents[1] / "examples" / "transformer" / "train.py"
@@ -21,7 +21,7 @@ SECONDS = 400
 def run(*arguments: str | Path, **variables: str) -> str:
     environment = os.environ | {"OMP_NUM_THREADS": "1", **variables}
     process = subprocess.Popen(
-        [sys.executable, *map(str, arguments)],
+        [PYTHON, *map(str, arguments)],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pickle
 import subprocess
-import sys
 from typing import Any
+
+from forked_python import PYTHON
 
 
 def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a program as text with this Python, to its end; `options` are subprocess.run's."""
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
+    return subprocess.run([PYTHON, "-c", code, *arguments], capture_output=True, text=True, **options)
 
 
 def opened(thing: object, code: str) -> str:

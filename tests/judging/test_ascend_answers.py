@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import ascend_answer
+import forked_python
 import pytest
 from tests.helpers.confinement import needs_confinement
 
@@ -83,7 +83,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("task")
     (folder / "reference.py").write_text(ascend_answer.REFERENCE)
     (folder / "texts.json").write_text(json.dumps(ascend_answer.texts()))
-    subprocess.run([sys.executable, "-c", BUILT], cwd=folder, check=True)
+    subprocess.run([forked_python.PYTHON, "-c", BUILT], cwd=folder, check=True)
     return folder / "reference.py"
 
 

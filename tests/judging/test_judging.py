@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import attacks
 import pytest
+from forked_python import PYTHON
 from tests.helpers.confinement import needs_confinement
 
 import opbridge as ob
@@ -25,7 +25,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("task")
     (folder / "reference.py").write_text(attacks.TASK)
     (folder / "extension.py").write_text("import opbridge.cuda_twin\n" + attacks.EXTENSION)
-    subprocess.run([sys.executable, "extension.py"], cwd=folder, check=True)
+    subprocess.run([PYTHON, "extension.py"], cwd=folder, check=True)
     return folder / "reference.py"
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from forked_python import PYTHON
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.confinement import needs_confinement
@@ -361,7 +361,7 @@ def test_an_answer_is_confined(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("what should come of it")
     run = subprocess.run(
-        [sys.executable, "-c", CONFINED, *map(str, (own, cache, secret, others))],
+        [PYTHON, "-c", CONFINED, *map(str, (own, cache, secret, others))],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -373,6 +373,7 @@ def test_an_answer_is_confined(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # tempfile reads TMPDIR once a process, which is before this test.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = private_folder()
     assert private_folder() == folder

@@ -36,6 +36,7 @@ def described(node: Node) -> object:
 def as_yaml(text: str) -> object:
     """What the reader of all YAML finds, and None where it refuses the text."""
     with pytest.MonkeyPatch.context() as patch:
+        # Takes the long way, to compare the short one with it.
         patch.setattr(document, "read_plain", lambda text: None)
         try:
             return described(Document(text, "ops.yaml").root)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 INSIDE = Path(__file__).parent / "inside"
 # Written for torch_npu, and run where something stands in for it.
@@ -21,7 +21,7 @@ def inside() -> Callable[..., None]:
 
     def run(*names: str, **variables: str) -> None:
         files = (str(INSIDE / name) for name in names)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *files]
+        command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *files]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | variables)
         assert done.returncode == 0, done.stdout + done.stderr
 

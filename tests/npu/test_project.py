@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 PROJECT = Path(__file__).parent / "project"
 
@@ -16,7 +17,7 @@ PROJECT = Path(__file__).parent / "project"
 def twin_run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     # `python3` of the scripts is the one that has PyTorch.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command = [sys.executable, "-m", "opbridge", "twin", "run", *words]
+    command = [PYTHON, "-m", "opbridge", "twin", "run", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path})
 
 
@@ -53,7 +54,7 @@ def test_a_real_torch_npu_is_stepped_aside_for(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("import torch_npu; print(torch_npu.__file__)\n")
     variables = {"PYTHONPATH": str(tmp_path)}
     run = subprocess.run(
-        [sys.executable, "-m", "opbridge", "twin", "run", "script.py"],
+        [PYTHON, "-m", "opbridge", "twin", "run", "script.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

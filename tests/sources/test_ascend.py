@@ -203,6 +203,7 @@ def test_a_kernel_taken_for_the_cpus_is_told_whose_it_is() -> None:
 def test_a_source_is_read_once_for_all_of_its_operators(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     whole = AscendSource._read
+    # Counts the readings, and reads.
     monkeypatch.setattr(AscendSource, "_read", lambda self: (read.append(self.file), whole(self)))
     lib = ob.load(folder / "ops.yaml", device="ascend-twin")
     x = np.ones((2, 300), np.float32)

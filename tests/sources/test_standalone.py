@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_python import PYTHON
 
 from opbridge.cli import main
 from opbridge.manifest import OpSpec
@@ -56,7 +56,7 @@ def run(project: Path, tmp_path: Path) -> Any:
 
     def steps_in_mindspore(library: str, *steps: dict[str, Any]) -> list[Any]:
         done = subprocess.run(
-            [sys.executable, PLAIN_MINDSPORE, json.dumps([str(project / library), steps])],
+            [PYTHON, PLAIN_MINDSPORE, json.dumps([str(project / library), steps])],
             cwd=tmp_path,
             env={"GLOG_v": "4", "PATH": "/usr/bin:/bin"},
             capture_output=True,

@@ -206,6 +206,7 @@ class TestRuntime:
         succeed(code)
 
     def test_the_package_may_be_absent(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        # An environment without tvm-ffi.
         monkeypatch.setattr(sys, "path", [])
         monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if "ditable" not in str(finder)])
         monkeypatch.delitem(sys.modules, "tvm_ffi", raising=False)

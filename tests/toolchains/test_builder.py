@@ -6,13 +6,13 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 from opbridge.cache import Cache
 from opbridge.errors import BuildError, InputError, ToolchainError
@@ -39,6 +39,7 @@ class TestBuild:
     ) -> None:
         request = request_for(ANSWER % 1)
         build(request, cache)
+        # Watches for a process.
         monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("started a process"))
         assert build(request, cache).cached
 
@@ -202,6 +203,7 @@ class TestRebuild:
         build(portable, cache)
         cpuinfo = project / "cpuinfo"
         cpuinfo.write_text("processor : 0\nflags : sse2 avx9000\n\nprocessor : 1\n")
+        # Another processor, which no test can plug in.
         monkeypatch.setattr("opbridge.toolchains.identity.CPUINFO", cpuinfo)
         assert not build(request, cache).cached
         assert build(portable, cache).cached
@@ -315,7 +317,7 @@ class TestProcesses:
 
         def start(source: Path) -> subprocess.Popen[str]:
             process = subprocess.Popen(
-                [sys.executable, "-c", BUILD, str(source)],
+                [PYTHON, "-c", BUILD, str(source)],
                 env={**os.environ, "OPBRIDGE_CACHE_DIR": str(cache.root)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from tests.helpers.compilers import needs_clang
 
 from opbridge.cache import Cache
@@ -81,6 +81,7 @@ def test_a_kernel_is_built_again_when_what_rewrites_it_changes(
     (project / "number.cuh").write_text(HEADER % 21)
     request = twin(request_for(DOUBLED, "k.cu"))
     before, then = rewriting.state("cuda"), build(request, cache)
+    # Another state of our own sources, which a test must not edit.
     monkeypatch.setattr(rewriting, "state", lambda twin: f"another {twin}")
     changed = build(request, cache)
     assert len(before) == 64
@@ -242,7 +243,7 @@ def test_a_kernel_takes_nothing_from_a_cuda_that_the_process_shows(
     program = (
         "import ctypes, sys; ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL); print(ctypes.CDLL(sys.argv[2]).answer())"
     )
-    command = [sys.executable, "-c", program, shown, kernel]
+    command = [PYTHON, "-c", program, shown, kernel]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "42\n"
 
 

@@ -94,6 +94,7 @@ class TestCompileErrors:
 
     def test_have_colour_only_on_a_terminal(self, error_of: ErrorOf, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "\033" not in error_of("int a = ;")
+        # pytest's own stderr is no terminal.
         monkeypatch.setattr("sys.stderr.isatty", lambda: True)
         assert "\033[1;31merror\033[0m" in error_of("int a = ;")
         monkeypatch.setenv("NO_COLOR", "1")

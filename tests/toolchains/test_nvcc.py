@@ -83,13 +83,16 @@ class TestFind:
         for toolkit in ("cu12", "cu13"):
             newest = install(tmp_path / "nvidia" / toolkit / "bin", "nvcc")
         (tmp_path / "nvidia" / "__init__.py").touch()  # as some of these packages have, which come before others
+        # A machine without CUDA in its usual place.
         monkeypatch.setattr(nvcc, "_DEFAULT_HOME", str(path))
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "nvidia", raising=False)
         assert nvcc.find()[0] == newest
 
     def test_none_at_all_says_how_to_get_one(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        # A machine without CUDA in its usual place.
         monkeypatch.setattr(nvcc, "_DEFAULT_HOME", str(path))
+        # An environment without the wheels of nvcc.
         monkeypatch.setattr(nvcc, "_wheels", list)
         with pytest.raises(ToolchainError, match="expected nvcc on PATH, or CUDA_HOME"):
             nvcc.find()

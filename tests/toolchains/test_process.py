@@ -3,12 +3,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 from opbridge.cache import Cache
 from opbridge.errors import BuildError, CacheError, ToolchainError
@@ -41,7 +41,7 @@ def test_a_killed_process_leaves_no_compiler(tmp_path: Path, wrapper: InstallWra
         "import sys, pathlib; from opbridge.toolchains import BuildRequest, build; "
         "build(BuildRequest((pathlib.Path(sys.argv[1]),), 'kernel.so'))"
     )
-    killed = subprocess.Popen([sys.executable, "-c", builds, source])
+    killed = subprocess.Popen([PYTHON, "-c", builds, source])
     while not begun.exists() and killed.poll() is None:
         time.sleep(0.02)
     killed.kill()
@@ -109,7 +109,7 @@ def test_an_interrupt_ends_the_compilers(
         f"{wait}"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, sources)],
+        [PYTHON, "-c", script, *map(str, sources)],
         env={**os.environ, "OPBRIDGE_CACHE_DIR": str(cache.root)},
         stderr=subprocess.PIPE,
         text=True,

@@ -205,6 +205,7 @@ class TestOptimization:
 class TestInstall:
     @staticmethod
     def at_hand(monkeypatch: pytest.MonkeyPatch, install: TorchInstall | None) -> None:
+        # An environment without PyTorch, or with a broken one.
         monkeypatch.setattr(TorchInstall, "at_hand", lambda: install)
 
     def test_without_pytorch_the_error_says_how_to_get_it(

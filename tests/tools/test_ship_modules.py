@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from subprocesses import succeed
 
 from opbridge.toolchains.torch_install import TorchInstall
@@ -35,7 +35,7 @@ for module in (load_native(), opbridge.cuda_twin.native.load(), opbridge.npu.nat
 @pytest.fixture(scope="module")
 def brought(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("brought")
-    subprocess.run([sys.executable, SCRIPT, folder], check=True)
+    subprocess.run([PYTHON, SCRIPT, folder], check=True)
     return folder
 
 

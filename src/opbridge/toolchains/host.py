@@ -32,6 +32,9 @@ suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++", ".c")
 PROCESSOR = "OPBRIDGE_MARCH"
 """The variable that names the processor to build for, where results go to machines that have another one."""
 
+OPTIMIZATION = "OPBRIDGE_OPTIMIZE"
+"""The variable that lowers the optimization level of kernels, for tests and edits that wait for the compiler."""
+
 _CANDIDATES = ("g++", "clang++")
 _SCRIPT, _LIST = "exports.map", "preemptible.list"
 _POOL = "_ZN2ob*4poolE; _ZGVN2ob*4poolE;"
@@ -165,7 +168,7 @@ def compile_header(request: BuildRequest, header: Path, target: Path, macro: str
 
 def _code_generation(request: BuildRequest) -> tuple[str, ...]:
     return (
-        *("-O3", f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
+        *(optimization(), f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
         # As these functions are never replaced from outside, they may be inlined and called directly.
         "-fno-semantic-interposition",
         *floating_point.FLAGS,
@@ -174,6 +177,18 @@ def _code_generation(request: BuildRequest) -> tuple[str, ...]:
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
         *processor_flag(request.portable),
     )
+
+
+def optimization() -> str:
+    """Return the option for the optimization level: -O3, or what OPBRIDGE_OPTIMIZE asks for.
+
+    Raises:
+        ToolchainError: OPBRIDGE_OPTIMIZE is no level from 0 to 3.
+    """
+    level = os.environ.get(OPTIMIZATION) or "3"
+    if level not in ("0", "1", "2", "3"):
+        raise ToolchainError(f"{OPTIMIZATION} is {level!r}; expected 0, 1, 2 or 3, as in -O1")
+    return f"-O{level}"
 
 
 def _line_tables(request: BuildRequest) -> tuple[str, ...]:

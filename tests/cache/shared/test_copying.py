@@ -86,6 +86,7 @@ def test_a_change_between_the_look_and_the_copy_is_noticed(
         change(file)
         return descriptor
 
+    # Changes the file between two steps of a real copy: no test can time that.
     monkeypatch.setattr(copying, "open_file", opened)
     fetched = Cache(tmp_path / "node").fetch(KEY, compiled(header))
     assert (fetched.path / "nested" / "result").read_text() == "compiled first"
@@ -95,6 +96,7 @@ def test_what_grows_while_it_is_copied_is_copied_no_further(
     tmp_path: Path, header: Path, shared: SharedCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = published(tmp_path, header, shared) / "files" / "nested" / "result"
+    # A small piece, so that a small file has several.
     monkeypatch.setattr(copying, "_PIECE_BYTES", 4)
 
     def grows_when_its_size_is_known(descriptor: int) -> os.stat_result:
@@ -103,6 +105,7 @@ def test_what_grows_while_it_is_copied_is_copied_no_further(
             more.write("and more")
         return status
 
+    # Changes the file between two steps of a real copy.
     monkeypatch.setattr(copying, "os", SimpleNamespace(fstat=grows_when_its_size_is_known))
     taken = Cache(tmp_path / "node").fetch(KEY, refuses)
     assert (taken.path / "nested" / "result").read_text() == "compiled first"

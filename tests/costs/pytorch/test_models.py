@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from forked_python import PYTHON
 
 from opbridge.costs.chips import chip_named
 from opbridge.costs.pytorch.hollow import Hollow
@@ -85,5 +85,5 @@ with Hollow() as watched:
     torch.rand(1 << 16, 1 << 16)[1:].relu()
 print(watched.calls[-1].bytes)
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    done = subprocess.run([PYTHON, "-c", text], capture_output=True, text=True)
     assert done.stdout.strip() == str(2 * 4 * ((1 << 32) - (1 << 16))), done.stderr

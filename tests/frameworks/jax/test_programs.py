@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from forked_python import PYTHON
 from jax import export
 
 import opbridge as ob
@@ -29,7 +29,7 @@ CHECKS = [export.DisabledSafetyCheck.custom_call("opbridge")]
 
 def run(program: str, *arguments: object, **environment: str) -> str:
     """What a Python program prints."""
-    command = [sys.executable, "-W", "error", "-c", program, *map(str, arguments)]
+    command = [PYTHON, "-W", "error", "-c", program, *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()

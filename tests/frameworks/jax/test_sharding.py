@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 PROGRAMS = Path(__file__).parents[1] / "sharded" / "on_eight_devices.py"
 
@@ -19,6 +19,6 @@ def test_on_eight_devices(shardy: str) -> None:
         "JAX_PLATFORMS": "cpu",
         "JAX_USE_SHARDY_PARTITIONER": shardy,
     }
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(PROGRAMS)]
+    command = [PYTHON, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(PROGRAMS)]
     run = subprocess.run(command, env=os.environ | flags, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -50,6 +50,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ob.OpLibrary]:
     (folder / "ops.cpp").write_text(OPS)
     (folder / "ops.yaml").write_text(MANIFEST)
     with pytest.MonkeyPatch.context() as patch:
+        # A machine without a compiler.
         patch.setattr(handler, "_missing", [ToolchainError("no C++ compiler, as the test has it")])
         uncompiled.say_once.cache_clear()
         yield ob.load(folder / "ops.yaml")

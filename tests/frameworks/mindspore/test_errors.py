@@ -187,6 +187,7 @@ def test_mixed_precision_has_to_be_told(lib: OpLibrary) -> None:
 
 @pytest.mark.parametrize("device", ["GPU", "Ascend"])
 def test_other_device_targets_are_refused(lib: OpLibrary, monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    # A device that is not here.
     monkeypatch.setattr(ms, "get_context", {"device_target": device}.get)
     with pytest.raises(UnsupportedError, match=f"CPU backend, the device target is {device}"):
         lib.scaled_add(X, Y, alpha=123.0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 from subprocesses import succeed
 
 PROGRAMS = Path(__file__).parents[1] / "sharded" / "on_processes.py"
@@ -18,7 +18,7 @@ PROGRAMS = Path(__file__).parents[1] / "sharded" / "on_processes.py"
 def test_on_processes(processes: int) -> None:
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     tests = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(PROGRAMS)]
-    command = [sys.executable, *torchrun, *tests]
+    command = [PYTHON, *torchrun, *tests]
     run = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
 
@@ -33,7 +33,7 @@ lib.scaled_mul(torch.ones(2), torch.ones(2))
 shutil.rmtree(sys.argv[1])
 import torch.distributed.tensor
 """
-    command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "sharded")]
+    command = [PYTHON, "-W", "error", "-c", program, str(tmp_path / "sharded")]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 

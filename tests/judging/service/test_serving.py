@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import attacks
 import pytest
+from forked_python import PYTHON
 
 from opbridge.cli import main
 from opbridge.judging import Judgement, Verdict
@@ -31,7 +31,7 @@ class Service:
         secret = folder / "token"
         secret.touch(mode=0o600)
         secret.write_text(f"{TOKEN}\n")
-        command = [sys.executable, "-m", "opbridge", "judge", "--serve", str(folder), "--port", "0"]
+        command = [PYTHON, "-m", "opbridge", "judge", "--serve", str(folder), "--port", "0"]
         self.process = subprocess.Popen(
             [*command, "--token-file", str(secret), *words], stdout=subprocess.PIPE, text=True
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import torch
 import torch_npu
 import torch_npu.optim
 import torch_npu.profiler
+from forked_python import PYTHON
 
 FOR_CUDA = """
 import torch
@@ -48,7 +48,7 @@ model.load_state_dict(state)
 
 def test_a_program_for_cuda_runs_behind_one_import(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(FOR_CUDA)
-    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([PYTHON, "train.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -165,7 +165,7 @@ dist.destroy_process_group()
 
 def test_processes_talk_by_hccl(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(DISTRIBUTED)
-    command = [sys.executable, "train.py"]
+    command = [PYTHON, "train.py"]
     processes = [
         subprocess.Popen(
             [*command, str(rank), str(tmp_path / "store")], cwd=tmp_path, stderr=subprocess.PIPE, text=True

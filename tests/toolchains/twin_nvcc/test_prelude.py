@@ -22,6 +22,7 @@ def include(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "cuda_runtime.h").write_text('#include <assert.h>\n#include "part.h"\ninline int one() { return 1; }\n')
     (folder / "part.h").write_text("const int part = 1;\n")
+    # Small headers, compiled for real.
     monkeypatch.setattr(cuda, "INCLUDE", folder)
     monkeypatch.setenv("OPBRIDGE_CACHE_DIR", str(tmp_path / "cache"))
     return folder
