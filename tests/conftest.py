@@ -99,10 +99,12 @@ def _seed() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _real_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the programs of tests marked `real_process` from the beginning, not as forks."""
+def _marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do what the markers `real_process` and `optimized` say."""
     if request.node.get_closest_marker("real_process"):
         monkeypatch.delenv(FORKS, raising=False)
+    if request.node.get_closest_marker("optimized"):
+        monkeypatch.setenv("OPBRIDGE_OPTIMIZE", "3")
 
 
 @pytest.fixture(scope="session")

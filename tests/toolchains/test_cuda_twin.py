@@ -120,6 +120,7 @@ def test_where_memory_is_checked_a_projects_level_is_not_for_kernels(
     assert level(replace(request, defines=((cuda_twin.CHECKS, "1"),))) == taken
 
 
+@pytest.mark.optimized
 def test_checks_round_as_a_kernel_does_without_them(cache: Cache, request_for: MakeRequest) -> None:
     """A product that is rounded before something is taken from it leaves nothing here, and one that is not a bit."""
     request = twin(request_for(LEFT_OVER, "k.cu"))

@@ -91,6 +91,7 @@ class TestFind:
             build(request_for(""), cache)
 
 
+@pytest.mark.optimized
 class TestFlags:
     @staticmethod
     def argv(request: BuildRequest) -> list[str]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_a_killed_process_leaves_no_compiler(tmp_path: Path, wrapper: InstallWra
         "import sys, pathlib; from opbridge.toolchains import BuildRequest, build; "
         "build(BuildRequest((pathlib.Path(sys.argv[1]),), 'kernel.so'))"
     )
-    killed = subprocess.Popen([PYTHON, "-c", builds, source])
+    killed = subprocess.Popen([sys.executable, "-c", builds, source])
     while not begun.exists() and killed.poll() is None:
         time.sleep(0.02)
     killed.kill()

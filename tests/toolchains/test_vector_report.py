@@ -13,6 +13,8 @@ from opbridge.errors import ToolchainError
 from opbridge.toolchains import BuildRequest
 from opbridge.toolchains.vector_report import loops
 
+pytestmark = pytest.mark.optimized
+
 KERNELS = Path(__file__).parent / "loops.cpp"
 TARGETS = ("x86-64-v3", "x86-64-v4") if os.uname().machine == "x86_64" else ("native",)
 
