@@ -64,7 +64,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """The rest is imported when it is first asked for: `import opbridge` costs next to nothing."""
+    """Import a name on first use, so that `import opbridge` costs next to nothing."""
     if name not in _HOMES:
         raise AttributeError(f"module 'opbridge' has no attribute '{name}'")
     import importlib

@@ -1,4 +1,4 @@
-"""`python -m opbridge`, for when the script is not on PATH."""
+"""The entry point of `python -m opbridge`, for when the script is not on PATH."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The one place the version is written."""
+"""The only place that defines the version."""
 
 __version__ = "0.1.0"

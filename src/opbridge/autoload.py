@@ -1,4 +1,4 @@
-"""What `import torch` calls in programs that `opbridge twin run` started, as its way to bring others' devices."""
+"""The entry point that `import torch` calls, for device backends, in programs started by `opbridge twin run`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from opbridge.errors import UnsupportedError
 
 
 def cuda() -> None:
-    """The twin's `cuda`, unless PyTorch has one."""
-    # What calls this, and is not imported to its end.
+    """Register the `cuda` of the twin, unless PyTorch has its own."""
+    # PyTorch calls this during its own import, so it is not fully imported yet.
     torch = sys.modules["torch"]
     if torch.cuda.is_available():
         return

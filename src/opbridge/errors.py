@@ -1,6 +1,6 @@
-"""Every exception a user can see, in one place, each with the exit code the command line gives it.
+"""All exceptions that users can see, each with the exit code of the command line.
 
-A message says what was expected, what came, where, and what to do next.
+A message says what was expected, what was found, where, and what to do next.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opbridge.excerpts import behind, caret, shown
 from opbridge.tracebacks import hide_from_pytest, rendered
 
 _COMPARED = 10_000
-"""How many names a misspelled one is held against; a large library has as many more as it has operators."""
+"""The maximum number of names to compare a misspelled name with, because a large library has many more."""
 
 
 class OpbridgeError(Exception):
@@ -27,7 +27,7 @@ class OpbridgeError(Exception):
         hide_from_pytest(OpbridgeError)
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython asks an exception for before it shows one."""
+        """Return the lines that IPython shows for the exception."""
         return rendered(self)
 
 
@@ -45,9 +45,11 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}"
 
     def shifted(self, columns: int) -> Location:
+        """Return the location some columns to the right."""
         return replace(self, column=self.column + columns)
 
     def excerpt(self) -> str:
+        """Return the line with a caret below it, after a line break; empty if the line is unknown."""
         if not self.source:
             return ""
         column = behind(0, self.source[: self.column - 1]) + 1
@@ -56,7 +58,7 @@ class Location:
 
 @dataclass(frozen=True)
 class TextLocation(Location):
-    """A place in a text that stands in no file: `file` says what it is, and the caret where in it."""
+    """A place in a text that is not in a file; `file` describes the text."""
 
     def __str__(self) -> str:
         return self.file
@@ -82,7 +84,7 @@ class RuleError(InputError):
 
 
 class ManifestError(InputError):
-    """An ops.yaml is not what it should be."""
+    """An ops.yaml is invalid."""
 
 
 class CallError(OpbridgeError, TypeError, ValueError):
@@ -90,7 +92,7 @@ class CallError(OpbridgeError, TypeError, ValueError):
 
 
 class NoSuchOperatorError(CallError, AttributeError):
-    """A library has no operator of this name; hasattr and getattr with a default take it as they do elsewhere."""
+    """A library has no operator of this name; as an AttributeError, it works with hasattr and getattr."""
 
 
 class KernelError(OpbridgeError, RuntimeError):
@@ -98,15 +100,15 @@ class KernelError(OpbridgeError, RuntimeError):
 
 
 class UnsupportedError(OpbridgeError, NotImplementedError):
-    """What was asked for cannot be had; the message says why and what to do instead."""
+    """A request is not supported; the message says why and what to do instead."""
 
 
 class NoSuchFrameworkError(UnsupportedError, AttributeError):
-    """An operator was asked for its view in a framework that there is none of."""
+    """There is no view of operators for this framework."""
 
 
 class BuildError(OpbridgeError, RuntimeError):
-    """A compiler or linker refused the user's source; a RuntimeError too, which torch.utils.cpp_extension raises."""
+    """A compiler or linker rejects the user's source; also a RuntimeError, as torch.utils.cpp_extension raises."""
 
     exit_code = 3
 
@@ -124,10 +126,10 @@ class CacheError(OpbridgeError):
 
 
 class DiskFullError(CacheError):
-    """There is no room for a result, neither in the cache nor in the folder for temporary files."""
+    """There is no space for a result, neither in the cache nor in the folder for temporary files."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?`, or an empty string where nothing is near."""
+    """Return `did you mean 'x'?` for the most similar name, or an empty string."""
     near = difflib.get_close_matches(word, list(islice(known, _COMPARED)), n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else ""

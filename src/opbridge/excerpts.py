@@ -1,13 +1,13 @@
-"""Lines of a source below a message, and the caret under one: columns count as compilers count them."""
+"""Source lines below a message, and the caret under them; columns count as in compilers."""
 
 from __future__ import annotations
 
 TAB = 8
-"""What compilers take a tab for, in what they count and in what they show."""
+"""The tab width of compilers, in columns and in excerpts."""
 
 
 def behind(column: int, text: str) -> int:
-    """How many columns there are before what follows a text that begins behind so many."""
+    """Return the column after a text that starts after `column` columns."""
     if text.isascii() and "\t" not in text:
         return column + len(text)
     for character in text:
@@ -16,12 +16,12 @@ def behind(column: int, text: str) -> int:
 
 
 def shown(text: str) -> str:
-    """Without tabs, which a terminal may have other widths for."""
+    """Return the text with tabs expanded, because terminals may use other tab widths."""
     return text.expandtabs(TAB) if text.isascii() else "".join(_pieces(text))
 
 
 def caret(text: str, column: int) -> str:
-    """What stands below a line for a column, which counts from 1; what lies beyond the line is at its end."""
+    """Return the line that marks a column, counted from 1; columns beyond the text mark its end."""
     return " " * (min(column, behind(0, text.rstrip()) + 1) - 1) + "^"
 
 
@@ -35,7 +35,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _width(character: str) -> int:
-    import unicodedata  # of few lines, and `import opbridge` comes by here
+    import unicodedata  # imported here because few lines need it and `import opbridge` imports this module
 
     if unicodedata.combining(character):
         return 0

@@ -1,9 +1,9 @@
-"""What compilers may take for granted of floating-point arithmetic, wherever opbridge has something compiled for a CPU.
+"""The floating-point assumptions for everything that opbridge compiles for a CPU.
 
-It is what PyTorch compiles its own kernels with.  It frees the compiler of the two ways to report beside the value:
-`errno`, and the exceptions that <cfenv> traps or asks for.  Without the first, a root is one instruction; without the
-second, a branch may be computed where it is not taken, so that `x > 0 ? x : x * slope` is vector code on every
-processor.  Values stay what IEEE 754 says, which -ffast-math would give up.
+PyTorch compiles its own kernels with the same flags. They disable the two ways of reporting errors other than by value:
+`errno`, and the exceptions that <cfenv> traps or queries. Without the first, a square root is one instruction. Without
+the second, both branches may be computed, so that `x > 0 ? x : x * slope` is vectorized on every CPU. Values remain
+those of IEEE 754, unlike with -ffast-math.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`ob.load`, `ob.inline`, `ob.aot` and `ob.aten`: from a user's files to operators."""
+"""The functions `ob.load`, `ob.inline`, `ob.formula`, `ob.aot`, `ob.tvm_ffi` and `ob.aten`, which create operators."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from opbridge.schema import Schema
 
 Given = tuple[tuple[str, Any], ...]
-"""Rules as they were given, by name."""
+"""The rules of a call, by name."""
 
 MANIFEST_SUFFIXES = (".yaml", ".yml")
 _LONGEST_NAME = 100
-"""Of a file in the cache, which file systems want below 255 bytes."""
+"""The longest file name in the cache, because file systems limit names to 255 bytes."""
 
 
 def load(
@@ -45,13 +45,20 @@ def load(
     allow_outside: bool = False,
     **rules: Unpack[RuleFields],
 ) -> Any:
-    """The operators of an ops.yaml as an OpLibrary, or one kernel file with its schema as an Op.
+    """Load the operators of an ops.yaml as an OpLibrary, or one kernel file with its schema as an Op.
 
-    Builds what changed and takes the rest from the cache.  A kernel file may carry its symbol: "lib.so:symbol".  An
-    operator that is registered with PyTorch, "extension::muladd", gets the rules it lacks.
+    Only changed kernels are built; the others come from the cache. A kernel file may carry its symbol: "lib.so:symbol".
+    An operator that is registered with PyTorch, "extension::muladd", gets the rules it lacks.
+
     `rules` are the fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
-    `device` is what a kernel file is for; with "cuda-twin" a library's CUDA kernels run on the CPU, with "ascend-twin"
-    those of Ascend C.
+    `device` is the device of a kernel file. With "cuda-twin" the CUDA kernels of a library run on the CPU, with
+    "ascend-twin" those in Ascend C. `allow_outside` permits kernels outside the manifest's folder.
+
+    Raises:
+        CallError: The arguments do not fit together.
+        InputError: The manifest, schema or a rule is invalid.
+        BuildError: The compiler rejects a kernel.
+        ToolchainError: No compiler works.
     """
     given = _given(rules)
     text = _path_text("load", path, "ops.yaml")
@@ -77,21 +84,28 @@ def load(
 
 
 def load_package(manifest: Path, reopen: Reopen) -> OpLibrary:
-    """What an installed package holds; `reopen` says how a pickle finds it again, wherever the package lies then."""
+    """Load the manifest of an installed package.
+
+    `reopen` is the call that a pickle makes to find the package again, wherever it is then installed.
+    """
     return _load_manifest(manifest, allow_outside=False, device="cpu", reopen=reopen)
 
 
 def inline(source: str, *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
-    """An operator from the text of its kernel."""
+    """Create an operator from the text of its kernel."""
     given = _given(rules)
     return _load_text(_kernel_text(source), schema, device, given)
 
 
 def formula(schema: str, text: str, *, device: str | None = None, **rules: Unpack[RuleFields]) -> Op:
-    """An operator from one line of mathematics: ob.formula("mylib::f(Tensor x) -> Tensor", "x * sigmoid(x)").
+    """Create an operator from a formula: ob.formula("mylib::f(Tensor x) -> Tensor", "x * sigmoid(x)").
 
-    Its kernels, shapes and gradients follow from the formula; `rules` are those that are to be said all the same.
-    There is a kernel for wherever tensors are, or for `device` alone; that of a twin takes tensors on the CPU.
+    Kernels, shapes and gradients follow from the formula. `rules` replace derived ones and must not contradict it.
+    Kernels are generated for all devices, or for `device` alone; the kernel of a twin takes tensors on the CPU.
+
+    Raises:
+        CallError: The formula is not a string.
+        InputError: The schema or the formula is invalid.
     """
     if not isinstance(text, str):
         raise CallError(f"formula() expects a formula such as 'x * sigmoid(x)', got {_described(text)}")
@@ -110,7 +124,11 @@ def _load_formula(schema: str, text: str, device: str | None, rules: Given) -> O
 
 
 def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
-    """An operator from somebody's library with the plain C call: "custom_add.so:CustomAdd"."""
+    """Create an operator from a library with the plain C call: "custom_add.so:CustomAdd".
+
+    Raises:
+        CallError: The text does not name a library.
+    """
     text = _path_text("aot", library, "custom_add.so:CustomAdd")
     if not is_library(text.partition(":")[0]):
         raise CallError(f"aot('{text}'): expected a library and its function, such as 'custom_add.so:CustomAdd'")
@@ -118,7 +136,11 @@ def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **
 
 
 def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
-    """An operator from a function of tvm-ffi's call, which gets its outputs last: "add_one.so:add_one"."""
+    """Create an operator from a tvm-ffi function, which takes its outputs last: "add_one.so:add_one".
+
+    Raises:
+        CallError: The text does not name a library.
+    """
     text = _path_text("tvm_ffi", library, "add_one.so:add_one")
     if not is_library(text.partition(":")[0]):
         raise CallError(f"tvm_ffi('{text}'): expected a library and its function, such as 'add_one.so:add_one'")
@@ -126,7 +148,12 @@ def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu"
 
 
 def aten(name: str) -> Op:
-    """An operator that PyTorch has, by name: "leaky_relu", "add.Tensor", or "torchvision::nms" where that is loaded."""
+    """Return a PyTorch operator by name: "leaky_relu", "add.Tensor", or "torchvision::nms" if that is loaded.
+
+    Raises:
+        CallError: The argument is not a name.
+        ToolchainError: PyTorch is not installed.
+    """
     if not isinstance(name, str) or not name:
         raise CallError(f"aten() expects the name of an operator such as 'leaky_relu', got {_described(name)}")
     _need_torch("aten", name)
@@ -188,10 +215,10 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
     cache = Cache()
 
     def manifest() -> Manifest:
-        # Imported where one is read: what the cache holds of a manifest needs neither its parser nor that of its rules.
+        # Imported here because a catalog from the cache needs neither the parser of manifests nor that of rules.
         from opbridge.manifest import Manifest
 
-        # What was read once counts: the file may be another one by now.
+        # Use the data that was already read: the file may have changed since.
         return Manifest.decode(data, path, allow_outside=allow_outside)
 
     try:
@@ -199,7 +226,7 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
     except OSError:
         from opbridge.manifest.document import read_bytes
 
-        data = read_bytes(path)  # says what is wrong, and what lies near
+        data = read_bytes(path)  # raises an error that says what is wrong and lists similar names
 
     def compile_catalog() -> bytes:
         with _collector_paused():
@@ -223,7 +250,7 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
 def _registered(
     catalog: Catalog, root: Path, manifest: Callable[[], Manifest], cache: Cache, allow_outside: bool
 ) -> tuple[OpSpec, ...] | None:
-    """The operators of a manifest of which some are registered with PyTorch by their sources; None where none is."""
+    """Return the operators of a manifest with sources that register some of them; None if none does."""
     if not any(registers(ref, root) for kernels in catalog.kernels for ref in kernels):
         return None
     from opbridge.extensions.registering import with_operators
@@ -233,7 +260,10 @@ def _registered(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """For making thousands of objects that all stay: they would send Python's collector through all of PyTorch's."""
+    """Disable garbage collection while creating thousands of lasting objects.
+
+    Otherwise these would trigger collections that traverse all of PyTorch's objects.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -304,16 +334,16 @@ def _load_one(
         kernel, begun = operator_of(ref, parsed.name, root, cache, begun), None
     spec = OpSpec.create(parsed, kernels={device: kernel}, root=root, **dict(rules))
     catalog = Catalog.of(parsed.namespace or "", [spec])
-    # A file that the user named may lie where it likes, at the end of a link too.
+    # A file that the user named may be anywhere, also at the end of a link.
     kernels = KernelStore(catalog, root, cache, allow_outside=True, begun=begun)
     kernels.build("cpu")
     return LibraryRuntime(catalog, kernels, lambda: (spec,), reopen).op(0)
 
 
 def _begun(root: Path, kernel: str, device: str, cache: Cache) -> Callable[[], BuiltLibrary] | None:
-    """The compiler goes first: it takes longest, and reading schema and rules takes place beside it."""
+    """Start the compiler before the schema and rules are read, because it takes longest."""
     path = kernel.rpartition(":")[0] or kernel
-    # What the build of Ascend C is, its schema says too.
+    # An Ascend C build also depends on the schema.
     if device not in ("cpu", "cuda-twin") or is_library(path) or not os.path.isfile(root / path):
         return None
     return begin(source_request(root, path, device), cache)

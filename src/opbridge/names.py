@@ -1,4 +1,4 @@
-"""What may stand as a name in the C++ and Python that opbridge writes: asked wherever a user's text becomes one."""
+"""The valid names in the C++ and Python that opbridge generates, checked wherever user text becomes a name."""
 
 from __future__ import annotations
 
@@ -19,20 +19,26 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def is_identifier(text: str) -> bool:
+    """Return whether the text is an ASCII identifier."""
     return _IDENTIFIER.fullmatch(text) is not None
 
 
 def is_special(text: str) -> bool:
-    """Whether it is one of those that Python keeps for itself, such as `__class__`."""
+    """Return whether Python reserves the name, such as `__class__`."""
     return text.startswith("__") and text.endswith("__")
 
 
 def is_cpp_name(text: str) -> bool:
-    """Whether C++ takes it for the name of something, in namespaces or not: `f`, `mylib::native::f`."""
+    """Return whether C++ accepts the text as a name, with or without namespaces: `f`, `mylib::native::f`."""
     return all(is_identifier(part) and part not in _RESERVED for part in text.split("::"))
 
 
 def check_cpp_name(text: str, what: str, where: Location | None = None) -> None:
+    """Check that C++ accepts a name; `what` describes it in the error.
+
+    Raises:
+        InputError: It does not.
+    """
     if not is_cpp_name(text):
         raise InputError(
             f"'{text}' cannot be {what} in C++", where, "letters, digits and '_', and no word of C++'s own"

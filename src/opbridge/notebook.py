@@ -1,4 +1,4 @@
-"""Operators from the cells of a notebook, and tables of what opbridge returns: `%load_ext opbridge`."""
+"""The IPython extension `%load_ext opbridge`: operators from notebook cells, and tables of results."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ KINDS: Mapping[str, Callable[..., Op]] = {
     "cuda": lambda text, schema, device="cuda-twin", **rules: inline(text, schema=schema, device=device, **rules),
     "ascend": lambda text, schema, device="ascend-twin", **rules: inline(text, schema=schema, device=device, **rules),
 }
-"""What a cell may hold, and how it becomes an operator."""
+"""The kinds of cells, with the function that creates an operator from each."""
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext opbridge` calls."""
+    """Register the `%%opbridge` magic and the tables; `%load_ext opbridge` calls this."""
 
     def magic(line: str, cell: str) -> Op:
         made = operator(line, cell)
@@ -44,7 +44,13 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def operator(line: str, cell: str) -> Op:
-    """The operator of a cell: its kind, its schema and its rules stand behind `%%opbridge`, its text below."""
+    """Create the operator of a cell.
+
+    Its kind, schema and rules follow `%%opbridge`; its text is below.
+
+    Raises:
+        InputError: The kind or the schema is missing, or a rule is malformed.
+    """
     kind, schema, *rules = [*shlex.split(line), "", ""]
     if kind not in KINDS or not schema:
         hint = did_you_mean(kind, KINDS) or f"a cell holds one of {', '.join(KINDS)}, as in: {USAGE}"
@@ -60,17 +66,20 @@ def _rule(word: str) -> tuple[str, Any]:
 
 
 def of_operator(op: Op) -> Markup:
+    """Return the table of an operator."""
     said = {"formula": op.spec.formula, **op.rules.fields()}
     devices = ", ".join(kernel.device for kernel in op.spec.kernels)
     return _table(str(op.schema), {**said, "kernels for": devices}.items())
 
 
 def of_judgement(found: Judgement) -> Markup:
+    """Return the table of a verdict and its reasons."""
     reasons = [(reason.check, reason) for reason in found.reasons]
     return _table(f"{found.verdict.value}, for {found.holds_for}", reasons)
 
 
 def of_profile(found: Profile) -> Markup:
+    """Return the table of predicted costs by kernel."""
     heading = element("caption", f"{found.chip.title}: predicted by counts and published rates, never measured")
     head = element("tr", *(element("th", name) for name in ("kernel", "time", "bound by", "heaviest line", "to do")))
     return element("table", heading, head, [_row_of(kernel) for kernel in found.kernels])

@@ -1,6 +1,6 @@
-"""An operator and a library of them, as a user holds them.
+"""The public classes for one operator and for a library of operators.
 
-The waist knows no framework and no compiler: what an operator does is behind `Runtime`, which the loader provides.
+This module knows no framework and no compiler: `Runtime`, which the loader provides, does the work.
 """
 
 from __future__ import annotations
@@ -19,37 +19,42 @@ if TYPE_CHECKING:
 
 
 _PLACE = "operator "
-"""Before the names of operators; no attribute of anybody's is called so."""
+"""The prefix of the attributes that hold operators; no other attribute name contains a space."""
 
 Reopened = tuple[Callable[..., "OpLibrary"], tuple[object, ...]]
 Method = TypeVar("Method", bound=Callable[..., None])
 
 
 def untraced(method: Method) -> Method:
-    """torch.compile runs such a method once, while it traces, instead of tracing it.
+    """Mark a method that torch.compile runs once while tracing, instead of tracing it.
 
-    It is what torch.compiler.assume_constant_result does, which is not to be had before torch is imported.  Such a
-    method takes no int, which may have become a symbol.
+    This equals torch.compiler.assume_constant_result, which is not available before torch is imported. Such a method
+    must not take an int, which may have become a symbol.
     """
     method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return method
 
 
 class Runtime(Protocol):
-    """What stands behind the operators of one library."""
+    """The implementation of the operators of one library."""
 
-    def spec(self, index: int) -> OpSpec: ...
+    def spec(self, index: int) -> OpSpec:
+        """Return the declaration of an operator."""
 
-    def schema_text(self, index: int) -> str: ...
+    def schema_text(self, index: int) -> str:
+        """Return the schema of an operator as text."""
 
     def frameworks(self) -> tuple[str, ...]:
-        """The names of its views."""
+        """Return the names of the framework views."""
 
-    def view(self, index: int, framework: str) -> Any: ...
+    def view(self, index: int, framework: str) -> Any:
+        """Return the framework's own object for an operator."""
 
-    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any: ...
+    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+        """Return the function that handles a call with these arguments."""
 
-    def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]: ...
+    def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
+        """Return the function and arguments by which a pickle finds the operator again."""
 
 
 class Op:
@@ -62,23 +67,27 @@ class Op:
     """Namespace, name and overload: `mylib::scaled_add` or `mylib::scaled_add.out`."""
 
     def bind(self, runtime: Runtime, index: int) -> None:
-        """Make this operator do what another definition of the same name says."""
+        """Make this operator use another definition of the same name."""
         self._runtime = runtime
         self._index = index
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator; the tensors select the framework."""
         return self._runtime.callable_for(self._index, self, args, kwargs)(*args, **kwargs)
 
     @property
     def spec(self) -> OpSpec:
+        """The declaration of the operator."""
         return self._runtime.spec(self._index)
 
     @property
     def schema(self) -> Schema:
+        """The schema of the operator."""
         return self.spec.schema
 
     @property
     def rules(self) -> Rules:
+        """The rules of the operator."""
         return self.spec.rules
 
     @property
@@ -86,26 +95,31 @@ class Op:
         return signature_of(self.schema)
 
     if TYPE_CHECKING:
-        # For editors.  What counts is the table of frameworks, against which tests hold these.
+        # For editors; tests compare these properties with the table of frameworks.
         @property
-        def torch(self) -> Any: ...
+        def torch(self) -> Any:
+            """The PyTorch view of the operator."""
 
         @property
-        def numpy(self) -> Any: ...
+        def numpy(self) -> Any:
+            """The NumPy view of the operator."""
 
         @property
-        def mindspore(self) -> Any: ...
+        def mindspore(self) -> Any:
+            """The MindSpore view of the operator."""
 
         @property
-        def jax(self) -> Any: ...
+        def jax(self) -> Any:
+            """The JAX view of the operator."""
 
         @property
-        def paddle(self) -> Any: ...
+        def paddle(self) -> Any:
+            """The Paddle view of the operator."""
 
     else:
 
         def __getattr__(self, name: str) -> Any:
-            """A framework's own object for it, whoever brings the framework."""
+            """Return a framework's own object for the operator."""
             if name.startswith("_"):
                 raise AttributeError(name)
             return self._runtime.view(self._index, name)
@@ -116,7 +130,7 @@ class Op:
     def __repr__(self) -> str:
         return f"<Op {self._runtime.schema_text(self._index)}>"
 
-    # One name is one operator in a process, so a copy is the operator itself, and another process opens it by name.
+    # A name identifies one operator in a process: a copy is the operator itself, and another process opens it by name.
     def __copy__(self) -> Op:
         return self
 
@@ -128,7 +142,7 @@ class Op:
 
 
 def signature_of(schema: Schema) -> inspect.Signature:
-    """For help(), notebooks and editors."""
+    """Return the signature for help(), notebooks and editors."""
     import inspect
 
     parameters = []
@@ -144,9 +158,9 @@ class OpLibrary:
     """The operators of one manifest: `lib.name`, or `lib["name.overload"]`."""
 
     def __init__(self, namespace: str, names: Sequence[str], get: Callable[[str], Op], reopen: Reopened) -> None:
-        """`names` are whole; `get` has the operator of a name, which is made when it is first asked for.
+        """Create a library from full names; `get` returns an operator by name and creates it on first use.
 
-        `reopen` is what a pickle calls, and with what.
+        `reopen` is the function that a pickle calls, with its arguments.
         """
         self.namespace = namespace
         self._reopen = reopen
@@ -174,13 +188,13 @@ class OpLibrary:
             found = self[name]
         except CallError as error:
             raise NoSuchOperatorError(str(error)) from None
-        # One name is one Op for good: the next access is a plain attribute's.
+        # A name always means the same Op, so the next access can be a plain attribute.
         self.__dict__[name] = found
         return found
 
     @untraced
     def _meet(self, name: str) -> None:
-        # An attribute: torch.compile would not see that a dictionary has grown while it traced.
+        # An attribute, because torch.compile would not notice that a dictionary grew during tracing.
         setattr(self, _PLACE + name, self._get(self._whole[name]))
 
     def __iter__(self) -> Iterator[Op]:
@@ -193,11 +207,11 @@ class OpLibrary:
         return name in self._whole
 
     def __dir__(self) -> list[str]:
-        # What was asked for once is an attribute already.
+        # Operators that were used once are already attributes.
         names = (name for name in super().__dir__() if not name.startswith(_PLACE))
         return sorted({*names, *(name for name in self._whole if "." not in name)})
 
-    # As its operators.
+    # Copies and pickles work as for operators.
     def __copy__(self) -> OpLibrary:
         return self
 

@@ -1,4 +1,4 @@
-"""Opening what may be anything by now: only regular files are read, nobody is waited for, and links can be refused."""
+"""Safe opening of files that may be anything: only regular files are read, no open blocks, links can be refused."""
 
 from __future__ import annotations
 
@@ -19,15 +19,19 @@ _KINDS = (
 
 
 def kind_of(status: os.stat_result) -> str:
-    """What stands in the place of a regular file, in words; empty where it is one."""
+    """Return the kind of a file that is not regular, in words; empty if it is regular."""
     if stat.S_ISREG(status.st_mode):
         return ""
     return next((kind for fits, kind in _KINDS if fits(status.st_mode)), "a device")
 
 
 def open_file(path: str | Path, within: int | None = None, *, follow: bool = True) -> int:
-    """A descriptor of a regular file, below the open folder `within`; anything else is an OSError at once."""
-    # A device may act on being opened, so the path is looked at first, and what was opened after that.
+    """Open a regular file, relative to the open folder `within`, and return its descriptor.
+
+    Raises:
+        OSError: The path is anything else; opening never blocks.
+    """
+    # Opening a device may have effects, so the path is checked first, and the opened file again.
     _expect_file(os.stat(path, dir_fd=within, follow_symlinks=follow), path)
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags, dir_fd=within)
@@ -40,7 +44,7 @@ def open_file(path: str | Path, within: int | None = None, *, follow: bool = Tru
 
 
 def read_file(path: str | Path, within: int | None = None, *, follow: bool = True, limit: int = -1) -> bytes:
-    """All of a regular file, or as many bytes as the limit says."""
+    """Read a regular file, or at most `limit` bytes of it."""
     with open(open_file(path, within, follow=follow), "rb") as file:
         return file.read(limit)
 
@@ -62,7 +66,7 @@ def read_json(path: str | Path) -> Any:
 
 @contextmanager
 def opened_folder(path: str | Path, within: int | None = None) -> Iterator[int]:
-    """A descriptor of a folder that is there itself, not by a link."""
+    """Open a folder that is not a link, and yield its descriptor."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
     try:
         yield descriptor

@@ -1,6 +1,6 @@
-"""What people see of the way to an error: their own code, and not how opbridge came to find out.
+"""Tracebacks that show users their own code without the frames of opbridge.
 
-Plain Python shows every frame; a notebook (by IPython) and pytest leave out what they are asked to.
+Plain Python shows every frame; notebooks (by IPython) and pytest can be told to omit some.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 
 _PACKAGE = os.path.dirname(__file__)
 _HIDDEN = "__tracebackhide__"
-"""The name in a module that pytest looks for: whether its frames are left out, or a function that says so."""
+"""The module attribute by which pytest decides whether to omit its frames: a bool or a function."""
 _modules_seen = 0
 
 
 def rendered(error: BaseException) -> list[str]:
-    """The error as IPython shows it, with the user's frames alone."""
+    """Return the error as IPython shows it, with the user's frames alone."""
     shell: Any = sys.modules["IPython"].get_ipython()
     lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, users_part(error.__traceback__))
     return lines
 
 
 def users_part(traceback: TracebackType | None) -> TracebackType | None:
-    """Without opbridge's frames, and without those of other libraries that opbridge called."""
+    """Return the traceback without the frames of opbridge and of the libraries that it called."""
     frames: list[TracebackType] = []
     entered = False
     while traceback is not None:
@@ -42,7 +42,7 @@ def users_part(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def hide_from_pytest(kind: type[BaseException]) -> None:
-    """Has pytest leave out opbridge's frames where an error of this kind comes from them; cheap when asked again."""
+    """Make pytest omit opbridge frames for errors of this kind; repeated calls are cheap."""
     global _modules_seen
     if "_pytest" not in sys.modules or len(sys.modules) == _modules_seen:
         return

@@ -1,6 +1,6 @@
-"""`opbridge.bench.bench(op)`: how long an operator takes, in every framework; what `opbridge bench` runs.
+"""Measure how long an operator takes in every framework: `opbridge.bench.bench(op)`, which `opbridge bench` runs.
 
-The frameworks are imported by the processes that measure, never by the one that asks.
+The measuring processes import the frameworks; the calling process never does.
 """
 
 from __future__ import annotations
@@ -37,12 +37,22 @@ def bench(
     others: Iterable[Op] = (),
     on_result: Callable[[Measurement | Problem], None] = lambda result: None,
 ) -> Run:
-    """Measures an operator, or all of a library: a small call and a large one in each framework, or one of the two.
+    """Measure one operator, or all operators of a library, in each framework.
 
-    `references` are raced against: "aten::name", an operator's name (of `op` or of `others`), a device with a kernel,
-    "module:function" or "file.py:function", which are given the framework's own tensors.  Of several, each framework
-    takes the first that can be called there; "name=reference" is one for the operator of that name.  `sizes` are those
-    of another run, by operator and framework.  What kernels would take on `chip` is predicted.
+    The input is small, large, or both, as `extents` says. `references` are what an operator is raced against:
+
+    * an ATen operator ("aten::name"),
+    * an operator of `op` or of `others`, by name,
+    * a device with another kernel of the operator,
+    * a function ("module:function" or "file.py:function"), called with tensors of the framework.
+
+    If there are several references, each framework uses the first that can be called there. "name=reference"
+    applies to the operator of that name only. `sizes` are the input sizes of another run, by operator and
+    framework. If `chip` is given, also predict how long the kernels would take on it. `on_result` is called with
+    each result as it arrives.
+
+    Raises:
+        InputError: `rounds`, a reference or `chip` is invalid.
     """
     from opbridge.bench.references import assigned
     from opbridge.bench.running import run
@@ -90,7 +100,7 @@ def bench(
 
 
 def machine() -> dict[str, str]:
-    """What numbers of two runs may only be compared on."""
+    """Return the facts about this machine that must be equal for two runs to be comparable."""
     from opbridge.doctor.processor import model_name
 
     return {"processor": model_name(), "cores": str(os.cpu_count())}

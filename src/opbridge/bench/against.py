@@ -1,4 +1,4 @@
-"""One run held against an earlier one on the same machine: what has become slower, and what only seems so."""
+"""Compare a run with an earlier one on the same machine, and tell real slowdowns from noise."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from opbridge.errors import InputError
 
 @dataclass(frozen=True)
 class Change:
+    """How one measurement differs from an earlier one."""
+
     now: Measurement
     before: Measurement
     by: str
-    """"time", or "reference" for times in units of the reference's, which a busy machine shifts less."""
+    """"time", or "reference" for times relative to the reference, which a busy machine distorts less."""
     part: float
-    """0.1: it takes a tenth longer than before."""
+    """The relative change: 0.1 means a tenth slower than before."""
     apart: bool
-    """Whether the quartiles of the two runs do not meet."""
+    """Whether the quartile ranges of the two runs are disjoint."""
 
     def is_slower(self, threshold: float) -> bool:
+        """Return whether the operator is slower by more than `threshold`, a part of its time, and not only by noise."""
         return self.apart and self.part > threshold
 
 
 def require_comparable(now: Mapping[str, str], before: Run, name: str) -> None:
-    """Before anything is measured in vain."""
+    """Raise InputError if the earlier run is from another machine; callers check this before they measure."""
     if dict(before.machine) != dict(now):
         there, here = (", ".join(f"{key} {value}" for key, value in one.items()) for one in (before.machine, now))
         raise InputError(
@@ -36,7 +39,11 @@ def require_comparable(now: Mapping[str, str], before: Run, name: str) -> None:
 
 
 def changes(now: Run, before: Run, name: str) -> list[Change]:
-    """Of everything that is in both runs."""
+    """Return the change of every measurement that is in both runs.
+
+    Raises:
+        InputError: The inputs of an operator differ, or the runs have nothing in common.
+    """
     earlier = {measurement.place: measurement for measurement in before.measurements}
     found = []
     for measurement in now.measurements:

@@ -1,4 +1,4 @@
-"""The machine's own limits, as contestants of every race: how fast it copies, how fast it multiplies and adds."""
+"""Measure the limits of the machine in every race: how fast it copies, and how fast it multiplies and adds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opbridge.check.drivers import Driver
 
 _LANES, _DEPTH = 128 * 256, 4096
 _SIDE = 2048
-"""Of the matrices that an accelerator multiplies."""
+"""Rows and columns of the matrices that an accelerator multiplies."""
 
 
 @cache
@@ -25,9 +25,9 @@ def _library() -> Any:
 
 
 def copying(driver: Driver, device: str, moved: int) -> Contestant:
-    """Seconds for reading and writing so many bytes together, to memory that is there already.
+    """Return a contestant that copies between existing buffers; reads and writes together are `moved` bytes.
 
-    As many as the operator moves, because what fits into a cache is copied faster.
+    Pass as many bytes as the operator moves: what fits into a cache is copied faster.
     """
     count = max(1, moved // 8)
     if device != "cpu":
@@ -38,7 +38,7 @@ def copying(driver: Driver, device: str, moved: int) -> Contestant:
 
 
 def multiplying(driver: Driver, device: str, dtype: str) -> tuple[Contestant, int]:
-    """Seconds for a number of multiplications and additions, and that number."""
+    """Return a contestant that multiplies and adds, and the number of operations in one call."""
     if device != "cpu":
         x = driver.tensor(Array.of(np.ones((_SIDE, _SIDE)), dtype))
         return burst("x.mm(x)", finish=partial(driver.finish, [x]), x=x), 2 * _SIDE**3

@@ -1,4 +1,4 @@
-"""Measures one operator in one framework: it, its reference and the machine's limits in one race."""
+"""Measure one operator in one framework: race it against its reference and the limits of the machine."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ from opbridge.errors import OpbridgeError
 from opbridge.rules import evaluate_size
 
 _SIZES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000)
-"""What the dimensions of a large input may be."""
+"""The sizes to try for the dimensions of a large input."""
 _ENOUGH_BYTES = 64e6
-"""That a call moves: more than caches hold, as far as that can be had everywhere."""
+"""A large call moves at least this many bytes, which exceeds the caches of most machines."""
 _ENOUGH_SECONDS = 0.02
 _TOO_LONG = 0.2
 _LOOKS = 3
 _WORTH_A_LIMIT = 1e6
-"""Bytes or operations in a call; below, the call itself is what takes time."""
+"""The bytes or operations from which a limit is measured; in smaller calls, call overhead takes most of the time."""
 
 
 class Measured(OperatorUnderTest):
+    """An operator to measure, with the usual floating-point types preferred."""
+
     preferred = ("float32", "float64", "float16", "bfloat16")
 
 
 def measurements(job: OperatorTimings, subject: OperatorUnderTest) -> Iterator[Measurement]:
+    """Yield the measurements of a small input and, if the settings ask for it and there is one, of a large input."""
     subject.require_kernel()
     small = subject.case
     racer, note = _checked_opponent(job, subject, small)
@@ -46,7 +49,7 @@ def measurements(job: OperatorTimings, subject: OperatorUnderTest) -> Iterator[M
 
 
 def _checked_opponent(job: OperatorTimings, subject: OperatorUnderTest, case: Case) -> tuple[Racer | None, str]:
-    """A race between functions that compute different things would mislead."""
+    """Return the reference, or None and the reason; comparing functions that compute different things would mislead."""
     racer = opponent(job, subject)
     if racer is None:
         asked = ", ".join(str(reference) for reference in job.settings.references.get(job.operator, ()))
@@ -65,7 +68,7 @@ def _checked_opponent(job: OperatorTimings, subject: OperatorUnderTest, case: Ca
 
 
 def _large(job: OperatorTimings, subject: OperatorUnderTest, small: Case) -> tuple[Case, str, int | None] | None:
-    """An input whose call is all work: all dimensions grow alike, or the largest of the samples."""
+    """Return a large input, where work dominates: all dimensions grow alike, or the largest of the samples."""
     if subject.form:
         fixed = job.settings.sizes.get((job.operator, job.framework))
         found = (_sized(subject, fixed), fixed) if fixed else _grown(subject)
@@ -87,7 +90,7 @@ def _grown(subject: OperatorUnderTest) -> tuple[Case | None, int | None]:
         try:
             moved, seconds = _first_look(subject, grown)
         except (OpbridgeError, MemoryError):
-            break  # what it refuses; the sizes before are large enough then
+            break  # the operator refuses this size; the sizes before are large enough then
         if seconds > _TOO_LONG and case is not None:
             break
         case, size = grown, candidate
@@ -97,7 +100,7 @@ def _grown(subject: OperatorUnderTest) -> tuple[Case | None, int | None]:
 
 
 def _first_look(subject: OperatorUnderTest, case: Case) -> tuple[int, float]:
-    """The bytes a call moves and the seconds it takes, roughly: the least of some, as one may have bad luck."""
+    """Return the bytes that a call moves and roughly its seconds: the minimum of several calls, against noise."""
     racer = operator(subject)
     given = subject.arguments(case)
     args, kwargs = racer.values(subject, given)
@@ -165,7 +168,7 @@ def _measured(
 
 
 def _limits(times: Mapping[str, list[float]], flops: int, operations: int) -> list[tuple[float, float]]:
-    """What moving the bytes and doing the operations takes at least, in each round."""
+    """Return the least seconds that moving the bytes and doing the operations take, for each round."""
     copies = times.get("copy", [])
     multiplications = times.get("multiply", [0.0] * len(copies))
     return [
@@ -190,7 +193,7 @@ def _contestant(subject: OperatorUnderTest, racer: Racer, given: Mapping[str, Ar
     names: dict[str, Any] = {f"a{place}": value for place, value in enumerate(args)}
     call = ", ".join([*names, *(f"{name}=k_{name}" for name in kwargs)])
     names |= {f"k_{name}": value for name, value in kwargs.items()}
-    # The last result, by which a framework says whether all is done.
+    # Keep the last result: a framework can only wait for a result to be finished.
     last: dict[str, Any] = {}
     finish = partial(_finish, racer, last)
     return burst(f"last['result'] = f({call})", finish=finish, last=last, f=function, **names)
@@ -206,7 +209,7 @@ def _flops(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> int | N
 
 
 def _moved(subject: OperatorUnderTest, given: Mapping[str, Argument], outputs: list[Array]) -> int:
-    """Every tensor once; one that is written to twice."""
+    """Count the bytes of every tensor once; a tensor that is written counts twice."""
     written = [given[argument.name] for argument in subject.schema.mutable_arguments if argument.name in given]
     return sum(map(_bytes, [*given.values(), *written, *outputs]))
 

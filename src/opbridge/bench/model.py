@@ -1,4 +1,4 @@
-"""What a benchmark is asked for and what it answers."""
+"""Define the settings and results of a benchmark."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from opbridge.bench.timing import Spread
 from opbridge.check.model import Reference
 
 SMALL, LARGE = "small", "large"
-"""The two inputs of an operator: one whose call is all overhead, one that is all work."""
+"""The two inputs of an operator: in a small one overhead dominates, in a large one work does."""
 
 ROUNDS = 21
 
 
 @dataclass(frozen=True)
 class Settings:
+    """The options of a benchmark."""
+
     references: Mapping[str, tuple[Reference, ...]] = field(default_factory=dict)
-    """By operator; of those that can be called in a framework, the first is what it races there."""
+    """The references by operator; each framework uses the first that can be called there."""
     device: str = "cpu"
     rounds: int = ROUNDS
     seed: int = 0
     extents: tuple[str, ...] = (SMALL, LARGE)
     sizes: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """The size of the large input by operator and framework, where it is to be that of another run."""
+    """The size of the large input by operator and framework, if it must equal that of another run."""
     chip: str = ""
-    """What calls are predicted for, beside being measured; empty for nothing."""
+    """The chip to predict times for, in addition to measuring; empty for no prediction."""
 
 
 @dataclass(frozen=True)
 class OperatorTimings:
-    """One operator in one framework that a worker is to measure."""
+    """One operator in one framework for a worker to measure."""
 
     op: Any
     operator: str
     framework: str
     settings: Settings
     others: Mapping[str, Any] = field(default_factory=dict)
-    """The operators that are references, by name."""
+    """The operators that serve as references, by name."""
     predicted: Mapping[str, float] = field(default_factory=dict)
-    """What is known of its inputs already: a prediction is the same for all frameworks."""
+    """Seconds already predicted, by input: a prediction is the same for all frameworks."""
 
 
 @dataclass(frozen=True)
@@ -55,39 +57,40 @@ class Measurement:
     """SMALL or LARGE."""
     input: str
     time: Spread
-    """Of one call, in seconds."""
+    """Seconds of one call."""
     bytes: int
-    """What a call reads and writes at least: its tensors."""
+    """The bytes that a call at least reads and writes: its tensors."""
     flops: int | None = None
-    """By the rule `flops`; None: there is none."""
+    """The operations of a call by the rule `flops`; None if there is no rule."""
     size: int | None = None
-    """What every dimension of a large input is; None: a sample says how it is."""
+    """The size of every dimension of a large input; None if a sample defines the input."""
     reference: str = ""
     reference_time: Spread | None = None
     ratio: Spread | None = None
-    """How long a call takes in units of the reference's, pair by pair."""
+    """The time of a call divided by the time of the reference, pair by pair."""
     bandwidth: Spread | None = None
-    """The bytes a second of a copy that moves as many, in the same rounds."""
+    """Bytes a second of a copy of the same size, in the same rounds."""
     rate: Spread | None = None
-    """The multiplications and additions a second, in the same rounds."""
+    """Multiplications and additions a second of the machine, in the same rounds."""
     reached: Spread | None = None
-    """The part of the machine's limit for this work, pair by pair."""
+    """The fraction of the machine limit that the call reached, pair by pair."""
     bound: str = ""
-    """What the limit is: "memory" or "arithmetic"."""
+    """The kind of limit: "memory" or "arithmetic"."""
     chip: str = ""
-    """What the prediction is for, which need not be here."""
+    """The chip of the prediction, which need not be in this machine."""
     predicted: float | None = None
-    """The seconds that the kernels of a call are predicted to take on the chip; None: nothing was predicted."""
+    """The predicted seconds of the kernels of a call on the chip; None if nothing was predicted."""
     note: str = ""
     """Why there is no reference, or no prediction."""
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """What tells it from the others of a run."""
+        """The key that is unique in a run: operator, framework, device and extent."""
         return (self.operator, self.framework, self.device, self.extent)
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Measurement:
+        """Build a measurement from the fields of its JSON form."""
         spreads = ("time", "reference_time", "ratio", "bandwidth", "rate", "reached")
         made = {name: Spread(**fields[name]) for name in spreads if fields[name] is not None}
         return cls(**{**fields, **made})
@@ -95,7 +98,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why an operator was not measured in a framework."""
+    """An operator that could not be measured in a framework, and why."""
 
     operator: str
     framework: str
@@ -108,29 +111,30 @@ class Run:
 
     version: str
     date: str
-    """In UTC, as ISO 8601 has it."""
+    """The date and time in UTC, in ISO 8601 format."""
     machine: Mapping[str, str]
     measurements: tuple[Measurement, ...]
     problems: tuple[Problem, ...] = ()
 
     @property
     def bandwidth(self) -> float | None:
-        """The bytes a second of the largest copies, which no cache helps; None: there were none."""
+        """Bytes a second of the largest copies, which no cache speeds up; None if nothing was copied."""
         found = [(item.bytes, item.bandwidth.median) for item in self.measurements if item.bandwidth]
         return median(speed for size, speed in found if size == max(found)[0]) if found else None
 
     @property
     def rate(self) -> float | None:
-        """The multiplications and additions a second that the machine did."""
+        """Multiplications and additions a second of the machine; None if they were not measured."""
         found = [item.rate.median for item in self.measurements if item.rate]
         return median(found) if found else None
 
     def fields(self) -> dict[str, Any]:
-        """For JSON; `of` is its inverse."""
+        """Return the run as a dictionary for JSON; `of` is the inverse."""
         return asdict(self)
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Run:
+        """Build a run from the dictionary that `fields` returns."""
         measurements = tuple(map(Measurement.of, fields["measurements"]))
         problems = tuple(Problem(**problem) for problem in fields["problems"])
         return cls(**{**fields, "measurements": measurements, "problems": problems})

@@ -1,4 +1,4 @@
-"""What the kernels of a call are predicted to take on a chip that need not be here, beside what the call took."""
+"""Predict how long the kernels of a measured call would take on another chip."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from opbridge.errors import OpbridgeError
 
 
 def with_prediction(job: OperatorTimings, case: Case, measured: Measurement) -> Measurement:
+    """Return the measurement with the prediction for the chip of the settings, or with a note why there is none."""
     chip = job.settings.chip
     if not chip:
         return measured

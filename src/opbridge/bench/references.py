@@ -1,4 +1,4 @@
-"""What an operator races: an operator of PyTorch's, one of its own library, another kernel, a function of Python's."""
+"""Find what an operator races: a PyTorch operator, one of its own library, another kernel, or a Python function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ _FORMS = "expected an operator of the manifest, aten::name, a device, module:fun
 
 
 def resolve(text: str, operators: Mapping[str, Any]) -> Reference:
-    """What a user wrote; `operators` are the library's by full name."""
+    """Return the reference that a user wrote; `operators` are those of the library by full name.
+
+    Raises:
+        InputError: There is no such reference.
+    """
     if text.startswith("aten::") or text in DEVICES:
         return reference_of(text)
     full = [name for name in operators if text in (name, name.partition("::")[2])]
@@ -36,7 +40,11 @@ def resolve(text: str, operators: Mapping[str, Any]) -> Reference:
 def assigned(
     texts: Iterable[str], names: Sequence[str], operators: Mapping[str, Any]
 ) -> dict[str, tuple[Reference, ...]]:
-    """What each of the named operators races, from `reference` and `operator=reference`."""
+    """Return the references of each named operator, from texts of the form `reference` and `operator=reference`.
+
+    Raises:
+        InputError: A text names an unknown reference or operator, or is ambiguous.
+    """
     found: dict[str, tuple[Reference, ...]] = {}
     for text in texts:
         short, equals, rest = text.partition("=")
@@ -54,27 +62,30 @@ def assigned(
 
 @dataclass(frozen=True)
 class Racer:
-    """A function, and the framework whose tensors it takes."""
+    """A function, and the driver of the framework whose tensors it takes."""
 
     name: str
     driver: Driver
     function: Callable[..., Any]
 
     def values(self, subject: OperatorUnderTest, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Convert the arguments to positional and keyword values of the framework."""
         return packed(subject.schema, self.driver.values(subject.schema, given))
 
     def outputs(self, subject: OperatorUnderTest, given: Mapping[str, Any]) -> list[Any]:
+        """Call the function and return its results as arrays."""
         args, kwargs = self.values(subject, given)
         return [self.driver.array(output) for output in listed(self.function(*args, **kwargs))]
 
 
 def operator(subject: OperatorUnderTest) -> Racer:
+    """Return the racer of the operator itself."""
     target = subject.op if subject.schema.tensor_arguments else getattr(subject.op, subject.driver.name)
     return Racer(subject.schema.full_name, subject.driver, target)
 
 
 def opponent(job: OperatorTimings, subject: OperatorUnderTest) -> Racer | None:
-    """The first reference that can be called here; None where there is none."""
+    """Return the first reference that can be called in the framework of `subject`; None if there is none."""
     for reference in job.settings.references.get(job.operator, ()):
         racer = _racer(reference, job, subject)
         if racer is not None:
@@ -95,7 +106,7 @@ def _racer(reference: Reference, job: OperatorTimings, subject: OperatorUnderTes
         framework = _framework_of(name)
         return Racer(str(reference), here, function_at(name)) if framework in (None, here.name) else None
     if {name, job.settings.device} <= {"cpu", *TWINS}:
-        # One name is one operator in a process; NumPy alone calls a kernel itself.
+        # A process can register each operator name only once; in NumPy alone, a kernel can be called directly.
         return Racer(str(reference), here, in_numpy(subject.op, name)) if here.name == "numpy" else None
     try:
         there = driver(here.name, "cpu" if name in TWINS else name)
@@ -105,6 +116,6 @@ def _racer(reference: Reference, job: OperatorTimings, subject: OperatorUnderTes
 
 
 def _framework_of(address: str) -> str | None:
-    """Whose package a function is from; None: the user's own, which may take the tensors of any."""
+    """Return the framework whose package a function is from; None for user code, which may take tensors of any."""
     package = address.partition(":")[0].partition(".")[0]
     return next((name for name, framework in FRAMEWORKS.items() if package in framework.packages), None)

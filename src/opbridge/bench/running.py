@@ -1,4 +1,4 @@
-"""Measures in processes of their own, one framework after the other; a kernel that ends its process ends no other's."""
+"""Measure in separate processes, one framework after the other, so that a crash ends one measurement only."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from opbridge.errors import OpbridgeError, ToolchainError
 
 _WORKER = "opbridge.bench.worker"
 _PATIENCE = 600.0
-"""Seconds for one input."""
+"""The time limit of one input, in seconds."""
 
 Told = Callable[[Measurement | Problem], None]
 Predicted = Mapping[str, Mapping[str, float]]
-"""The seconds that are known of operators' inputs."""
+"""Known predictions in seconds, by operator and input."""
 
 
 def run(jobs_of: Sequence[Sequence[OperatorTimings]], on_result: Told, predicted: Predicted) -> None:
-    """Works off the jobs of each framework, in as many processes as they end; `predicted` grows with the results.
+    """Run the jobs of each framework, and start a new process after each crash; `predicted` grows with the results.
 
-    Frameworks are imported beside each other, which takes longer than most measurements, and measure alone.
+    The processes import their frameworks in parallel, which takes longer than most measurements. They measure one
+    at a time, so that none disturbs another.
     """
     with ExitStack() as stack:
         children = [stack.enter_context(_started(jobs)) for jobs in jobs_of]
@@ -40,7 +41,7 @@ def _started(jobs: Sequence[OperatorTimings]) -> Child:
 
 
 def _wait_until_imported(child: Child) -> None:
-    """Or ended, of which it is told where it was to measure."""
+    """Wait until the child has imported its framework or ended; `_measured` reports an early end."""
     for said in child.messages():
         if "imported" in said:
             return
@@ -49,7 +50,7 @@ def _wait_until_imported(child: Child) -> None:
 def _measured(
     child: Child, jobs: Sequence[OperatorTimings], on_result: Told, predicted: Predicted
 ) -> Sequence[OperatorTimings]:
-    """What one process measures, as far as it gets; returns what is then left for another."""
+    """Report what one process measures; return the jobs after the one that ended it, or none."""
     begun: int | None = None
     asked = ""
     child.tell({name: dict(known) for name, known in predicted.items()})

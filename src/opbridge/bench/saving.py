@@ -1,4 +1,4 @@
-"""Runs that were saved, in a folder beside the manifest: measured on one machine, and so not for version control."""
+"""Save runs in a folder next to the manifest, excluded from version control: they hold for one machine only."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ _FORMAT = 1
 
 
 def folder_of(manifest: Path) -> Path:
+    """Return the folder of the saved runs of a manifest."""
     return manifest.absolute().parent / ".opbridge" / "bench"
 
 
 def check_name(name: str) -> None:
+    """Raise InputError if `name` cannot name a run."""
     if not _NAME.fullmatch(name):
         raise InputError(f"'{name}' cannot name a run; expected letters, digits, '.', '_' and '-', as in 'before-1.2'")
 
 
 def to_json(run: Run) -> str:
+    """Return the run as JSON, with the version of the format."""
     return json.dumps({"format": _FORMAT, **run.fields()}, indent=2, allow_nan=False) + "\n"
 
 
@@ -42,6 +45,7 @@ def read_run(file: Path) -> Run:
 
 
 def save(run: Run, name: str, folder: Path) -> Path:
+    """Save a run under a name, replacing an earlier one, and return its file."""
     check_name(name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder.parent / ".gitignore").write_text("*\n")
@@ -51,6 +55,7 @@ def save(run: Run, name: str, folder: Path) -> Path:
 
 
 def saved(name: str, folder: Path) -> Run:
+    """Return the run saved under a name; raise InputError if there is none."""
     check_name(name)
     names = [file.stem for file in folder.glob("*.json")]
     if name not in names:
@@ -61,6 +66,6 @@ def saved(name: str, folder: Path) -> Run:
 
 
 def history(folder: Path) -> dict[str, Run]:
-    """All that were saved, by name, the oldest first."""
+    """Return all saved runs by name, the oldest first."""
     runs = {file.stem: read_run(file) for file in folder.glob("*.json")}
     return dict(sorted(runs.items(), key=lambda item: item[1].date))

@@ -1,4 +1,4 @@
-"""A run as people read it: aligned columns, numbers with their units."""
+"""Format a run for people: aligned columns, numbers with units."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from opbridge.bench.timing import Spread
 
 
 def seconds(value: float) -> str:
+    """Format a duration, from nanoseconds to seconds."""
     return scaled(value, (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)))
 
 
 def amount(value: float, unit: str) -> str:
+    """Format an amount with a decimal prefix before its unit."""
     return scaled(value, ((unit, 1.0), (f"K{unit}", 1e3), (f"M{unit}", 1e6), (f"G{unit}", 1e9), (f"T{unit}", 1e12)))
 
 
 def scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
-    """Three digits and the largest unit that leaves a digit before the point."""
+    """Format a number with three digits, in the largest unit that leaves a digit before the decimal point."""
     name, size = next(((name, size) for name, size in reversed(units) if value >= size), units[0])
     number = value / size
     digits = 0 if number >= 100 else 1 if number >= 10 else 2
@@ -25,17 +27,17 @@ def scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
 
 
 def percent(part: float) -> str:
-    """In whole ones, where there are any."""
+    """Format a fraction as whole percent, or with one decimal below one percent."""
     return f"{part:.0%}" if part >= 0.0095 else f"{part:.1%}"
 
 
 def spread(value: Spread) -> str:
-    """Half of what lies between the quartiles, in parts of the median."""
+    """Format half the distance between the quartiles, relative to the median."""
     return f"± {(value.high - value.low) / 2 / value.median:.0%}"
 
 
 def machine_line(run: Run) -> str:
-    """What the machine can do, as it was measured between the operators."""
+    """Describe the machine and the limits that were measured in the races."""
     known = [f"{run.machine['processor']}, {run.machine['cores']} cores"]
     if run.bandwidth is not None:
         known.append(f"copies {amount(run.bandwidth, 'B/s')}")
@@ -52,6 +54,7 @@ _COLUMNS = ("operator", "framework", "input", "a call", "", "reference", "", "of
 
 
 def table(run: Run) -> str:
+    """Format the measurements as a table, with the machine above and notes below."""
     rows = [_row(measurement) for measurement in run.measurements]
     used = [place for place in range(len(_COLUMNS)) if any(row[place] for row in rows)]
     widths = {place: max(len(row[place]) for row in (_COLUMNS, *rows)) for place in used}
@@ -73,6 +76,7 @@ def _row(item: Measurement) -> tuple[str, ...]:
 
 
 def prediction(item: Measurement) -> str:
+    """Format the prediction of a measurement; empty if there is none."""
     return "" if item.predicted is None else f"{seconds(item.predicted)} on {item.chip}"
 
 

@@ -1,4 +1,4 @@
-"""Measuring by pairs: whoever is compared runs in turns, so that a machine that is busy for a while is so for both."""
+"""Measure in pairs: contestants run in turns, so that a temporarily busy machine slows all of them alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REST_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of some numbers, and the quartiles around it."""
+    """The median and the quartiles of some numbers."""
 
     median: float
     low: float
@@ -23,6 +23,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
+        """Compute the spread of at least one value."""
         if len(values) == 1:
             return cls(values[0], values[0], values[0])
         low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -30,11 +31,11 @@ class Spread:
 
 
 Contestant = Callable[[], float]
-"""Runs once, or one burst of calls, and says how many seconds one took."""
+"""A function that runs one call or a burst of calls, and returns the seconds of one call."""
 
 
 def race(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, list[float]]:
-    """The times of each, round by round; every round starts with another one, so that no place is an advantage."""
+    """Return the times of each contestant by round; rounds rotate the order, so that no position is an advantage."""
     names = list(contestants)
     times: dict[str, list[float]] = {name: [] for name in names}
     for turn in range(rounds):
@@ -45,14 +46,14 @@ def race(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, list[f
 
 
 def ratios(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
-    """How long ours takes in units of theirs, pair by pair."""
+    """Return the spread of our times divided by theirs, pair by pair."""
     return Spread.of([a / b for a, b in zip(ours, theirs, strict=True)])
 
 
 def burst(statement: str, *, finish: Callable[[], None] | None = None, **names: object) -> Contestant:
-    """A contestant that runs a statement as often as fits a millisecond, at least once.
+    """Return a contestant that repeats a statement for about a millisecond, at least once.
 
-    `finish` waits for what the statements only started, and counts too.
+    `finish` waits for work that the statements only started; its time counts too.
     """
     timer = timeit.Timer(statement, globals=names)
 
@@ -65,7 +66,7 @@ def burst(statement: str, *, finish: Callable[[], None] | None = None, **names: 
         return seconds + time.perf_counter() - started
 
     timed(1)
-    # The first calls fill caches; those after them say how many fit.
+    # The first calls fill caches; time only later calls to choose the number.
     calls = _WARM_UP_CALLS if timed(1) < _BURST_SECONDS / 10 else 1
     timed(calls)
     number = max(1, int(_BURST_SECONDS * calls / timed(calls)))
@@ -73,11 +74,11 @@ def burst(statement: str, *, finish: Callable[[], None] | None = None, **names: 
 
 
 def rested(contestant: Contestant) -> Contestant:
-    """Runs it when the threads of the one before sleep: OpenMP's spin for a while after their work."""
+    """Return a contestant that waits until other threads sleep: OpenMP threads spin for a while after their work."""
 
     def run() -> float:
         time.sleep(_REST_SECONDS)
-        # Its own threads wake up outside of what counts.
+        # Wake its own threads outside the measured time.
         contestant()
         return contestant()
 

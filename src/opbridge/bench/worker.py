@@ -1,4 +1,4 @@
-"""The process that one framework's operators are measured in, so that no other framework's threads are in the way."""
+"""Run the process that measures the operators of one framework, undisturbed by threads of other frameworks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def _work(jobs: list[OperatorTimings], say: Say) -> None:
     from opbridge.check.outcomes import Failure, Skip
     from opbridge.errors import BuildError, InputError, NoSuchOperatorError, OpbridgeError, ToolchainError
 
-    warnings.simplefilter("ignore")  # of frameworks, about code that no user of a benchmark wrote
+    warnings.simplefilter("ignore")  # frameworks warn about code that users of a benchmark did not write
     turn = told_more()
-    with suppress(OpbridgeError):  # said where it is measured
+    with suppress(OpbridgeError):  # reported when the operator is measured
         driver(jobs[0].framework, Settings(device=jobs[0].settings.device).tensors)
     say(imported=True)
     predicted = turn()

@@ -1,4 +1,4 @@
-"""The content-addressed cache: builds and values that were made once, of this user and shared by many machines."""
+"""The content-addressed cache of builds and values: one private to the user, optionally one shared by machines."""
 
 from __future__ import annotations
 

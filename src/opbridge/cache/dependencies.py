@@ -1,4 +1,4 @@
-"""What a result was made from: files and their content, as it is remembered and as it is found again on the disk."""
+"""The files that a result was made from, with their contents: the recorded state and the comparison with the disk."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ DIGEST_BYTES = 20
 _DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 _PIECE_BYTES = 1 << 20
 _SLICE_BYTES = 64 << 20
-# A file may change twice within one tick of the disk's clock: until the tick is surely over, its content is compared.
+# A file may change twice within one tick of the disk's clock, so compare the content until the tick is surely over.
 _YOUNG_NS = 2_000_000_000
 UNKNOWN_STAMP = (-1, 0, 0)
-"""Of no file, so that the content of whatever is there is compared."""
+"""A stamp that no file has, so that the content is always compared."""
 _large: dict[str, tuple[tuple[int, int, int], str]] = {}
-"""What this process has read of large files, which takes it half a second each time: with the stamp it had then."""
+"""The stamps and digests of large files that this process has read, because reading one takes half a second."""
 
 
 class DependencySet(TypedDict):
-    """What one result was made from, as it stands in an index."""
+    """The files that one result was made from, as stored in an index."""
 
     entry: str
     absent: list[str]
     files: list[list[Any]]
-    """Name, digest, and the size and times at which the content had that digest."""
+    """Name, digest, and the file's size and times when its content had that digest."""
 
 
 def dependency_set(value: object) -> DependencySet | None:
-    """What was read, if it is one: a file can be whole and yet another program's, or a stranger's."""
+    """Return the value as a dependency set, or None if it is not one.
+
+    An intact file may still have been written by another program or by a stranger.
+    """
     if not isinstance(value, dict) or value.keys() != {"entry", "absent", "files"}:
         return None
     entry, absent, files = value["entry"], value["absent"], value["files"]
@@ -47,6 +50,7 @@ def dependency_set(value: object) -> DependencySet | None:
 
 
 def is_digest(value: object) -> TypeGuard[str]:
+    """Return whether a value is a digest as this module writes them."""
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
@@ -65,7 +69,12 @@ def _is_file(value: object) -> bool:
 
 
 def as_on_disk(record: DependencySet, roots: Mapping[str, str], digests: dict[str, str]) -> DependencySet | None:
-    """The set with the stamps its files have now, if their content is still what the set says."""
+    """Return the set with the current stamps of its files, or None if a file's content no longer matches.
+
+    Args:
+        roots: The folders by name that start with "@" in recorded names.
+        digests: Digests already computed, by path; new ones are added.
+    """
     now = time.time_ns()
     files = []
     try:
@@ -88,12 +97,14 @@ def as_on_disk(record: DependencySet, roots: Mapping[str, str], digests: dict[st
 
 
 def stamp(status: os.stat_result, now: int) -> tuple[int, int, int]:
+    """Return a file's size and times, or UNKNOWN_STAMP if it changed too recently to rely on them."""
     if status.st_ctime_ns > now - _YOUNG_NS:
         return UNKNOWN_STAMP
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def shortened(path: str, roots: Mapping[str, str]) -> str:
+    """Return an absolute path, or `@name/...` for a path below one of the roots (the innermost)."""
     inside = [(name, root) for name, root in roots.items() if path.startswith(f"{root}/")]
     if not inside:
         return os.path.abspath(path)
@@ -102,6 +113,11 @@ def shortened(path: str, roots: Mapping[str, str]) -> str:
 
 
 def expanded(path: str, roots: Mapping[str, str]) -> str:
+    """Return the path for a name from `shortened`.
+
+    Raises:
+        KeyError: The name starts with an unknown root.
+    """
     if path[0] == "/":
         return path
     name, _, rest = path[1:].partition("/")
@@ -109,7 +125,14 @@ def expanded(path: str, roots: Mapping[str, str]) -> str:
 
 
 def digest_of(path: str | Path) -> str:
-    """Of a large file, such as a precompiled header, that of its slices' digests, which threads find side by side."""
+    """Return the digest of a file's content.
+
+    For a large file, such as a precompiled header, it is the digest of the digests of its slices, which threads
+    compute in parallel.
+
+    Raises:
+        OSError: The path is not a regular file or cannot be read.
+    """
     status = os.stat(path)
     if kind := kind_of(status):
         raise OSError(errno.EINVAL, f"expected a file, it is {kind}", str(path))
@@ -130,7 +153,7 @@ def digest_of(path: str | Path) -> str:
 
 
 def _digest_of_slice(path: str | Path, start: int) -> str:
-    """In pieces, for a slice can be larger than what memory is free."""
+    """Return the digest of one slice, read in pieces because a slice may be larger than the free memory."""
     digest = blake2b(digest_size=DIGEST_BYTES)
     with open(path, "rb", buffering=0) as file:
         file.seek(start)
@@ -142,14 +165,16 @@ def _digest_of_slice(path: str | Path, start: int) -> str:
 
 
 def hash_of(content: bytes) -> str:
+    """Return the digest of the bytes."""
     return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def sealed(body: bytes) -> bytes:
-    """A text that shows whether it is whole."""
+    """Return the bytes preceded by their digest, so that a reader can tell whether they are complete."""
     return hash_of(body).encode() + b"\n" + body
 
 
 def unsealed(content: bytes) -> bytes | None:
+    """Return the bytes passed to `sealed`, or None if they are damaged."""
     seal, _, body = content.partition(b"\n")
     return body if seal.decode("ascii", "replace") == hash_of(body) else None

@@ -1,4 +1,4 @@
-"""What the cache and its users ask of a disk, each piece safe against a process that dies at any moment."""
+"""File operations for the cache and its users, each safe if a process dies at any moment."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def private_folder(path: Path) -> None:
     except OSError as error:
         to_do = f"make it: mkdir -p -m 700 {path}\n  or {_ELSEWHERE}"
         raise NoFolderError(path, error.strerror or str(error), to_do) from error
-    # The administrator could replace opbridge itself, so a folder of theirs adds no danger.
+    # The administrator could replace opbridge itself, so a folder owned by root adds no danger.
     trusted = {os.geteuid(), 0}
     for what, owner in (("owned by", folder.st_uid), ("a link made by", link.st_uid)):
         if owner not in trusted:
@@ -57,11 +57,14 @@ def private_folder(path: Path) -> None:
 
 @contextmanager
 def disk_explained(root: Path) -> Iterator[None]:
-    """What the disk refuses to a cache, in its user's words; what happens elsewhere is not the cache's."""
+    """Turn disk errors inside the `with` block into cache errors that tell the user what to do.
+
+    Errors about files outside `root` pass unchanged.
+    """
     try:
         yield
     except FileNotFoundError:
-        raise  # removed a moment ago, which those who look again take care of
+        raise  # removed a moment ago; the callers look again
     except OSError as error:
         if error.errno in FULL:
             raise full_disk(root, error.strerror) from error
@@ -74,6 +77,7 @@ def disk_explained(root: Path) -> Iterator[None]:
 
 
 def full_disk(root: Path, reason: str | None) -> DiskFullError:
+    """Return the error for a disk without room for a result."""
     return DiskFullError(
         f"no room for the result in the cache {root}: {reason}\n"
         f"  free some: opbridge cache gc, or opbridge cache clear\n  or {_ELSEWHERE}"
@@ -82,9 +86,10 @@ def full_disk(root: Path, reason: str | None) -> DiskFullError:
 
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
-    """Holds the lock of a file that exists only while somebody holds it, or gives False where somebody else does.
+    """Hold the lock of a file and yield True, or yield False if another process holds it.
 
-    The kernel releases it when the process dies, however it dies.
+    The file exists only while a process holds its lock. The kernel releases the lock when that process dies, for
+    any reason.
     """
     descriptor = _open(path)
     if _lock(descriptor, path) and _still_at(path, descriptor):
@@ -96,7 +101,10 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 
 
 def wait_until_free(path: Path) -> None:
-    """Until whoever holds the lock is done.  All go on at once; queueing for the lock, they would take turns."""
+    """Wait until the holder of the lock is done.
+
+    All waiters continue at the same time. If they queued for the lock, they would take turns.
+    """
     with suppress(FileNotFoundError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -121,7 +129,10 @@ def _lock(descriptor: int, path: Path) -> bool:
 
 
 def _still_at(path: Path, descriptor: int) -> bool:
-    """A holder removes its file on release, and a lock on a removed file guards nothing."""
+    """Return whether the locked file is still at its path.
+
+    A holder removes its file on release, and a lock on a removed file protects nothing.
+    """
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     return False
@@ -155,7 +166,7 @@ def folder_of_this_process(prefix: str) -> Path:
 
 
 def remove(path: Path) -> None:
-    """Removes what can be removed: another process may be removing the same, or still be writing into it."""
+    """Remove as much of a file or folder as possible: another process may be removing it or still writing into it."""
     import shutil
 
     if path.is_dir() and not path.is_symlink():
@@ -165,17 +176,21 @@ def remove(path: Path) -> None:
 
 
 def set_aside(path: Path, aside: Path) -> None:
-    """Takes a folder out of sight by one rename, so that nobody meets it half removed."""
+    """Move a folder to `aside` with one rename, so that no process sees it half removed."""
     try:
         path.rename(aside)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        remove(path)  # a view over another cache, as a judged answer has one, cannot move what is below
+        remove(path)  # an overlay over another cache, as a judged answer uses, cannot move the folders of the lower one
 
 
 def copy_atomically(source: Path, target: Path) -> None:
-    """Puts a copy at `target` in one step: a program that has the old file open or loaded keeps it."""
+    """Copy a file to `target` in one step: a program that has the old file open or loaded keeps the old one.
+
+    Raises:
+        InputError: The target cannot be written.
+    """
     import shutil
 
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
@@ -192,7 +207,7 @@ def copy_atomically(source: Path, target: Path) -> None:
 
 
 def replace_by_folder(path: Path) -> None:
-    """Makes a folder, in the place of whatever else has come there: all in a cache can be made again."""
+    """Create a folder, replacing a file at that path: everything in a cache can be made again."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except FileExistsError:
@@ -201,16 +216,19 @@ def replace_by_folder(path: Path) -> None:
 
 
 def folders_in(path: Path) -> list[Path]:
+    """Return the folders directly inside a folder, without links; empty if it does not exist."""
     with suppress(FileNotFoundError), os.scandir(path) as children:
         return [Path(child.path) for child in children if child.is_dir(follow_symlinks=False)]
     return []
 
 
 def files_below(folder: Path) -> list[Path]:
+    """Return all files below a folder, sorted."""
     return sorted(Path(top, name) for top, _, names in os.walk(folder) for name in names)
 
 
 def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder; empty if it does not exist."""
     with suppress(FileNotFoundError):
         return os.listdir(folder)
     return []

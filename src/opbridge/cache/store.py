@@ -1,18 +1,19 @@
-"""The content-addressed cache: what was made once from the same things is never made again.
+"""The content-addressed cache: a result is made only once from the same inputs.
 
-A result is found in two steps.  The first key is everything known before the work starts: sources, command, compiler.
-Under it stand the sets of files that past work turned out to depend on, with their content; the set that matches what
-is on the disk now names the result.  So editing a header rebuilds, touching one does not, and going back to an old
-version finds the old result.
+A result is found in two steps. The first key is everything known before the work starts: sources, command,
+compiler. Under it are the sets of files that earlier runs turned out to depend on, with their contents. The
+set that matches the current files on disk identifies the result. So editing a header rebuilds, touching one
+does not, and going back to an old version finds the old result.
 
     store/ab/<first key>/index                 the dependency sets
     store/ab/<first key>/<result key>/         one entry: files, and entry.json with the hash of each
-    building/<first key>.<random>              work in progress of whoever holds the lock of the first key
+    building/<first key>.<random>              work in progress of the holder of the first key's lock
     locks/<first key>
-    collected                                  its time is that of the last look for what to remove
+    collected                                  its time is that of the last garbage collection
 
-Nothing is flushed to the disk: an entry's hashes are checked at every use, so whatever a crash left half-written is
-built again.  Entries appear by one rename, and a lock dies with its process, so there is no state to repair.
+Nothing is flushed to the disk. An entry's hashes are checked at every use, so an entry that a crash left
+half-written is built again. Entries appear by one rename, and a lock dies with its process, so there is no
+state to repair.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 
 Key = NewType("Key", str)
 Places = Mapping[str, Path]
-"""Folders whose position must not matter, by name: files below them are remembered relative to them."""
+"""Folders by name whose location must not matter: files below them are recorded relative to them."""
 
 _SETS_KEPT = 8
 _NO_HOME = Path(os.devnull, "opbridge")
@@ -76,14 +77,14 @@ _GRACE_SECONDS = 60
 
 
 class KeyBuilder:
-    """Hashes named parts, each framed by its length, so that ("ab", "c") and ("a", "bc") differ."""
+    """Hash named parts, each preceded by its length, so that ("ab", "c") and ("a", "bc") differ."""
 
     def __init__(self, kind: str) -> None:
         self._hash = blake2b(digest_size=DIGEST_BYTES)
         self.add("kind", kind, __version__)
 
     def add(self, label: str, *parts: bytes | str | Path) -> KeyBuilder:
-        """Adds texts and bytes as they are, and of a path the content of its file."""
+        """Add texts and bytes as they are, and for a path the content of its file; return this builder."""
         self._frame(b"label", label.encode())
         self._frame(b"count", str(len(parts)).encode())
         for part in parts:
@@ -96,6 +97,7 @@ class KeyBuilder:
         return self
 
     def key(self) -> Key:
+        """Return the key of everything added so far."""
         return Key(self._hash.hexdigest())
 
     def _frame(self, kind: bytes, content: bytes) -> None:
@@ -105,7 +107,7 @@ class KeyBuilder:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """The files that shaped a result, and those that would have, had they existed."""
+    """The files that affected a result, and files that would have affected it if they had existed."""
 
     files: tuple[Path, ...] = ()
     absent: tuple[Path, ...] = ()
@@ -114,28 +116,34 @@ class Dependencies:
 
 
 Build = Callable[[Path], Dependencies]
-"""Writes the files of an entry into the folder it is given, and says what they were made from."""
+"""A function that writes the files of an entry into the given folder and returns what they were made from."""
 
 
 @dataclass(frozen=True)
 class CacheEntry:
+    """An entry as returned by a fetch."""
+
     path: Path
     key: Key
     hit: bool
     seconds: float
-    """How long the fetch took, the build included."""
+    """How long the fetch took, including the build."""
 
 
 @dataclass(frozen=True)
 class StoredEntry:
+    """An entry as listed by `Cache.entries`."""
+
     path: Path
     files: tuple[str, ...]
     bytes: int
     used: float
-    """When it was last fetched, in seconds since 1970."""
+    """The time of the last fetch, in seconds since 1970."""
 
 
 class Cache:
+    """The private cache of this user in one folder."""
+
     def __init__(self, root: Path | None = None) -> None:
         """Open the cache in a folder, which is made where it is missing.
 
@@ -198,7 +206,7 @@ class Cache:
         return _stand_in(self._root, "has no room, opbridge cache gc makes some").fetch(first, build, places, about)
 
     def _made(self, first: Key, build: Build, roots: Mapping[str, str], about: str) -> tuple[Path, bool]:
-        """The entry, and whether somebody else made it: one of many builds, and the others wait for that one."""
+        """Return the entry, and whether it existed already or another process built it while this one waited."""
         for folder in (self._store, self._building, self._locks):
             replace_by_folder(folder)
         while True:
@@ -219,7 +227,7 @@ class Cache:
         return self.step(about) if about else nullcontext()
 
     def find(self, first: Key, places: Places | None = None) -> CacheEntry | None:
-        """What a fetch would find without building."""
+        """Return the entry that a fetch would find without building; None if there is none."""
         started = time.perf_counter()
         with disk_explained(self._root):
             path = self._find(first, {name: str(folder) for name, folder in (places or {}).items()})
@@ -243,31 +251,35 @@ class Cache:
                 return path.read_bytes()
 
     def keep(self, name: str, text: str) -> Path:
-        """A text as a file that compilers, debuggers and people can open, at a place that follows from its content."""
+        """Store a text as a file that compilers and people can open; its path depends only on name and content."""
         return self.keep_files({name: text}) / name
 
     def keep_files(self, texts: Mapping[str, str]) -> Path:
-        """The folder of several such files, by their names."""
+        """Store several texts by file name, and return the folder that contains them."""
         key = KeyBuilder("text")
         for name, text in texts.items():
             key.add("name", name).add("text", text)
 
         def build(folder: Path) -> Dependencies:
             for name, text in texts.items():
-                # A path in it may have bytes that are no text.
+                # The text may contain paths with bytes that are not valid UTF-8.
                 (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
             return Dependencies()
 
         return self.fetch(key.key(), build).path
 
     def kept(self, name: str, start: str) -> Path | None:
-        """The file of `keep` whose key begins so: enough of one for people to copy."""
+        """Return the file from `keep` whose key begins with `start`, which is short enough for people to copy."""
         firsts = [first for first in folders_in(self._store / start[:2]) if first.name.startswith(start)]
         files = (entry / name for first in firsts for entry in folders_in(first))
         return next((file for file in files if os.path.isfile(file)), None)
 
     def publish(self, entry: Path, shared: SharedCache, key: SigningKey | None = None) -> bool:
-        """Puts a copy of an entry into a shared cache, signed where there is a key; False if it is there."""
+        """Copy an entry into a shared cache, signed if there is a key; return False if it already exists there.
+
+        Raises:
+            CacheError: The entry was removed, or its sources changed while it was built.
+        """
         first = Key(entry.parent.name)
         record = next((known for known in _read_index(entry.parent) if known["entry"] == entry.name), None)
         if record is None or not _intact(entry):
@@ -275,7 +287,7 @@ class Cache:
         return shared.publish(first, record, entry, _hashes(entry), key)
 
     def entries(self) -> list[StoredEntry]:
-        """What is stored, the longest unused first."""
+        """Return the stored entries, the longest unused first."""
         found = []
         with disk_explained(self._root):
             for folder in (entry for first in self._first_keys() for entry in folders_in(first)):
@@ -286,18 +298,19 @@ class Cache:
         return sorted(found, key=lambda entry: entry.used)
 
     def size(self) -> int:
-        """The bytes of everything stored, the dependency sets included."""
+        """Return the number of bytes stored, including the dependency sets."""
         return sum(entry.bytes for entry in self.entries()) + sum(map(_index_bytes, self._first_keys()))
 
     def gc(self, max_bytes: int | None = None) -> list[StoredEntry]:
-        """Removes what dead processes left, then the longest unused entries until the rest fits.
+        """Remove leftovers of dead processes, then the longest unused entries; return the removed entries.
 
-        Without a bound given it is OPBRIDGE_CACHE_SIZE, else 5 GiB.  Entries used in the last minute stay.
+        Entries are removed until the rest fits `max_bytes`, else OPBRIDGE_CACHE_SIZE, else 5 GiB. Entries used in the
+        last minute are kept.
         """
         return self._collect(_default_bytes() if max_bytes is None else max_bytes, time.time() - _GRACE_SECONDS)
 
     def clear(self) -> list[StoredEntry]:
-        """Removes everything that nobody is building right now."""
+        """Remove everything that no process is building right now; return the removed entries."""
         return self._collect(0, unused_since=float("inf"))
 
     def _find(self, first: Key, roots: Mapping[str, str]) -> Path | None:
@@ -331,7 +344,7 @@ class Cache:
         finally:
             remove(folder)
         if changed:
-            # What the compiler read of it is unknown, so the result serves this call only.
+            # It is unknown which version the compiler read, so use the result for this call only.
             _log().warning("%s changed while it was being compiled; the next build starts anew", changed)
         elif dependencies.unknown:
             _log().warning("%s: what it was made from is unknown, so the next build starts anew", dependencies.unknown)
@@ -340,7 +353,7 @@ class Cache:
         return entry
 
     def _taken(self, first: Key, roots: Mapping[str, str]) -> Path | None:
-        """A copy of what the shared cache has."""
+        """Return a copy of the entry in the shared cache; None if there is none."""
         place = os.environ.get("OPBRIDGE_SHARED_CACHE")
         if not place:
             return None
@@ -359,7 +372,7 @@ class Cache:
         return entry
 
     def _settle(self, first: Key, folder: Path, result: str) -> Path:
-        """Makes finished work an entry."""
+        """Make finished work an entry of the cache, and return its folder."""
         hashes = {file.relative_to(folder).as_posix(): digest_of(file) for file in files_below(folder)}
         (folder / "entry.json").write_text(json.dumps({"files": hashes}), encoding="utf-8")
         entry = self._folder(first) / result
@@ -374,7 +387,10 @@ class Cache:
         self._write_index(first, [record, *others[: _SETS_KEPT - 1]])
 
     def _remember_stamps(self, first: Key, records: list[DependencySet]) -> None:
-        """Spares the next fetch from reading files that were only touched; not worth waiting or failing for."""
+        """Record new stamps, so that the next fetch need not read files that were only touched.
+
+        If the lock is taken or the disk fails, do nothing: the result is not worth waiting for.
+        """
         with suppress(OSError, CacheError), locked_if_free(self._locks / first) as free:
             if free:
                 self._write_index(first, records)
@@ -391,7 +407,10 @@ class Cache:
             remove(temporary)
 
     def _gc_now_and_then(self) -> None:
-        """What was used within the grace stays anyway, so looking through all entries more often is for nothing."""
+        """Collect garbage if the last time was longer ago than the grace period.
+
+        Entries used within that period are kept anyway, so collecting more often would be useless.
+        """
         stamp = self._root / "collected"
         if not stamp.exists() or stamp.stat().st_mtime < time.time() - _GRACE_SECONDS:
             stamp.touch()
@@ -424,7 +443,7 @@ class Cache:
         return removed
 
     def _remove_abandoned(self) -> None:
-        """Whoever gets the lock of a key knows that nobody alive is working on it."""
+        """Remove the work of dead processes: if the lock of a key is free, no live process works on it."""
         locks, work = names_in(self._locks), names_in(self._building)
         for key in {*locks, *(name.partition(".")[0] for name in work)}:
             with locked_if_free(self._locks / key) as free:
@@ -459,12 +478,12 @@ class Cache:
 
 
 def _default_root() -> Path:
-    """OPBRIDGE_CACHE_DIR, else below XDG_CACHE_HOME, else below ~/.cache."""
+    """Return OPBRIDGE_CACHE_DIR, else a folder in XDG_CACHE_HOME, else in ~/.cache."""
     if chosen := os.environ.get("OPBRIDGE_CACHE_DIR"):
         return Path(chosen)
     xdg = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        # The XDG specification has relative paths ignored.
+        # The XDG specification requires relative paths to be ignored.
         return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "opbridge"
     except RuntimeError:
         return _NO_HOME
@@ -486,7 +505,7 @@ def _default_bytes() -> int:
 
 
 _full: set[Path] = set()
-"""The caches whose disk was full, as this process found."""
+"""The caches whose disk this process found full."""
 _stand_ins: set[Path] = set()
 _values: dict[Key, bytes] = {}
 """What this process has made for caches that take nothing."""
@@ -494,7 +513,7 @@ _values: dict[Key, bytes] = {}
 
 @functools.cache
 def _stand_in(root: Path, why: str) -> Cache:
-    """Where this process builds what a cache lacks that takes nothing more."""
+    """Return a temporary cache for this process, used instead of one that is read-only or full."""
     try:
         folder = folder_of_this_process("opbridge-")
     except OSError as error:
@@ -509,7 +528,7 @@ def _stand_in(root: Path, why: str) -> Cache:
 
 
 def _read_index(folder: Path) -> list[DependencySet]:
-    """The dependency sets, the last used first; a damaged file is as none."""
+    """Return the dependency sets, the last used first; a damaged file counts as empty."""
     try:
         value = json.loads(unsealed(read_file(folder / "index")) or b"[]")
     except (OSError, ValueError, RecursionError):
@@ -521,7 +540,7 @@ def _read_index(folder: Path) -> list[DependencySet]:
 def _observed(
     first: Key, dependencies: Dependencies, roots: Mapping[str, str], born: int
 ) -> tuple[DependencySet, Path | None]:
-    """The dependency set of fresh work, and a file of it that changed since the work began."""
+    """Return the dependency set of finished work, and a file of it that changed since the work began or None."""
     now = time.time_ns()
     files: list[list[Any]] = []
     changed = None
@@ -565,7 +584,7 @@ def _index_bytes(first: Path) -> int:
 
 
 def _log() -> Logger:
-    # Imported where something is said: a hit says nothing, and logging is slow to import.
+    # Import logging only when needed: a hit logs nothing, and logging is slow to import.
     import logging
 
     return logging.getLogger("opbridge")

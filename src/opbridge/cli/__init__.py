@@ -1,4 +1,4 @@
-"""The command `opbridge`: one module a command, imported when it is asked for."""
+"""The command line program `opbridge`: one module per command, imported when the command is used."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ from opbridge.errors import InputError, OpbridgeError, did_you_mean
 
 
 class CommandModule(Protocol):
-    """What a module of this package offers."""
+    """The interface of a command's module."""
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's arguments to its parser."""
 
     def run(self, options: argparse.Namespace) -> int:
-        """Does the work and returns the exit code; what goes wrong is raised as an OpbridgeError."""
+        """Execute the command and return the exit code; failures are raised as an OpbridgeError."""
 
 
 @dataclass(frozen=True)
 class Command:
+    """A command's entry in the overview and in its help."""
+
     purpose: str
     example: str
     passes_words_on: bool = False
-    """To a subcommand, or to another program: what stands behind the first word is theirs."""
+    """Whether all arguments after the first word belong to a subcommand or another program."""
 
 
 COMMANDS = {
@@ -77,7 +80,7 @@ _BROKEN_PIPE = 128 + 13
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line; the only place that turns an error into an exit code."""
+    """Run one command line and return the exit code; this is the only place that turns an error into an exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     _print_anything()
     try:
@@ -90,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        _abandon_stdout()  # the reader left, as `head` does
+        _abandon_stdout()  # the reader has gone, as after `head`
         return _BROKEN_PIPE
     except UnicodeEncodeError as error:
         letters = error.object[error.start : error.end]
@@ -108,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_anything() -> None:
-    """A path need not be text, and a terminal need not have every letter: neither is a reason to fail."""
+    """Make standard output accept any text, such as paths with arbitrary bytes or letters missing in its encoding."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         codecs.register_error("opbridge", _as_it_was_or_escaped)
         sys.stdout.reconfigure(errors="opbridge")
@@ -122,7 +125,7 @@ def _as_it_was_or_escaped(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _abandon_stdout() -> None:
-    """Nothing may be written there any more, not even what is left when Python exits."""
+    """Discard all further output, including what Python flushes when it exits."""
     with suppress(OSError, ValueError, AttributeError):  # a stream in the place of a file's has nothing left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -148,7 +151,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _run(name: str, arguments: list[str], verbose: bool) -> int:
     parser = parser_of(name)
-    # Intermixed: what follows `--` belongs to the last positional, wherever the options stand.
+    # Intermixed: arguments after `--` belong to the last positional one, wherever the options are.
     parse = parser.parse_args if COMMANDS[name].passes_words_on else parser.parse_intermixed_args
     options = parse(arguments)
     options.verbose = verbose or options.verbose
@@ -159,11 +162,12 @@ def _run(name: str, arguments: list[str], verbose: bool) -> int:
 
 
 def module_of(name: str) -> CommandModule:
+    """Import and return the module of a command."""
     return cast(CommandModule, importlib.import_module(f"opbridge.cli.{name.replace('-', '_')}"))
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """What a command takes."""
+    """Return the argument parser of a command."""
     command = COMMANDS[name]
     parser = argparse.ArgumentParser(
         f"opbridge {name}",

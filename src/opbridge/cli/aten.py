@@ -1,4 +1,4 @@
-"""opbridge aten: an operator of PyTorch, and how it is called from here."""
+"""opbridge aten: look up a PyTorch operator, and how to call it from other frameworks."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _MOST_HITS = 40
 _SAMPLES = {"int": "1", "SymInt": "1", "float": "0.5", "Scalar": "0.5", "bool": "False", "str": '"mean"'}
-"""A value of each type, for a snippet."""
+"""A sample value of each type, for the code example."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge aten`."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="leaky_relu, add.Tensor, or torchvision::nms")
     parser.add_argument(
         "--search", nargs="+", metavar="WORD", help="list the operators with these words in their names"
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Print the description of an operator, or search for operators by name; return 0."""
     if not installed(FRAMEWORKS["torch"]):
         raise ToolchainError(f"operators are looked up in PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
     if (options.name is None) == (options.search is None):
@@ -82,7 +84,7 @@ def _document(entry: OperatorDescription) -> dict[str, Any]:
 
 
 def _in_mindspore(entry: OperatorDescription) -> tuple[str, ...] | None:
-    """Where it has the name; None where there is no MindSpore."""
+    """Return the MindSpore functions of the same name; None if MindSpore is not installed."""
     if not installed(FRAMEWORKS["mindspore"]):
         return None
     os.environ.setdefault("GLOG_v", "3")  # its warnings are of no use here

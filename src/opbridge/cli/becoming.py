@@ -1,4 +1,4 @@
-"""A command that takes the place of ours."""
+"""Replace this process by another command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from opbridge.errors import InputError
 
 
 def become(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Its signals, its terminal and its exit code are its own; a Python script is run by this Python."""
+    """Replace this process by the command, so that signals, terminal and exit code are its own.
+
+    A Python script is run with this Python.
+
+    Raises:
+        InputError: The command cannot be run.
+    """
     words = [*([sys.executable] if command[0].endswith(".py") else []), *command]
     sys.stdout.flush()
     try:

@@ -1,4 +1,4 @@
-"""opbridge bench: how long operators take, beside a reference and beside what the machine can do."""
+"""opbridge bench: measure how long operators take, compared with a reference and with the machine's limits."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from opbridge.progress import show
 
 _THRESHOLD = 0.1
 _AGAIN = 2
-"""So often is measured again what seems slower, before it counts."""
+"""How often to repeat a measurement that seems slower before it counts."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge bench`."""
     add_selection(parser, "measured")
     parser.add_argument(
         "--reference",
@@ -61,6 +62,7 @@ def _part(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Measure the operators and print a table; return 1 if one is slower than before or could not be measured."""
     if options.threshold is not None and options.against is None:
         raise InputError("--threshold says how much slower than a saved run is too slow", hint="add --against NAME")
     for name in filter(None, (options.save, options.against)):
@@ -132,7 +134,7 @@ def _confirmed(
     found: list[Change],
     threshold: float,
 ) -> list[Change]:
-    """What is slower each time it is measured; a machine that was busy for a while is not."""
+    """Return the operators that are slower in each repeated measurement, to rule out a temporarily busy machine."""
     print(f"\nagainst '{options.against}' of {before.date}")
     again = found
     for _ in range(_AGAIN):

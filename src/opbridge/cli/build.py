@@ -1,4 +1,4 @@
-"""opbridge build: every kernel of a manifest that this machine can build."""
+"""opbridge build: build every kernel of a manifest that this machine can build."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from opbridge.toolchains.nvcc import has_gpu
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge build`."""
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest, whose folder holds the kernels")
     parser.add_argument(
         *("-o", "--output"),
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Build the kernels, keep watching the sources, or only write compile_commands.json; return the exit code."""
     if options.compile_commands:
         return _tell_editors(options.manifest)
     if options.watch:
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> dict[str, Path]:
-    """Where the library of each kernel file is, by the path as the manifest has it and the device."""
+    """Build the kernels and return the path of each library by "DEVICE PATH", with the path as in the manifest."""
     started = time.perf_counter()
     _check_options(options)
     key = SigningKey.read(options.sign) if options.sign else None
@@ -88,7 +90,7 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     to_build = [file for file in ready if not file.is_built]
     built = build_many(_requests(options, to_build, manifest, cache), cache, options.jobs)
     libraries = dict(zip(to_build, built, strict=True))
-    sys.stderr.writelines(library.log for library in built)  # the compilers' warnings
+    sys.stderr.writelines(library.log for library in built)  # compiler warnings
     for file in files:
         print(f"{file.name}  {_outcome(file, libraries.get(file), reasons[file.device])}")
         if options.verbose and file in libraries and file.device == "cpu":
@@ -117,7 +119,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _manifest(options: argparse.Namespace, cache: Cache) -> Manifest:
-    """With the kernels of its formulas as files."""
+    """Return the manifest with the kernels generated from its formulas as files."""
     manifest = Manifest.load(options.manifest)
     is_ahead = options.device is None and options.output is None
     ops = (_for_here(op) if is_ahead else op for op in manifest.ops)
@@ -131,7 +133,7 @@ def _requests(
 ) -> list[BuildRequest]:
     requests = [file.request(manifest, portable=options.output is not None) for file in files]
     if options.output:
-        # What leaves for other machines may run there without opbridge.
+        # Libraries for other machines may run there without opbridge.
         requests = [
             for_mindspore(request, kernels_of_operators(file.path, file.by_symbol(manifest)), cache)
             for file, request in zip(files, requests, strict=True)
@@ -152,7 +154,7 @@ def _copy(files: Sequence[KernelFile], libraries: Mapping[KernelFile, BuiltLibra
 
 
 def _tell_editors(file: Path) -> int:
-    """A device's kernels have the headers of its twin, which any compiler reads."""
+    """Write compile_commands.json; kernels for a device get the headers of its twin, which any compiler can read."""
     from opbridge.toolchains import editors
 
     _check_places(file, None)
@@ -196,7 +198,10 @@ def _check_places(manifest: Path, output: Path | None) -> None:
 
 
 def _for_here(op: OpSpec) -> OpSpec:
-    """Without a formula's kernels for a GPU where there is none: nobody wrote them, and nvcc takes its time."""
+    """Return the operator without generated GPU kernels if this machine has no GPU.
+
+    The user did not write those kernels, and compiling them with nvcc is slow.
+    """
     if has_gpu():
         return op
     return replace(
@@ -205,7 +210,7 @@ def _for_here(op: OpSpec) -> OpSpec:
 
 
 def _why_not(device: str) -> OpbridgeError | None:
-    """Why this machine cannot build for a device."""
+    """Return the reason why this machine cannot build for a device; None if it can."""
     try:
         toolchain_for(language_of(device)).find()
     except OpbridgeError as error:

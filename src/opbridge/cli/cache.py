@@ -1,4 +1,4 @@
-"""opbridge cache: what the cache of builds holds, and keys for the one that many machines share."""
+"""opbridge cache: list, trim or empty the cache of builds, and make keys for a shared one."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _ACTIONS = {
     "log": "show all that compilers said of the build that failed, by the KEY that the error ends with",
 }
 _NAMED = {"key": "FILE", "log": "KEY"}
-"""What follows these actions, and no other."""
+"""The argument of the actions that take one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge cache`."""
     help_text = "; ".join(f"{name}: {does}" for name, does in _ACTIONS.items())
     parser.add_argument("action", choices=_ACTIONS, help=help_text)
     help_text = "of `key`: the FILE where the key is, or will be; of `log`: the KEY"
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Execute the action on the cache; return 0."""
     if (options.action in _NAMED) != (options.name is not None):
         forms = ", ".join(f"{action} {_NAMED.get(action, '')}".strip() for action in _ACTIONS)
         raise InputError(f"cache {options.action}: expected one of: {forms}")
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _key(path: Path) -> None:
-    # Not at the top: listing a cache has no use for it.
+    # Import here: listing the cache does not need it.
     from opbridge.cache.shared import SigningKey
 
     key = SigningKey.read(path) if path.exists() else SigningKey.make(path)

@@ -1,4 +1,4 @@
-"""opbridge check: whether the operators of a manifest do what they say, in every framework that is here."""
+"""opbridge check: verify that the operators of a manifest work as declared, in every installed framework."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ _MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge check`."""
     add_selection(parser, "checked")
     parser.add_argument(
         "--reference",
@@ -59,6 +60,7 @@ def _seconds(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Check the operators and print a row for each check; return 1 if any failed."""
     with people_read_stderr(options.json):
         rows = _checked(options)
     hand_over(to_json(rows, options.seed), options.json)
@@ -102,7 +104,7 @@ def _reference(given: list[str]) -> str | Mapping[str, str] | None:
 
 
 class _Table:
-    """Rows as they come, in columns whose widths are known before."""
+    """Print rows as they arrive, in columns whose widths are known in advance."""
 
     def __init__(self, operators: list[Op]) -> None:
         self._names = {op.name: op.name.partition("::")[2] for op in operators}
@@ -113,7 +115,7 @@ class _Table:
         name = self._names[row.operator].ljust(self._width)
         lines = row.message.splitlines() or [""]
         first = f"{bold(name)}  {row.framework:10}{row.check:12}{colour(f'{mark} {lines[0]}')}"
-        # In one piece, because rows come from several threads.
+        # Print each row with one call, because rows come from several threads.
         print("\n".join([first, *(f"{'':{self._width + 26}}{line}" for line in lines[1:])]) + "\n", end="", flush=True)
 
 

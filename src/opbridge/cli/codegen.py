@@ -1,4 +1,4 @@
-"""opbridge codegen: the sources of a backend from its declarations."""
+"""opbridge codegen: write the sources of a backend from its declarations."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _STALE = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge codegen`."""
     parser.add_argument(
         "files", type=Path, nargs="*", metavar="FILE.yaml", help="declarations, of one or more dialects"
     )
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Write the sources, or compare or explain them; return 1 if `--check` finds files that are not up to date."""
     if options.explain:
         return _explain(options)
     if not options.files or options.output is None:
@@ -81,7 +83,7 @@ def _is_ejected(options: argparse.Namespace, inputs: Inputs) -> bool:
 
 
 def _tell(made: Generated) -> None:
-    """What is not in the files, though it is in the declarations."""
+    """Print warnings about declarations that are not in the generated files."""
     if made.unknown_fields:
         print("warning: fields that opbridge does not know; --strict makes them errors", file=sys.stderr)
         print(*(f"  {line}" for line in made.unknown_fields), sep="\n", file=sys.stderr)

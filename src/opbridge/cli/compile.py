@@ -1,4 +1,7 @@
-"""opbridge compile: a library for hosts without opbridge: of a source by the aot call, of a manifest for another."""
+"""opbridge compile: build a library for hosts without opbridge, from one source, or from a manifest for another host.
+
+A library from one source exports functions with MindSpore's aot calling convention.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from opbridge.toolchains import BuildRequest, build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge compile`."""
     parser.add_argument(
         "source",
         type=Path,
@@ -40,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Compile the source or manifest to the library, and print the functions it exports; return 0."""
     source, library = options.source, options.library
     if options.host or source.suffix in MANIFEST_SUFFIXES:
         return _compile_for_onnxruntime(options)
@@ -94,7 +99,7 @@ def _compile_for_onnxruntime(options: argparse.Namespace) -> int:
 
 
 def _kernels(library: Path, source: Path, device: str) -> dict[str, str]:
-    """What a library exports that hosts can call, each with what it says of itself."""
+    """Return the functions in a library that hosts can call, each with its own description."""
     from opbridge._core import load_kernel
     from opbridge.sources.elf import read_library
 

@@ -1,4 +1,4 @@
-"""opbridge completion: a shell completes commands, options and their choices; anything else is a file."""
+"""opbridge completion: print a script that lets a shell complete commands, options and choices, and files otherwise."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ _FOR_ZSH = "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge completion`."""
     parser.add_argument("shell", choices=tuple(_SHELLS), help="the shell that reads what is printed")
 
 
 def run(options: argparse.Namespace) -> int:
-    # What a parser takes is told by no public name.
+    """Print the completion script of the chosen shell; return 0."""
+    # argparse has no public attribute for a parser's arguments.
     actions = {name: parser_of(name)._actions for name in COMMANDS}
     print(_SHELLS[options.shell](actions), end="")
     return 0
@@ -88,13 +90,13 @@ def _fish_line(command: str, action: argparse.Action) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A help text, whose percent signs argparse wants doubled, as one word of fish's."""
+    """Return a help text as one quoted word for fish, with argparse's doubled percent signs undoubled."""
     return "'" + text.replace("%%", "%").replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 _SHELLS: dict[str, Callable[[Actions], str]] = {
     "bash": _bash,
-    # Zsh runs completions written for bash.
+    # Zsh can run completions written for bash.
     "zsh": lambda actions: _FOR_ZSH + _bash(actions),
     "fish": _fish,
 }

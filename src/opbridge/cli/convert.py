@@ -1,4 +1,4 @@
-"""opbridge convert: a PyTorch network as source of MindSpore's or JAX's."""
+"""opbridge convert: convert a PyTorch network to MindSpore or JAX source."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _ROWS = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge convert`."""
     parser.add_argument("target", metavar="MODULE:MODEL", help="a class, a function as module:make(), or a model")
     parser.add_argument(
         "--input",
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Convert the network, and compare it with PyTorch if asked; return 1 if they differ."""
     if not installed(FRAMEWORKS["torch"]):
         raise ToolchainError(f"a conversion runs PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
     if options.page and not options.check:
@@ -66,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _convert(options: argparse.Namespace) -> dict[str, Any]:
-    """What `--json` prints of it."""
+    """Convert the network, and return the document that `--json` prints."""
     from opbridge.conversion.converting import converted
     from opbridge.scan.probing import TITLES
     from opbridge.scan.running import loaded_model

@@ -1,4 +1,4 @@
-"""opbridge doctor: what is here, what is missing, and the command that mends it; or what is wrong with a library."""
+"""opbridge doctor: report what is installed or missing and how to fix it, or what is wrong with a library."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from opbridge.errors import ToolchainError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge doctor`."""
     parser.add_argument(
         "library",
         type=Path,
@@ -23,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Examine the environment or a library; return 1 if the library has problems.
+
+    Raises:
+        ToolchainError: A required part of the environment is missing or broken.
+    """
     if options.library is not None:
         return _library(options.library, options.json)
     return _environment(options.json)

@@ -1,4 +1,4 @@
-"""opbridge explain: what follows from a formula: its rules, its gradients as formulas, and its kernels."""
+"""opbridge explain: show what is derived from a formula: its rules, its gradients as formulas, and its kernels."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from opbridge.manifest import Manifest, OpSpec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge explain`."""
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest with the formula")
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="only these; all that have formulas otherwise")
     parser.add_argument("--source", action="store_true", help="print the kernels too, as they are compiled")
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Print what is derived from the formulas of a manifest; return 0."""
     manifest = Manifest.load(options.manifest)
     formulas = {op.schema.full_name.partition("::")[2]: op for op in manifest.ops if op.formula is not None}
     for name in options.operators:
@@ -42,12 +44,12 @@ class _Explained:
     formula: str
     rules: dict[str, str]
     follows: tuple[str, ...]
-    """The rules that nobody said."""
+    """The rules that were derived because the manifest does not state them."""
     gradients: dict[str, str]
     refused: dict[str, str]
-    """Devices without a kernel, and why."""
+    """The devices without a kernel, with the reason."""
     sources: dict[str, dict[str, str]]
-    """Of each operator by device, where they are asked for."""
+    """The kernel sources of each operator by device, if requested."""
 
 
 def _explained(op: OpSpec, with_source: bool) -> _Explained:

@@ -1,4 +1,4 @@
-"""Whether kernels that were built fit the operators that name them, before a call is the first to say so."""
+"""Verify after a build that kernels fit the operators that name them, so that no call is the first to find out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from opbridge.toolchains.host import PROCESSOR
 
 
 def require_fitting(libraries: Mapping[KernelFile, BuiltLibrary], manifest: Manifest) -> None:
-    """Says all that does not fit, of the libraries that this machine can open."""
+    """Check the kernels in all libraries that this machine can open.
+
+    Raises:
+        KernelError: Some kernels do not fit; the text lists all of them.
+    """
     plan = Catalog.of(manifest.namespace, manifest.ops).plan
     indices = {op.schema.full_name: index for index, op in enumerate(manifest.ops)}
     misfits = [
@@ -31,7 +35,10 @@ def require_fitting(libraries: Mapping[KernelFile, BuiltLibrary], manifest: Mani
 
 
 def _can_be_opened(library: BuiltLibrary) -> bool:
-    """One for another processor, or that needs a library of the machine it is for, is left to that machine."""
+    """Return whether this machine can open the library.
+
+    A library for another processor, or one that needs a library of its target machine, is left to that machine.
+    """
     if os.environ.get(PROCESSOR, "native") != "native":
         return False
     try:

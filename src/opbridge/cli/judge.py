@@ -1,4 +1,4 @@
-"""opbridge judge: whether answers to tasks are right, without the hardware that they are for."""
+"""opbridge judge: decide whether answers to tasks are right, without the hardware they are written for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge judge`."""
     parser.add_argument(
         "reference",
         nargs="?",
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Judge one answer, a folder of answers or a manifest, or serve over HTTP; return the verdict's exit code."""
     from opbridge.costs import chip_named
     from opbridge.judging import judge
     from opbridge.judging.operators import is_manifest, judge_operators
@@ -65,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     if options.reference is None:
         raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
     if options.cost:
-        chip_named(options.cost)  # before anything is built
+        chip_named(options.cost)  # fail before building anything
     if options.reference.is_dir():
         from opbridge.cli import judging_many
 

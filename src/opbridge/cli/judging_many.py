@@ -1,4 +1,4 @@
-"""What `opbridge judge DIR` shows: a line for each answer, how far it is meanwhile, and a sum at the end."""
+"""The output of `opbridge judge DIR`: a line per answer, the progress meanwhile, and totals at the end."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from opbridge.progress import detail, show
 
 
 def run(options: argparse.Namespace) -> int:
+    """Judge all answers in a folder, and return the highest exit code of the verdicts."""
     if options.answer is not None or options.json:
         raise InputError("of a folder, all answers are judged, and their verdicts are files in DIR/verdicts")
     require_writable(options.page)

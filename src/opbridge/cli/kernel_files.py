@@ -1,4 +1,4 @@
-"""The kernel files that a manifest names: what each is built by, and what its library is called elsewhere."""
+"""The kernel files that a manifest names: how each is built, and the name of its library."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ from opbridge.toolchains import BuildRequest
 
 @dataclass(frozen=True)
 class KernelFile:
+    """One kernel file of a manifest, for one device."""
+
     name: str
-    """The path as the manifest has it."""
+    """The path as written in the manifest."""
     device: str
     path: Path
 
     @property
     def is_built(self) -> bool:
+        """Whether the file is a library already."""
         return is_library(self.name)
 
     @property
     def root(self) -> Path:
-        """The folder that its name starts from."""
+        """The folder that the name is relative to."""
         return self.path.parents[len(Path(self.name).parts) - 1]
 
     @property
     def library(self) -> Path:
-        """What the library is called below the folder that -o names."""
+        """The path of the library, relative to the folder given with -o."""
         path = Path(self.name)
         return path if self.is_built else path.with_name(f"{path.stem}_{self.device}.so")
 
     def operators(self, manifest: Manifest) -> list[tuple[str, OpSpec]]:
-        """Those whose kernels are in it, with the kernels' symbols."""
+        """Return the operators whose kernels are in this file, with the symbols of the kernels."""
         return [
             (kernel.symbol or op.schema.name, op)
             for op in manifest.ops
@@ -47,18 +50,21 @@ class KernelFile:
         ]
 
     def by_symbol(self, manifest: Manifest) -> dict[str, OpSpec]:
-        """The operators by their kernels; the first one, where several share a kernel."""
+        """Return the operators by kernel symbol; if several share a kernel, the first one."""
         return dict(reversed(self.operators(manifest)))
 
     def functions(self, manifest: Manifest) -> list[tuple[str, OpSpec]]:
-        """Its operators with what its library exports for each; none where it registers them with PyTorch itself."""
+        """Return the operators with the function that the library exports for each.
+
+        The list is empty if the file registers its operators with PyTorch itself.
+        """
         if registers(KernelRef(self.device, self.name), self.root):
             return []
         hosts = {use.operator: use.host for use in self._uses(manifest).bare} if self.device in ASCEND_C else {}
         return [(hosts.get(op.schema.full_name, symbol), op) for symbol, op in self.operators(manifest)]
 
     def request(self, manifest: Manifest, portable: bool) -> BuildRequest:
-        """What loading the manifest asks for too, so that it then finds the library in the cache."""
+        """Return the build request that loading the manifest uses, so that loading finds the library in the cache."""
         uses = self._uses(manifest) if self.device in ASCEND_C else None
         return source_request(self.root, self.name, self.device, portable, uses)
 
@@ -71,7 +77,7 @@ class KernelFile:
 
 
 def kernel_files(manifest: Manifest, device: str | None) -> list[KernelFile]:
-    """The files of the manifest's kernels, each once; what a formula generates is none."""
+    """Return the manifest's kernel files, each once, without those generated from formulas."""
     sources: dict[KernelFile, None] = {}
     for op in manifest.ops:
         for kernel in op.kernels:
@@ -81,6 +87,7 @@ def kernel_files(manifest: Manifest, device: str | None) -> list[KernelFile]:
 
 
 def require_distinct_names(sources: Iterable[KernelFile]) -> None:
+    """Raise an InputError if two kernel files would produce libraries of the same name."""
     taken: dict[Path, KernelFile] = {}
     for source in sources:
         other = taken.setdefault(source.library, source)

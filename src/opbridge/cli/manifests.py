@@ -1,4 +1,4 @@
-"""What commands on a manifest's operators have in common."""
+"""The arguments and checks shared by commands that work on a manifest's operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opbridge.op import Op, OpLibrary
 
 
 class _Manifest(argparse.Action):
-    """`ops.yaml:NAME` is `ops.yaml --op NAME`."""
+    """Parse `ops.yaml:NAME` as `ops.yaml --op NAME`."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
@@ -30,13 +30,16 @@ class _Manifest(argparse.Action):
 
 
 def manifest_and_operator(text: str) -> tuple[Path, str]:
-    """Of `ops.yaml:NAME`; the name is empty where none is said."""
+    """Split `ops.yaml:NAME`; the name is empty if there is none."""
     path, _, name = text.partition(":")
     return (Path(path), name) if Path(path).suffix in MANIFEST_SUFFIXES else (Path(text), "")
 
 
 def add_selection(parser: argparse.ArgumentParser, done: str, by_default: str | None = None) -> None:
-    """What chooses a manifest, its operators, frameworks and a device; `done` is what is done to them."""
+    """Add the arguments that select a manifest, its operators, frameworks and a device.
+
+    `done` is the participle for the help texts, for example "checked". `by_default` makes the manifest optional.
+    """
     parser.add_argument(
         "manifest",
         action=_Manifest,
@@ -56,11 +59,15 @@ def add_selection(parser: argparse.ArgumentParser, done: str, by_default: str | 
 
 
 def load_library(manifest: Path, device: str) -> OpLibrary:
-    """The operators of a manifest, with the kernels that run for a device."""
+    """Load a manifest's operators with the kernels that run for a device.
+
+    Raises:
+        InputError: The file is not a manifest, or it declares no operators.
+    """
     if manifest.suffix not in MANIFEST_SUFFIXES:
         hint = "a kernel alone goes through Python: opbridge.check.check(ob.load(...)), opbridge.bench.bench(...)"
         raise InputError(f"{manifest} is no manifest; expected a name such as ops.yaml", hint=hint)
-    sys.path.insert(0, os.getcwd())  # where a user's own modules are, as `python -m` has it
+    sys.path.insert(0, os.getcwd())  # the folder of the user's own modules, as with `python -m`
     library: OpLibrary = ob.load(manifest, device=device if device in TWINS else "cpu")
     if not len(library):
         raise InputError(f"{manifest} declares no operators")
@@ -68,5 +75,5 @@ def load_library(manifest: Path, device: str) -> OpLibrary:
 
 
 def chosen(library: OpLibrary, names: Sequence[str] | None) -> list[Op]:
-    """Those that were named, or all."""
+    """Return the operators with these names, or all operators if there are no names."""
     return [library[name] for name in dict.fromkeys(names)] if names else list(library)

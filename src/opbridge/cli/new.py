@@ -1,4 +1,4 @@
-"""opbridge new: a small library that builds, passes its tests and is there to be changed."""
+"""opbridge new: create a small library that builds and passes its tests, as a starting point."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _CHOICES = {
     "torch-extension": "a PyTorch extension with its gradient, just in time",
 }
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-# Not in TORCH_EXTENSION_NAME.
+# The word NAME, but not in TORCH_EXTENSION_NAME.
 _PLACEHOLDER = re.compile("(?<![A-Z]_)NAME")
 _OURS = ("main", "ob", "std")
-"""Names that the templates' C++ has already."""
+"""Names that the templates' C++ code already uses."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge new`."""
     parser.add_argument("name", metavar="NAME", help="the operator and its folder; lower-case, as in scaled_add")
     parser.add_argument(
         "--template",
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Create a library from a template, and print its files and the next step; return 0."""
     files = _render(options.name, _TEMPLATES / options.template)
     folder = Path(options.name)
     _write(folder, files)
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 def _first_step(files: Mapping[str, str]) -> str:
     if "Makefile" in files:
         return "make run"
-    # The tests of a template want pytest, which opbridge itself does not bring.
+    # The tests of a template need pytest, which opbridge does not install.
     steps = ["opbridge build ops.yaml"] * ("ops.yaml" in files) + ["pip install pytest"] * (find_spec("pytest") is None)
     return " && ".join([*steps, "python -m pytest"])
 
@@ -66,7 +68,7 @@ def _render(name: str, template: Path) -> Mapping[str, str]:
         _PLACEHOLDER.sub(name, path.name.removesuffix(".in")): _PLACEHOLDER.sub(name, path.read_text(encoding="utf-8"))
         for path in sorted(template.glob("*.in"))
     }
-    # A name that PyTorch keeps for itself is found here, before anything is written.
+    # Reject a name that PyTorch reserves before writing anything.
     Manifest.parse(files.get("ops.yaml", f"namespace: {name}\nops: []\n"))
     return files
 

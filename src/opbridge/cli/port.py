@@ -1,4 +1,4 @@
-"""opbridge port: from one accelerator to another; one module a subcommand."""
+"""opbridge port: from one accelerator to another; one module per subcommand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""opbridge port check: whether a port to Ascend C computes what its CUDA original does."""
+"""opbridge port check: verify that a port to Ascend C computes the same as its CUDA original."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge port check`."""
     parser.add_argument("original", metavar="ORIGINAL.cu", help="the CUDA source, or SOURCE:KERNEL")
     parser.add_argument("port", metavar="PORT.cpp", help="the source in Ascend C, or SOURCE:KERNEL")
     parser.add_argument(
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Compare each pair of kernels on the same inputs, and print the results; return 1 if any differ."""
     from opbridge.port import Settings, compare, pairs_of
     from opbridge.port.pairing import Said
 
@@ -61,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             found = compare(pair, settings, printer.outcome)
         except InputError as error:
-            unusable = unusable or error  # the others are not to wait for it
+            unusable = unusable or error  # report it after comparing the other pairs
             continue
         outcomes += found
         documents.append({"operator": pair.schema.name, "inputs": [outcome.fields() for outcome in found]})
@@ -84,7 +86,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 class _Printer:
-    """One line an input, and what is wrong with it below; a finding that came before is not told again."""
+    """Print one line per input, with the difference below it; a repeated finding is not printed again."""
 
     def __init__(self, is_silent: bool, title: str) -> None:
         self._is_silent = is_silent

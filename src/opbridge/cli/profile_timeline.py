@@ -1,4 +1,4 @@
-"""How `opbridge profile` prints the timeline of a kernel of Ascend C."""
+"""Print the timeline of an Ascend C kernel for `opbridge profile`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _LINES = 12
 
 
 def of_timeline(kernel: KernelTimeline, time: str) -> Iterator[str]:
+    """Yield the lines to print for a kernel; `time` is its formatted duration."""
     launches = "1 launch" if kernel.launches == 1 else f"{kernel.launches} launches"
     cores = f"{kernel.cores} cores" + (f" in {kernel.rounds} rounds" if kernel.rounds > 1 else "")
     head = f"{bold(kernel.name)}  {launches} of {kernel.blocks} blocks on {cores}"

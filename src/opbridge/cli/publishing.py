@@ -1,4 +1,4 @@
-"""What `opbridge build --publish` puts into a shared cache: all that a process will ask its cache for."""
+"""Publish everything that a process will look up in its cache to a shared one, for `opbridge build --publish`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opbridge.cache.shared import SharedCache, SigningKey
 
 
 def publish(libraries: Sequence[Path], folder: Path, cache: Cache, key: SigningKey | None) -> str:
-    """Adds what was built, and the adapters of the frameworks that are here; says how much of it is new."""
+    """Add the libraries and the installed frameworks' adapters; return a sentence with the number of new results."""
     shared = SharedCache(folder.absolute())
     results = [*libraries, *_adapters(cache)]
     new = sum(cache.publish(library.parent, shared, key) for library in results)

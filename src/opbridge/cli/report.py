@@ -1,4 +1,4 @@
-"""opbridge report: what was checked and measured of a library, as one HTML file."""
+"""opbridge report: write the checks and measurements of a library to one HTML file."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _FILE = Path("opbridge-report.html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge report`."""
     parser.add_argument(
         "-o", "--output", type=Path, default=_FILE, metavar="FILE", help=f"where the report goes (default: {_FILE})"
     )
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Write the report; return 1 if a check failed or an operator could not be measured."""
     require_writable(options.output)
     library = load_library(options.manifest, options.device)
     operators = chosen(library, options.op)

@@ -1,4 +1,4 @@
-"""opbridge scan: which of a PyTorch model's operators MindSpore has, and a package of those it has not."""
+"""opbridge scan: report which operators of a PyTorch model MindSpore has, and write a package of the missing ones."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _WIDEST_ANSWER = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge scan`."""
     parser.add_argument(
         "target",
         metavar="SCRIPT.py|MODULE:MODEL",
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the model, print its operators, and write the package; return 0."""
     with people_read_stderr(options.json):
         operators, found = _scanned(options)
     if options.json:
@@ -82,7 +84,7 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], An
         try:
             found = probe(operators)
         except BaseException:
-            _print_operators(operators)  # what took a run of the model to find
+            _print_operators(operators)  # finding them took a run of the model
             raise
     _report(operators, found)
     lacking = [(operator, found.verdicts[operator.name]) for operator in operators]
@@ -122,7 +124,7 @@ def _recorded(options: argparse.Namespace, folder: Path) -> list[ScannedOperator
 
 
 def _default_namespace(target: str) -> str:
-    """`nets.unet:UNet3D` and `UNet3D.py` as unet3d_ops."""
+    """Return the namespace for a target: unet3d_ops for `nets.unet:UNet3D` and for `UNet3D.py`."""
     name = Path(target).stem if target.endswith(".py") else target.rpartition(":")[2].rpartition(".")[2]
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name.removesuffix("()"))
     return re.sub(r"\W+", "_", words).strip("_0123456789").lower() + "_ops"
@@ -150,7 +152,7 @@ def _report(operators: Sequence[ScannedOperator], found: Answers) -> None:
 
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[Colour] = ()) -> None:
-    """The second column holds numbers; the colours, one a row, are the third's."""
+    """Print a table whose second column is numeric and whose third column has a color per row."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     print(bold("  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip()))
     for row, colour in zip(rows, colours or [str] * len(rows), strict=True):

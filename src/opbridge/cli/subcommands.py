@@ -1,4 +1,4 @@
-"""A command that has commands of its own."""
+"""A command with subcommands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from opbridge.cli import CommandModule
 
 
 class Subcommands:
+    """The subcommands of one command, each in its own module."""
+
     def __init__(self, command: str, purposes: Mapping[str, str]) -> None:
         self._command = command
         self._purposes = purposes
-        """Each is a module of its own, `COMMAND_NAME`."""
+        """The purpose of each subcommand, whose module is `COMMAND_NAME`."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add a parser for each subcommand."""
         subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
         for name, purpose in self._purposes.items():
             module = cast(CommandModule, importlib.import_module(f"opbridge.cli.{self._command}_{name}"))
@@ -28,4 +31,5 @@ class Subcommands:
             subcommand.set_defaults(module=module, parser=subcommand)
 
     def run(self, options: argparse.Namespace) -> int:
+        """Run the selected subcommand and return its exit code."""
         return cast(CommandModule, options.module).run(options)

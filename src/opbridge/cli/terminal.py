@@ -1,4 +1,4 @@
-"""Colour on a terminal, plain text everywhere else."""
+"""Color on a terminal, plain text everywhere else."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import TextIO
 
 
 def bold(text: str, stream: TextIO | None = None) -> str:
+    """Return the text in bold if the stream, by default standard output, is a terminal."""
     return _styled("1", text, stream)
 
 
 def red(text: str, stream: TextIO | None = None) -> str:
+    """Return the text in red if the stream, by default standard output, is a terminal."""
     return _styled("31", text, stream)
 
 
 def green(text: str, stream: TextIO | None = None) -> str:
+    """Return the text in green if the stream, by default standard output, is a terminal."""
     return _styled("32", text, stream)
 
 
@@ -31,7 +34,7 @@ def _styled(code: str, text: str, stream: TextIO | None) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes as people say it."""
+    """Return a number of bytes as text with a unit."""
     for unit in ("B", "KB", "MB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""opbridge twin: what is written for an accelerator, run on the CPU as it is; one module a subcommand."""
+"""opbridge twin: run unmodified programs for an accelerator on the CPU; one module per subcommand."""
 
 from __future__ import annotations
 

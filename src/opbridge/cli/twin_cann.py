@@ -1,4 +1,4 @@
-"""opbridge twin cann: a folder that projects of Ascend C take for an installed CANN, and that runs them on the CPU."""
+"""opbridge twin cann: write a folder that Ascend C projects accept as an installed CANN, to run on the CPU."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge twin cann`."""
     parser.add_argument(
         "folder", type=Path, nargs="?", metavar="DIR", help="the folder to write (default: one in the cache)"
     )
 
 
 def run(options: argparse.Namespace) -> int:
+    """Write the folder and print its path; return 0."""
     from opbridge.cache import Cache
     from opbridge.toolchains.ascend_cann import write
 

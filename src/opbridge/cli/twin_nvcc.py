@@ -1,19 +1,21 @@
-"""opbridge twin nvcc: a stand-in for nvcc, whose programs run on this machine's processor with every access checked."""
+"""opbridge twin nvcc: a replacement for nvcc; its programs run on the CPU with every access checked."""
 
 from __future__ import annotations
 
 import argparse
 
 PREFIX_CHARS = "\0"
-"""Nothing on its command line is for argparse to read."""
+"""A prefix that no argument has, so that argparse passes all arguments on."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge twin nvcc`."""
     help_text = "what nvcc takes; --home alone prints the folder that stands for an installed CUDA, with bin/nvcc in it"
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help=help_text)
 
 
 def run(options: argparse.Namespace) -> int:
+    """Execute an nvcc command line and return the exit code that nvcc would return."""
     from opbridge.cache import Cache
     from opbridge.toolchains import twin_nvcc
 

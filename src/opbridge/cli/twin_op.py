@@ -1,4 +1,4 @@
-"""opbridge twin op: an operator project as msopgen makes it, read and built for the CPU."""
+"""opbridge twin op: read an operator project as msopgen creates it, and build it for the CPU."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge twin op`."""
     parser.add_argument(
         "folder", type=Path, metavar="DIR", help="the project: it has op_host and op_kernel, or several"
     )
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Build the project's operators and print what each contains; return 3 if some cannot be built."""
     from opbridge.errors import OpbridgeError
     from opbridge.sources.ascend.project import Operator, read_project
 

@@ -1,4 +1,4 @@
-"""opbridge twin run: a program for NPUs or GPUs, run with stand-ins for torch_npu, CANN and `cuda`, for it alone."""
+"""opbridge twin run: run a program for NPUs or GPUs with replacements for torch_npu, CANN and `cuda`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from opbridge.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge twin run`."""
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="COMMAND", help="a Python script or any command, and its arguments"
     )
 
 
 def run(options: argparse.Namespace) -> int:
+    """Replace this process by the program, in an environment with the replacements unless torch_npu works here."""
     from opbridge.cache import Cache
     from opbridge.npu.standing_in import environment, real_one_works
     from opbridge.toolchains.ascend_cann import write

@@ -1,4 +1,4 @@
-"""opbridge build --watch: builds and checks again whenever a source changes."""
+"""opbridge build --watch: build and check again whenever a source changes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from opbridge.op import Op, OpLibrary
 
 _LOOKS_EVERY = 0.1
 _QUICK = ("values", "dtypes", "shapes", "bounds", "strides", "aliasing")
-"""What is known within a second; `opbridge check` knows the rest."""
+"""The checks that take less than a second; `opbridge check` runs all of them."""
 _SOURCES = frozenset((".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".yaml", ".yml"))
 
 _Made = Mapping[str, object]
-"""What each operator was made of."""
+"""What each operator was made from."""
 
 
 def watch(manifest: Path, build: Callable[[], Mapping[str, Path]]) -> int:
-    """Ends with Ctrl-C; before that, no error ends it."""
+    """Build and check until Ctrl-C, then return 0; errors are printed and do not end the loop."""
     before: _Made = {}
     try:
         while True:
@@ -42,7 +42,7 @@ def watch(manifest: Path, build: Callable[[], Mapping[str, Path]]) -> int:
 
 
 def _settled(manifest: Path) -> dict[Path, tuple[int, int]]:
-    """The files as they are once nobody is writing them."""
+    """Return the state of the sources once no program is writing them any more."""
     seen = _stamps(manifest)
     while True:
         time.sleep(_LOOKS_EVERY / 2)
@@ -79,11 +79,11 @@ def _check(operators: list[Op]) -> None:
 
 
 def _stamps(manifest: Path) -> dict[Path, tuple[int, int]]:
-    """When each source below the manifest's folder last changed."""
+    """Return the modification time and size of each source below the manifest's folder."""
     found = {}
     for path in manifest.parent.rglob("[!.]*"):
         if path.suffix in _SOURCES:
-            # An editor may be putting a new one in its place.
+            # An editor may be replacing the file.
             with suppress(FileNotFoundError):
                 status = path.stat()
                 found[path] = (status.st_mtime_ns, status.st_size)

@@ -1,4 +1,4 @@
-"""opbridge wheel: the operators of a manifest as a package that others install with pip, and need no compiler for."""
+"""opbridge wheel: package the operators of a manifest for installation with pip, without a compiler."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from opbridge.wheel.making import Order, make_wheel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge wheel`."""
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest, whose folder holds the kernels")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("dist"), help="default: dist")
     parser.add_argument(
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Make the package, print what is in it and how to install it; return 0."""
     started = time.perf_counter()
     order = Order(
         manifest=options.manifest,

@@ -1,4 +1,4 @@
-"""Files that a command is to write at its end."""
+"""Check the output files of a command before it starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opbridge.errors import InputError
 
 
 def require_writable(*paths: Path | None) -> None:
-    """Before minutes of work are lost for it."""
+    """Raise an InputError if a file cannot be written, before the command spends minutes on its contents."""
     for path in paths:
         if path is not None:
             _require(path)

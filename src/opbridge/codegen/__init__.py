@@ -1,10 +1,10 @@
-"""From declarations of operators in YAML to the C++ and Python sources of a backend.
+"""Generate the C++ and Python sources of a backend from YAML declarations of operators.
 
-    inputs/        one module a dialect; each reads its file into operators
-    expressions    the names in C++ expressions that declarations hold
+    inputs/        one module per dialect; each reads its file into operators
+    expressions    the names in the C++ expressions of declarations
     model          the one model of an operator that all outputs read
-    outputs/       one module a kind of output; each turns operators into texts
-    writing        puts texts on the disk where they changed, or says that they are stale
+    outputs/       one module per kind of output; each turns operators into texts
+    writing        writes the texts that changed to disk, or reports that they are stale
 
-Nothing of opbridge is needed to build or run what comes out.
+The generated sources build and run without opbridge.
 """

@@ -1,4 +1,4 @@
-"""Many errors of few causes, as one line a cause."""
+"""Summarize many errors with few causes, one line per cause."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from opbridge.errors import InputError
 
 _OWN = re.compile(r"'[^']*'|\b\w+::[\w.]+|^[\w.]+(?= (?:has|is|takes|returns|writes|delegates|inherits|calls)\b)")
-"""What a message says of one place: quoted texts and names of operators."""
+"""The parts of a message that belong to one place: quoted texts and operator names."""
 
 
 def by_cause(errors: Iterable[InputError]) -> tuple[str, ...]:
-    """The commonest cause first, each with the number of its errors and the place of the first."""
+    """Return a line per cause, the commonest first, with the number of errors and the place of the first."""
     groups: dict[str, list[InputError]] = {}
     for error in errors:
         groups.setdefault(_OWN.sub("…", error.message), []).append(error)

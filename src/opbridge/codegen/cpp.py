@@ -1,7 +1,7 @@
-"""The types of PyTorch's unboxed calling convention: what the dispatcher takes a C++ function for a schema to be.
+"""The types of PyTorch's unboxed calling convention: the C++ function that the dispatcher expects for a schema.
 
-Arguments stand in the schema's order, outputs included.  The dispatcher compares these types with those of every other
-kernel of an operator, so they have to be exactly PyTorch's own.
+Arguments have the order of the schema, outputs included. The dispatcher compares these types with those of every
+other kernel of an operator, so they must be exactly those of PyTorch.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ _ENUMS = {
 
 @dataclass(frozen=True, slots=True)
 class CppParameter:
+    """A parameter of a C++ function, with the schema argument that it represents."""
+
     type: str
     name: str
     argument: Argument
@@ -80,6 +82,7 @@ class Signature:
 
     @classmethod
     def of(cls, operator: BackendOperator, *, symint: bool) -> Signature:
+        """Return the signature of an operator; with `symint`, sizes are c10::SymInt."""
         parameters = tuple(
             CppParameter(_argument_type(argument, operator, symint), argument.name, argument)
             for argument in operator.schema.arguments
@@ -88,14 +91,16 @@ class Signature:
 
     @property
     def type(self) -> str:
+        """The C++ function type."""
         return f"{self.result}({', '.join(parameter.type for parameter in self.parameters)})"
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
         return tuple(parameter.name for parameter in self.parameters)
 
     def head(self, name: str, first: str = "", *, defaults: bool = False) -> str:
-        """The function's declaration without what ends it; `first` stands before the schema's own parameters."""
+        """Return the function's declaration without its end; `first` precedes the schema's own parameters."""
         values = _trailing_defaults(self.parameters) if defaults else {}
         written = [
             f"{parameter} = {values[parameter.name]}" if parameter.name in values else str(parameter)
@@ -105,15 +110,15 @@ class Signature:
 
 
 def wrapped(start: str, items: Sequence[str], end: str, indent: str = "") -> str:
-    """A list in brackets, on as many lines as it needs."""
+    """Return a bracketed list, on as many lines as it needs."""
     line = f"{indent}{start}{', '.join(items)}{end}"
-    if len(line) <= COLUMNS - 2:  # what follows is ` {` or `;`
+    if len(line) <= COLUMNS - 2:  # leaves room for ` {` or `;`
         return line
     return f"{indent}{start}\n" + ",\n".join(f"{indent}    {item}" for item in items) + end
 
 
 def result_type(schema: Schema, *, const_outputs: bool = False) -> str:
-    """A returned SymInt stays one for every kernel."""
+    """Return the C++ type of all results; a returned SymInt stays one for every kernel."""
     if not schema.returns:
         return "void"
     types = [_return_type(return_, const_outputs) for return_ in schema.returns]
@@ -121,7 +126,7 @@ def result_type(schema: Schema, *, const_outputs: bool = False) -> str:
 
 
 def value_type(return_: Return) -> str:
-    """What holds one result after the call."""
+    """Return the type of a variable that holds one result after the call."""
     return _return_type(replace(return_, alias=None), const_outputs=False)
 
 
@@ -176,7 +181,7 @@ def _element(type_: Type, symint: bool) -> str:
 
 
 def _trailing_defaults(parameters: Sequence[CppParameter]) -> dict[str, str]:
-    """C++ allows defaults at the end only; one that has no spelling there ends them."""
+    """Return the defaults at the end, where C++ allows them; one that C++ cannot spell ends them."""
     found: dict[str, str] = {}
     for parameter in reversed(parameters):
         value = default_value(parameter.argument)
@@ -187,7 +192,7 @@ def _trailing_defaults(parameters: Sequence[CppParameter]) -> dict[str, str]:
 
 
 def default_value(argument: Argument) -> str | None:
-    """An argument's default in C++, if it has one that C++ can spell."""
+    """Return an argument's default in C++; None if there is none, or none that C++ can spell."""
     value = _default(argument.default) if argument.default else None
     if str(argument.type) == "bool[]" and value is not None:
         return "c10::List<bool>()" if value == "{}" else f"c10::List<bool>({value})"
@@ -215,6 +220,6 @@ def _default(default: Default) -> str | None:
 
 
 def quoted(text: str) -> str:
-    """A text as a C++ literal."""
+    """Return a text as a C++ string literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
     return f'"{escaped}"'

@@ -1,6 +1,7 @@
-"""What becomes of one call of an operator: which kernels it goes through, and which lines they were generated to.
+"""Explain a call of an operator: the kernels that it passes through, and the lines generated for them.
 
-For operators of declarations it is read from what would be generated; for any other, from PyTorch's own dispatcher.
+For declared operators, the explanation is read from the sources that would be generated. For any other operator, it
+comes from the PyTorch dispatcher.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ _GRADIENTS, _ALIASES = "Autograd", "ADInplaceOrView"
 
 @dataclass(frozen=True)
 class Step:
-    """One kernel on the way of a call."""
+    """One kernel in the path of a call."""
 
     key: str
     kernel: str
     where: str = ""
-    """File and line, as far as they are known."""
+    """The file and line, if they are known."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,17 @@ class Lines:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One operator, as data: `opbridge codegen --explain` prints it."""
+    """The explanation of one operator, as data: `opbridge codegen --explain` prints it."""
 
     schema: str
     declared: str
-    """Where; empty for what is installed."""
+    """The place of the declaration; empty for an installed operator."""
     reached_as: tuple[str, ...]
-    """The ways that Python has to it: torch.ops, a method or function of PyTorch's, a function of a package."""
+    """The ways to call it from Python: torch.ops, a PyTorch method or function, a function of a package."""
     steps: tuple[Step, ...]
-    """From the outermost kernel to the one that does the work; each calls the next."""
+    """The kernels from the outermost to the one that does the work; each calls the next."""
     written: tuple[Lines, ...] = ()
-    """What was generated for it."""
+    """The lines that were generated for it."""
 
     def __str__(self) -> str:
         lines = [self.schema]
@@ -64,7 +65,7 @@ class Explanation:
 
 
 def explain_generated(backend: Backend, files: Mapping[str, str], name: str) -> list[Explanation]:
-    """Every overload of that name among the operators of a backend, with `files` as `sources(backend)` gives them."""
+    """Explain every overload of a name among a backend's operators; `files` come from `sources(backend)`."""
     found = [operator for operator in backend.operators if name in _names(operator)]
     if not found:
         hint = did_you_mean(name, {each for operator in backend.operators for each in _names(operator)})
@@ -73,7 +74,7 @@ def explain_generated(backend: Backend, files: Mapping[str, str], name: str) -> 
 
 
 def explain_installed(name: str, key: str = "CPU") -> list[Explanation]:
-    """Every overload of that name that PyTorch's dispatcher has, for tensors of one backend that require gradients."""
+    """Explain every installed overload of a name, for tensors of one backend that require gradients."""
     from opbridge.frameworks.torch.dispatch import operator_names, overloads, python_names, schema_of
 
     full = name if "::" in name else f"aten::{name}"
@@ -103,7 +104,7 @@ def _installed_steps(name: str, key: str) -> Iterator[Step]:
             continue
         yield Step(each, entry.kind, entry.by)
         if entry.kind == "math kernel":
-            # It calls other operators, each of which starts at the top again.
+            # It calls other operators, and each of these calls starts at the top.
             return
 
 
@@ -172,7 +173,7 @@ def _text(files: Mapping[str, str], piece: Lines) -> str:
 
 
 def _written(operator: BackendOperator, files: Mapping[str, str]) -> Iterator[Lines]:
-    """A block begins with the operator's schema as a comment; a registration is one line."""
+    """Yield the generated lines: blocks that begin with the schema as a comment, and single registrations."""
     schema = str(operator.schema)
     comment = f"// {schema}"
     one_line = (f'm.impl("{operator.name}",', f'm.def("{schema.partition("::")[2].partition("(")[0]}(')
@@ -189,7 +190,7 @@ def _written(operator: BackendOperator, files: Mapping[str, str]) -> Iterator[Li
 
 
 def _end(lines: list[str], first: int) -> int:
-    """The last line of what stands below a comment: up to the first empty line outside of braces."""
+    """Return the last line of the block below a comment: it ends at the first line that closes it."""
     is_open = False
     for number in range(first, len(lines)):
         is_open |= lines[number].endswith("{")
@@ -199,6 +200,6 @@ def _end(lines: list[str], first: int) -> int:
 
 
 def _is_entry(operator: BackendOperator, file: str, line: str) -> bool:
-    """A line of the Python package."""
+    """Return whether a line of the Python package defines the operator."""
     is_package = file.startswith(f"python/{operator.schema.namespace}_ops")
     return is_package and line.startswith((f"{operator.schema.name} = ", f"def {operator.schema.name}("))

@@ -1,4 +1,4 @@
-"""C++ expressions that declarations hold: which names they use, and lists of them."""
+"""Parse C++ expressions in declarations: the names that they use, and lists of them."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ _NAME = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\b(?!\s*(?:\(|::|<))")
 _CALLED = re.compile(r"(?<![\w.:>])(?P<name>[A-Za-z_]\w*)\s*\(")
 _QUALIFIED = re.compile(r"(?<![\w.:>])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 _NO_NAMES = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', re.DOTALL)
-"""Texts and comments."""
+"""Matches texts and comments."""
 _CONSTANT = re.compile(r"k?[A-Z]")
-"""Begins a type or a constant."""
+"""Matches the beginning of a type or constant."""
 _KEYWORDS = frozenset(
     {"const_cast", "decltype", "dynamic_cast", "reinterpret_cast", "static_cast"}
     | {"auto", "bool", "char", "const", "double", "false", "float", "if", "int", "long", "not", "nullptr", "return"}
     | {"sizeof", "true"}
 )
 _NUMBER = re.compile(r"(u?int\d+|size)_t")
-"""A type that is no keyword; a tangent may be called `x_t`."""
+"""Matches a type that is no keyword; a tangent may be called `x_t`."""
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
 def names_used(text: str) -> list[str]:
-    """The names that are not functions, members or namespaces."""
+    """Return the names that are not functions, members or namespaces."""
     return _found(_NAME, text)
 
 
 @dataclass(frozen=True, slots=True)
 class QualifiedName:
-    """A name as an expression spells it, with the namespaces in front."""
+    """A name as an expression spells it, with its namespaces."""
 
     name: str
     arguments: int | None
-    """How many a function is called with; None of what is not called."""
+    """The number of arguments of a call; None for a name that is not called."""
     is_outermost: bool
-    """It is no argument of a call, and in no list: what it stands for is the expression's own value, or one of two."""
+    """It is in no call and no list: it is the value of the expression, or one of two alternatives."""
     before: str
-    """What stands in front of it, but for spaces."""
+    """The text before it, without trailing spaces."""
     after: str
-    """What stands behind it, and behind its arguments where it is called."""
+    """The text after it, and after its arguments if it is called."""
 
 
 def qualified_names(text: str) -> Iterator[QualifiedName]:
-    """The names of an expression that are not members, a function's too."""
+    """Yield the names of an expression that are not members, including functions."""
     text = _NO_NAMES.sub('""', text)
     for match in _QUALIFIED.finditer(text):
         if match[0] in _KEYWORDS or _NUMBER.fullmatch(match[0]):
@@ -58,7 +58,7 @@ def qualified_names(text: str) -> Iterator[QualifiedName]:
 
 
 def _in_call_or_list(before: str) -> bool:
-    """Whether brackets are open that do more than group."""
+    """Return whether brackets are open that do more than group."""
     opened: list[bool] = []
     for index, letter in enumerate(before):
         if letter in "([{":
@@ -69,7 +69,7 @@ def _in_call_or_list(before: str) -> bool:
 
 
 def _bracketed(text: str) -> tuple[str, str]:
-    """What is within the brackets that a text begins with, and what is behind them."""
+    """Return the text within the brackets that a text begins with, and the text after them."""
     depth = 0
     for index, letter in enumerate(text):
         depth += (letter in "([{") - (letter in ")]}")
@@ -79,18 +79,23 @@ def _bracketed(text: str) -> tuple[str, str]:
 
 
 def functions_called(text: str) -> set[str]:
+    """Return the names that are called, without namespaces."""
     return set(_found(_CALLED, text))
 
 
 def unknown_names(text: str, known: Collection[str]) -> list[str]:
-    """Those that nothing explains: types and constants may be anybody's, and a lambda has variables of its own."""
+    """Return the names that nothing explains.
+
+    Types and constants may come from anywhere. A text with a lambda declares variables itself, so nothing in it is
+    reported.
+    """
     if ";" in text:
         return []
     return [name for name in names_used(text) if name not in known and not is_constant(name)]
 
 
 def is_constant(name: str) -> bool:
-    """Whether it is spelled as a type or a constant is."""
+    """Return whether a name is spelled like a type or a constant."""
     return _CONSTANT.match(name) is not None
 
 
@@ -100,7 +105,7 @@ def _found(pattern: re.Pattern[str], text: str) -> list[str]:
 
 
 def items(text: str) -> tuple[str, ...]:
-    """The parts between commas, those within brackets and texts left alone."""
+    """Split a text at its commas, except those within brackets and texts."""
     parts, start, depth, in_text = [], 0, 0, False
     for index, letter in enumerate(text):
         if letter == '"':

@@ -1,4 +1,4 @@
-"""One run: declarations in, texts by file name out."""
+"""Run code generation once: declarations in, texts by file name out."""
 
 from __future__ import annotations
 
@@ -36,9 +36,12 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def sources(backend: Backend, more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """Every file for a backend, by its name below the output folder; or every error of all of its operators.
+    """Return every file for a backend, by its name below the output folder.
 
-    `more` are files that come along; they stand in the place of generated ones of the same name.
+    `more` are additional files, which replace generated ones of the same name.
+
+    Raises:
+        ManifestErrors: All errors of all operators.
     """
     errors = [error for operator in backend.operators for error in _wrong_in(operator)]
     files: dict[str, str] = {}
@@ -61,7 +64,7 @@ def _wrong_in(operator: BackendOperator) -> list[InputError]:
 
 
 def _attempt(output: Output, backend: Backend) -> tuple[dict[str, str], list[InputError]]:
-    """What an output makes, and why not: an operator that it refuses is left out, to hear of the next."""
+    """Return the files of an output and its errors; a refused operator is left out, to find the next error."""
     errors: list[InputError] = []
     while True:
         try:
@@ -75,7 +78,7 @@ def _attempt(output: Output, backend: Backend) -> tuple[dict[str, str], list[Inp
 
 
 def without(backend: Backend, errors: Iterable[InputError]) -> Backend:
-    """The backend without the operators and derivatives that errors are about."""
+    """Return the backend without the operators and derivatives that errors are about."""
     places = {error.where for error in errors if error.where is not None}
     operators = (
         replace(operator, derivative=None) if operator.derivative and operator.derivative.where in places else operator
@@ -88,7 +91,7 @@ def without(backend: Backend, errors: Iterable[InputError]) -> Backend:
 def sources_of_what_is_right(
     backend: Backend, more: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Backend, dict[str, str], list[InputError]]:
-    """What can be generated of a backend, the files for it, and the errors of what was left out."""
+    """Return the backend without faulty operators, its files, and the errors of what was left out."""
     left: list[InputError] = []
     while True:
         try:
@@ -103,15 +106,17 @@ def sources_of_what_is_right(
 
 @dataclass(frozen=True)
 class Generated:
+    """The generated files, with reports about what was left out."""
+
     files: dict[str, str]
     unknown_fields: tuple[str, ...]
-    """A line for each that was left out."""
+    """A line for each field that was left out."""
     left_out: tuple[str, ...]
-    """A line for each cause that operators or derivatives were left out for."""
+    """A line for each cause for which operators or derivatives were left out."""
 
 
 def generate(inputs: Inputs, cache: Cache) -> Generated:
-    """The sources from the cache, where the same was asked for before."""
+    """Return the sources, from the cache if the same was requested before."""
     wish = inputs.wish
     key = KeyBuilder("codegen").add("code", _code_stamp()).add("pytorch", _stamp(installed_functions()))
     key.add("wish", json.dumps(astuple(wish)))
@@ -123,7 +128,7 @@ def generate(inputs: Inputs, cache: Cache) -> Generated:
 
 
 def ejected(inputs: Inputs) -> tuple[Backend, Generated]:
-    """The operators of an ops.yaml and the files that come with them, which then need nothing of opbridge."""
+    """Return the operators of an ops.yaml and all files that they need without opbridge."""
     manifest, cache = inputs.manifest(), Cache()
     manifest = replace(manifest, ops=tuple(with_files(op, cache) for op in manifest.ops))
     backend, more = ejected_backend(manifest, inputs.wish.cpp_namespace)
@@ -131,7 +136,7 @@ def ejected(inputs: Inputs) -> tuple[Backend, Generated]:
 
 
 def from_scratch(inputs: Inputs) -> tuple[Backend, Generated]:
-    """The backend that is declared, and its sources without a look into the cache."""
+    """Return the declared backend, and its sources without using the cache."""
     backend, left = inputs.read_backend()
     if not inputs.wish.keep_going:
         return backend, Generated(sources(backend), inputs.unknown_fields(), ())
@@ -140,7 +145,7 @@ def from_scratch(inputs: Inputs) -> tuple[Backend, Generated]:
 
 
 def _code_stamp() -> str:
-    """Changes with the code that generates, so that work on opbridge itself never meets sources of an older make."""
+    """Return a text that changes with the generating code, so that changes to opbridge never meet stale sources."""
     folders = (_PACKAGE / "codegen", _PACKAGE / "manifest", _PACKAGE / "schema")
     files = [file for folder in folders for file in files_below(folder)]
     return "\n".join(_stamp(file) for file in files if file.suffix in (".py", ".h"))

@@ -1,4 +1,4 @@
-"""What every output reads: operators with their kernels, whatever dialect they were declared in."""
+"""The model that every output reads: operators with their kernels, from any dialect."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from opbridge.names import check_cpp_name
 from opbridge.schema import Schema
 
 ATEN = "aten"
-"""The namespace of PyTorch's own operators: their schemas are there already, and only kernels are registered."""
+"""The namespace of PyTorch's own operators: their schemas already exist, and only kernels are registered."""
 
 BACKEND_KEYS = (
     *("CPU", "CUDA", "HIP", "XPU", "MPS", "HPU", "XLA", "IPU", "VE", "Lazy", "MTIA", "MAIA", "Meta", "Vulkan"),
     *("PrivateUse1", "PrivateUse2", "PrivateUse3"),
 )
-"""Dispatch keys that a backend's kernels are registered for."""
+"""Dispatch keys for which the kernels of a backend are registered."""
 
 _NEEDS_NO_GUARD = ("CPU", "Meta")
 
@@ -31,10 +31,10 @@ COMPOSITE_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class TargetBackend:
-    """What the sources are generated for."""
+    """The backend for which sources are generated."""
 
     namespace: str
-    """Of the operators that are not PyTorch's own, as in torch.ops.NAMESPACE."""
+    """The namespace of the operators that are not PyTorch's own, as in torch.ops.NAMESPACE."""
     key: str
     """The dispatch key of the backend, such as PrivateUse1."""
     cpp_namespace: str
@@ -48,25 +48,25 @@ class TargetBackend:
 
     @property
     def family(self) -> tuple[str, ...]:
-        """The backend's keys: for dense tensors first, then for every other kind of tensor it may have."""
+        """The backend's keys: for dense tensors first, then for every other kind of tensor that it may have."""
         layers = ("", "Sparse", "SparseCsr", "Quantized", "NestedTensor", "Autograd", "Autocast")
         return tuple(layer + self.key for layer in layers)
 
     @property
     def switches_devices(self) -> bool:
-        """Whether a process may have several devices of this kind, so that a kernel needs the right one current."""
+        """Whether a process may have several such devices, so that a kernel needs the right one current."""
         return self.key not in _NEEDS_NO_GUARD
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tensor that a generated kernel hands to the library, and what it has to be like."""
+    """A tensor that a generated kernel passes to the library, and its required properties."""
 
     name: str
     size: str | None
-    """A C++ expression for its sizes, or the name of a tensor with the same ones."""
+    """A C++ expression for its sizes, or the name of a tensor with the same sizes."""
     dtype: str | None
-    """The same for its element type."""
+    """A C++ expression for its element type, or the name of a tensor with the same type."""
     named_like: tuple[str, ...]
     """Tensors whose dimension names it takes."""
 
@@ -76,15 +76,15 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class OpapiCall:
-    """What a generated kernel does: prepare outputs, and call one function of the backend's library."""
+    """The body of a generated kernel: prepare outputs, and call one function of the backend's library."""
 
     function: str
     arguments: tuple[str, ...]
     """Names of arguments, outputs and variables, or C++ expressions of them."""
     outputs: tuple[Output, ...]
-    """Those that are new, in the schema's order, and those of the schema's own that something is known of."""
+    """The new outputs, in the schema's order, and the caller's outputs with a description."""
     variables: tuple[tuple[str, str], ...] = ()
-    """More values, each a name and a C++ expression."""
+    """Additional values, each with a name and a C++ expression."""
 
     def __post_init__(self) -> None:
         check_cpp_name(self.function, "a function")
@@ -98,28 +98,30 @@ class BackendKernel:
 
     key: str
     function: str
-    """Its qualified name, as in mylib::native::add_out."""
+    """The qualified name, such as mylib::native::add_out."""
     symint: bool = False
-    """It takes c10::SymInt where the schema says SymInt, and not int64_t."""
+    """Whether it takes c10::SymInt, and not int64_t, where the schema has SymInt."""
     shared: bool = False
-    """It is that of another variant, `derived_from` of the operator, and has that one's arguments."""
+    """Whether it is the kernel of another variant (the operator's `derived_from`), with the arguments of that one."""
     launch: OpapiCall | None = None
-    """Its text is generated too; without it, writing the function is the backend's work."""
+    """The generated body; None if the backend's authors write the function."""
 
     def __post_init__(self) -> None:
         check_cpp_name(self.function, "a kernel")
 
     @property
     def namespace(self) -> str:
+        """The C++ namespace of the function."""
         return self.function.rpartition("::")[0]
 
     @property
     def name(self) -> str:
+        """The name of the function without its namespace."""
         return self.function.rpartition("::")[2]
 
 
 ONLY_IN_PYTORCH = ("i",)
-"""Names in formulas that PyTorch's own generated nodes have, for items of lists."""
+"""Names in formulas that only PyTorch's own generated nodes define, for items of lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +129,14 @@ class Formula:
     """The gradients of one or several arguments, as one C++ expression."""
 
     arguments: tuple[str, ...]
-    """With several of them, the expression gives a tuple."""
+    """If there are several, the expression yields a tuple."""
     text: str
     uses: frozenset[str]
     """The names in it that are not functions: arguments, results and gradients."""
 
 
 LINEAR, ELEMENT_WISE = "auto_linear", "auto_element_wise"
-"""Forward derivatives that follow: the operator itself of the tangents, or the backward formula of the tangent."""
+"""Derived forward derivatives: the operator of the tangents, or the backward formula of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,101 +144,108 @@ class Tangent:
     """The forward derivative of results, as one C++ expression over primals `x_p` and tangents `x_t`."""
 
     results: tuple[int, ...]
-    """With several of them, the expression gives a tuple."""
+    """If there are several, the expression yields a tuple."""
     text: str
-    """Or LINEAR or ELEMENT_WISE."""
+    """The expression, or LINEAR or ELEMENT_WISE."""
     uses: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Derivative:
+    """The derivative of an operator: formulas for gradients, and for tangents in forward mode."""
+
     formulas: tuple[Formula, ...]
     differentiable: tuple[bool, ...]
-    """For each output, whether gradients come through it; `grads[i]` counts those only."""
+    """Whether gradients pass through each output; `grads[i]` counts only those that do."""
     tangents: tuple[Tangent, ...] = ()
-    """Empty where the forward derivative is found from the formulas of the gradients, which are linear."""
+    """Empty if the forward derivative is computed from the formulas of the gradients, which are linear."""
     without_gradient: tuple[str, ...] = ()
-    """Tensors among the arguments that gradients do not go through."""
+    """The tensor arguments through which no gradients pass."""
     schema: Schema | None = None
-    """The operator's with the names that the formulas give its arguments, where these are not its own."""
+    """The operator's schema with the argument names of the formulas, if they differ from its own."""
     where: Location | None = None
 
     @property
     def uses(self) -> frozenset[str]:
-        """The names that formulas of gradients use."""
+        """The names that the formulas of gradients use."""
         return frozenset[str]().union(*(formula.uses for formula in self.formulas))
 
     def without_formula(self, schema: Schema) -> tuple[str, ...]:
-        """Tensors that nothing is said of: they cannot require gradients."""
+        """Return the tensors that have no formula and are not declared to need none: they cannot require gradients."""
         said = {*self.without_gradient, *(name for formula in self.formulas for name in formula.arguments)}
         return tuple(argument.name for argument in schema.tensor_arguments if argument.name not in said)
 
 
 @dataclass(frozen=True, slots=True)
 class BackendOperator:
+    """An operator with its kernels, and the properties that its wrappers depend on."""
+
     schema: Schema
-    """Its namespace is never None."""
+    """The schema, whose namespace is never None."""
     kernels: tuple[BackendKernel, ...]
     where: Location
     derived_from: Schema | None = None
-    """The operator whose kernel runs this one too, as that of `add.out` does `add_.Tensor`."""
+    """The operator whose kernel also runs this one, as `add.out` does for `add_.Tensor`."""
     exposed: bool = True
-    """It is part of the Python package's interface."""
+    """Whether it is part of the Python package's interface."""
     deprecated: str | None = None
-    """What users are told to call instead; empty where there is nothing to call instead."""
+    """The replacement that users are told to call; empty if there is none."""
     derivative: Derivative | None = None
     guards_device: bool = True
-    """The wrapper makes the tensors' device the current one."""
+    """Whether the wrapper makes the tensors' device the current one."""
     checks_devices: bool = True
-    """The wrapper refuses tensors on different devices."""
+    """Whether the wrapper refuses tensors on different devices."""
     takes_tensor_refs: bool = False
-    """PyTorch declares the operator's lists of tensors as at::ITensorListRef."""
+    """Whether PyTorch declares the operator's lists of tensors as at::ITensorListRef."""
     const_outputs: bool = False
-    """PyTorch declares tensors that are written to as const at::Tensor&."""
+    """Whether PyTorch declares tensors that are written to as const at::Tensor&."""
 
     @property
     def is_custom(self) -> bool:
-        """Whether the backend brings the schema itself."""
+        """Whether the backend provides the schema itself."""
         return self.schema.namespace != ATEN
 
     @property
     def name(self) -> str:
-        """Name and overload, as in add.Tensor."""
+        """The name and overload, such as add.Tensor."""
         return self.schema.full_name.partition("::")[2]
 
     @property
     def identifier(self) -> str:
-        """Name and overload as one C++ name."""
+        """The name and overload as one C++ name."""
         return self.name.replace(".", "_")
 
     def kernel(self, key: str) -> BackendKernel | None:
+        """Return the kernel for a dispatch key, or None."""
         return next((kernel for kernel in self.kernels if kernel.key == key), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """Everything that one run generates sources for."""
+    """Everything for which one run generates sources."""
 
     target: TargetBackend
     operators: tuple[BackendOperator, ...]
-    """By namespace and name, each once."""
+    """The operators, sorted by namespace and name, each once."""
     is_ejected: bool = False
-    """Its kernels and formulas come from an ops.yaml, and gradients go through tensors of every kind."""
+    """Whether kernels and formulas come from an ops.yaml; gradients then pass through tensors of every kind."""
 
     @classmethod
     def of(cls, target: TargetBackend, operators: Iterable[BackendOperator], *, is_ejected: bool = False) -> Backend:
+        """Return a backend with its operators sorted by full name."""
         return cls(target, tuple(sorted(operators, key=lambda operator: operator.schema.full_name)), is_ejected)
 
     @property
     def autograd_key(self) -> str:
-        """Where gradients are recorded for the backend's tensors."""
+        """The dispatch key that records gradients for the backend's tensors."""
         return "Autograd" if self.is_ejected else f"Autograd{self.target.key}"
 
     @property
     def custom(self) -> tuple[BackendOperator, ...]:
+        """The operators whose schemas the backend provides."""
         return tuple(operator for operator in self.operators if operator.is_custom)
 
 
 def kernel_name(schema: Schema, *, symint: bool = False) -> str:
-    """What a kernel is called where its author does not say: PyTorch's own convention."""
+    """Return the default name of a kernel, by PyTorch's convention."""
     return f"{schema.name}{'_out' if schema.out_arguments else ''}{'_symint' if symint else ''}"

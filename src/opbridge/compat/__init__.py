@@ -1,1 +1,1 @@
-"""Modules under the names of others', for code that is to change one import and nothing else."""
+"""Modules with the interfaces of other packages, for code that should change only one import."""

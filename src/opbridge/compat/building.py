@@ -1,4 +1,4 @@
-"""What a setup.py takes from torch.utils.cpp_extension: two kinds of Extension, and the command that builds them."""
+"""The part of torch.utils.cpp_extension that a setup.py uses: two kinds of Extension, and the build command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from setuptools import Extension  # first: it brings distutils where Python has none
+from setuptools import Extension  # first: it provides distutils for Pythons without it
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
@@ -23,18 +23,19 @@ from opbridge.toolchains import BuildRequest, build_many
 from opbridge.toolchains.host import environment_words
 
 _LIMITED_API = "0x030A0000"
-"""The oldest Python that PyTorch runs on, to whose C interface a module built with py_limited_api keeps."""
+"""The oldest Python that PyTorch supports, whose C API a module with py_limited_api is limited to."""
 
 
 def CppExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802
-    """A setuptools.Extension in C++ for PyTorch."""
+    """Return a setuptools.Extension in C++ for PyTorch."""
     return Extension(name, sources, *args, **{**kwargs, "language": "c++"})
 
 
 def CUDAExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802
-    """The same with CUDA's headers and libraries; BuildExtension.with_options(device="cuda-twin") runs it on a CPU.
+    """Return a setuptools.Extension for CUDA.
 
-    What `dlink` asks for, nvcc does by itself where objects hold code that is to be linked.
+    BuildExtension.with_options(device="cuda-twin") runs it on a CPU. `dlink` has no effect: nvcc links device code by
+    itself if objects need it.
     """
     kwargs.pop("dlink", None)
     libraries = [*kwargs.pop("libraries", ()), *kwargs.pop("dlink_libraries", ())]
@@ -42,11 +43,11 @@ def CUDAExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> E
 
 
 class _ForCUDA(Extension):  # type: ignore[misc]
-    """One for CUDA whatever its sources are."""
+    """An extension for CUDA, whatever its sources are."""
 
 
 class BuildExtension(build_ext):  # type: ignore[misc]
-    """setuptools' build_ext, whose compilations come from opbridge's cache."""
+    """The setuptools build_ext command with opbridge compilers and cache."""
 
     no_python_abi_suffix: bool = False
     use_ninja: bool = False
@@ -54,14 +55,18 @@ class BuildExtension(build_ext):  # type: ignore[misc]
 
     @classmethod
     def with_options(cls, **options: Any) -> type[BuildExtension]:
-        """A class with options of its own: `device`, of all extensions; `no_python_abi_suffix`, for no modules.
+        """Return a subclass with options: `device` for all extensions, `no_python_abi_suffix` for non-modules.
 
-        Others are taken as PyTorch takes them, which keeps what it does not know; for there is one way to build,
-        `use_ninja` changes nothing.
+        Other options are accepted and kept, as in PyTorch. `use_ninja` has no effect: there is only one way to build.
         """
         return type(cls.__name__, (cls,), options)
 
     def build_extension(self, ext: Extension) -> None:
+        """Build an extension through the cache and copy it to its place.
+
+        Raises:
+            CompileError: The build fails.
+        """
         target = Path(self.get_ext_fullpath(ext.name))
         try:
             (built,) = build_many([self._request(ext, target.name)], Cache(), _jobs(), self._say)
@@ -74,6 +79,7 @@ class BuildExtension(build_ext):  # type: ignore[misc]
         self.announce(text, level=log.INFO)
 
     def get_ext_filename(self, fullname: str) -> str:
+        """Return the file name, without the ABI suffix if the option says so."""
         filename = super().get_ext_filename(fullname)
         parts = filename.split(".")
         return ".".join((*parts[:-2], parts[-1])) if self.no_python_abi_suffix and len(parts) > 2 else str(filename)
@@ -105,13 +111,13 @@ class BuildExtension(build_ext):  # type: ignore[misc]
         )
 
     def _own_include_dirs(self) -> list[str]:
-        """Those of setup() and of the command line; Python's, which distutils adds, every extension has."""
+        """Return the include folders of setup() and the command line, without Python's, which every extension has."""
         pythons = {sysconfig.get_path(kind) for kind in ("include", "platinclude")}
         return [folder for folder in self.include_dirs if folder not in pythons]
 
 
 def _usual_flags(debug: bool) -> list[str]:
-    """What setuptools has of Python's own build and of the environment, but for how code is optimized."""
+    """Return the flags of Python's own build and of the environment, without optimization levels."""
     pythons = shlex.split(sysconfig.get_config_var("CFLAGS") or "")
     kept = [flag for flag in pythons if flag in ("-DNDEBUG", "-fwrapv")]
     asked = [*environment_words("CFLAGS"), *environment_words("CPPFLAGS")]
@@ -119,7 +125,7 @@ def _usual_flags(debug: bool) -> list[str]:
 
 
 def _jobs() -> int | None:
-    """As many compilers as MAX_JOBS says, which those who build extensions know."""
+    """Return the number of parallel compilers that MAX_JOBS sets, or None."""
     text = os.environ.get("MAX_JOBS", "")
     if not text:
         return None

@@ -1,9 +1,9 @@
-"""torch.utils.cpp_extension's functions and classes, on opbridge's compilers and cache.
+"""The functions and classes of torch.utils.cpp_extension, with opbridge compilers and cache.
 
     from opbridge.compat.cpp_extension import BuildExtension, CppExtension
 
-in a setup.py, or `load` in a program, is all that changes.  What PyTorch's folders and libraries are, the compilers of
-opbridge know; so an Extension holds only what its author gave.  Names that are not here are PyTorch's own.
+in a setup.py, or `load` in a program, is the only change. The opbridge compilers know PyTorch's folders and libraries,
+so an Extension holds only what its author gave. Names that are not defined here are PyTorch's own.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def load(
     is_standalone: bool = False,
     keep_intermediates: bool = True,
 ) -> Any:
-    """`ob.extension` from files, with the arguments in load's order."""
+    """Build an extension from files by `ob.extension`, with the argument order of PyTorch's load."""
     return extension(
         name,
         sources,
@@ -95,7 +95,7 @@ def load_inline(
     use_pch: bool = False,
     no_implicit_headers: bool = False,
 ) -> Any:
-    """`ob.extension` from texts, with the arguments in load_inline's order."""
+    """Build an extension from texts by `ob.extension`, with the argument order of PyTorch's load_inline."""
     return extension(
         name,
         cpp_sources=cpp_sources,
@@ -120,11 +120,11 @@ def load_inline(
 
 
 def verify_ninja_availability() -> None:
-    """Builds need no ninja; PyTorch raises where it is not."""
+    """Do nothing: builds need no ninja, whereas PyTorch raises without it."""
 
 
 def __getattr__(name: str) -> Any:
-    """What a setup.py needs is imported when it is asked for: those who load need no setuptools."""
+    """Import the names for a setup.py on first use, because `load` needs no setuptools."""
     if name == "CUDA_HOME":
         return _cuda_home()
     if name in __all__:
@@ -143,9 +143,9 @@ def __dir__() -> list[str]:
 
 
 def _cuda_home() -> str | None:
-    """The folder of a CUDA toolkit, where PyTorch is built for CUDA or the twin stands in for it; else None, as theirs.
+    """Return the folder of a CUDA toolkit, or None if PyTorch is built without CUDA and the twin is not in use.
 
-    Projects decide by it whether they have sources for CUDA at all.
+    Projects use it to decide whether to build CUDA sources at all.
     """
     by_twin = with_twin("cuda") == "cuda-twin"
     install = TorchInstall.at_hand()

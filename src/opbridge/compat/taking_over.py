@@ -1,4 +1,4 @@
-"""Builds that stay as they are: in torch.utils.cpp_extension they find opbridge's functions and classes."""
+"""The takeover of unchanged builds: torch.utils.cpp_extension gets opbridge functions and classes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from setuptools import Extension
 
 AT_START = Path(__file__).with_name("at_start")
-"""A folder for PYTHONPATH: its sitecustomize, which Python imports as it starts, calls `take_over`."""
+"""A folder for PYTHONPATH; Python imports its sitecustomize at startup, which calls `take_over`."""
 
 
 def take_over() -> None:
-    """From now on, in this process."""
+    """Replace torch.utils.cpp_extension in this process, now or when it is imported."""
     when_imported(ours.THEIRS, _replace)
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a process that is taken over with all that it starts.
+    """Return the variables that take over a process and all its children.
 
-    `python` and `pip` are this environment's, and pip builds in it: one of its own would have another PyTorch than the
-    one that imports what is built, and no opbridge.
+    `python` and `pip` are those of this environment, and pip builds in it: an isolated build environment would have a
+    different PyTorch than the one that imports the result, and no opbridge.
     """
     in_front = {"PATH": Path(sys.executable).parent, "PYTHONPATH": AT_START}
     paths = {name: os.pathsep.join(filter(None, (str(path), given.get(name)))) for name, path in in_front.items()}
@@ -39,7 +39,7 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def import_next_sitecustomize() -> None:
-    """The one that stands behind ours on the path, which would have been imported without us."""
+    """Import the next sitecustomize on the path, which Python would have imported without this one."""
     spec = PathFinder.find_spec("sitecustomize", [folder for folder in sys.path if folder != str(AT_START)])
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(module_from_spec(spec))
@@ -51,7 +51,7 @@ def _replace() -> None:
         setattr(theirs, name, getattr(ours, name))
 
     def cuda_extension(*args: Any, **kwargs: Any) -> Extension:
-        """Fails as theirs where PyTorch has no CUDA: projects try it, and go on without."""
+        """Raise like PyTorch's own if PyTorch has no CUDA: projects try it, and continue without."""
         if theirs.CUDA_HOME is None:
             raise OSError(
                 "CUDA_HOME is None: PyTorch is built for CPUs, or there is no nvcc\n"

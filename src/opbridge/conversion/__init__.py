@@ -1,10 +1,10 @@
-"""A PyTorch network as readable source of MindSpore or JAX.
+"""Convert a PyTorch network to readable MindSpore or JAX source.
 
-exporting      torch.export's graphs of a network, of training and of inference, by the modules they stand in
+exporting      torch.export graphs of a network, for training and inference, by module
 rendering      one graph as the lines of a function: names, arguments, writes, nested graphs
-mindspore, jax one module a framework: the package that the lines stand in
-weights        the values, in safetensors' format
-checking       the package beside the network: values, gradients, steps of training
-locating       the first operator that differs: the source by lines (stepping), PyTorch's graphs by nodes
-               (replaying), and each line's gradient by itself (differentiating)
+mindspore, jax one module per framework: the package that contains the lines
+weights        the values, in the safetensors format
+checking       the comparison of the package with the network: values, gradients, training steps
+locating       the first operator that differs: it steps through the source by lines (stepping), the PyTorch
+               graphs by nodes (replaying), and differentiates each line by itself (differentiating)
 """

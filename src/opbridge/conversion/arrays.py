@@ -1,4 +1,4 @@
-"""What the source of a converted network calls in JAX."""
+"""Functions that the source of a converted network calls in JAX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from opbridge.conversion.drawing import Keys, dropout
 
 
 def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a file of safetensors, or of PyTorch's; `tied` are names that stand for others."""
+    """Read a safetensors file or a PyTorch file into JAX arrays, without the names in `tied`.
+
+    `tied` maps a name to the name whose value it shares.
+    """
     path = Path(path)
     if path.suffix == ".safetensors":
         state: Mapping[str, Any] = files.load(path)
@@ -26,7 +29,7 @@ def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
 
 
 class Values:
-    """The values of a call; what is assigned is read from then on, by every name that stands for it."""
+    """The values of one call. An assigned value is read from then on, by every name tied to it."""
 
     def __init__(self, values: Mapping[str, Any], tied: Mapping[str, str]) -> None:
         self._values, self._tied = values, tied
@@ -41,22 +44,22 @@ class Values:
 
 
 def branch(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
-    """PyTorch's cond."""
+    """Implement the PyTorch `cond` operator."""
     return jax.lax.cond(condition, yes, no, *operands)
 
 
 def repeat(condition: Any, body: Any, carried: Any, more: Any) -> Any:
-    """PyTorch's while_loop."""
+    """Implement the PyTorch `while_loop` operator."""
     return jax.lax.while_loop(lambda given: condition(*given, *more), lambda given: body(*given, *more), carried)
 
 
 def each(body: Any, rows: Any, more: Any) -> Any:
-    """PyTorch's map, over the first axis."""
+    """Implement the PyTorch `map` operator, over the first axis."""
     return jax.lax.map(lambda given: body(*given, *more), rows)
 
 
 def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
-    """PyTorch's scan, over the first axis."""
+    """Implement the PyTorch `scan` operator, over the first axis."""
     count = len(carried)
 
     def step(before: Any, given: Any) -> Any:
@@ -79,7 +82,7 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """PyTorch's scaled_dot_product_attention, which would ask for a generator of its own."""
+    """Compute scaled_dot_product_attention with keys: the PyTorch operator would need its own generator."""
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key, value = jnp.repeat(key, groups, axis=-3), jnp.repeat(value, groups, axis=-3)

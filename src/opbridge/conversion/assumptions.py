@@ -1,4 +1,4 @@
-"""What a network's inputs were where it branched on them: taken for granted in the trace, and held where it runs."""
+"""Record the values on which a network branched during its trace, and check them when it runs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LIBRARY.define("assumed(Tensor self, Tensor[] asked, str answers) -> Tensor")
 
 
 def _assumed(self: Any, asked: list[Any], answers: str) -> Any:
-    """The first argument, where what was asked is what it was in the trace.
+    """Return a copy of `self` if the asked tensors have the values of the trace, and raise UnsupportedError if not.
 
-    All are asked by one operator: MindSpore, which calls in the background, would keep the error of a second one for
-    whatever is called next.
+    One operator checks all assumptions. MindSpore calls in the background, and would report the error of a second
+    operator at whatever is called next.
     """
     for tensor, (known, place) in zip(asked, json.loads(answers), strict=True):
         if not is_abstract(tensor) and tensor.tolist() != known:
@@ -38,27 +38,31 @@ _LIBRARY.impl("assumed", _assumed, "CompositeImplicitAutograd")
 
 
 def source_of(name: str) -> str | None:
-    """The expression for the operator's name, whose import makes it known."""
+    """Return the expression for the operator name, whose import registers the operator; None for other names."""
     return "ASSUMED" if name == ASSUMED else None
 
 
 class Assumptions:
-    """What is taken for granted in one trace."""
+    """The assumptions of one trace."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Any] = {}
 
     def add(self, tensor: Any, known: Any, place: str) -> None:
-        """`known` is what the tensor holds; later writes to it do not matter."""
+        """Record that `tensor` holds `known` at `place`; later writes to the tensor do not matter."""
         self._found.setdefault((json.dumps(known), place), tensor.clone())
 
     @property
     def notes(self) -> list[str]:
+        """One note for each place at which a branch follows the example inputs."""
         return [f"a branch goes as with the inputs of the example, and others are refused: {p}" for _, p in self._found]
 
     @contextmanager
     def held(self, network: Any, known_values: Any, args: Any, kwargs: Any) -> Iterator[None]:
-        """Lets a traced network know its inputs and buffers, and give its results where they are such."""
+        """Make the inputs and buffers of a traced network known, and check the assumptions at its results.
+
+        The trace raises UnsupportedError if the network made assumptions and returns no floating-point tensor.
+        """
         kept = [each.detach().clone() for each in (*tensors_of((args, kwargs)), *network.buffers())]
 
         def begin(_: Any, args: Any, kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What torch.autocast casts in an exported region, as operators of its graph."""
+"""Insert the casts of torch.autocast into an exported region, as operators of its graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _aten = torch.ops.aten
 
 
 def cast_as_autocast(graph: Any, device: str, dtype: Any) -> None:
-    """Puts the casts before the operators that they are for, where they are not there yet."""
+    """Insert the autocast casts before the operators that need them, where they are missing."""
     for node in list(graph.nodes):
         if isinstance(node.target, OpOverload) and node.target is not _aten.to.dtype:
             _cast_inputs(graph, node, device, dtype)
@@ -33,7 +33,7 @@ def _cast_inputs(graph: Any, node: Any, device: str, dtype: Any) -> None:
 
 
 class _Casts(TorchDispatchMode):  # type: ignore[misc]
-    """Sees below autocast what it casts, by the tensors' identities."""
+    """A mode below autocast that records what autocast casts, by the identities of the tensors."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the source of a converted network calls in MindSpore."""
+"""Functions that the source of a converted network calls in MindSpore."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ Array = NDArray[Any]
 
 
 def parameter(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
+    """Create a trainable parameter of zeros."""
     return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype))
 
 
 def buffer(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
-    """A value that is no weight: an optimizer leaves it alone."""
+    """Create a parameter of zeros that is no weight: an optimizer leaves it alone."""
     return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype), requires_grad=False)
 
 
 def branch(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
-    """PyTorch's cond."""
+    """Implement the PyTorch `cond` operator."""
     if condition:
         return yes(*operands)
     return no(*operands)
 
 
 def repeat(condition: Any, body: Any, carried: Any, more: Any) -> Any:
-    """PyTorch's while_loop."""
+    """Implement the PyTorch `while_loop` operator."""
     while condition(*carried, *more):
         carried = body(*carried, *more)
     return carried
 
 
 def each(body: Any, rows: Any, more: Any) -> Any:
-    """PyTorch's map, over the first axis."""
+    """Implement the PyTorch `map` operator, over the first axis."""
     results = []
     for index in range(rows[0].shape[0]):
         results.append(body(*[row[index] for row in rows], *more))
@@ -48,7 +49,7 @@ def each(body: Any, rows: Any, more: Any) -> Any:
 
 
 def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
-    """PyTorch's scan, over the first axis."""
+    """Implement the PyTorch `scan` operator, over the first axis."""
     count, results = len(carried), []
     for index in range(rows[0].shape[0]):
         given = body(*carried, *[row[index] for row in rows], *more)
@@ -65,20 +66,20 @@ def _stacked(results: Any) -> Any:
 
 
 def attribute_of(name: str) -> str:
-    """What the attribute for a module or value of PyTorch's is called, whose names need not be Python's."""
+    """Return the attribute name for a PyTorch module or value, whose name need not be a Python identifier."""
     found = re.sub(r"\W", "_", name.replace("@", "__"))
     return f"_{found}" if found[:1].isdigit() else found
 
 
 def tie(network: Any, name: str, other: str) -> None:
-    """Lets two places of a network have one parameter."""
+    """Make the parameter at `name` the one at `other`."""
     place, last = _place(network, name)
     owner, known = _place(network, other)
     setattr(place, last, getattr(owner, known))
 
 
 def name_parameters(network: Any) -> None:
-    """Every parameter is called as PyTorch calls it: an attribute `_0` stands for a module of a list."""
+    """Give every parameter its PyTorch name: an attribute `_0` represents the entry `0` of a module list."""
     renamed = getattr(network, "pytorch_names", {})
     for name, found in network.parameters_and_names():
         parts = [renamed.get(part, re.sub(r"^_(?=\d)", "", part)) for part in name.split(".")]
@@ -86,7 +87,7 @@ def name_parameters(network: Any) -> None:
 
 
 def load(network: Any, path: str | Path) -> Any:
-    """Takes the values of a file: safetensors, PyTorch's (.pt, .pth, .bin) or MindSpore's (.ckpt)."""
+    """Load the values of a file into a network: safetensors, PyTorch (.pt, .pth, .bin) or MindSpore (.ckpt)."""
     path = Path(path)
     if path.suffix == ".safetensors":
         return load_state_dict(network, weights.load(path))
@@ -98,7 +99,13 @@ def load(network: Any, path: str | Path) -> Any:
 
 
 def load_state_dict(network: Any, state: Any) -> Any:
-    """Takes values by PyTorch's names: of NumPy, PyTorch or MindSpore."""
+    """Load values by PyTorch names into a network, and return it.
+
+    The values may be NumPy, PyTorch or MindSpore tensors.
+
+    Raises:
+        InputError: A value is missing or has another shape.
+    """
     name_parameters(network)
     known = {found.name: found for found in network.get_parameters()}
     absent = sorted(known.keys() - state.keys())
@@ -130,7 +137,7 @@ def _place(network: Any, name: str) -> tuple[Any, str]:
 
 
 def cell_below(network: Any, path: str) -> Any:
-    """The cell of a module of PyTorch's, by its path; None where there is none."""
+    """Return the cell for a PyTorch module path, or None if there is none."""
     for part in filter(None, path.split(".")):
         cells = getattr(network, "_cells", {})
         network = cells.get(part, cells.get(attribute_of(part)))

@@ -1,4 +1,4 @@
-"""A converted network beside PyTorch's: values, the gradient of every parameter, and steps of training."""
+"""Compare a converted network with PyTorch: values, the gradient of every parameter, and training steps."""
 
 from __future__ import annotations
 
@@ -22,12 +22,19 @@ _STEPS = 3
 _RATE = 0.01
 _LEAST = 1e-6
 _ROUNDING = 1e-2
-"""Of the network's largest gradient: that, times the tolerance, is what float32 rounds it by.  A gradient that is zero
-but for rounding, as that of the bias of an attention's keys or before a batch norm, is no larger, nor such a mean."""
+"""A fraction of the network's largest gradient: multiplied by the tolerance, it is the float32 rounding error.  A
+gradient that is zero except for rounding is no larger: the bias of attention keys, or a bias before a batch norm.  The
+same holds for a running mean that is zero except for rounding."""
 
 
 def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
-    """The package beside the module, which is left as it was.  In training both are compared where nothing is drawn."""
+    """Compare the package in `folder` with the module, and leave the module unchanged.
+
+    Training is compared too, if the network draws no random numbers there.
+
+    Raises:
+        UnsupportedError: The network draws random numbers in inference.
+    """
     before = taken_aside(module)
     gradients = {value: value.grad for value in module.parameters()}
     side = loaded_side(imported(folder).load(), arrays(args, kwargs))
@@ -35,7 +42,7 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
         with in_mode(module, training=False):
             found = list(_compared(module, side, args, kwargs))
         module.zero_grad()
-        # Where inference has trained them to, batches of a network that normalizes them may overflow.
+        # With the weights that the inference steps trained, the batches of a normalizing network may overflow.
         put_back(module, before)
         for name in _trained_parameters(module):
             side.set(name, array_of(before[name]))
@@ -48,7 +55,7 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
 
 
 def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
-    """JAX has a function and its values, MindSpore a Cell."""
+    """Return the side for a loaded package: JAX has a function and its values, MindSpore a Cell."""
     if isinstance(loaded, tuple):
         from opbridge.conversion.jax_side import JaxSide
 
@@ -73,7 +80,7 @@ def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _compared_in_training(module: Any, side: Side, args: Any, kwargs: Any) -> Iterator[Comparison]:
-    """One step; nothing where random numbers are drawn."""
+    """Yield the comparisons of one training step; none if random numbers are drawn."""
     if _draws(module, args, kwargs):
         return
     with _kept_buffers(module) as before:
@@ -93,7 +100,7 @@ def _compared_in_training(module: Any, side: Side, args: Any, kwargs: Any) -> It
 
 
 def _draws(module: Any, args: Any, kwargs: Any) -> bool:
-    """Whether what it gives depends on what it draws: a network that drops no layers may draw for nothing."""
+    """Return whether the results depend on random draws: a network that drops no layers may draw for nothing."""
     found = []
     for seed in (0, 1):
         with torch.random.fork_rng(devices=[]), torch.no_grad(), _kept_buffers(module):
@@ -124,7 +131,7 @@ def _values(expected: Sequence[Any], got: Sequence[Array], when: str = "") -> It
 
 
 def _loss(results: Sequence[Any]) -> tuple[int, Any] | None:
-    """The first result that has a gradient, by its place, and what it is weighed by."""
+    """Return the place of the first result that has a gradient, and its loss factors; None if there is none."""
     index = next((i for i, each in enumerate(results) if each.is_floating_point()), None)
     return None if index is None else (index, factors_of(results[index]))
 
@@ -141,7 +148,7 @@ def _gradients(
     trained: Mapping[str, Any],
     results: Callable[[], Sequence[Any]],
 ) -> Iterator[Comparison]:
-    """Where norms of few elements make much of rounding, as much may they differ."""
+    """Yield the gradient comparisons, with the rounding allowed that norms of few elements amplify."""
     wanted, gradients = _of_both(side, expected, loss, trained)
     least = dict.fromkeys(trained, max(map(_largest, wanted.values())) * _ROUNDING)
     found = _of_all(wanted, gradients, least)
@@ -159,14 +166,14 @@ def _of_all(wanted: Mapping[str, Any], gradients: Mapping[str, Array], least: Ma
 
 
 def _no_less(least: Mapping[str, float], apart: Mapping[str, float]) -> dict[str, float]:
-    """That rounding of these sizes is no difference."""
+    """Return lower bounds under which rounding of the sizes in `apart` is no difference."""
     return {name: max(one, apart.get(name, 0) / TOLERANCE) for name, one in least.items()}
 
 
 def _of_both(
     side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """PyTorch's gradients, and the converted network's."""
+    """Return the PyTorch gradients and the gradients of the converted network."""
     return _of_pytorch(results, loss, trained), side.gradients(loss[0], loss[1].numpy(), list(trained))
 
 
@@ -186,7 +193,7 @@ def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[s
 
     for number in range(_STEPS):
         wanted, gradients = _of_both(side, results(), loss, trained)
-        largest = max(largest, *map(_largest, wanted.values()))  # They may be nothing in the end.
+        largest = max(largest, *map(_largest, wanted.values()))  # The last gradients may be zero.
         for name, value in trained.items():
             if not number:
                 yield _comparison(f"gradient of {name}", wanted[name], gradients[name], largest * _ROUNDING)
@@ -216,7 +223,10 @@ def _comparison(what: str, want: Any, have: Array, least: float = _LEAST) -> Com
 
 
 def difference(want: Array, have: Array, least: float = _LEAST) -> float:
-    """The largest, as a part of the largest finite number that is wanted; NaN and infinities are to be the same."""
+    """Return the largest difference, relative to the largest finite number that is wanted.
+
+    NaN and infinities must be the same on both sides. `least` is the lower bound of the divisor.
+    """
     want, have = want.astype(np.float64), have.astype(np.float64)
     apart = ~((want == have) | (np.isnan(want) & np.isnan(have)))
     if not apart.any():
@@ -231,17 +241,21 @@ def _largest(tensor: Any) -> float:
 
 
 def factors_of(result: Any) -> Any:
-    """What a result is weighed by before it is summed, so that all elements count; bfloat16 is summed as float32."""
+    """Return the factors of a result's elements in the loss sum, so that all elements count.
+
+    bfloat16 is summed as float32.
+    """
     dtype = torch.float32 if result.dtype is torch.bfloat16 else result.dtype
     return torch.linspace(-1, 1, result.numel()).reshape(result.shape).to(dtype)
 
 
 def arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Array]:
-    """The tensors that a converted network is called with."""
+    """Return the tensors that a converted network is called with, as arrays."""
     return [array_of(each.detach()) for each in tensors([*args, *kwargs.values()])]
 
 
 def tensors(value: Any) -> Iterator[Any]:
+    """Yield the tensors in nested mappings, tuples and lists, in order."""
     if isinstance(value, Mapping):
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):

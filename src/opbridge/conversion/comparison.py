@@ -1,4 +1,4 @@
-"""What is found where a converted network is held against PyTorch's: plain data, without a framework."""
+"""Results of comparing a converted network with PyTorch: plain data, without a framework."""
 
 from __future__ import annotations
 
@@ -7,27 +7,31 @@ from math import isfinite
 from typing import Any
 
 TOLERANCE = 1e-4
-"""Of the largest number that PyTorch has in a tensor."""
+"""Relative to the largest number that PyTorch has in a tensor."""
 
 
 @dataclass(frozen=True)
 class Comparison:
+    """One compared tensor and its difference."""
+
     what: str
     """`value`, `gradient of conv1.weight`, `conv1.weight after 3 steps`."""
     difference: float
-    """The largest, as a part of the largest number that PyTorch has there."""
+    """The largest difference, relative to the largest number that PyTorch has there."""
 
     @property
     def is_right(self) -> bool:
+        """Whether the difference is within the tolerance."""
         return self.difference <= TOLERANCE
 
     def fields(self) -> dict[str, Any]:
+        """Return the comparison as fields for JSON."""
         return {"what": self.what, "difference": _finite(self.difference), "agrees": self.is_right}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An operator that does not give what PyTorch's gives."""
+    """An operator whose value or gradient differs from PyTorch."""
 
     operator: str
     """`aten::relu`."""
@@ -37,11 +41,12 @@ class Difference:
     """`value` or `gradient`."""
     amount: float
     line: str
-    """Of PyTorch's network: `File "net.py", line 12, in forward`."""
+    """The line of the PyTorch network: `File "net.py", line 12, in forward`."""
     source: str
-    """Of the converted one: `net_ms/network.py:31: relu = aten_relu(add)`."""
+    """The line of the converted network: `net_ms/network.py:31: relu = aten_relu(add)`."""
 
     def fields(self) -> dict[str, Any]:
+        """Return the difference as fields for JSON."""
         return {**asdict(self), "amount": _finite(self.amount)}
 
     def __str__(self) -> str:
@@ -50,5 +55,5 @@ class Difference:
 
 
 def _finite(amount: float) -> float | None:
-    """None where one side has a number and the other has none, which JSON cannot say."""
+    """Return the amount, or None if one side has a number and the other has none: JSON has no infinity."""
     return amount if isfinite(amount) else None

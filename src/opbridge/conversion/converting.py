@@ -1,4 +1,4 @@
-"""From a module of PyTorch's to a package on the disk, or to the object in it."""
+"""Convert a PyTorch module to a package on disk, or to the object in it."""
 
 from __future__ import annotations
 
@@ -24,33 +24,38 @@ PREFERENCES = ("aten", "native")
 
 @dataclass(frozen=True)
 class Converted:
-    """A network in another framework's source."""
+    """A network as the source of another framework."""
 
     to: str
     source: str
     state: Mapping[str, Any]
-    """The values by PyTorch's names."""
+    """The values by PyTorch names."""
     operators: tuple[str, ...]
-    """ATen names of those that PyTorch's kernels compute."""
+    """ATen names of the operators that PyTorch kernels compute."""
     native: tuple[str, ...] = ()
-    """ATen names of those that the framework computes, by the same calls proved to agree."""
+    """ATen names of the operators that the framework computes; the same calls were proved to agree."""
     in_the_way: Mapping[str, str] = field(default_factory=dict)
-    """Why the framework does not compute the others, where it was tried."""
+    """Why the framework does not compute the other operators, where it was tried."""
     modules: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Modules that PyTorch runs whole, by their files."""
+    """Modules that PyTorch runs whole, by file name."""
     notes: tuple[str, ...] = ()
-    """Where it is not what PyTorch's network is."""
+    """Where the converted network differs from the PyTorch network."""
     package: Any = field(default=None, repr=False, compare=False)
-    """What wrote the source, and knows what each name of it stands for."""
+    """The object that wrote the source and knows what each of its names represents."""
 
     def require_native(self) -> None:
+        """Raise UnsupportedError if operators remain that the framework does not compute itself."""
         if self.in_the_way:
             rows = [f"  {name}: {why}" for name, why in self.in_the_way.items()]
             head = f"the network has operators that are not {TITLES[self.to]}'s own:"
             raise UnsupportedError("\n".join([head, *rows]))
 
     def write(self, folder: Path) -> None:
-        """A package: `from net_ms import load`."""
+        """Write the package into a folder, for `from net_ms import load`.
+
+        Raises:
+            InputError: The folder has a package that opbridge did not write, or it cannot be written.
+        """
         try:
             kept = folder / "__init__.py"
             if kept.exists() and MARK not in kept.read_text(encoding="utf-8", errors="replace"):
@@ -75,6 +80,15 @@ def converted(
     prefer: str = "aten",
     native_only: bool = False,
 ) -> Converted:
+    """Convert a PyTorch module to the source of the framework `to`.
+
+    The parameters are those of `convert`. `native_only` refuses a network with operators that the framework does not
+    compute itself.
+
+    Raises:
+        InputError: The module is no torch.nn.Module, or `to` or `prefer` is unknown.
+        UnsupportedError: The network cannot be exported or rendered.
+    """
     if not hasattr(module, "named_parameters"):
         raise InputError(
             f"a {type(module).__name__} is no torch.nn.Module", hint="what makes one is called: MODULE:make()"
@@ -109,24 +123,24 @@ def convert(
     dynamic_shapes: Any = None,
     prefer: str = "aten",
 ) -> Any:
-    """A PyTorch module as a Cell of MindSpore, or as a function and a dict of arrays for JAX.
+    """Convert a PyTorch module to a MindSpore Cell, or to a function and a dict of arrays for JAX.
 
-    `example_inputs` are what it is traced with; `dynamic_shapes`, as torch.export takes it, says which sizes are free.
-    `prefer="native"` takes the framework's own operators where they agree with PyTorch's.
+    `example_inputs` are the inputs of the trace. `dynamic_shapes` marks the free sizes, in the form that torch.export
+    takes. `prefer="native"` uses the framework's own operators where they agree with PyTorch.
     """
     if hasattr(example_inputs, "shape"):
         example_inputs = (example_inputs,)
     made = converted(module, example_inputs, example_kwargs, to=to, dynamic_shapes=dynamic_shapes, prefer=prefer)
     for note in made.notes:
         warnings.warn(note, stacklevel=2)
-    # Graph mode reads the source of what it compiles, as long as the process runs.
+    # Graph mode reads the source of compiled code for as long as the process runs.
     folder = folder_of_this_process("opbridge-convert-") / f"network_{_count()}"
     made.write(folder)
     return imported(folder).load()
 
 
 def imported(folder: Path) -> ModuleType:
-    """The package in a folder, wherever that is."""
+    """Import the package in any folder, under a unique name."""
     name = f"opbridge_converted_{folder.name}_{_count()}"
     spec = importlib.util.spec_from_file_location(
         name, folder / "__init__.py", submodule_search_locations=[str(folder)]
@@ -149,6 +163,7 @@ def _state(exported: Exported) -> dict[str, Any]:
 
 
 def array_of(value: Any) -> Any:
+    """Return a tensor as a NumPy array; bfloat16 is the ml_dtypes type."""
     if str(value.dtype) == "torch.bfloat16":
         import ml_dtypes
 

@@ -1,4 +1,4 @@
-"""One line of a converted network, differentiated by itself, beside PyTorch's node."""
+"""Differentiate one line of a converted network by itself, and compare it with the PyTorch node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from opbridge.conversion.stepping import Step
 
 
 def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.expr, given: Any) -> float:
-    """How far the gradients of a line are from those of its node, both of the same inputs."""
+    """Return how far the gradients of a line are from those of its node, for the same inputs.
+
+    The result is 0.0 if the line has no input or no result with a gradient.
+    """
     node = step.origin.node
     leaves = {each: leaf for each, leaf in _leaves(node, given).items() if _is_trained(exported, step.path, each)}
     texts = {text: each for text, each in step.origin.inputs.items() if each in leaves and _mentions(expression, text)}
@@ -51,7 +54,7 @@ def _is_trained(exported: Exported, path: str, node: Any) -> bool:
 
 
 def _leaves(node: Any, given: Any) -> dict[Any, Any]:
-    """What a gradient is wanted for, by the nodes that it comes from."""
+    """Return the values to differentiate by, keyed by the nodes that they come from."""
     found: dict[Any, Any] = {}
 
     def see(one: Any, other: Any) -> None:
@@ -93,7 +96,7 @@ def _plain(text: str) -> str:
 
 
 class _Named(ast.NodeTransformer):
-    """Names in the place of the expressions that are to be differentiated by."""
+    """A transformer that puts names in the place of the expressions to differentiate by."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._names = {_plain(text): f"_given_{place}" for place, text in enumerate(texts)}
@@ -108,5 +111,6 @@ def _where(node: Any) -> dict[str, int]:
 
 
 def tensors_apart(want: Any, have: Array, least: float = 1e-6) -> float:
+    """Return the relative difference of two tensors; infinity if their shapes differ."""
     reference = array_of(want)
     return difference(reference, have, least) if reference.shape == have.shape else float("inf")

@@ -1,4 +1,4 @@
-"""What a converted network draws in JAX: PyTorch's random operators, of a key."""
+"""PyTorch's random operators in JAX, drawn from a key."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from opbridge.errors import CallError
 
 
 class Keys:
-    """A key for each draw, in the order of the source; a call of the network has one."""
+    """A key for each draw, in the order of the source. Each call of the network has its own `Keys`."""
 
     def __init__(self, key: Any) -> None:
         self._key = key
 
     def __call__(self) -> Any:
+        """Return a new key; raise CallError if the call of the network has none."""
         if self._key is None:
             raise CallError(
                 "the network draws random numbers, which take a key: expected apply(..., key=jax.random.key(0))"
@@ -26,11 +27,12 @@ class Keys:
 
 
 def dropout(keys: Keys, input: Any, p: float, train: bool = True) -> Any:
+    """Zero elements with probability `p`, and scale the others by 1 / (1 - p)."""
     return _masked(keys, input, p, input.shape)
 
 
 def feature_dropout(keys: Keys, input: Any, p: float, train: bool = True) -> Any:
-    """Whole channels."""
+    """Zero whole channels with probability `p`, and scale the others by 1 / (1 - p)."""
     return _masked(keys, input, p, (*input.shape[:2], *(1 for _ in input.shape[2:])))
 
 
@@ -42,20 +44,25 @@ def _masked(keys: Keys, input: Any, p: float, shape: tuple[int, ...]) -> Any:
 
 
 def bernoulli(keys: Keys, self: Any, p: Any = None, **more: Any) -> Any:
+    """Draw zeros and ones with the probabilities `p`, or with those in `self`."""
     return jax.random.bernoulli(keys(), self if p is None else p, self.shape).astype(self.dtype)
 
 
 def rand(keys: Keys, size: Any, dtype: Any = None, **more: Any) -> Any:
+    """Draw uniform numbers from [0, 1)."""
     return jax.random.uniform(keys(), size, dtype or "float32")
 
 
 def randn(keys: Keys, size: Any, dtype: Any = None, **more: Any) -> Any:
+    """Draw numbers from the standard normal distribution."""
     return jax.random.normal(keys(), size, dtype or "float32")
 
 
 def rand_like(keys: Keys, self: Any, dtype: Any = None, **more: Any) -> Any:
+    """Draw uniform numbers from [0, 1), in the shape of a tensor."""
     return jax.random.uniform(keys(), self.shape, dtype or self.dtype)
 
 
 def randn_like(keys: Keys, self: Any, dtype: Any = None, **more: Any) -> Any:
+    """Draw numbers from the standard normal distribution, in the shape of a tensor."""
     return jax.random.normal(keys(), self.shape, dtype or self.dtype)

@@ -1,4 +1,4 @@
-"""torch.export's graphs of a network: of training and of inference, by the modules that they stand in."""
+"""Export a network with torch.export: graphs for training and inference, by module."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from opbridge.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class ModuleGraphs:
-    """One module of the network that was called."""
+    """The graphs of one module that the network calls."""
 
     path: str
     """`encoder.layers.0`; empty for the network."""
@@ -39,7 +39,7 @@ class ModuleGraphs:
 
 @dataclass(frozen=True)
 class Exported:
-    """A whole network."""
+    """The graphs and values of a whole network."""
 
     name: str
     modules: Mapping[str, ModuleGraphs]
@@ -50,20 +50,20 @@ class Exported:
     """Parameters, buffers and constants, by name."""
     trainable: frozenset[str]
     tied: Mapping[str, str]
-    """Names that share the values of another."""
+    """Names that share the value of another name."""
     input_names: tuple[str, ...]
     order: tuple[str, ...]
     """Paths of all modules, as the network holds them."""
     notes: tuple[str, ...] = ()
-    """Where it is not what PyTorch's network is."""
+    """Where the graphs differ from the PyTorch network."""
 
     def graph(self, mode: str, path: str) -> Any:
-        """What a module does; None of one that only holds others."""
+        """Return the graph of a module; None for one that only contains others."""
         module = self.modules.get(path)
         return getattr(module, mode) if module else None
 
     def nested(self, mode: str, path: str) -> dict[str, Any]:
-        """The nested graphs of one module."""
+        """Return the nested graphs of one module, by name."""
         start = f"{mode}:{path}:"
         return {key.removeprefix(start): each for key, each in self.submodules.items() if key.startswith(start)}
 
@@ -76,7 +76,13 @@ def export(
     *,
     needs_sizes: bool = False,
 ) -> Exported:
-    """Both graphs of a network, which is left as it was; with `needs_sizes`, no size depends on values."""
+    """Export both graphs of a network, which is left unchanged.
+
+    With `needs_sizes`, sizes must not depend on values.
+
+    Raises:
+        UnsupportedError: torch.export cannot trace the network.
+    """
     found = {}
     notes: dict[str, None] = {}
     for mode in ("inference", "training"):
@@ -90,7 +96,7 @@ def export(
     originals = dict(module.named_modules(remove_duplicate=False))
     for path in {**parts["inference"], **parts["training"]}:
         if any(isinstance(tree.get(path), torch.fx.GraphModule) for tree in parts.values()):
-            continue  # It stands in its module.
+            continue  # A nested graph is part of its module.
         graphs = {mode: getattr(parts[mode].get(path), "graph", None) for mode in parts}
         for mode in parts:
             for name, child in parts[mode][path].named_children() if path in parts[mode] else ():
@@ -116,7 +122,7 @@ def export(
 
 
 def _constants(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Every tensor that a graph reads, by its place in the network."""
+    """Return every tensor that a graph reads, by its place in the network."""
     found = {}
     for path, part in parts.items():
         is_module = isinstance(getattr(part, "graph", None), torch.fx.Graph) and not isinstance(
@@ -153,7 +159,7 @@ def _tied(module: Any) -> dict[str, str]:
 
 
 def _again(state: Mapping[str, Any], tied: Mapping[str, str]) -> dict[str, str]:
-    """Names that a value has once more in PyTorch's graphs: `norm@1.weight`, where training calls `norm` twice."""
+    """Return the extra names of a value in PyTorch graphs: `norm@1.weight` if training calls `norm` twice."""
     known = {name: re.sub(r"@\d+", "", name) for name in state if "@" in name}
     return {name: tied.get(own, own) for name, own in known.items() if own in state}
 
@@ -164,7 +170,7 @@ def _names(tree: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Trace:
-    """torch.export of a network in one mode."""
+    """A torch.export run of a network in one mode."""
 
     module: Any
     args: tuple[Any, ...]
@@ -175,7 +181,7 @@ class _Trace:
     notes: dict[str, None]
 
     def tree(self) -> Any:
-        """The first way to trace it by which all sizes are known that have to be, or the first at all."""
+        """Return the first trace with all the sizes that must be known, or else the first that succeeds."""
         errors: list[UnsupportedError] = []
         found: list[Any] = []
         for assumptions in (None, Assumptions()) if self.dynamic_shapes is None else (None,):
@@ -189,13 +195,17 @@ class _Trace:
         return found[0]
 
     def _with_kept_modules(self, assumptions: Assumptions | None, errors: list[UnsupportedError]) -> tuple[Any, bool]:
-        """Modules at which it stops stay whole, where sizes are fixed; those of one class together."""
+        """Trace the network, and keep modules whole where the export stops.
+
+        Modules of one class are kept together, and only if sizes are fixed. Return the tree, or None, and whether it
+        has all the sizes that must be known.
+        """
         kept: set[type] = set()
         tree, has_sizes = None, False
         while True:
             try:
                 with warnings.catch_warnings(), kept_whole(self.module, kept, self.args, self.kwargs):
-                    warnings.simplefilter("ignore")  # of torch's own future
+                    warnings.simplefilter("ignore")  # torch warns of its own future changes
                     program = self._exported(assumptions)
                     tree, part = _of_tensors(torch.export.unflatten(program)), self._without_sizes(program.graph)
                     has_sizes = part is None
@@ -210,7 +220,7 @@ class _Trace:
         return tree, has_sizes
 
     def _without_sizes(self, graph: Any) -> Any:
-        """The module of the first tensor whose sizes depend on values, where they must not."""
+        """Return the module of the first tensor whose sizes depend on values, where they must not; else None."""
         for node in graph.nodes if self.needs_sizes and self.dynamic_shapes is None else ():
             sizes = getattr(node.meta.get("val"), "shape", ())
             if any(isinstance(size, torch.SymInt) for size in sizes):
@@ -256,7 +266,7 @@ class _Trace:
 
 
 def _keep_together(program: Any) -> None:
-    """What comes out of a nested graph comes out where that is called, not in the modules that it goes through."""
+    """Keep the results of a nested graph in the module that calls it, not in the modules that they pass through."""
     for node in program.graph.nodes:
         given: Any = node.args[0] if node.target is operator.getitem else None
         if isinstance(getattr(given, "target", None), HigherOrderOperator):
@@ -264,7 +274,7 @@ def _keep_together(program: Any) -> None:
 
 
 def _read_again(program: Any) -> None:
-    """Lets what reads a buffer after a write read the buffer, not what the write gave in another module."""
+    """Make nodes that read a buffer after a write read the buffer, not the write's result in another module."""
     buffers = program.graph_signature.inputs_to_buffers
     for node in program.graph.nodes:
         if (buffer := written(node)) is not None and buffer.name in buffers:
@@ -272,7 +282,7 @@ def _read_again(program: Any) -> None:
 
 
 def _of_tensors(tree: Any) -> Any:
-    """Without the inputs that are no tensors: they are in the graph as they were given."""
+    """Remove the inputs that are no tensors: the graph contains them as constants."""
     for node in list(tree.graph.nodes):
         is_fixed = node.op == "placeholder" and not isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt))
         if is_fixed and not node.users:
@@ -281,16 +291,17 @@ def _of_tensors(tree: Any) -> Any:
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]
-    """Decides branches on what is drawn: `torch.rand([]) < layerdrop`, for which no graph has a form, is not taken.
+    """A mode that decides branches on draws, such as `torch.rand([]) < layerdrop`, the way that most draws go.
 
-    Sees where gradients are switched off, which torch.export forgets where control flow stands there.
+    No graph can express such a branch. The mode also records where gradients are switched off: torch.export loses
+    that next to control flow.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.notes: list[str] = []
         self._without_gradients: list[str] = []
-        """Where the network switches gradients off."""
+        """The lines at which the network switches gradients off."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in _COMPARED and hasattr(args[0], _DRAWN):
@@ -306,7 +317,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         return result
 
     def _compared(self, func: Any, args: Any) -> Any:
-        """Whether one number is less than another, in a branch: as it is for most draws."""
+        """Return whether a drawn number is less (or greater) than a bound in a branch, as for most draws."""
         bound, is_less = args[1], func in _COMPARED[:2]
         if bound <= 0:
             return not is_less
@@ -316,6 +327,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         return result
 
     def require_kept(self, graph: Any) -> None:
+        """Raise UnsupportedError if torch.export lost a torch.no_grad() region next to control flow."""
         names = [node.target.__name__ for node in graph.nodes if isinstance(node.target, HigherOrderOperator)]
         kept = names.count("wrap_with_set_grad_enabled")
         if kept < len(self._without_gradients) and not _CONTROL_FLOW.isdisjoint(names):
@@ -334,7 +346,7 @@ _COMPARED = (torch.Tensor.lt, torch.Tensor.__lt__, torch.Tensor.gt, torch.Tensor
 
 @contextmanager
 def _as_if_run() -> Iterator[None]:
-    """Lets a network that does something else while it is traced do what it does when it runs."""
+    """Make a network that behaves differently while it is traced do what it does when it runs."""
     original = torch.compiler.is_compiling
     torch.compiler.is_compiling = lambda: False
     try:
@@ -345,7 +357,7 @@ def _as_if_run() -> Iterator[None]:
 
 @contextmanager
 def _unasked() -> Iterator[None]:
-    """Lets `layer.to(dtype)` of a layer that is there do nothing, and distributions not look at their values."""
+    """Make `layer.to(dtype)` skip a layer that is already there, and distributions skip their value checks."""
     original, validates = torch.nn.Module.to, torch.distributions.Distribution._validate_args
 
     def to(module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -368,7 +380,10 @@ def _unasked() -> Iterator[None]:
 
 @contextmanager
 def in_mode(module: Any, *, training: bool) -> Iterator[None]:
-    """What is switched off in the network on purpose stays off."""
+    """Set a network to training or inference, and restore all modes afterwards.
+
+    Parts that were deliberately switched to inference in a training network stay so.
+    """
     before = {part: part.training for part in module.modules()}
     frozen = [part for part in before if training and before[module] and not before[part]]
     try:

@@ -1,4 +1,4 @@
-"""A network's own torch.autograd.Function as an operator, which torch.export keeps with its gradient."""
+"""Export a network's own torch.autograd.Function as an operator, which torch.export keeps with its gradient."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ from opbridge.errors import UnsupportedError
 NAMESPACE = "opbridge_functions"
 _LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
 _SOURCES: dict[str, str] = {}
-"""What makes an operator again, by its full name."""
+"""Expressions that define an operator again, by its full name."""
 _CONSTANTS = (bool, int, float, str, type(None))
 
 
 def source_of(name: str) -> str | None:
-    """The expression that gives an operator's name where it may not be known yet; None of one that is no function."""
+    """Return the expression that defines an operator and gives its name; None if it is no such function."""
     return _SOURCES.get(name)
 
 
 def function(target: str, *pattern: Any) -> str:
-    """The name of the operator for `package.module:Function`, whose arguments are a pattern with `...` for tensors."""
+    """Define the operator for `package.module:Function` and return its name.
+
+    `pattern` contains the arguments, with `...` for tensors.
+    """
     module, _, path = target.partition(":")
     found = reduce(getattr, path.split("."), importlib.import_module(module))
     return _defined(found, target, pattern)
@@ -35,7 +38,7 @@ def function(target: str, *pattern: Any) -> str:
 
 @contextmanager
 def as_operators() -> Iterator[None]:
-    """Lets PyTorch meet an operator where a network applies a function."""
+    """Replace the autograd functions that a network applies with operators, while the context is open."""
     original = torch.autograd.Function.__dict__["apply"]
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -50,7 +53,7 @@ def as_operators() -> Iterator[None]:
 
 
 _running: list[Any] = []
-"""The functions that are being computed: what they apply themselves is theirs."""
+"""The functions that are running; the functions that they apply are not replaced."""
 
 
 def _applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The package of a network for JAX: a function for each module, and all values in one dict by PyTorch's names."""
+"""The JAX package of a network: a function per module, and all values in one dict by PyTorch names."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from opbridge.conversion.natives import Natives
 from opbridge.conversion.rendering import MARK, Body, Operators, leaves, parameters, returned, wrapped
 
 _GIVEN = ("values", "at", "train", "keys")
-"""Parameters of every function: all values, where the module's own begin, the mode, what draws."""
+"""Parameters of every function: all values, the prefix of the module's names, the mode, and the random keys."""
 _DRAWN = ("dropout", "feature_dropout", "bernoulli", "rand", "randn", "rand_like", "randn_like")
-"""Random operators that are functions of `conversion.drawing`."""
+"""Random operators that `conversion.drawing` implements."""
 
 
 class FunctionBody(Body):
+    """The body of one JAX function."""
+
     def __init__(self, package: Package, mode: str, path: str) -> None:
         super().__init__(package.operators, package.exported, package.natives, mode, path)
         self.package = package
         self.taken |= {*_GIVEN, "jax", "attention", *_DRAWN}
 
     def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+        """Return the call of an operator; one that may draw takes `keys` first."""
         if op._opname in _DRAWN:
             name, draws = op._opname, True
         elif op._opname == "scaled_dot_product_attention":
@@ -39,7 +42,7 @@ class FunctionBody(Body):
         return f"{name}(keys, {self.arguments(op, bound)})"
 
     def normalise(self, node: Any, op: OpOverload) -> None:
-        """By JAX's own where that agrees: the statistics are those of the same batch."""
+        """Render a training norm by JAX where it agrees; the statistics are those of the same batch."""
         bound = self.bound(node, op)
         is_moving = bound["running_mean"] is not None and op is torch.ops.aten.batch_norm.default
         own = self.native(op, bound) if is_moving else None
@@ -54,39 +57,46 @@ class FunctionBody(Body):
             self.lines.append(self.assigned(bound[name].target, new))
 
     def attribute(self, path: str) -> str:
+        """Return the expression for a value of the module, by its PyTorch path."""
         return f'values[at + "{_key(path)}"]'
 
     def called(self, path: str, arguments: str) -> str:
+        """Return the call of a submodule's function."""
         whole = f"{self.place}.{path}" if self.place else path
         given = f'values, at + "{_key(path)}.", train, keys'
         return f"{self.package.function(whole)}({given}{', ' if arguments else ''}{arguments})"
 
     def dtype(self, name: str) -> str:
+        """Return the quoted dtype name, which JAX accepts."""
         return f'"{name}"'
 
     def stopped(self, value: str) -> str:
+        """Return the expression that stops the gradient of a value."""
         return f"jax.lax.stop_gradient({value})"
 
     def assigned(self, path: str, value: str) -> str:
+        """Return the line that assigns a value of the module."""
         return f'values[at + "{_key(path)}"] = {value}'
 
     def factory(self, name: str, value: str) -> str:
+        """Return the expression for a constant array."""
         return f"jnp.asarray({value})"
 
 
 class Package:
-    """Turns modules into functions; modules that do the same are one."""
+    """A package of functions, one per module; modules with the same source share one."""
 
     def __init__(self, exported: Exported, natives: Natives | None = None) -> None:
         self.exported = exported
         self.natives = natives
         self.operators = Operators()
         self.origins: dict[tuple[str, str], dict[str, Any]] = {}
-        """By mode and path: what the names in a module's source stand for."""
+        """The origins of the names in a module's source, by mode and path."""
         self.functions: dict[str, str] = {}
-        """Names by text, with a blank in the place of the name."""
+        """Function names by source text, which has a NUL character in the place of the name."""
 
     def source(self) -> str:
+        """Return the text of `network.py`."""
         root = self.function("")
         brought = {
             "arrays": sorted({"Values", *self.operators.helpers}),
@@ -131,17 +141,17 @@ def apply(values, *inputs, train=False, key=None):
 '''
 
     def buffers(self) -> str:
-        """The line that names what is no weight."""
+        """Return the line that names the values which are no weights."""
         others = {*self.exported.trainable, *self.exported.tied}
         names = [f'"{_key(name)}"' for name in self.exported.state if name not in others]
         return "\n".join(wrapped("BUFFERS = {", names, "}")) if names else "BUFFERS = set()"
 
     def in_the_way(self) -> dict[str, str]:
-        """Why the operators that stay PyTorch's do, where JAX's were tried."""
+        """Return why operators stay with PyTorch, where JAX operators were tried."""
         return self.natives.in_the_way(self.operators.used) if self.natives else {}
 
     def function(self, path: str) -> str:
-        """The name of a module's function."""
+        """Render a module, and return the name of its function."""
         module = self.exported.modules[path]
         bodies = [
             self.body(path, mode, graph)
@@ -156,7 +166,8 @@ def apply(values, *inputs, train=False, key=None):
         return self.functions.get(text) or self.functions.setdefault(text, self.named(module))
 
     def named(self, module: ModuleGraphs) -> str:
-        # A local variable never begins like that.
+        """Return an unused function name from the class name of a module."""
+        # No local variable begins with an underscore.
         base = "_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", module.class_name).lower()
         taken, name, number = set(self.functions.values()), base, 1
         while name in taken:
@@ -165,6 +176,7 @@ def apply(values, *inputs, train=False, key=None):
         return name
 
     def body(self, path: str, mode: str, graph: Any) -> tuple[list[str], list[str]]:
+        """Render the graph of a module in one mode; return its inputs and its lines."""
         body = FunctionBody(self, mode, path)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))
         self.origins[mode, path] = body.origins

@@ -1,4 +1,4 @@
-"""Which modules of a network stay PyTorch's: those where its export stops, as at branches on values."""
+"""Choose which modules of a network stay with PyTorch: those where its export stops, as at branches on values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONSTANTS = (bool, int, float, str, type(None), torch.dtype)
 
 
 def innermost(error: BaseException | None, network: Any) -> Any:
-    """The innermost module whose forward an error comes from; none that holds most of the network."""
+    """Return the innermost module whose forward raised an error; None if it contains most of the network."""
     parts, found = {*network.modules()}, None
     while error is not None:
         for frame, _ in traceback.walk_tb(error.__traceback__):
@@ -32,10 +32,10 @@ def innermost(error: BaseException | None, network: Any) -> Any:
 
 @contextmanager
 def kept_whole(network: Any, kinds: set[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[None]:
-    """Lets PyTorch meet an operator where a network calls a module of these classes."""
+    """Replace the calls of modules of these classes with operators, while the context is open."""
     parts = [part for part in network.modules() if type(part) in kinds]
     seen = _seen(network, parts, args, kwargs) if parts else {}
-    # What is pickled is the module as it is without what stands for its forward.
+    # Pickle the modules before their forward methods are replaced.
     operators = {part: [operator_of(each) for each in seen[part]] for part in parts}
     for part in parts:
         part.forward = _forward(part, iter(seen[part]), iter(operators[part]))
@@ -68,7 +68,7 @@ def _described(given: Any) -> Any:
 
 
 def _seen(network: Any, parts: list[Any], args: Any, kwargs: Any) -> dict[Any, list[Whole]]:
-    """How each of the modules is called in one run of the network, which is left as it was."""
+    """Return the calls of each of the modules in one run of the network, which is left unchanged."""
     seen: dict[Any, list[Whole]] = {part: [] for part in parts}
     before = taken_aside(network)
     try:
@@ -84,7 +84,7 @@ def _seen(network: Any, parts: list[Any], args: Any, kwargs: Any) -> dict[Any, l
 
 
 class _Watch:
-    """Sees a module's calls, and that each does nothing but give results."""
+    """Hooks that record the calls of a module, and check that each call only returns results."""
 
     def __init__(self, seen: list[Whole]) -> None:
         self._seen = seen
@@ -109,7 +109,7 @@ class _Watch:
 
 
 def _versions(part: Any, args: Any, kwargs: Any) -> dict[Any, int]:
-    """How often each tensor was written to."""
+    """Return how often each tensor was written to."""
     return {each: each._version for each in (*tensors_of((args, kwargs)), *part.parameters(), *part.buffers())}
 
 

@@ -1,4 +1,4 @@
-"""Values of tensors that depend on nothing that a network is given or holds, which torch.export traces without any."""
+"""Values of tensors that depend on neither the inputs nor the state of a network; torch.export has no values."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ from opbridge.conversion.assumptions import Assumptions
 
 
 class KnownValues(TorchFunctionMode):  # type: ignore[misc]
-    """Answers what a network asks of such tensors, as whether a mask of its own making has a zero.
+    """A mode that answers a network's questions about such tensors, as whether its own mask has a zero.
 
-    Each of them has a twin with values, which is computed beside it.
+    Each such tensor has a twin, a tensor with values that is computed next to it.
     """
 
     def __init__(self, assumptions: Assumptions | None = None) -> None:
-        """With `assumptions`, what is only assumed is known too, and each answer of it is added to them."""
+        """Create the mode; with `assumptions`, assumed values are known too, and such answers recorded."""
         super().__init__()
         self._changed: set[int] = set()
-        """Memory of twins that was written to with what is not known."""
+        """Memory of twins to which unknown values were written."""
         self._assumptions = assumptions
         self._assumed: set[int] = set()
-        """Memory of twins that hold what is assumed."""
+        """Memory of twins that hold assumed values."""
 
     def assume(self, tensor: Any, twin: Any) -> None:
+        """Assume that a tensor has the values of `twin`."""
         self._assumed.add(_memory(twin))
         setattr(tensor, _TWIN, twin)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if torch.compiler.is_dynamo_compiling():  # Parts of control flow, of which Dynamo traces this too.
+        if torch.compiler.is_dynamo_compiling():  # Dynamo traces the parts of control flow, and this mode with them.
             return func(*args, **kwargs)
         known = self._computed(func, args, kwargs)
         if known is not _UNKNOWN and func.__name__ in _ASKED:
             return known if self._is_granted(args) else func(*args, **kwargs)
-        if known is not _UNKNOWN and func.__name__ in _FACTORIES:  # Of known tensors, as torch.arange(count).
+        if known is not _UNKNOWN and func.__name__ in _FACTORIES:  # Known tensors, as in torch.arange(count).
             args, kwargs = tree_map(self._number, (tuple(args), dict(kwargs)))
         elif self._assumptions is not None:
             func, args = self._with_sizes(func, args)
@@ -58,7 +59,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         return result
 
     def _is_granted(self, asked: Any) -> bool:
-        """Takes for granted what is assumed of tensors that are asked."""
+        """Record the assumed tensors that are asked; return False, and record none, if one is too large."""
         assumed = [each for each in tree_leaves(asked) if self._is_assumed(each)]
         if any(each.numel() > _MOST_ASSUMED for each in assumed):
             return False
@@ -68,12 +69,12 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         return True
 
     def _number(self, value: Any) -> Any:
-        """A known tensor without axes as the number that it is."""
+        """Return a known tensor without axes as a number, and any other value unchanged."""
         is_number = isinstance(value, torch.Tensor) and not value.ndim and self._is_known(value)
         return _outside(torch.Tensor.item, (_twin(value),), {}) if is_number and self._is_granted(value) else value
 
     def _with_sizes(self, func: Any, args: Any) -> tuple[Any, Any]:
-        """A call that takes a known number of elements by a mask, or between known numbers."""
+        """Return a call that takes a known number of elements, by a mask or between known numbers."""
         if func is torch.Tensor.__getitem__:
             parts = args[1] if isinstance(args[1], tuple) else (args[1],)
             return func, (args[0], tuple(each for part in parts for each in self._index(part)))
@@ -98,13 +99,13 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         )
 
     def _places(self, mask: Any) -> Sequence[Any]:
-        """What a mask takes, as one index for each axis, whose size is known."""
+        """Return the places that a mask takes, as one index of known size per axis."""
         count = mask.count_nonzero()
         self.assume(count, _outside(torch.count_nonzero, (_twin(mask),), {}))
         return [*torch.nonzero_static(mask, size=self._number(count)).unbind(1)]
 
     def _computed(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What a call gives, where all that it is given is known; else _UNKNOWN."""
+        """Return the result of a call whose arguments are all known; else _UNKNOWN."""
         name = getattr(func, "__name__", "")
         leaves = tree_leaves((args, dict(kwargs)))
         place = _SIZED_AS.get(name, len(leaves))
@@ -149,26 +150,26 @@ _SIZED_AS = {
     **dict.fromkeys(("full_like", "new_full", "new_ones", "new_zeros", "ones_like", "zeros_like"), 0),
     **dict.fromkeys(("expand_as", "reshape_as", "view_as"), 1),
 }
-"""Where the argument stands of which only the sizes and the type matter."""
+"""The position of the argument of which only the sizes and the type matter."""
 _IN_PLACE = "add and floordiv lshift mod mul or pow rshift sub truediv xor"
 _WRITES = frozenset({"__set__", "__setitem__", *(f"__i{name}__" for name in _IN_PLACE.split())})
 _SHAPED = {"expand", "pad", "repeat", "reshape", "unflatten", "view"}
 _TAKE_NUMBERS = _SHAPED | {"narrow", "new_empty", "new_full", "new_ones", "new_zeros", "split"}
-"""Those whose arguments but the first are sizes, which a network may have as tensors."""
+"""Functions whose arguments after the first are sizes, which a network may pass as tensors."""
 _PLACES = (torch.nonzero, torch.Tensor.nonzero, torch.where)
 _FINITE = {"isfinite": True, "isinf": False, "isnan": False}
-"""What a network that guards against overflow is told of what it computes: it has not come to that."""
+"""The answers to a network that guards its results against overflow: there was none."""
 _MOST_ELEMENTS = 1 << 20
 _MOST_ASSUMED = 1 << 10
 
 
 def _outside(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A call with values, beside the trace; _UNKNOWN where it fails, draws or is large."""
+    """Call a function with values, outside the trace; return _UNKNOWN if it fails, draws or is large."""
     with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
         before = torch.get_rng_state()
         try:
             result = func(*args, **kwargs)
-        except Exception:  # The network's own call will say so.
+        except Exception:  # The network's own call raises the error.
             return _UNKNOWN
         if not torch.equal(before, torch.get_rng_state()):
             torch.set_rng_state(before)
@@ -194,7 +195,7 @@ def _twin(value: Any) -> Any:
 
 
 def caller() -> str:
-    """The line of the network that is being traced."""
+    """Return the line of the network that is being traced."""
     frames = [each for each in traceback.extract_stack() if not each.filename.startswith((*_NOT_THE_NETWORK, "<"))]
     return f'File "{frames[-1].filename}", line {frames[-1].lineno}'
 

@@ -1,7 +1,7 @@
-"""The first operator of a converted network that does not give what PyTorch's gives, and its line.
+"""Find the first operator of a converted network that differs from PyTorch, and its line.
 
-The source runs line by line beside PyTorch's graph of the same modules; what a name holds is compared with what its
-node gave.  Where all values agree, each line is differentiated by itself, with PyTorch's numbers.
+The source runs line by line next to the PyTorch graph of the same modules. The value of each name is compared with
+the result of its node. If all values agree, each line is differentiated by itself, with PyTorch's numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from opbridge.conversion.stepping import Step, steps_of
 def first_difference(
     made: Converted, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Difference | None:
-    """None where each operator agrees by itself."""
+    """Return the first operator that differs; None if each operator agrees by itself."""
     exported = made.package.exported
     side = loaded_side(imported(folder).load(), arrays(args, kwargs))
     source = folder / "network.py"
@@ -43,7 +43,7 @@ def first_difference(
 
 
 def _apart(side: Side, want: Any, have: Any) -> float:
-    """How far a value is from PyTorch's."""
+    """Return the relative difference of a value from the PyTorch value."""
     wanted = list(tensors(want))
     got = list(have) if isinstance(have, (tuple, list)) else [have]
     if not wanted:

@@ -1,4 +1,4 @@
-"""The package of a network in MindSpore: a Cell for each module, with PyTorch's names."""
+"""The MindSpore package of a network: a Cell per module, with PyTorch names."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ from opbridge.conversion.rendering import MARK, Body, Operators, leaves, paramet
 
 
 class CellBody(Body):
+    """The body of one `construct` method."""
+
     def __init__(self, package: Package, mode: str, place: str) -> None:
         super().__init__(package.operators, package.exported, package.natives, mode, place)
         self.is_list = package.is_list
 
     def attribute(self, path: str) -> str:
+        """Return the expression for a value of the module, by its PyTorch path."""
         owner, _, name = path.rpartition(".")
         return f"{self.cell(owner)}.{attribute_of(name)}"
 
     def called(self, path: str, arguments: str) -> str:
+        """Return the call of a submodule's cell."""
         return f"{self.cell(path)}({arguments})"
 
     def cell(self, path: str) -> str:
-        """The expression for a cell below `self`: numbers are places of a list, other names attributes."""
+        """Return the expression for a cell below `self`: numbers are places of a list, other names attributes."""
         text, place = "self", self.place
         for name in filter(None, path.split(".")):
             text += f"[{name}]" if self.is_list(place) else f".{attribute_of(name)}"
@@ -35,15 +39,19 @@ class CellBody(Body):
         return text
 
     def dtype(self, name: str) -> str:
+        """Return the MindSpore expression of a dtype."""
         return f"ms.{'bool_' if name == 'bool' else name}"
 
     def stopped(self, value: str) -> str:
+        """Return the expression that stops the gradient of a value."""
         return f"ops.stop_gradient({value})"
 
     def assigned(self, path: str, value: str) -> str:
+        """Return the line that assigns a value of the module."""
         return f"ops.assign({self.attribute(path)}, {value})"
 
     def factory(self, name: str, value: str) -> str:
+        """Return the attribute of a constant tensor; equal tensors share one."""
         known = next((each for each, text in self.factories.items() if text == value), None)
         self.factories[known or name] = value
         return f"self.{known or name}"
@@ -53,29 +61,30 @@ class CellBody(Body):
 class _Class:
     name: str
     parameters: tuple[str, ...]
-    """Of its constructor: shapes."""
+    """The parameters of its constructor: shapes."""
 
 
 class Package:
-    """Turns modules into classes; modules that do the same are one."""
+    """A package of classes, one per module; modules with the same source share one."""
 
     def __init__(self, exported: Exported, natives: Natives | None = None) -> None:
         self.exported = exported
         self.natives = natives
         self.operators = Operators()
         self.origins: dict[tuple[str, str], dict[str, Any]] = {}
-        """By mode and path: what the names in a module's source stand for."""
+        """The origins of the names in a module's source, by mode and path."""
         self.classes: dict[str, _Class] = {}
-        """By text, with a blank in the place of the name."""
+        """Classes by source text, which has a NUL character in the place of the name."""
         self.names: set[str] = set()
         self.lists: dict[str, bool] = {}
         paths = {*exported.modules, *(name.rpartition(".")[0] for name in exported.state)}
         paths |= {".".join(path.split(".")[:count]) for path in paths for count in range(path.count(".") + 1)}
-        # PyTorch calls what is tied by its first name, and MindSpore finds that first in the same order.
+        # PyTorch uses the first name of tied values; in the same order, MindSpore finds that name first too.
         order = {path: place for place, path in enumerate(exported.order)}
         self.paths = sorted(paths, key=lambda path: (order.get(path.partition("@")[0], len(order)), path))
 
     def source(self) -> str:
+        """Return the text of `network.py`."""
         root = self.made("")
         cells = ", ".join(sorted({"buffer", "name_parameters", "parameter", "tie", *self.operators.helpers}))
         bodies = "\n\n\n".join(text.replace("\0", each.name, 1) for text, each in self.classes.items())
@@ -107,16 +116,17 @@ def network():
 '''
 
     def in_the_way(self) -> dict[str, str]:
-        """Why the operators that stay PyTorch's do, where MindSpore's were tried."""
+        """Return why operators stay with PyTorch, where MindSpore operators were tried."""
         return self.natives.in_the_way(self.operators.used) if self.natives else {}
 
     def children(self, path: str) -> list[str]:
+        """Return the names of a module's direct children, in order."""
         start = f"{path}." if path else ""
         below = (each for each in self.paths if each.startswith(start) and each)
         return list(dict.fromkeys(each.removeprefix(start).partition(".")[0] for each in below))
 
     def made(self, path: str) -> str:
-        """The expression that makes the cell of a module."""
+        """Return the expression that makes the cell of a module."""
         module = self.exported.modules.get(path)
         names = self.children(path)
         cells = {name: self.made(f"{path}.{name}" if path else name) for name in names}
@@ -129,7 +139,7 @@ def network():
         return self.classed(path, module, cells, held)
 
     def is_list(self, path: str) -> bool:
-        """Whether a module only holds others, by numbers without a gap."""
+        """Return whether a module only contains others, numbered without a gap."""
         if path not in self.lists:
             names = self.children(path)
             counted = bool(names) and names == [*map(str, range(len(names)))]
@@ -137,7 +147,7 @@ def network():
         return self.lists[path]
 
     def held(self, path: str) -> dict[str, str]:
-        """What a module has itself: the kind, and the shape and type of each."""
+        """Return the module's own values by attribute: the kind, the shape and the type of each."""
         start = f"{path}." if path else ""
         found = {}
         for name, value in self.exported.state.items():
@@ -150,6 +160,7 @@ def network():
         return found
 
     def classed(self, path: str, module: ModuleGraphs | None, cells: dict[str, str], held: dict[str, str]) -> str:
+        """Return the expression that makes a cell of the module's class, and define the class if it is new."""
         shapes = {} if cells else {name: re.search(r"\((\(.*?\))", text)[1] for name, text in held.items()}  # type: ignore[index]
         lines = ["super().__init__()"]
         for name, text in held.items():
@@ -174,12 +185,13 @@ def network():
         return f"{known.name}({', '.join(f'{name}={shape}' for name, shape in shapes.items())})"
 
     def renamed(self) -> dict[str, str]:
-        """PyTorch's names of modules and values that no attribute can have, by those that they have here."""
+        """Return the PyTorch names that no attribute can have, by the names that they have here."""
         names = {part for name in (*self.paths, *self.exported.state) for part in _key(name).split(".")}
         pairs = {attribute_of(name): name for name in sorted(names)}
         return {here: theirs for here, theirs in pairs.items() if here not in (theirs, f"_{theirs}")}
 
     def named(self, wanted: str) -> str:
+        """Return an unused class name, and reserve it."""
         base, number = wanted if wanted.isidentifier() else f"Part{wanted}", 1
         name = base
         while name in self.names:
@@ -189,6 +201,7 @@ def network():
         return name
 
     def construct(self, path: str, module: ModuleGraphs) -> tuple[str, dict[str, str]]:
+        """Render `construct` for both modes; return its text and the constant tensors that it uses."""
         factories: dict[str, str] = {}
         bodies = [
             self.body(path, mode, graph, factories)
@@ -202,6 +215,7 @@ def network():
         return f"def construct({', '.join(['self', *inputs])}):\n{text}", factories
 
     def body(self, path: str, mode: str, graph: Any, factories: dict[str, str]) -> tuple[list[str], list[str]]:
+        """Render the graph of a module in one mode; return its inputs and its lines."""
         body = CellBody(self, mode, path)
         body.factories = factories
         body.taken |= set(factories)
@@ -218,7 +232,7 @@ def _key(path: str) -> str:
 
 
 def _is_chain(module: ModuleGraphs, names: list[str]) -> bool:
-    """Whether both modes call all children, one after the other."""
+    """Return whether both modes call all children, one after the other."""
     return all(_called_in_order(graph) == names for graph in (module.inference, module.training))
 
 

@@ -1,4 +1,4 @@
-"""Which operators of a network a framework computes itself, by trying those that the network calls."""
+"""Find the operators of a network that a framework computes itself, by trying the calls of the network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from opbridge.scan.remembering import verdicts_on
 
 
 class Expression(str):
-    """A part of the source among the arguments of a call."""
+    """Source text that represents an argument of a call; its repr is the text itself."""
 
     __slots__ = ()
 
@@ -29,14 +29,16 @@ class Expression(str):
 
 @dataclass(frozen=True)
 class Natives:
+    """The operators that a network calls, and the verdicts of one framework on them."""
+
     framework: str
     operators: Mapping[str, ScannedOperator]
     verdicts: Mapping[str, Verdict]
 
     def call(self, op: Any, bound: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
-        """A call of the framework's own; None where the scan has not seen that it agrees for such arguments.
+        """Return the framework's own call; None if the scan has not seen it agree for such arguments.
 
-        `text` gives what stands for a value in the source.
+        `text` returns the source expression of a value.
         """
         name = op._name
         arguments = {key: _expression(value, text) for key, value in bound.items()}
@@ -52,20 +54,20 @@ class Natives:
         try:
             ways = list(calls(name, verdict.path, arguments, defaults, parameters))
             return _written(verdict.path, *ways[verdict.form])
-        except (AttributeError, TypeError, IndexError):  # it asks for the values of what is an expression here
+        except (AttributeError, TypeError, IndexError):  # the form needs a value, but has an expression
             return None
 
     def brought(self, op: Any) -> str | None:
-        """What stands for an operator that the conversion brings, where the framework has a form of that name."""
+        """Return the framework's form of an operator that the conversion adds; None if there is none."""
         path = f"jax_forms.{op._opname}"
         return path if self.framework == "jax" and find(None, path) else None
 
     def in_the_way(self, names: Iterable[str]) -> dict[str, str]:
-        """Why operators stay PyTorch's."""
+        """Return why each of the operators stays with PyTorch."""
         return {name: self.why_not(name) for name in sorted(names)}
 
     def why_not(self, name: str) -> str:
-        """What is in the way of an operator, with the place of its first call."""
+        """Return the obstacle to a native operator, with the place of its first call."""
         verdict, operator = self.verdicts.get(name), self.operators.get(name)
         if verdict is None or operator is None:
             return "the network does not call it itself: the conversion brings it"
@@ -74,7 +76,10 @@ class Natives:
 
 
 def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str) -> Natives:
-    """Runs a network in inference and in training, leaves it as it was, and tries in a framework what it called."""
+    """Run a network in inference and in training, and try the operators that it calls in a framework.
+
+    The network is left unchanged.
+    """
     before = taken_aside(module)
     modes = {part: part.training for part in module.modules()}
     with tempfile.TemporaryDirectory(prefix="opbridge-natives-") as folder:
@@ -93,7 +98,7 @@ def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], framework
 
 
 def _expression(value: Any, text: Callable[[Any], str]) -> Any:
-    """A value with what stands for its tensors."""
+    """Return a value with source text in the place of its tensors."""
     if isinstance(value, (list, tuple)):
         return tuple(_expression(each, text) for each in value)
     is_text = isinstance(value, (torch.fx.Node, torch.dtype, float))
@@ -101,18 +106,18 @@ def _expression(value: Any, text: Callable[[Any], str]) -> Any:
 
 
 def _known(value: Any) -> Any:
-    """What is known of a value while it is converted: of a tensor its type and rank."""
+    """Return what the conversion knows of a value: for a tensor, its type and rank."""
     if isinstance(value, torch.fx.Node):
         return value.meta.get("val", value.name)
     return [*map(_known, value)] if isinstance(value, (list, tuple)) else value
 
 
 _MOST_EXAMPLES = 64
-"""Ways to call one operator, each of which is to be proved."""
+"""The most ways to call one operator that are recorded; each must be proved."""
 
 
 def _told(signature: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, object]:
-    """What tells calls apart, without what PyTorch alone cares for and what is as it is by default."""
+    """Return what distinguishes calls, without PyTorch-only parameters and defaults."""
     kept = {name: _plain(value) for name, value in signature.items() if name not in PYTORCH_ONLY}
     return {name: value for name, value in kept.items() if name not in defaults or value != described(defaults[name])}
 
@@ -122,7 +127,7 @@ def _by_name(signature: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> object:
-    """A description without whether a gradient is wanted, which a graph does not know."""
+    """Return a description without the flag for a wanted gradient, which a graph does not know."""
     if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], torch.dtype):
         return value[:2]
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""A converted network as a module of flax.nnx, which trains as one that was written with it."""
+"""A converted network as a flax.nnx module, which trains like a handwritten one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ except ImportError as missing:
 
 
 class Part(nnx.Module):  # type: ignore[misc]
-    """What a module of PyTorch's holds, by its names; those that are numbers are reached by `[0]`."""
+    """The contents of a PyTorch module, by their names; numbered ones are reached by `[0]`."""
 
     def __getitem__(self, name: object) -> Any:
         return getattr(self, str(name))
 
 
 class Network(Part):
-    """Weights are `Param`s, what training moves `BatchStat`s; `train()` and `eval()` are those of nnx.
+    """A converted network with `Param` weights and `BatchStat` buffers.
 
-    What is drawn in training is of the stream `dropout` of `rngs`.
+    `train()` and `eval()` are those of nnx. Training draws from the stream `dropout` of `rngs`.
     """
 
     def __init__(
@@ -36,6 +36,7 @@ class Network(Part):
             setattr(owner, last, (nnx.BatchStat if name in buffers else nnx.Param)(value))
 
     def __call__(self, *inputs: Any) -> Any:
+        """Return the results; in training, also store the new values of the buffers."""
         values = {name: self.variable(name).value for name in self.names}
         if self.deterministic:
             return self.apply(values, *inputs)
@@ -46,7 +47,7 @@ class Network(Part):
         return result
 
     def variable(self, name: str) -> Any:
-        """The weight or buffer of a name of PyTorch's."""
+        """Return the weight or buffer with a PyTorch name."""
         owner, last = self._place(name)
         return getattr(owner, last)
 

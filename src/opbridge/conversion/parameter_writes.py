@@ -1,5 +1,7 @@
-"""Writes of a network to what it holds: to buffers they are kept, to weights they are left out where they change
-nothing, and refused where they do."""
+"""Settle the writes of a network to its own values.
+
+Writes to buffers are kept. Writes to weights are left out if they change nothing, and refused otherwise.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,21 @@ from opbridge.conversion.writes import written
 from opbridge.errors import UnsupportedError
 
 _IDLE = {"mul_": 1, "div_": 1, "add_": 0, "sub_": 0}
-"""Operators in place, with the number that makes them do nothing."""
+"""In-place operators, with the number that makes each do nothing."""
 
 _REGIONS = (torch.ops.higher_order.wrap_with_set_grad_enabled, torch.ops.higher_order.wrap_with_autocast)
 for _region in _REGIONS:
-    torch.fx.node.has_side_effect(_region)  # PyTorch drops one whose results nobody reads, and what it writes
+    torch.fx.node.has_side_effect(_region)  # PyTorch would drop a region whose results are unused, and its writes
 
 
 def settle(program: Any, trained: Collection[str]) -> None:
-    """Of what a network does once, and knows that it has done, a graph would do at every call."""
+    """Leave out the writes to weights that change nothing.
+
+    A network may write once and remember it; a graph would write at every call.
+
+    Raises:
+        UnsupportedError: A write changes a weight.
+    """
     names = program.graph_signature.inputs_to_parameters
     inputs = {node: names[node.name] for node in program.graph.nodes if node.name in names}
     _settle(program.graph_module, {node: name for node, name in inputs.items() if name in trained})
@@ -42,7 +50,10 @@ def _settle(module: Any, weights: Mapping[Any, str]) -> None:
 
 
 def _settle_regions(module: Any, node: Any, weights: Mapping[Any, str]) -> None:
-    """What stands where gradients are switched off is a graph of its own, out of which no gradient leads."""
+    """Settle the writes in a region such as torch.no_grad(), which is a separate graph.
+
+    No gradient leads out of that graph, so users of a result that is a weight get the weight itself.
+    """
     for place, each in enumerate(node.args):
         region = getattr(module, str(each.target), None) if getattr(each, "op", None) == "get_attr" else None
         if isinstance(region, torch.fx.GraphModule):

@@ -1,4 +1,4 @@
-"""One graph as the lines of a function: names, arguments, writes, nested graphs."""
+"""Render one graph as the lines of a function: names, arguments, writes, nested graphs."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from opbridge.scan.names import PYTORCH_ONLY
 from opbridge.scan.recording import functional
 
 MARK = "Made by `opbridge convert`"
-"""Stands in every file that a later run may write over."""
+"""The text in every file that a later run may overwrite."""
 
 _aten = torch.ops.aten
 _SAME = ("contiguous", "alias", "lift_fresh_copy", "lift_fresh")
-"""What changes nothing where memory is the framework's own matter."""
+"""Operators that change nothing in a framework that manages memory itself."""
 _DROPOUTS = ("dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
-"""What does nothing outside of training."""
+"""Operators that do nothing outside of training."""
 _NORMS = ("batch_norm", "instance_norm")
-"""What moves statistics in training, and has a schema that does not say so."""
+"""Operators that update statistics in training although their schemas do not say so."""
 _CHECKS = ("_assert", "sym_constrain_range", "_functional_assert")
 _CONTROL = {"cond": "branch", "while_loop": "repeat", "map_impl": "each", "scan": "accumulate"}
-"""PyTorch's control flow, and what it is called in the source of another framework."""
+"""PyTorch control flow, and its name in the source of another framework."""
 _ARITHMETIC = {
     operator.add: "+",
     operator.sub: "-",
@@ -66,64 +66,65 @@ _ARITHMETIC = {
 
 @dataclass(frozen=True)
 class Origin:
-    """What a name in the source stands for."""
+    """The node that a name in the source represents."""
 
     node: Any
     inputs: Mapping[str, Any]
-    """Nodes that it is computed from, by what stands for them there."""
+    """The nodes that it is computed from, by their names in the source."""
 
     @property
     def line(self) -> str:
-        """`File "net.py", line 12, in forward`; empty where PyTorch does not know."""
+        """The line of the network: `File "net.py", line 12, in forward`; empty if PyTorch does not know it."""
         return user_line(self.node)
 
 
 def parameters(modes: Sequence[list[str]]) -> list[str]:
-    """The inputs of a module's function, which may need more in one mode than in the other."""
+    """Return the inputs of a module's function, which may need more in one mode than in the other."""
     longest, needed = max(modes, key=len), min(map(len, modes))
     return longest[:needed] + [f"{name}=None" for name in longest[needed:]]
 
 
 @dataclass
 class Operators:
-    """The operators of a package, each by the name that its source has for it."""
+    """The operators of a package, each with its name in the source."""
 
     used: dict[str, str] = field(default_factory=dict)
-    """By ATen name with overload."""
+    """The names in the source, by ATen name with overload."""
     native: set[str] = field(default_factory=set)
-    """ATen names of those that the framework computes itself."""
+    """ATen names of the operators that the framework computes itself."""
     helpers: set[str] = field(default_factory=set)
-    """Functions of opbridge's that the source calls."""
+    """opbridge functions that the source calls."""
     drawn: list[str] = field(default_factory=list)
-    """Those of them that draw random numbers, one for each call."""
+    """The functions that draw random numbers, with one entry per call."""
 
     def name(self, op: OpOverload) -> str:
+        """Return the name of an operator in the source, and record that it is used."""
         full = op._name.removesuffix(".default")
         words = re.sub(r"\W+", "_", full.removeprefix("aten::")).strip("_").lower()
         return self.used.setdefault(full, f"aten_{words}")
 
     def definitions(self, view: str) -> str:
-        """The lines that bring a framework's views of them."""
+        """Return the lines that define a framework's views of the operators."""
         return "\n".join(f"{self.used[full]} = ob.aten({_said(full)}).{view}" for full in sorted(self.used))
 
     @property
     def imported(self) -> str:
-        """The lines for those that are a network's own functions and modules, if any."""
+        """The import lines for operators that are a network's own functions and modules, if any."""
         named = ((module, name) for module, name in _OWN if any(map(module.source_of, self.used)))
         return "".join(f"from {module.__name__} import {name}\n" for module, name in named)
 
 
 _OWN = ((assumptions, "ASSUMED"), (functions, "function"), (wholes, "whole"))
-"""Modules that make operators, and what a source imports of them."""
+"""Modules that make operators, and the name that a source imports from each."""
 
 
 def _said(full: str) -> str:
-    """The expression for an operator's name."""
+    """Return the expression for an operator name."""
     return next(filter(None, (module.source_of(full) for module, _ in _OWN)), f'"{full}"')
 
 
 class Body(ABC):
-    """The lines that compute what a graph does; a framework says how its values and modules are written."""
+    """The lines that compute a graph; a framework defines how its values and modules are written."""
 
     def __init__(
         self, operators: Operators, exported: Exported, natives: Natives | None, mode: str, place: str
@@ -143,34 +144,42 @@ class Body(ABC):
             | {"self", "ms", "mint", "forms", "jax_forms", "jnp", "ops", "nn", *_CONTROL.values()}
         )
         self.factories: dict[str, str] = {}
-        """Tensors that no input shapes: an expression by name."""
+        """Expressions of tensors that depend on no input, by name."""
         self.origins: dict[str, Origin] = {}
-        """By the names that hold what nodes give, as it is when they give it."""
+        """Origins by the name that first holds the result of a node."""
 
-    # What a framework says.
+    # Each framework defines these.
     @abstractmethod
-    def attribute(self, path: str) -> str: ...
-
-    @abstractmethod
-    def called(self, path: str, arguments: str) -> str: ...
+    def attribute(self, path: str) -> str:
+        """Return the expression for a value of the module, by its PyTorch path."""
 
     @abstractmethod
-    def dtype(self, name: str) -> str: ...
+    def called(self, path: str, arguments: str) -> str:
+        """Return the call of the submodule at a path."""
 
     @abstractmethod
-    def stopped(self, value: str) -> str: ...
+    def dtype(self, name: str) -> str:
+        """Return the framework's expression of a dtype."""
 
     @abstractmethod
-    def assigned(self, path: str, value: str) -> str: ...
+    def stopped(self, value: str) -> str:
+        """Return the expression that stops the gradient of a value."""
 
     @abstractmethod
-    def factory(self, name: str, value: str) -> str: ...
+    def assigned(self, path: str, value: str) -> str:
+        """Return the line that assigns a value of the module."""
+
+    @abstractmethod
+    def factory(self, name: str, value: str) -> str:
+        """Return the expression for a constant tensor; `name` is free for it."""
 
     def size(self, tensor: str, dim: int) -> str:
+        """Return the expression for the size of one axis."""
         return f"{tensor}.shape[{dim}]"
 
-    # What all do.
+    # All frameworks share these.
     def inputs(self, graph: Any, names: tuple[str, ...]) -> list[str]:
+        """Name the inputs of a graph, with `names` where there are enough, and return their names."""
         nodes = [node for node in graph.nodes if node.op == "placeholder"]
         for index, node in enumerate(nodes):
             self.env[node] = self.fresh(names[index] if index < len(names) else f"x{index or ''}")
@@ -178,6 +187,7 @@ class Body(ABC):
         return [self.env[node] for node in nodes]
 
     def fresh(self, wanted: str) -> str:
+        """Return an unused name like `wanted`, and reserve it."""
         base = re.sub(r"\W+", "_", wanted).lstrip("0123456789_").rstrip("_") or "value"
         name, number = base, 0
         while name in self.taken:
@@ -187,7 +197,7 @@ class Body(ABC):
         return name
 
     def graph(self, graph: Any) -> Any:
-        """Renders all nodes and gives the output's value, as PyTorch's graph has it."""
+        """Render all nodes, and return the output value of the PyTorch graph."""
         for node in graph.nodes:
             if node.op == "output":
                 return node.args[0]
@@ -196,6 +206,7 @@ class Body(ABC):
         return None
 
     def node(self, node: Any) -> None:
+        """Render one node; raise UnsupportedError if it is no PyTorch operator."""
         if node.op == "get_attr":
             if node.target not in self.nested:
                 self.env[node] = self.attribute(node.target)
@@ -219,6 +230,7 @@ class Body(ABC):
             raise self.refusal(node, f"{getattr(target, '__name__', target)} is no operator of PyTorch's")
 
     def put(self, node: Any, wanted: str, text: str) -> None:
+        """Append a line that assigns `text` to a fresh name, which represents the node from then on."""
         name = self.fresh(wanted)
         if node not in self.env:
             self.origins[name] = Origin(
@@ -228,6 +240,7 @@ class Body(ABC):
         self.lines.append(f"{name} = {text}")
 
     def pick(self, node: Any) -> None:
+        """Render a getitem node; a result of an inlined graph needs no line."""
         source, index = node.args
         inlined = self.env.get((source, index))
         if inlined is not None:
@@ -236,6 +249,7 @@ class Body(ABC):
             self.put(node, f"{self.env[source]}_{index}", f"{self.value(source)}[{index}]")
 
     def call(self, node: Any, op: OpOverload) -> None:
+        """Render the call of an operator; checks and unused results give no line."""
         name = op._opname
         if name.startswith(_CHECKS) or not (node.users or op._schema.is_mutable or name in _NORMS):
             return
@@ -262,7 +276,7 @@ class Body(ABC):
             self.put(node, name, self.operator(op, self.bound(node, op)))
 
     def stride(self, node: Any, op: OpOverload) -> None:
-        """Strides are those of PyTorch's memory; here every tensor lies in the order of its axes."""
+        """Render as_strided: its strides are those of PyTorch memory, while tensors here lie in axis order."""
         bound = self.bound(node, op)
         order = order_in_memory(bound["self"].meta["val"], bound)
         if order is None:
@@ -274,7 +288,7 @@ class Body(ABC):
         self.put(node, op._opname, f"{self.operators.name(op)}({strided})")
 
     def one_hot(self, node: Any, given: Any, count: int) -> None:
-        """By comparing: PyTorch's operator looks at the values, which a graph does not know."""
+        """Render one_hot by a comparison: the PyTorch operator reads the values, which a graph does not know."""
         places = self.factory(self.fresh("places"), f'ob.aten("aten::arange").numpy({count})')
         names = (self.brought(op) for op in (_aten.unsqueeze.default, _aten.eq.Tensor, _aten.to.dtype))
         unsqueeze, equal, cast = names
@@ -282,21 +296,23 @@ class Body(ABC):
         self.put(node, "one_hot", f"{cast}({compared}, {self.value(torch.int64)})")
 
     def bound(self, node: Any, op: OpOverload) -> dict[str, Any]:
+        """Return the arguments of a node by parameter name."""
         names = [argument.name for argument in op._schema.arguments]
         return dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
 
     def native(self, op: OpOverload, bound: Mapping[str, Any]) -> str | None:
-        """A call as the framework computes it itself, where it does."""
+        """Return the framework's own call of an operator; None if there is none that agrees."""
         found = self.natives.call(op, bound, self.value) if self.natives else None
         if found is not None:
             self.operators.native.add(op._name)
         return found
 
     def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+        """Return the call of an operator, by the framework itself if that agrees."""
         return self.native(op, bound) or f"{self.operators.name(op)}({self.arguments(op, bound)})"
 
     def brought(self, op: OpOverload) -> str:
-        """The name of an operator that the conversion brings, which the network does not call itself."""
+        """Return the name of an operator that the conversion adds and the network does not call itself."""
         own = self.natives.brought(op) if self.natives else None
         if own is None:
             return self.operators.name(op)
@@ -304,6 +320,7 @@ class Body(ABC):
         return own
 
     def arguments(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+        """Return the text of a call's arguments, without PyTorch-only ones that have a default."""
         texts: list[str] = []
         by_name = False
         for argument in op._schema.arguments:
@@ -315,14 +332,16 @@ class Body(ABC):
         return ", ".join(texts)
 
     def is_factory(self, node: Any, op: OpOverload) -> bool:
+        """Return whether a node makes a tensor without inputs and without drawing."""
         return not node.all_input_nodes and torch.Tag.nondeterministic_seeded not in op.tags
 
     def factory_text(self, node: Any, op: OpOverload) -> str:
+        """Return the expression that makes such a tensor with NumPy."""
         bound = {name: _plain(value) for name, value in self.bound(node, op).items()}
         return f'ob.aten("{op._name.removesuffix(".default")}").numpy({self.arguments(op, bound)})'
 
     def write(self, node: Any, op: OpOverload) -> None:
-        """An operator in place: its functional form, whose result stands for what was written to from now on."""
+        """Render an in-place operator in its functional form, whose result represents the tensor from then on."""
         if op is _aten.fill_diagonal_.default and self.fill_diagonal(node, self.bound(node, op)):
             return
         form = torch.ops.aten.dropout.default if op is torch.ops.aten.dropout_.default else functional(op)
@@ -338,7 +357,7 @@ class Body(ABC):
         self.written(node, target)
 
     def fill_diagonal(self, node: Any, bound: Mapping[str, Any]) -> bool:
-        """By a mask, where the diagonal is that of a matrix and does not begin again."""
+        """Render fill_diagonal_ by a mask; return False if it is no matrix or its diagonal begins again."""
         target = bound["self"]
         sizes = tuple(target.meta["val"].shape)
         if len(sizes) != 2 or (bound.get("wrap") and sizes[0] > sizes[1]):
@@ -350,7 +369,7 @@ class Body(ABC):
         return True
 
     def copy(self, node: Any, target: Any, source: Any) -> None:
-        """What is copied, with the tensor's type and sizes, in its place: PyTorch's `copy` has no gradient."""
+        """Put a copied tensor, with the type and sizes of the target, in its place: `copy` has no gradient."""
         want, have = (each.meta["val"] for each in (target, source))
         self.env[node] = self.value(source)
         if want.dtype != have.dtype:
@@ -362,7 +381,10 @@ class Body(ABC):
         self.written(node, target)
 
     def written(self, node: Any, target: Any) -> None:
-        """From here on, what a node gives stands for the tensor that was written to."""
+        """Make the result of a node represent the tensor that was written to, from here on.
+
+        The bases of the tensor are written to as well, and views of them that are used later are rendered again.
+        """
         self.replaced(node, target)
         child, changed = target, [target]
         if any(map(is_one_of_parts, (target, *bases(target)))):
@@ -378,6 +400,7 @@ class Body(ABC):
                 self.put(view, view.target._opname, self.operator(view.target, self.bound(view, view.target)))
 
     def replaced(self, node: Any, target: Any, old: str | None = None) -> None:
+        """Rename all nodes that share memory with the target, and assign the module values among them."""
         new, old = self.env[node], old or self.env[target]
         for other in [each for each in self.env if self.env[each] == old and isinstance(each, torch.fx.Node)]:
             if share_memory(other, target):
@@ -386,7 +409,7 @@ class Body(ABC):
                 self.env[other] = new
 
     def put_back(self, node: Any, view: Any) -> str:
-        """A view's base with what the view has become."""
+        """Append the line that puts a changed view back into its base, and return the new name of the base."""
         bound = self.bound(view, view.target)
         if found := turned_back(view, bound):
             op, given = found
@@ -401,6 +424,7 @@ class Body(ABC):
         return name
 
     def call_cell(self, node: Any) -> None:
+        """Render the call of a module, and its writes to its arguments."""
         arguments = ", ".join(self.value(each) for each in (*node.args, *node.kwargs.values()))
         self.put(node, node.target.rpartition(".")[2].partition("@")[0], self.called(node.target, arguments))
         path = f"{self.place}.{node.target}".lstrip(".")
@@ -413,7 +437,10 @@ class Body(ABC):
                 raise self.refusal(node, "it writes to its argument, which is used again")
 
     def normalise(self, node: Any, op: OpOverload) -> None:
-        """A norm in training: the statistics move along, those of an instance norm by the mean of all instances."""
+        """Render a training norm and the update of its statistics.
+
+        An instance norm updates them by the mean of all instances.
+        """
         bound = self.bound(node, op)
         mean, variance, momentum = bound["running_mean"], bound["running_var"], bound["momentum"]
         of_batch = {**bound, "running_mean": None, "running_var": None}
@@ -438,7 +465,7 @@ class Body(ABC):
             self.lines.append(self.assigned(old.target, moved))
 
     def normalise_and_move(self, node: Any, bound: Mapping[str, Any]) -> None:
-        """By the operator of PyTorch's that gives the new statistics too, behind its other results."""
+        """Render a norm by the PyTorch operator that also returns the new statistics, after its other results."""
         moving = _aten._batch_norm_with_update.default
         name = self.fresh("normalised")
         self.lines.append(f"{name} = {self.operator(moving, bound)}")
@@ -448,7 +475,7 @@ class Body(ABC):
             self.lines.append(self.assigned(bound[statistic].target, f"{name}[{place}]"))
 
     def nest(self, node: Any) -> None:
-        """Graphs that set a mode stand where they are called; those of control flow are functions."""
+        """Render a nested graph: inline if it sets a mode, as a function if it is control flow."""
         name = node.target.__name__
         if name == "wrap_with_set_grad_enabled":
             enabled, inner, *arguments = node.args
@@ -469,6 +496,7 @@ class Body(ABC):
             raise self.refusal(node, f"{name} has no form here yet")
 
     def inline(self, node: Any, inner: Any, arguments: Any, *, stops: bool) -> None:
+        """Render a nested graph in place; `stops` stops the gradients of its results."""
         graph = self.nested[inner.target].graph
         places = (each for each in graph.nodes if each.op == "placeholder")
         for place, argument in zip(places, arguments, strict=True):
@@ -482,7 +510,7 @@ class Body(ABC):
             self.env[(node, index)] = value
 
     def function(self, node: Any, inner: Any) -> str:
-        """A nested graph as a function of its own, which stands before the line that calls it."""
+        """Render a nested graph as a function before the line that calls it, and return its name."""
         module = self.nested[inner.target]
         names = []
         for place in (each for each in module.graph.nodes if each.op == "placeholder"):
@@ -499,6 +527,7 @@ class Body(ABC):
         return name
 
     def value(self, value: Any) -> str:
+        """Return the expression of a node, a constant, or a sequence of them."""
         if isinstance(value, torch.fx.Node):
             return self.env[value]
         if isinstance(value, (list, tuple)):
@@ -515,12 +544,13 @@ class Body(ABC):
         return repr(value)
 
     def refusal(self, node: Any, why: str) -> UnsupportedError:
+        """Return the error that a node cannot be converted, with its line."""
         where = f"\n  at {line}" if (line := user_line(node)) else ""
         return UnsupportedError(f"{self.place or 'the network'}: {node.target} cannot be converted: {why}{where}")
 
 
 def leaves(output: Any) -> Any:
-    """A network's results as a tuple, or the only one."""
+    """Return a network's results as a flat tuple, or the only result."""
     found: list[Any] = []
 
     def collect(value: Any) -> None:
@@ -537,12 +567,12 @@ def leaves(output: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy has no element types of its own that need an import."""
+    """Return a dtype as its name: NumPy has no types of its own that need an import."""
     return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else value
 
 
 def returned(body: Body, output: Any) -> str:
-    """A network that returns a dict or an object returns what is in it."""
+    """Return the expression of a return statement: a dict or an object becomes its values."""
     values = output if isinstance(output, (tuple, list)) else (output,)
     texts = [body.value(value) for value in values]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
@@ -557,6 +587,7 @@ def _children(module: Any) -> dict[str, Any]:
 
 
 def wrapped(head: str, items: list[str], tail: str) -> Iterator[str]:
+    """Yield a bracketed list on one line if it fits into 110 columns, else with one item a line."""
     line = f"{head}{', '.join(items)}{tail}"
     if len(line) <= 110:
         yield line

@@ -1,4 +1,4 @@
-"""PyTorch's graphs of a network, run node by node."""
+"""Run the PyTorch graphs of a network node by node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODE = "inference"
 
 
 class Replay(torch.fx.Interpreter):  # type: ignore[misc]
-    """PyTorch's graphs of a network, run by nodes; each is told of with what it was given and gave."""
+    """An interpreter that reports each node to `tell`, with the module path, its arguments and its result."""
 
     def __init__(self, exported: Exported, path: str, tell: Callable[[str, Any, Any, Any], None]) -> None:
         super().__init__(torch.nn.Module(), graph=exported.graph(MODE, path))
@@ -23,10 +23,12 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         self._nested = exported.nested(MODE, path)
 
     def start(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Run the network without gradients."""
         with torch.no_grad():
             self.run(*tensors([*args, *kwargs.values()]))
 
     def run_node(self, n: Any) -> Any:
+        """Run a node, and report copies: an in-place operator changes its arguments."""
         given = [self.fetch_args_kwargs_from_env(n)] if isinstance(n.target, OpOverload) else [None]
         if given[0] is not None and n.target._schema.is_mutable:
             given[0] = torch.fx.node.map_aggregate(given[0], _cloned)
@@ -35,12 +37,13 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         return value
 
     def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """Return a nested graph as a function, or a copy of a value."""
         if target in self._nested:
             return self._inner(self._nested[target])
         return self._exported.state[f"{self._path}.{target}".lstrip(".")].clone()
 
     def _inner(self, module: Any) -> Callable[..., Any]:
-        """A nested graph, whose nodes stand in the source of their module."""
+        """Return a nested graph as a function; its nodes are part of the source of their module."""
 
         def run(*operands: Any) -> Any:
             inner = Replay(self._exported, self._path, self._tell)
@@ -51,6 +54,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         return run
 
     def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """Run the graph of a module."""
         path = f"{self._path}.{target}".lstrip(".")
         return Replay(self._exported, path, self._tell).run(*args, *kwargs.values())
 

@@ -1,4 +1,4 @@
-"""How far training carries what float32 rounds weights by: PyTorch beside its own, begun a little off."""
+"""Measure how far training amplifies the float32 rounding of weights, by PyTorch runs from slightly changed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from opbridge.conversion.values import put_back
 
 _OFF = 2.0**-21
-"""What a few operators of float32 round by."""
+"""The relative rounding error of a few float32 operators."""
 
 
 def carried(
@@ -21,7 +21,7 @@ def carried(
     steps: int,
     rate: float,
 ) -> dict[str, float]:
-    """The largest distance of each parameter from what it is now, after the same steps."""
+    """Return the largest distance of each parameter from its current value, after the same steps from changed ones."""
     after = {name: value.detach().clone() for name, value in trained.items()}
     put_back(module, start)
     _begin_off(trained)
@@ -36,7 +36,7 @@ def carried(
 def gradients_apart(
     trained: Mapping[str, Any], wanted: Mapping[str, Any], gradients: Callable[[], Any]
 ) -> dict[str, float]:
-    """The largest distance of each gradient from what is wanted, of weights that are a little off."""
+    """Return the largest distance of each gradient from `wanted`, for slightly changed weights."""
     before = {name: value.detach().clone() for name, value in trained.items()}
     _begin_off(trained)
     found = gradients()

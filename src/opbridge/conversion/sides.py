@@ -11,35 +11,38 @@ Array = NDArray[Any]
 
 
 class Side(Protocol):
-    """The converted network, in inference at first."""
+    """The converted network; it begins in inference."""
 
     def train(self) -> None:
-        """From here on it is in training: results move its buffers."""
+        """Switch to training: results then move the buffers."""
 
-    def results(self) -> list[Array]: ...
+    def results(self) -> list[Array]:
+        """Return the results of the network as arrays."""
 
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
-        """Of the sum of a result times factors, by the names of parameters."""
+        """Return the gradients of the sum of a result times factors, by parameter name."""
 
-    def value(self, name: str) -> Array: ...
+    def value(self, name: str) -> Array:
+        """Return a parameter or buffer."""
 
-    def set(self, name: str, value: Array) -> None: ...
+    def set(self, name: str, value: Array) -> None:
+        """Set a parameter or buffer."""
 
     def run(self) -> None:
-        """Line by line, as Python does."""
+        """Run the network line by line, as Python does."""
 
     def path(self, variables: Mapping[str, Any], paths: Iterable[str]) -> str | None:
-        """Of the module whose source has such variables."""
+        """Return the path of the module whose source has such variables; None if there is none."""
 
     def array(self, value: Any) -> Array:
-        """Of one of the framework's tensors."""
+        """Return one of the framework's tensors as an array."""
 
     def pulled_back(
         self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
     ) -> list[Array]:
-        """The gradients, by what is given, of the sum of a result times factors."""
+        """Return the gradients, by each given array, of the sum of a result times factors."""
 
 
 def listed(result: Any) -> list[Any]:
-    """What a network returns, as several also where it is one."""
+    """Return the results of a network as a list, also if there is only one."""
     return list(result) if isinstance(result, (tuple, list)) else [result]

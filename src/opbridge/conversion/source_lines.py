@@ -1,4 +1,4 @@
-"""Where a network does what a graph of PyTorch's says."""
+"""Find the line of a network that a graph node comes from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TORCH = f'"{Path(torch.__file__).parent}'
 
 
 def user_line(node: Any) -> str:
-    """The innermost line that PyTorch remembers of a node: of its own modules only where there is no other."""
+    """Return the innermost line that PyTorch recorded for a node; a line of torch only if there is no other."""
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
     files = [line for line in reversed(lines) if line.startswith("File ") and not line.startswith('File "<')]
     return next((line for line in files if _TORCH not in line), files[0] if files else "")

@@ -1,4 +1,4 @@
-"""The source of a converted network, run line by line."""
+"""Run the source of a converted network line by line."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Step:
     number: int
     variables: Mapping[str, Any]
     module: Mapping[str, Any]
-    """What is global to the line."""
+    """The globals of the line."""
 
 
 def steps_of(side: Side, origins: Mapping[Any, Mapping[str, Origin]], source: Path) -> Iterator[Step]:
-    """Every name of the source that an operator gave a value, in the order in which they came."""
+    """Return a step for every name of the source that holds an operator's result, in the order of execution."""
     known = {path: names for (mode, path), names in origins.items() if mode == MODE}
     file = str(source)
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""The values of a PyTorch network, taken aside and put back: by place, as `load_state_dict` may do more than that."""
+"""Save and restore the values of a PyTorch network, by place: `load_state_dict` may do more than that."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import torch
 
 
 def taken_aside(module: Any) -> dict[str, Any]:
-    """Copies of all parameters and buffers, by name."""
+    """Return copies of all parameters and buffers, by name."""
     return {name: value.detach().clone() for name, value in _held(module).items()}
 
 
 def put_back(module: Any, values: dict[str, Any]) -> None:
+    """Copy saved values back into the parameters and buffers."""
     with torch.no_grad():
         for name, value in _held(module).items():
             value.copy_(values[name])

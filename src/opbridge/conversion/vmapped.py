@@ -1,4 +1,4 @@
-"""What torch.vmap leaves in an exported graph, without it: the operators that it comes down to."""
+"""Replace torch.vmap in an exported graph with the operators that it comes down to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENTER, _LEAVE = "_vmap_increment_nesting", "_vmap_decrement_nesting"
 
 
 def without_vmap(program: Any) -> None:
-    """Rewrites the graph of a torch.export program."""
+    """Replace the vmap regions in the graph of a torch.export program."""
     module = program.graph_module
     for region in list(_regions(module.graph)):
         _replace(module, region)
@@ -27,7 +27,7 @@ def _name(node: Any) -> str:
 
 
 def _regions(graph: Any) -> Iterator[list[Any]]:
-    """The nodes from an outermost vmap's beginning to its end."""
+    """Yield the nodes of each outermost vmap, from its beginning to its end."""
     region: list[Any] = []
     depth = 0
     for node in graph.nodes:
@@ -63,7 +63,7 @@ def _replace(module: Any, region: list[Any]) -> None:
 
 
 def _alone(module: Any, region: list[Any], given: list[Any], results: list[Any]) -> Any:
-    """The region as a module of its own."""
+    """Return a region as a separate module."""
     graph = torch.fx.Graph()
     known = {node: graph.placeholder(node.name) for node in given}
     attributes = (each for node in region for each in node.all_input_nodes if each.op == "get_attr")

@@ -1,4 +1,4 @@
-"""Values in safetensors' format: eight bytes with the length of a JSON head, the head, and the bytes of all tensors."""
+"""The safetensors format: eight bytes with the length of a JSON head, the head, and the bytes of all tensors."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _LENGTH = 8
 
 
 def save(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays to a safetensors file; raise InputError for a dtype that the format does not have."""
     head: dict[str, object] = {}
     position = 0
     for name, array in arrays.items():
@@ -48,6 +49,7 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def load(path: Path) -> dict[str, Array]:
+    """Read the arrays of a safetensors file; raise InputError if it is none."""
     data = path.read_bytes()
     length = int.from_bytes(data[:_LENGTH], "little")
     try:

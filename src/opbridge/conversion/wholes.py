@@ -1,4 +1,4 @@
-"""A module that PyTorch runs whole, as one operator: what it does depends on values, which no graph knows."""
+"""A module that PyTorch runs whole, as one operator: its behavior depends on values, which no graph knows."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ from opbridge.errors import UnsupportedError
 NAMESPACE = "opbridge_modules"
 SUFFIX = ".pickle"
 _SEEDS = 1 << 24
-"""As many as there are numbers that float32 draws."""
+"""The number of different values that a float32 draw can have."""
 _LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
 _KEPT: dict[str, bytes] = {}
-"""The modules by the names of their operators, as their packages keep them."""
+"""The pickled modules by operator name, as packages store them."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A module, and one way to call it; meta tensors stand for those that it is given and gives."""
+    """A module, and one way to call it; meta tensors represent its inputs and results."""
 
     module: Any
-    """Without values, which every call brings."""
+    """The module without its values, which every call passes."""
     given: Any
     names: tuple[str, ...]
-    """Of its parameters and buffers, which follow the tensors that are given."""
+    """The names of its parameters and buffers, which follow the input tensors."""
     results: Any
     written: tuple[int, ...]
-    """The places of those that it writes to, of what it is given and holds; what they become are results too."""
+    """The places of the inputs and own values that it writes to; their new values are results too."""
     draws: bool
-    """Whether a number that decides what it draws comes last."""
+    """Whether the last input is a number that seeds its draws."""
 
     @property
     def all_results(self) -> list[Any]:
+        """The results, followed by the tensors that the module writes to."""
         values = dict(self.module.named_parameters()) | dict(self.module.named_buffers())
         held = [*tensors_of(self.given), *(values[name] for name in self.names)]
         return [*tensors_of(self.results), *(held[place] for place in self.written)]
 
     def run(self, tensors: list[Any]) -> list[Any]:
+        """Run the module; for abstract tensors, return only results of the right sizes."""
         if any(map(is_abstract, tensors)):
             return self._shaped(tensors)
         with torch.random.fork_rng(devices=[], enabled=self.draws):
@@ -71,28 +73,34 @@ class Whole:
         return found
 
     def _shaped(self, tensors: list[Any]) -> list[Any]:
-        """Results of the same sizes, of which each depends on all that is given."""
+        """Return results of the same sizes, each of which depends on all inputs."""
         floats = [each.sum() * 0 for each in tensors if each.is_floating_point()]
         link = sum(floats[1:], floats[0]) if floats else tensors[0].sum() * 0
         return [(link + link.new_zeros(each.shape)).to(each.dtype) for each in self.all_results]
 
 
 def tensors_of(tree: Any) -> list[Any]:
+    """Return the tensors in a tree."""
     return [each for each in tree_leaves(tree) if isinstance(each, torch.Tensor)]
 
 
 def constants_of(tree: Any) -> list[Any]:
+    """Return the leaves of a tree that are no tensors."""
     return [each for each in tree_leaves(tree) if not isinstance(each, torch.Tensor)]
 
 
 def filled(pattern: Any, tensors: list[Any]) -> Any:
-    """What a pattern stands for, with tensors in the place of its own."""
+    """Return a pattern with tensors in the place of its own."""
     left = iter(tensors)
     return tree_map(lambda leaf: next(left) if isinstance(leaf, torch.Tensor) else leaf, pattern)
 
 
 def operator_of(whole: Whole) -> Any:
-    """The operator that runs it, in `torch.ops`."""
+    """Define the operator that runs a module, and return it from `torch.ops`.
+
+    Raises:
+        UnsupportedError: The module cannot be pickled.
+    """
     try:
         stored = _stored(whole)
     except (pickle.PicklingError, AttributeError, RuntimeError, TypeError) as error:
@@ -103,19 +111,19 @@ def operator_of(whole: Whole) -> Any:
 
 
 def whole(file: str, name: str) -> str:
-    """The name of the operator for a module that is kept beside a package's file."""
+    """Define the operator for a module that is stored next to a package's file, and return its name."""
     _define(name, Path(file).with_name(name + SUFFIX).read_bytes())
     return f"{NAMESPACE}::{name}"
 
 
 def source_of(name: str) -> str | None:
-    """The expression that gives an operator's name where it may not be known yet; None of one that is no module."""
+    """Return the expression that defines an operator and gives its name; None if it is no such module."""
     short = name.partition("::")[2]
     return f'whole(__file__, "{short}")' if name.startswith(f"{NAMESPACE}::") else None
 
 
 def kept(names: Any) -> dict[str, bytes]:
-    """What a package has to keep of the operators that it uses, by file."""
+    """Return the stored modules that a package needs for its operators, by file name."""
     shorts = (name.partition("::")[2] for name in names if name.startswith(f"{NAMESPACE}::"))
     return {short + SUFFIX: _KEPT[short] for short in shorts}
 
@@ -139,6 +147,7 @@ def _kernel(stored: bytes) -> Callable[[list[Any]], list[Any]]:
 
 
 def is_abstract(tensor: Any) -> bool:
+    """Return whether a tensor has no values of its own, as in a trace."""
     return tensor.is_meta or isinstance(tensor, (FakeTensor, FunctionalTensor))
 
 
@@ -150,7 +159,7 @@ def _stored(whole: Whole) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves out the values that every call brings."""
+    """A pickler that leaves out the values that every call passes."""
 
     def __init__(self, file: Any, brought: set[Any]) -> None:
         super().__init__(file)

@@ -1,4 +1,4 @@
-"""What a write changes besides its tensor: what that is a view of, and other views of it."""
+"""Find what a write changes besides its tensor: the tensors that it is a view of, and their other views."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch._ops import OpOverload
 _aten = torch.ops.aten
 _RESHAPED = {"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "ravel"}
 _RESHAPED |= {"alias", "contiguous", "to", "type_as"}
-"""Those of the last line are the tensor itself where they are a view of it."""
+"""The operators of the last line return the tensor itself when they return a view."""
 
 
 def written(node: Any) -> Any:
-    """The node whose tensor an operator writes to; None of one that writes to none."""
+    """Return the node whose tensor an operator writes to; None if it writes to none."""
     if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable or not node.args:
         return None
     return node.args[0] if isinstance(node.args[0], torch.fx.Node) else None
 
 
 def is_view(node: Any) -> bool:
-    """Whether a write to the node's tensor is one to the tensor of its first argument."""
+    """Return whether a write to the node's tensor also writes to the tensor of its first argument."""
     if not isinstance(getattr(node, "target", None), OpOverload) or node.target._schema.is_mutable:
         return False
     aliases = any(return_.alias_info for return_ in node.target._schema.returns)
@@ -31,7 +31,7 @@ def is_view(node: Any) -> bool:
 
 
 def share_memory(one: Any, other: Any) -> bool:
-    """Whether two nodes have the same memory, as far as PyTorch kept what is known of them."""
+    """Return whether two nodes share memory, as far as PyTorch recorded it."""
     values = one.meta.get("val"), other.meta.get("val")
     if not all(isinstance(value, torch.Tensor) for value in values):
         return True
@@ -40,21 +40,21 @@ def share_memory(one: Any, other: Any) -> bool:
 
 
 def is_one_of_parts(node: Any) -> bool:
-    """Whether it is one of several views of a tensor, as `chunk` gives them."""
+    """Return whether a node is one of several views of a tensor, as `chunk` returns them."""
     if getattr(node, "target", None) is not operator.getitem or not isinstance(node.args[0].target, OpOverload):
         return False
     return any(return_.alias_info for return_ in node.args[0].target._schema.returns)
 
 
 def bases(node: Any) -> Iterator[Any]:
-    """What a view is a view of."""
+    """Yield the nodes that a node is a view of, the nearest first."""
     while is_view(node):
         node = node.args[0]
         yield node
 
 
 def merged(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[Any, ...]] | None:
-    """The operator, and its arguments after base and part, that puts a written part back; None where there is none."""
+    """Return the operator that puts a written part back, and its arguments after base and part; else None."""
     name = view.target._opname
     if name == "slice":
         return _aten.slice_scatter.default, (
@@ -71,7 +71,7 @@ def merged(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[Any, 
 
 
 def turned_back(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[Any, ...]] | None:
-    """The operator, and its arguments after the view, that makes a view of all elements its base again."""
+    """Return the operator that turns a view of all elements into its base, and its arguments after the view."""
     name, base = view.target._opname, view.args[0].meta["val"]
     if name in _RESHAPED:
         return _aten.reshape.default, (list(base.shape),)
@@ -86,7 +86,7 @@ def turned_back(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[
 
 
 def order_in_memory(tensor: Any, bound: Mapping[str, Any]) -> list[int] | None:
-    """The axes of what `as_strided` is given, as they lie in memory; None where it takes more than that tensor's."""
+    """Return the axes of the `as_strided` input in memory order; None if it reads beyond that tensor."""
     order = sorted(range(tensor.ndim), key=lambda axis: -tensor.stride(axis))
     begin = bound.get("storage_offset")
     last = sum((size - 1) * stride for size, stride in zip(bound["size"], bound["stride"], strict=True))
@@ -95,7 +95,7 @@ def order_in_memory(tensor: Any, bound: Mapping[str, Any]) -> list[int] | None:
 
 
 def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, Any]:
-    """The places of the inputs that the module at a path writes to, each with the node that does so last."""
+    """Return the places of the inputs that the module at a path writes to, each with its last writing node."""
     graph = graphs(path)
     nodes = graph.nodes if graph is not None else ()
     inputs = [node for node in nodes if node.op == "placeholder"]
@@ -109,7 +109,7 @@ def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, Any]:
 
 
 def _targets(node: Any, graphs: Callable[[str], Any], path: str) -> list[Any]:
-    """The nodes whose tensors a node writes to."""
+    """Return the nodes whose tensors a node writes to."""
     if node.op == "call_module":
         return [node.args[place] for place in written_inputs(graphs, f"{path}.{node.target}".lstrip("."))]
     target = written(node)

@@ -1,4 +1,4 @@
-"""What a kernel costs: counters from the CUDA twin's accesses, by line, and what follows from them for a chip."""
+"""Compute the cost of a kernel: counters of the CUDA twin's accesses, by line, and the predictions for a chip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One sentence on what makes a line heavy, and what to change."""
+"""Describe in one sentence what makes a line expensive, and what to change."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from opbridge.costs.chips import WARP
 from opbridge.costs.model import LineCost
 
 _WORTH = 1.5
-"""Times as many parts as needed, from which on it is worth a sentence."""
+"""The ratio of parts to needed parts from which a line gets advice."""
 _VERBS = {"load": "read", "store": "write", "atomic": "update"}
 
 
 def advice(line: LineCost) -> str:
+    """Return the advice for a line; empty if there is nothing to change."""
     if line.kind == "branch":
         return _of_branch(line)
     if line.kind == "atomic" and line.queued * 2 > line.lanes:

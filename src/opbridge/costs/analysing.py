@@ -1,4 +1,4 @@
-"""From the counts of a run to what its kernels cost."""
+"""Compute the costs of kernels from the counts of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _UNKNOWN = "an unknown place"
 def analysed(
     runs: Iterable[Counted], chip: Chip, registers: Mapping[str, Registers] | None = None
 ) -> tuple[KernelCost, ...]:
-    """`registers` are those of kernels that somebody has compiled for the chip, by their base names."""
+    """Return the costs of all kernels, those that take longest first.
+
+    `registers` are those of kernels that were compiled for the chip, by base name.
+    """
     kernels = [_kernel(run, chip, (registers or {}).get(base_name(run.name))) for run in runs]
     return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds * kernel.launches))
 
@@ -73,7 +76,7 @@ def _addresses(run: Counted) -> set[int]:
 
 
 def _place_of(run: Counted, count: Count) -> int:
-    """Lanes part at the end of a stretch of code."""
+    """Return the address of a count; lanes diverge at the branch that ends a stretch of code."""
     if count.kind == "branch" and (image := run.image_of(count.address)):
         branch = _stretch(image, count.address).branch
         return count.address if branch is None else image.base + branch + 1
@@ -91,7 +94,7 @@ def _counted_stretch(run: Counted, count: Count) -> Stretch:
 
 
 def _lines(run: Counted, places: Mapping[int, str]) -> list[LineCost]:
-    """A line may be several places in the compiled code."""
+    """Return the costs by line, which may have several places in the compiled code."""
     same: dict[tuple[str, Kind, Space], list[Count]] = defaultdict(list)
     for count in run.counts:
         if count.kind != "block":
@@ -119,7 +122,7 @@ def _name(array: Array, places: Mapping[int, str]) -> str:
 
 
 def _operations(run: Counted, scale: float) -> dict[str, float]:
-    """Of all threads."""
+    """Return the operations of all threads, by kind."""
     done: Counter[str] = Counter()
     for count in run.counts:
         if count.kind == "block":
@@ -129,6 +132,6 @@ def _operations(run: Counted, scale: float) -> dict[str, float]:
 
 
 def _integers(run: Counted, scale: float) -> float:
-    """Of warps, which take as long with few lanes as with all."""
+    """Return the integer instructions of all warps, which take as long with few lanes as with all."""
     came = (count for count in run.counts if count.kind == "block")
     return scale * sum(count.requests * _counted_stretch(run, count).integers for count in came)

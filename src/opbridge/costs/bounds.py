@@ -1,4 +1,4 @@
-"""What a launch takes at least on a chip: its counts over the chip's published rates."""
+"""Compute the least time of a launch on a chip: its counts divided by the chip's published rates."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from opbridge.costs.chips import WARP, Chip
 from opbridge.costs.model import LAUNCH, SECTOR, Bound, KernelCost, LineCost
 
 REACHED = 0.92
-"""Of the published rate of memory, by what streams through it: PyTorch's operators do on an A100."""
+"""The share of the published memory rate that streaming reaches, as PyTorch operators do on an A100."""
 _DOUBLES = 2
-"""A double takes as long as so many floats on the chips for data centres."""
+"""The number of floats that take as long as a double, on data center chips."""
 _CACHE_RATE = 32
-"""Bytes that each multiprocessor gets from the last cache in a cycle, about."""
+"""Approximate bytes that each multiprocessor gets from the last cache in a cycle."""
 _SPECIAL = 8
-"""Floats that could be computed in the time of a function such as expf."""
+"""The float operations that take as long as a function such as expf."""
 _FUSED = 2
-"""Operations of an instruction: a product and a sum."""
+"""Operations per instruction: a product and a sum."""
 
 
 def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
+    """Return the bounds of one launch, the slowest first; none for a chip without multiprocessors."""
     core = chip.multiprocessor
     if core is None:
         return ()
-    # Blocks that come after a full round of all multiprocessors have them to themselves.
+    # Blocks after a full round of all multiprocessors do not share them.
     held = chip.cores * (kernel.occupancy.blocks if kernel.occupancy else 1)
     busy = _busy(kernel.blocks, chip.cores, max(held, 1))
     cycles = chip.cores * chip.hertz * busy
@@ -43,7 +44,7 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
         LAUNCH,
         Bound("memory", moved / (REACHED * chip.memory_rate)),
         Bound("cache", missed / (_CACHE_RATE * cycles)),
-        # One unit has both to do.
+        # One unit does both.
         Bound("loads and stores", (unit + banks if unit > banks else unit) / cycles),
         Bound("shared memory", (unit + banks if banks >= unit else banks) / cycles),
         Bound("constant memory", constants / cycles),
@@ -56,15 +57,15 @@ def bounds_of(kernel: KernelCost, chip: Chip) -> tuple[Bound, ...]:
 
 
 def _sectors(line: LineCost) -> int:
-    """That the last cache moves: of what the first one holds none, and of what it updates both ways."""
+    """Return the sectors that the last cache moves: loads that miss the first one, and atomics in both directions."""
     return {"load": line.missed, "atomic": 2 * line.parts}.get(line.kind, line.parts)
 
 
 def _busy(blocks: int, cores: int, held: int) -> float:
-    """The share of multiprocessors that have something to do, over the time of all rounds."""
+    """Return the share of multiprocessors that have work, over the time of all rounds."""
     rounds = -(-blocks // held)
     if rounds > 1:
         return blocks / (rounds * held)
-    # One round: the multiprocessor with the most blocks is the last to be done.
+    # One round: the multiprocessor with the most blocks ends last.
     most = -(-blocks // cores)
     return blocks / (most * cores)

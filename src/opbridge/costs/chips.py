@@ -1,4 +1,4 @@
-"""What chips can do, as their makers have published it: the figures that costs are held against."""
+"""The published capabilities of chips, from which costs are predicted."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from opbridge.errors import InputError, did_you_mean
 
 WARP = 32
-"""Threads that go together."""
+"""Threads that run together."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where figures stand."""
+    """The publication of a chip's figures."""
 
     title: str
     url: str
@@ -29,26 +29,27 @@ class Multiprocessor:
     shared_bytes: int
     shared_bytes_a_block: int
     float_operations_a_cycle: int = 256
-    """128 lanes, a product and a sum each."""
+    """Operations of 128 lanes, a product and a sum each."""
     integers_a_cycle: int = 64
-    """Lanes for whole numbers."""
+    """Lanes for integers."""
     schedulers: int = 4
     sectors_a_cycle: int = 4
-    """128 bytes from the first cache."""
+    """Sectors from the first cache: 128 bytes."""
     reserved_shared_bytes: int = 1024
-    """Of each block, by the system."""
+    """Bytes of each block that the system reserves."""
     register_unit: int = 256
-    """Registers are given to a warp in multiples of it."""
+    """A warp gets registers in multiples of this number."""
     shared_unit: int = 128
 
     @property
     def warps(self) -> int:
+        """The warps that it can hold."""
         return self.threads // WARP
 
 
 @dataclass(frozen=True)
 class Chip:
-    """Rates are of the whole chip, in operations and bytes a second."""
+    """A chip, with the rates of the whole chip in operations and bytes a second."""
 
     name: str
     title: str
@@ -58,19 +59,19 @@ class Chip:
     memory_bytes: int
     memory_rate: float
     cache_bytes: int
-    """Of the last cache; 0 where none is published."""
+    """The size of the last cache; 0 if it is not published."""
     float_rate: float
-    """Single precision, outside of tensor cores and of the matrix unit."""
+    """Single precision, outside of tensor cores and the matrix unit."""
     matrix_rate: float
-    """Half precision, inside of them, of dense matrices."""
+    """Half precision, in tensor cores or the matrix unit, with dense matrices."""
     sources: tuple[Source, ...]
     multiprocessor: Multiprocessor | None = None
-    """None: it is not NVIDIA's."""
+    """None for chips that are not made by NVIDIA."""
     vector_cores: int = 0
     derived: tuple[str, ...] = ()
-    """Fields that are published nowhere and follow from others."""
+    """Fields that are not published and are derived from others."""
     soc: str = ""
-    """How the Ascend twin calls it."""
+    """The name that the Ascend twin uses."""
 
     @property
     def twin(self) -> str:
@@ -105,15 +106,15 @@ _SM89 = Multiprocessor("8.9", 1536, 24, 65536, 100 * _KIB, 99 * _KIB)
 _SM90 = Multiprocessor("9.0", 2048, 32, 65536, 228 * _KIB, 227 * _KIB)
 
 _CUBE = 2 * 16 * 16 * 16
-"""Operations of a matrix unit in a cycle, in half precision."""
+"""Half-precision operations of a matrix unit in a cycle."""
 _VECTOR = 64
-"""Floats that a vector unit takes in a cycle: 256 bytes."""
+"""Floats that a vector unit processes in a cycle: 256 bytes."""
 
 
 def _ascend(
     name: str, title: str, cores: int, vector_cores: int, gigabytes: int, memory: float, matrix: float, source: Source
 ) -> Chip:
-    """How fast its cores run is published nowhere; it follows from what their matrix units do in a second."""
+    """Return an Ascend chip; its clock is not published and follows from the rate of its matrix units."""
     hertz = matrix / (cores * _CUBE)
     return Chip(
         name=name,
@@ -197,7 +198,7 @@ CHIPS = {
             sources=(_ADA, _CAPABILITIES),
             multiprocessor=_SM89,
         ),
-        # Of the 910B no such table is published: one die of its successor's stands for it.
+        # No such table is published for the 910B: one die of its successor replaces it.
         _ascend(
             "910b", "Ascend 910B, by the figures of one die of the 910C", 24, 48, 64, 1.6e12, 376e12, _CLOUD_MATRIX
         ),
@@ -208,6 +209,7 @@ CHIPS = {
 
 
 def chip_named(name: str) -> Chip:
+    """Return the chip with a name, ignoring case; raise InputError if there is none."""
     found = CHIPS.get(name.lower())
     if found is None:
         known = ", ".join(CHIPS)

@@ -1,4 +1,4 @@
-"""What the twin's library leaves of a process, read as it stands: counts by address in the code."""
+"""Read the files that the twin's library leaves for a process: counts by address in the code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from opbridge.costs.tally import KINDS, SPACES, Kind, Tally
 
 @dataclass(frozen=True)
 class Count(Tally):
+    """The counts of one address in the code."""
+
     address: int
     array: int
-    """In the list of them, from 1 on."""
+    """The number in the list of arrays, from 1."""
 
 
 @dataclass(frozen=True)
 class Array:
+    """An array in global memory that a kernel used."""
+
     name: str
     made_at: int
     bytes: int
@@ -29,22 +33,22 @@ class Array:
 
 @dataclass(frozen=True)
 class Request:
-    """One of a warp, as it was made: the first at its place in the code."""
+    """The first request of a warp at a place in the code."""
 
     address: int
     kind: Kind
     array: int
-    """In the list of them, from 1 on; 0 is shared memory."""
+    """The number in the list of arrays, from 1; 0 is shared memory."""
     warp: int
     bytes: int
-    """Of each lane."""
+    """Bytes of each lane."""
     lanes: tuple[tuple[int, int], ...]
-    """The number of each, and where in the array its bytes begin."""
+    """The number of each lane, and the offset of its bytes in the array."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A file of code, and where it lay."""
+    """A code file, and its place in memory."""
 
     path: str
     base: int
@@ -68,23 +72,26 @@ class Counted:
     arrays: tuple[Array, ...]
     counts: tuple[Count, ...]
     requests: tuple[Request, ...]
-    """Of the first launch's first block."""
+    """The requests of the first block of the first launch."""
     images: tuple[Image, ...]
 
     @property
     def blocks(self) -> int:
+        """The blocks of one launch."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def threads(self) -> int:
+        """The threads of a block."""
         return self.block[0] * self.block[1] * self.block[2]
 
     def image_of(self, address: int) -> Image | None:
+        """Return the image that contains an address, or None."""
         return next((image for image in self.images if image.begin <= address < image.end), None)
 
 
 def read(folder: Path) -> Iterator[Counted]:
-    """Of all processes that have left a file there."""
+    """Yield the kernels of all processes that left a file in a folder."""
     for file in sorted(folder.glob("*.json")):
         document = json.loads(file.read_text(errors="replace"))
         images = tuple(Image(*values) for values in document["images"])

@@ -1,4 +1,4 @@
-"""From addresses in compiled kernels to lines of their sources, by the addr2line of the compiler."""
+"""Map addresses in compiled kernels to lines of their sources, with the compiler's addr2line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from opbridge.costs.counted import Image
 from opbridge.errors import ToolchainError
 
 _OF_THE_TWIN = "/twins/cuda/include/"
-"""What the user wrote calls what stands there."""
+"""The folder of the twin's headers, which user code calls."""
 
 
 def lines_of(addresses: Iterable[int], images: Iterable[Image]) -> Mapping[int, str]:
-    """The place, "sum.cu:12", of the call behind each return address; those of no file are left out."""
+    """Return the place ("sum.cu:12") of the call before each return address; unknown ones are left out."""
     wanted = set(addresses)
     found: dict[int, str] = {}
     for image in images:

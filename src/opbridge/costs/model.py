@@ -1,4 +1,4 @@
-"""What a profile says: of kernels, and of lines of their sources."""
+"""The contents of a profile: kernels, and lines of their sources."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from opbridge.costs.registers import Registers
 from opbridge.costs.tally import Kind, Tally
 
 SECTOR = 32
-"""Bytes of global memory that are moved at once."""
+"""Bytes of global memory that are moved together."""
 _OF_REQUEST = 2
-"""Cycles that a request to global memory takes at least, however little it asks for: of products without tiles, which
-load two values for each that they add, an A100 does one in four cycles."""
+"""The least cycles of a request to global memory, however small it is.  In products without tiles, which load two
+values for each that they add, an A100 does one in four cycles."""
 
 
 @dataclass(frozen=True)
 class LineCost(Tally):
-    """What one line does to one memory, or to the order of threads: sums over the blocks that were profiled."""
+    """The effect of one line on one memory, or on the order of threads: sums over the profiled blocks."""
 
     place: str
-    """The line, as in "sum.cu:12"."""
+    """The line, such as "sum.cu:12"."""
     array: str
-    """What was read or written first, where that is known."""
+    """The array that its worst place accessed first, if it is known."""
     advice: str = ""
 
     @property
@@ -35,11 +35,12 @@ class LineCost(Tally):
 
     @property
     def sectors(self) -> int:
+        """Sectors of global memory."""
         return self.parts if self.space == "global" else 0
 
     @property
     def cycles(self) -> int:
-        """Of the unit that loads and stores: four sectors, a pass or a turn in each; lines are ordered by it."""
+        """Cycles of the load and store unit: four sectors, a pass or a turn in each. Lines are sorted by it."""
         if self.space == "global":
             return max(_OF_REQUEST * self.requests, -(-self.parts // 4)) + (self.queued if self.kind == "atomic" else 0)
         turns = self.joined if self.space == "shared" else self.parts
@@ -49,6 +50,7 @@ class LineCost(Tally):
         return {"passes": self.parts, "joined_passes": self.joined, "bank_conflicts": self.conflicts}
 
     def fields(self) -> dict[str, Any]:
+        """Return the line as fields for JSON."""
         return {
             "place": self.place,
             "kind": self.kind,
@@ -68,7 +70,7 @@ class LineCost(Tally):
 
 @dataclass(frozen=True)
 class Bound:
-    """What a launch takes at least, by one of the chip's rates."""
+    """The least time of a launch by one of the chip's rates."""
 
     name: str
     """memory, cache, loads and stores, shared memory, constant memory, arithmetic, whole numbers, instructions,
@@ -77,101 +79,110 @@ class Bound:
 
 
 LAUNCH = Bound("launch", 2.5e-6)
-"""What a launch of nothing takes, about."""
+"""The approximate time of an empty launch."""
 
 
 @dataclass(frozen=True)
 class Touch:
-    """What a warp of the first block touched when it first came to one access of a line."""
+    """The addresses that a warp of the first block touched in its first access at one place."""
 
     place: str
     site: int
-    """Which of the accesses of the line."""
+    """Identifies the access among those of the line."""
     kind: Kind
     array: str
     """Empty for shared memory."""
     warp: int
     bytes: int
-    """Of each lane."""
+    """Bytes of each lane."""
     lanes: tuple[tuple[int, int], ...]
-    """The number of each, and where in the array its bytes begin."""
+    """The number of each lane, and the offset of its bytes in the array."""
 
 
 @dataclass(frozen=True)
 class KernelCost:
-    """The launches of one kernel with equal sizes.  Counts of lines are of `profiled_blocks`; those of the kernel are
-    of one launch, and estimates where not all of its blocks were profiled."""
+    """The launches of one kernel with equal sizes.
+
+    Counts of lines are those of `profiled_blocks`. Counts of the kernel are those of one launch, and are estimates if
+    not all of its blocks were profiled.
+    """
 
     name: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     launches: int
     blocks: int
-    """Of one launch."""
+    """The blocks of one launch."""
     profiled_blocks: int
     left_out: int
-    """Blocks that did more than is kept of one."""
+    """Blocks left out because they did more than is kept of one block."""
     scale: float
-    """From the blocks that were profiled to those of one launch."""
+    """The ratio of the blocks of one launch to the profiled blocks."""
     shared_bytes: int
     bytes_read: int
-    """From global memory outside of the chip, at least."""
+    """The least bytes from off-chip global memory."""
     bytes_written: int
     operations: dict[str, float]
-    """By kind, of all threads of one launch."""
+    """The operations of all threads of one launch, by kind."""
     lines: tuple[LineCost, ...]
-    """The heaviest first."""
+    """The lines, the most expensive first."""
     bounds: tuple[Bound, ...] = ()
-    """The slowest first."""
+    """The bounds, the slowest first."""
     occupancy: Occupancy | None = None
     registers: Registers | None = None
-    """None where nobody has compiled it for the chip."""
+    """None if the kernel was not compiled for the chip."""
     touches: tuple[Touch, ...] = ()
     integers: float = 0.0
-    """Instructions for whole numbers, of all warps of one launch."""
+    """Integer instructions of all warps of one launch."""
     alone: float = 0.0
-    """Cycles that a block takes by itself, about: its longest warps wait for what they load, and for each other."""
+    """Approximate cycles of a block by itself: its longest warps wait for their loads, and for each other."""
 
     def _sum(self, kind: str, space: str) -> int:
         return round(self.scale * sum(line.parts for line in self.lines if (line.kind, line.space) == (kind, space)))
 
     @property
     def global_load_sectors(self) -> int:
+        """Sectors loaded from global memory in one launch."""
         return self._sum("load", "global")
 
     @property
     def global_store_sectors(self) -> int:
+        """Sectors stored to global memory in one launch."""
         return self._sum("store", "global")
 
     @property
     def shared_bank_conflicts(self) -> int:
+        """Passes of shared memory beyond the first in one launch."""
         return round(self.scale * sum(line.conflicts for line in self.lines))
 
     @property
     def divergent_branches(self) -> int:
+        """Times that a warp diverges in one launch."""
         return round(self.scale * sum(line.requests for line in self.lines if line.kind == "branch"))
 
     @property
     def barriers(self) -> int:
-        """Of warps."""
+        """Barriers in one launch, counted per warp."""
         return round(self.scale * sum(line.requests for line in self.lines if line.kind == "barrier"))
 
     @property
     def flops(self) -> float:
+        """Floating-point operations of one launch, without special functions."""
         return sum(self.operations.get(kind, 0.0) for kind in ("half", "float", "double"))
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte from and to memory."""
+        """Operations per byte from and to memory."""
         moved = self.bytes_read + self.bytes_written
         return self.flops / moved if moved else 0.0
 
     @property
     def seconds(self) -> float:
-        """Of one launch, predicted: the slowest bound, and what a launch takes by itself."""
+        """The predicted time of one launch: the slowest bound, and the cost of a launch itself."""
         return LAUNCH.seconds + max((bound.seconds for bound in self.bounds if bound is not LAUNCH), default=0.0)
 
     def fields(self) -> dict[str, Any]:
+        """Return the kernel as fields for JSON."""
         return {
             "name": self.name,
             "launches": self.launches,
@@ -203,24 +214,26 @@ class KernelCost:
 
 @dataclass(frozen=True)
 class Profile:
-    """The kernels that ran, the dearest first."""
+    """The kernels that ran, the most expensive first."""
 
     chip: Chip
     kernels: tuple[KernelCost, ...] = ()
-    """Of CUDA."""
+    """CUDA kernels."""
     timelines: tuple[KernelTimeline, ...] = ()
-    """Of Ascend C."""
+    """Ascend C kernels."""
 
     @property
     def all(self) -> tuple[KernelCost | KernelTimeline, ...]:
+        """The kernels of both kinds."""
         return (*self.kernels, *self.timelines)
 
     @property
     def seconds(self) -> float:
-        """Of all launches, predicted."""
+        """The predicted time of all launches."""
         return sum(kernel.seconds * kernel.launches for kernel in self.all)
 
     def fields(self) -> dict[str, Any]:
+        """Return the profile as fields for JSON."""
         return {
             "chip": self.chip.name,
             "predicted_seconds": self.seconds,

@@ -1,4 +1,4 @@
-"""What a launch moves between the chip and its memory, by what its caches hold."""
+"""Compute the bytes that a launch moves between the chip and its memory, from the sizes of its caches."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from opbridge.costs.model import SECTOR
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes of one launch."""
+    """The bytes of one launch."""
 
     read: int
     written: int
     fetched: int
-    """By first caches, from memory or the last cache."""
+    """Bytes that first caches fetch, from memory or the last cache."""
 
     @property
     def from_memory(self) -> float:
-        """The share of what is fetched that the last cache lacks."""
+        """The share of the fetched bytes that the last cache misses."""
         return min(1.0, self.read / self.fetched) if self.fetched else 0.0
 
 
 def moved(run: Counted, scale: float, at_once: int, cache_bytes: int) -> Moved:
-    """Sectors that blocks touch first, but no array more often than once, as caches hold what blocks share; and those
-    that a block asks for again, where the `at_once` blocks beside each other touch more than the last cache holds."""
+    """Return the bytes that one launch moves.
+
+    Sectors that blocks touch first are moved, but no array more than once, since caches hold what blocks share.
+    Sectors that a block requests again are moved if the `at_once` blocks next to each other touch more than the last
+    cache holds.
+    """
     touched = SECTOR * sum(count.fresh for count in run.counts) / max(run.profiled_blocks, 1)
     beside = min(at_once * touched, sum(array.bytes for array in run.arrays))
     read = written = fetched = 0.0

@@ -1,7 +1,7 @@
-"""What stretches of code compute, read in the machine code that the twin ran.
+"""Count the operations of stretches of code, from the machine code that the twin ran.
 
-It is this machine's code and not a GPU's: integers and addresses are counted by other instructions there.  Numbers with
-a fraction are computed by the same operations, products and sums joined alike.
+It is the code of this machine and not of a GPU, which uses other instructions for integers and addresses.
+Floating-point numbers are computed by the same operations on both, with products and sums fused in the same way.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from functools import lru_cache
 from itertools import pairwise
 
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+)(?: <(.*)>:$|:\t(\S+)(.*)$)", re.MULTILINE)
-"""Or the begin of a function."""
+"""Matches an instruction, or the beginning of a function."""
 _BEGIN = "__sanitizer_cov_trace_pc"
 _OF_THE_TWIN = re.compile(r"_ZNK?13opbridge_twin(?!9run_block)")
-"""Functions that a GPU does not have, where they have stretches of their own."""
+"""Matches functions that a GPU does not have, if they have their own stretches."""
 _CONVERTS = re.compile(r"_ZN2ob6detail\d+(?:half_to_float|float_to_half|float_to_bfloat16)E")
-"""Functions that are one instruction of a GPU."""
+"""Matches functions that are a single GPU instruction."""
 _FUSED = re.compile(r"vfn?m(?:add|sub)\d+[sp][sdh]$")
 _SIMPLE = re.compile(r"v?(?:add|sub|mul|div|sqrt|max|min)[sp][sdh]$")
 _CONVERSION = re.compile(r"v?cvt")
@@ -30,18 +30,18 @@ _ADDRESS = re.compile(r"[0-9a-f]+")
 _INTEGER = re.compile(
     r"(?:i?mul|add|adc|sub|sbb|and|andn|or|xor|neg|not|inc|dec|sa[lr]x?|sh[lr]x?|ro[lr]x?|lea|set[a-z]+|cmov[a-z]+)[lq]?$"
 )
-"""What is compared is told by the jump behind it."""
+"""Matches integer instructions, without comparisons: those are counted by the jump after them."""
 _DIVISION = re.compile(r"i?div[lq]?$")
 _DIVIDED = {4: 20, 8: 80}
-"""Instructions of a GPU, about, that has none to divide whole numbers of so many bytes."""
+"""Approximate GPU instructions of an integer division, by size in bytes; a GPU has no instruction for it."""
 _LONG = re.compile(r"%r(?:[a-ds][xip]|[sbd][ip]|\d+)$")
 _OF_STACK = re.compile(r"\$0x[0-9a-f]+,%rsp$")
 _STEP = re.compile(r"(?:add|sub)[lq]? +\$|(?:inc|dec)[lq]? ")
-"""Of a counter, or of an address."""
+"""Matches a step of a counter or an address."""
 _COMPARED = 2
-"""Instructions of a branch."""
+"""Instructions per branch."""
 _UNROLLED = 4
-"""Rounds of a loop without branches in it that nvcc makes one, at least; of those that it knows the number of, all."""
+"""The fewest rounds that nvcc unrolls of a loop without branches; of a known number of rounds, it unrolls all."""
 _GOT = re.compile(r"^([0-9a-f]+) R_\S+\s+([^\s@]+)", re.MULTILINE)
 _OWN = ("__tsan", "__sanitizer", "__ubsan", "ob_twin", "__wrap_", "mem")
 _WIDTHS = {"x": 16, "y": 32, "z": 64}
@@ -50,21 +50,21 @@ _SIZES = {"s": 4, "d": 8, "h": 2}
 
 @dataclass
 class Stretch:
-    """Of code without a branch but at its end."""
+    """A stretch of code whose only branch is at its end."""
 
     operations: Counter[str] = field(default_factory=Counter)
-    """By kind: float, double, half, special (calls of functions) and conversion."""
+    """Operations by kind: float, double, half, special (calls of functions) and conversion."""
     integers: float = 0.0
-    """Instructions of a GPU for whole numbers: sums, comparisons, addresses, branches."""
+    """GPU instructions for integers: sums, comparisons, addresses, branches."""
     rounds: int = 1
-    """Of its loop that a GPU's code does together."""
+    """Rounds of its loop that GPU code performs together."""
     branch: int | None = None
-    """The offset of the jump at its end, where it has a condition."""
+    """The offset of the conditional jump at its end, if it has one."""
 
 
 @lru_cache(maxsize=64)
 def stretches(path: str) -> Mapping[int, Stretch]:
-    """Those that are told of when they begin, by the offset in the file behind that call."""
+    """Return the stretches that are reported when they begin, by the file offset after the reporting call."""
     functions = _functions(path)
     bodies = [_Body(begin, body[0].at, body) for begin, body in _bodies(path, functions) if body]
     for before, body in pairwise(bodies):
@@ -81,17 +81,17 @@ class _Instruction:
 
 @dataclass
 class _Body:
-    """Of a stretch."""
+    """The code of a stretch."""
 
     begin: int
-    """Where the call is that tells of it."""
+    """The offset of the call that reports it."""
     told: int
-    """Behind that call."""
+    """The offset after that call."""
     code: list[_Instruction]
 
     @property
     def jumps(self) -> list[_Instruction]:
-        """With a condition; those before the last are the checks' own."""
+        """The conditional jumps; those before the last belong to the twin's checks."""
         return [one for one in self.code if one.at >= self.told and one.name != "jmp" and _JUMP.match(one.name)]
 
     @property
@@ -104,14 +104,14 @@ class _Body:
         return min(self.begin, self.code[0].at) <= self.goes_back_to <= self.begin
 
     def take_back(self, before: _Body) -> None:
-        """A loop that is entered in its middle is told of behind that: what stands in front runs as often."""
+        """Take the part of a loop before its report, which runs as often: it is entered in its middle."""
         if before.told < self.goes_back_to < self.begin:
             self.code = [one for one in before.code if one.at >= self.goes_back_to] + self.code
             before.code = [one for one in before.code if one.at < self.goes_back_to]
 
 
 def _bodies(path: str, functions: Mapping[int, str]) -> Iterator[tuple[int, list[_Instruction]]]:
-    """The instructions behind each call that tells of a stretch, and where that call is."""
+    """Yield the offset of each call that reports a stretch, and the instructions after it."""
     begin = 0
     body: list[_Instruction] | None = None
     is_left_out = False
@@ -146,7 +146,7 @@ def _stretch(body: _Body, functions: Mapping[int, str]) -> Stretch:
 
 @lru_cache(maxsize=64)
 def _functions(path: str) -> Mapping[int, str]:
-    """Of other libraries, by the address of the word that points to them."""
+    """Return functions of other libraries, by the address of the word that points to them."""
     return {int(at, 16): name for at, name in _GOT.findall(_said(["objdump", "-R", path]))}
 
 
@@ -161,7 +161,7 @@ def _of(name: str, rest: str, functions: Mapping[int, str]) -> Counter[str]:
     if name.startswith("call"):
         if (named := _NAMED.search(rest)) and _CONVERTS.match(named[1]):
             return Counter(conversion=1)
-        # What lies in the same file has stretches of its own.
+        # A function in the same file has its own stretches.
         is_here = "#" not in rest and "@" not in rest
         return Counter() if is_here or _callee(rest, functions).startswith(_OWN) else Counter(special=1)
     made: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""An operator of a manifest, with arguments that its samples or its rules say."""
+"""Profile an operator of a manifest, with arguments from its samples or its rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ _SEED = 0
 
 
 def profile_operator(op: Op, chip: str | None = None) -> Profile:
-    """By its first sample; where it has none, by tensors of 65536 floats in the first form that it takes."""
+    """Profile an operator by its first sample.
+
+    Without samples, the arguments are tensors of 65536 floats in the first form that the operator accepts.
+
+    Raises:
+        InputError: No form gives arguments that the operator accepts.
+    """
     refusal = ""
     for case in _cases(op.spec):
         numpy = driver("numpy")
@@ -33,9 +39,9 @@ def profile_operator(op: Op, chip: str | None = None) -> Profile:
 
 
 def predicted_seconds(op: Op, case: inputs.Case, chip: str, seed: int) -> float:
-    """Of the kernels of one call on a chip that need not be here."""
+    """Return the predicted time of the kernels of one call, on a chip that need not be present."""
     found = chip_named(chip)
-    in_numpy(op, found.twin)  # one that has no kernel for it is refused before a process is started
+    in_numpy(op, found.twin)  # refuses an operator without a kernel before a process is started
     values, attributes = packed(op.schema, driver("numpy").values(op.schema, arguments(case, seed)))
     return profile_sample(op, values, attributes, found).seconds
 

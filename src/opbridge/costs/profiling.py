@@ -1,4 +1,4 @@
-"""Runs something in a process of its own whose CUDA kernels count, and says what they cost."""
+"""Run a call or a program in a separate process whose kernels count, and return their costs."""
 
 from __future__ import annotations
 
@@ -25,27 +25,33 @@ from opbridge.toolchains.model import PROFILE
 
 BLOCKS = "OPBRIDGE_TWIN_CHECK_BLOCKS"
 _BLOCKS = "16"
-"""Of each launch, in a program, which runs the others without looking."""
+"""The counted blocks of each launch of a program; other blocks run without counting."""
 ALONE = "OPBRIDGE_TWIN_PROFILE_ALONE"
-"""The variable with which blocks that are not counted do not run: what comes out is nothing, and takes no time."""
+"""The variable that prevents uncounted blocks from running: they compute nothing and take no time."""
 _WORKER = "opbridge.costs.worker"
 _CUDA, _ASCEND = "a100", "910b"
-"""The chips that are meant where none is named."""
+"""The default chips."""
 
 
 def profile(op: Op, *args: Any, chip: str | None = None, **kwargs: Any) -> Profile:
-    """What one call of an operator costs, by the kernels that it runs in a twin.
+    """Profile one call of an operator, by the kernels that it runs in a twin.
 
-    `args` are NumPy's arrays or any framework's tensors.  The call is made in another process, where the operator is
-    loaded again; it has to be one for a twin, as by `ob.load("ops.yaml", device="cuda-twin")`.  Without a chip it is
-    an A100 for CUDA, and a 910B for Ascend C.
+    `args` are NumPy arrays or tensors of any framework. The call runs in another process, which loads the operator
+    again. The operator must be one for a twin, for example from `ob.load("ops.yaml", device="cuda-twin")`. The
+    default chip is an A100 for CUDA, and a 910B for Ascend C.
+
+    Raises:
+        InputError: The call runs no kernel that counts, or none for the chip.
+        KernelError: The process failed before a kernel was counted.
     """
     return _of_call(op, "", args, kwargs, _chip(chip), {})
 
 
 def profile_sample(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any], chip: Chip) -> Profile:
-    """What one call costs of an operator that is loaded for whichever device, with NumPy's arrays; of its kernels only
-    the blocks that are counted run, so that a large call takes little longer than a small one."""
+    """Profile one call of an operator that is loaded for any device, with NumPy arrays.
+
+    Only the counted blocks of its kernels run, so a large call takes little longer than a small one.
+    """
     return _of_call(op, chip.twin, args, kwargs, chip, {ALONE: "1"})
 
 
@@ -61,8 +67,10 @@ def _of_call(
 
 
 def profile_command(command: Sequence[str], chip: str | None = None, source: Path | None = None) -> Profile:
-    """What a program by `opbridge twin nvcc --counters` costs, all of its launches together; where its source is told,
-    and nvcc is there, with the registers that its kernels have on the chip."""
+    """Profile a program from `opbridge twin nvcc --counters`, with all of its launches together.
+
+    If `source` is given and nvcc is installed, the profile includes the registers of its kernels on the chip.
+    """
     found = _chip(chip)
     variables = {BLOCKS: os.environ.get(BLOCKS, _BLOCKS)}
     return _run([str(word) for word in command], found, str(command[0]), variables, source)

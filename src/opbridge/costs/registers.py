@@ -1,4 +1,4 @@
-"""How many registers a thread of each kernel has on a GPU, and what it spills: what ptxas says of a source, by nvcc."""
+"""Get the registers and spills of a thread of each kernel on a GPU, from ptxas by nvcc."""
 
 from __future__ import annotations
 
@@ -25,21 +25,25 @@ _ARGUMENTS = re.compile(r"[<(].*")
 
 @dataclass(frozen=True)
 class Registers:
-    """Of a thread."""
+    """The registers of a thread."""
 
     used: int
     spilled: int
-    """Bytes that are stored and loaded for want of registers."""
+    """Bytes that are stored and loaded for lack of registers."""
     local: int = 0
-    """Bytes of local memory: spilled ones, and arrays whose indices are known only while it runs."""
+    """Bytes of local memory: spilled ones, and arrays whose indices are known only at run time."""
 
     def fields(self) -> dict[str, int]:
+        """Return the registers as fields for JSON."""
         return {"registers": self.used, "spilled_bytes": self.spilled, "local_bytes": self.local}
 
 
 def registers_of(source: Path, core: Multiprocessor) -> Mapping[str, Registers]:
-    """By the kernels' names, without namespaces; of a template's instances the one that needs most.  Empty where there
-    is no nvcc, or the source does not compile by it."""
+    """Return the registers of kernels by name, without namespaces.
+
+    Of the instances of a template, it is the one that needs most. The result is empty if there is no nvcc, or if the
+    source does not compile with it.
+    """
     try:
         compiler = nvcc.find()
     except ToolchainError:
@@ -52,7 +56,7 @@ def registers_of(source: Path, core: Multiprocessor) -> Mapping[str, Registers]:
 
 
 def said(text: str) -> Mapping[str, Registers]:
-    """What stands in the output of ptxas -v."""
+    """Parse the output of `ptxas -v`."""
     entries = list(_ENTRY.finditer(text))
     found: dict[str, Registers] = {}
     for entry, name in zip(entries, _names([entry["name"] for entry in entries]), strict=True):
@@ -62,6 +66,7 @@ def said(text: str) -> Mapping[str, Registers]:
 
 
 def base_name(kernel: str) -> str:
+    """Return the name of a kernel without return type, namespaces, template arguments and parameters."""
     return _ARGUMENTS.sub("", kernel.removeprefix("void ")).rpartition("::")[2]
 
 

@@ -1,4 +1,4 @@
-"""What is counted of one place: the same sums, whether the place is an address in the code or a line of its source."""
+"""The counts of one place: the same sums for an address in the code and for a line of the source."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 Kind = Literal["block", "load", "store", "atomic", "barrier", "meeting", "branch"]
-"""A block is a stretch of code without a branch, a meeting one of lanes; at a branch lanes part."""
+"""A block is a stretch of code without a branch, a meeting is one of lanes; at a branch lanes diverge."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""By the numbers that the library has for them."""
+"""The kinds, in the order of the library's numbers for them."""
 
 Space = Literal["", "global", "shared", "constant"]
 SPACES: tuple[Space, ...] = get_args(Space)
@@ -17,30 +17,30 @@ SPACES: tuple[Space, ...] = get_args(Space)
 
 @dataclass(frozen=True)
 class Tally:
-    """Of one kind and for one memory: sums over requests."""
+    """The counts of one kind and for one memory: sums over requests."""
 
     kind: Kind
     space: Space
     requests: int
-    """By warps, or how often warps came by."""
+    """Requests of warps, or the number of times that warps passed."""
     lanes: int
     bytes: int
     parts: int
     """Sectors of global memory, passes of shared memory, or turns of constant memory."""
     least: int
-    """As many as the same bytes need where they lie best."""
+    """The fewest parts for the same bytes, in the best layout."""
     joined: int
-    """Passes of shared memory where a thread's neighbouring reads are joined, up to 16 bytes, as nvcc does."""
+    """Passes of shared memory if neighboring reads of a thread are joined, up to 16 bytes, as nvcc does."""
     fresh: int
     """Sectors that the block has not touched before."""
     missed: int
-    """Sectors that the first cache, of which each warp has its share, does not hold when they are asked for."""
+    """Sectors that miss the first cache, of which each warp has a share."""
     queued: int
-    """Lanes behind the first of those at the address that most have: what an atomic waits for."""
+    """Lanes after the first at the most common address: an atomic waits for them."""
     longest: int
-    """Requests of the warp that makes most of them in its block, of all blocks together."""
+    """Requests of the warp with the most of them in its block, summed over all blocks."""
     worst: int
-    """Parts of the worst request; it had so many lanes, and so many bytes from each to the next (0: not the same)."""
+    """Parts of the worst request; the next two are its lanes, and the bytes from each to the next (0: not constant)."""
     worst_lanes: int
     worst_stride: int
 
@@ -51,7 +51,7 @@ _SUMMED = tuple(field.name for field in fields(Tally) if field.name not in (*_KE
 
 
 def total(tallies: Sequence[Tally]) -> Tally:
-    """Of one kind and for one memory, all of them."""
+    """Return the sum of tallies of one kind and for one memory."""
     worst = max(tallies, key=lambda tally: tally.worst)
     kept = {name: getattr(worst, name) for name in (*_KEYS, *_OF_THE_WORST)}
     return Tally(**kept, **{name: sum(getattr(tally, name) for tally in tallies) for name in _SUMMED})

@@ -1,6 +1,6 @@
-"""A profile as a trace for Perfetto and chrome://tracing: one bar a kernel, as long as it is predicted to take.
+"""Export a profile as a trace for Perfetto and chrome://tracing: one bar per kernel, of its predicted length.
 
-Of Ascend C, a block of each kernel is a process whose threads are the pipes, with one bar an instruction.
+For Ascend C, a block of each kernel is a process whose threads are the pipes, with one bar per instruction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KERNELS, _BOUNDS = 1, 2
 
 
 def trace(profile: Profile) -> dict[str, Any]:
-    """In Chrome's format of events: kernels one after the other, and below each what would bound it."""
+    """Return the trace in Chrome's event format: kernels one after another, and below each its bounds."""
     events: list[dict[str, Any]] = [
         _named("process_name", 0, f"{profile.chip.title}, predicted"),
         _named("thread_name", _KERNELS, "kernels"),

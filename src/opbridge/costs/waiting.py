@@ -1,6 +1,6 @@
-"""How long a block takes by itself: its warps wait for what they load, and no other warp is in the way.
+"""Estimate the time of a block by itself: its warps wait for their loads, and no other warp interferes.
 
-Loads of one stretch of code are on their way together; the next stretch begins when they are there.
+Loads of one stretch of code are in flight together. The next stretch begins when they have arrived.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from opbridge.costs.counted import Count, Counted
 from opbridge.costs.operations import Stretch
 
 _MEMORY = 404e-9
-"""Seconds that an A100's memory takes to answer: https://www.nvidia.com/en-us/on-demand/session/gtcspring21-s31151/."""
+"""Seconds in which A100 memory answers: https://www.nvidia.com/en-us/on-demand/session/gtcspring21-s31151/."""
 _FIRST_CACHE, _LAST_CACHE, _SHARED = 33, 200, 23
 """Cycles to answer: https://arxiv.org/abs/2208.11174."""
 _INSTRUCTION = 2
-"""Cycles from one of a warp to its next: 4 where it takes what comes out, 1 where it does not."""
+"""Cycles from one instruction of a warp to the next: 4 if it uses the result, 1 if it does not."""
 _MEETING = 30
-"""Cycles from the last warp at a barrier to all of them going on, about."""
+"""Approximate cycles from the last warp's arrival at a barrier until all continue."""
 _SPECIAL = 20
-"""Instructions of a function such as expf, about."""
+"""Approximate instructions of a function such as expf."""
 
 Stretches = Callable[[Count], Stretch]
 
 
 def cycles_alone(run: Counted, chip: Chip, from_memory: float, stretch: Stretches) -> float:
-    """Of a block, mean of those that were counted; `from_memory` is the share of what the first cache lacks that the
-    last one lacks too."""
+    """Return the cycles of a block, averaged over those that were counted.
+
+    `from_memory` is the share of the first cache's misses that also miss the last cache.
+    """
     if not run.profiled_blocks:
         return 0.0
     inside = _by_stretch(run.counts)
@@ -46,7 +48,7 @@ def cycles_alone(run: Counted, chip: Chip, from_memory: float, stretch: Stretche
 
 
 def _by_stretch(counts: Iterable[Count]) -> Mapping[int, list[Count]]:
-    """What is asked of memory, by where the stretch of code begins that it is in."""
+    """Return the memory requests by the address at which their stretch of code begins."""
     counts = list(counts)
     stretches = sorted((count for count in counts if count.kind == "block"), key=_address)
     found: dict[int, list[Count]] = defaultdict(list)
@@ -54,7 +56,7 @@ def _by_stretch(counts: Iterable[Count]) -> Mapping[int, list[Count]]:
         at = bisect_right(stretches, count.address, key=_address) - 1
         if not count.space or at < 0:
             continue
-        # A loop that is entered in its middle tells of itself behind that.
+        # A loop that is entered in its middle reports itself after that point.
         if count.longest > stretches[at].longest and at + 1 < len(stretches):
             at += 1
         found[stretches[at].address].append(count)
@@ -66,14 +68,14 @@ def _address(count: Count) -> int:
 
 
 def _waited(asked: list[Count], rounds: int, far: float) -> float:
-    """Cycles, of `rounds` of a loop together: but what is stored may be what the next round loads."""
+    """Return the cycles of waiting for `rounds` of a loop together; a store may change what the next round loads."""
     if any(count.kind != "load" and count.space == "global" for count in asked):
         rounds = 1
     return max((_latency(count, rounds, far) for count in asked if count.kind == "load"), default=0.0)
 
 
 def _latency(load: Count, rounds: int, far: float) -> float:
-    """All rounds that are together wait where one of them misses."""
+    """Return the cycles of waiting for one load; rounds that run together all wait if one of them misses."""
     near = _FIRST_CACHE if load.space == "global" else _SHARED
     missing = min(1.0, rounds * load.missed / load.requests)
     return load.longest * (near + missing * (far - near)) / rounds

@@ -1,4 +1,4 @@
-"""One call of an operator, in a process of its own."""
+"""Run one call of an operator, in a separate process."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 
 
 def main(job: str) -> None:
+    """Run the pickled call in the file `job`, on a device if it names one."""
     with open(job, "rb") as file:
         sys.path[:] = pickle.load(file)
         op, device, args, kwargs = pickle.load(file)

@@ -1,7 +1,7 @@
-"""A `cuda` device of PyTorch where there is none: importing this makes `x.cuda()` and `device="cuda"` work on a CPU.
+"""A simulated `cuda` device for PyTorch: importing it makes `x.cuda()` and `device="cuda"` work on a CPU.
 
-The device is the CUDA twin's.  Extensions that torch.utils.cpp_extension builds run there, checked; PyTorch's own
-operators are those of the CPU.
+The device is that of the CUDA twin. Extensions built by torch.utils.cpp_extension run there with checks; PyTorch's own
+operators are the CPU ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _register() -> None:
 
 
 def _tell_what_nobody_asked_for() -> None:
-    """A program that ends without looking at its results is told all the same."""
+    """Print errors at exit, for programs that end without using their results."""
     try:
         native.load().synchronize()
     except torch.AcceleratorError as error:

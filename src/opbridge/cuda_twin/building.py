@@ -1,4 +1,4 @@
-"""torch.utils.cpp_extension, whose functions and classes become opbridge's: they compile for the twin."""
+"""The replacement of torch.utils.cpp_extension by opbridge functions and classes, which compile for the twin."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from opbridge.frameworks.importing import when_imported
 
 
 def install() -> None:
+    """Replace torch.utils.cpp_extension now or when it is imported."""
     take_over()
     when_imported(THEIRS, _name_a_toolkit)
 
 
 def _name_a_toolkit() -> None:
-    """Where there is none: programs look whether there is a compiler before they build."""
+    """Set CUDA_HOME if it is None, because programs check for a compiler before they build."""
     module = importlib.import_module(THEIRS)
     if module.CUDA_HOME is None:
         from opbridge.cache import Cache

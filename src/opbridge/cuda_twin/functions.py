@@ -1,4 +1,4 @@
-"""What torch.cuda asks PyTorch's C++ for, where that was built without it: the functions that it names there."""
+"""The C++ functions that torch.cuda calls, for a PyTorch that was built without them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from opbridge.cuda_twin.streams import EventBase, StreamBase
 from opbridge.toolchains import cuda_twin
 
 VERSION = "12.8"
-"""Of the CUDA that the twin's headers are."""
+"""The CUDA version of the twin's headers."""
 
 _CUDA = torch._C._autograd.DeviceType.CUDA.value
 
 
 def install() -> None:
+    """Set the functions in torch._C, and reload the classes that depend on them."""
     for name, value in _FUNCTIONS.items():
         setattr(torch._C, name, value)
     torch._C._has_cuda = True
     torch.version.cuda = VERSION
-    # Its classes were made on dummies when torch was imported.
+    # Importing torch created its classes on dummy base classes.
     streams = importlib.reload(torch.cuda.streams)
     for name in ("Stream", "ExternalStream", "Event"):
         setattr(torch.cuda, name, getattr(streams, name))
@@ -64,7 +65,7 @@ def _exchange_device(device: int) -> int:
 
 
 def _maybe_exchange_device(device: int) -> int:
-    """Another object, because torch.compile tells the two functions apart."""
+    """Exchange the device; a separate function because torch.compile distinguishes the two."""
     return _exchange_device(device)
 
 
@@ -77,7 +78,7 @@ def _set_stream(stream_id: int, device_index: int, device_type: int) -> None:
 
 
 def _blas_handle() -> int:
-    """That of extensions, too."""
+    """Return the cuBLAS handle of the thread, which extensions use too."""
     handle = ctypes.CDLL(str(cuda_twin.library("cublas"))).ob_twin_blas_handle_of_thread
     handle.restype = ctypes.c_void_p
     return int(handle(ctypes.c_void_p(native.load().current_stream())))
@@ -88,12 +89,15 @@ def _set_memory_fraction(fraction: float, device: int) -> None:
 
 
 def _by_the_device(name: str) -> Callable[..., Any]:
-    """A function of the device's own, which has one device and needs not be told which."""
+    """Return a function of the C++ module that ignores the device argument: there is only one device."""
     return lambda device=0: getattr(native.load(), name)()
 
 
 def _new_storage(cls: type[torch.UntypedStorage], *arguments: Any, **keywords: Any) -> Any:
-    """PyTorch's C++ makes storages of devices that it was built with alone; copies and loaded files ask for them."""
+    """Create a storage, also on the simulated device.
+
+    PyTorch's C++ creates storages only for devices it was built with; copies and loaded files need them.
+    """
     device = keywords.get("device")
     if device is None or torch.device(device).type != "cuda":
         return torch._C.StorageBase.__new__(cls, *arguments, **keywords)
@@ -123,7 +127,7 @@ _FUNCTIONS: dict[str, Any] = {
     "_cuda_resetAccumulatedMemoryStats": _by_the_device("reset_accumulated_memory_stats"),
     "_cuda_setMemoryFraction": _set_memory_fraction,
     "_cuda_getAllocatorBackend": lambda: "native",
-    # What is freed goes back at once.
+    # Freed memory is returned at once, so there is no cache to empty.
     "_cuda_emptyCache": lambda: None,
     "_cuda_ipc_collect": lambda: None,
     "_cuda_isCurrentStreamCapturing": lambda: False,

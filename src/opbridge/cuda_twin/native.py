@@ -1,4 +1,4 @@
-"""The simulated device's C++, on that of the CUDA twin."""
+"""The C++ part of the simulated device, which builds on that of the CUDA twin."""
 
 from __future__ import annotations
 
@@ -13,4 +13,5 @@ DEVICE = simulated.CUDA
 
 @cache
 def load() -> ModuleType:
+    """Build and load the C++ module on first use."""
     return DEVICE.load(runtime)

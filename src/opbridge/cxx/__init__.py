@@ -1,1 +1,1 @@
-"""Sources in C++, CUDA and Ascend C as opbridge reads them: tokens, brackets, kernels."""
+"""The readers of C++, CUDA and Ascend C sources: tokens, brackets, kernels."""

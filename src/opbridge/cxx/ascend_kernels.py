@@ -1,4 +1,4 @@
-"""A source of Ascend C, read once: where its kernels, blocks and launches are, and what its kernels take."""
+"""An Ascend C source, read once: the places of its kernels, blocks and launches, and the kernels' parameters."""
 
 from __future__ import annotations
 
@@ -11,32 +11,35 @@ from opbridge.cxx.tokens import Kind, Token
 
 @dataclass(frozen=True)
 class KernelParameter:
+    """A parameter of a kernel."""
+
     type: str
     name: str
 
     @property
     def is_address(self) -> bool:
+        """Whether the parameter is an address in device memory."""
         return "*" in self.type or "GM_ADDR" in self.type.split()
 
 
 @dataclass(frozen=True)
 class AscendKernel:
-    """One that can be called by its name: defined outside of namespaces, and no template."""
+    """A kernel that can be called by its name: outside of namespaces, and not a template."""
 
     name: str
     parameters: tuple[KernelParameter, ...]
     task_type: str | None = None
-    """What it says of the cores that it runs on."""
+    """The core type that the kernel declares, if any."""
     end: int = field(default=0, compare=False)
-    """The token that ends its body."""
+    """The index of the token that ends the body."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What stands in braces, by the numbers of tokens."""
+    """A block in braces, as token indices."""
 
     head: int
-    """Where the statement began that the block belongs to."""
+    """The start of the statement that the block belongs to."""
     opened: int
     is_global: bool
     """Whether a function here has a global name."""
@@ -45,15 +48,15 @@ class Block:
 
 
 class AscendSource(Reader):
-    """Whoever goes by the same text goes by the same reading: host code, builds and the twin."""
+    """A parsed source, which host code, builds and the twin share."""
 
     def __init__(self, text: str, file: str) -> None:
         super().__init__(text, file, 1, directives=True)
         self.kernels: list[AscendKernel] = []
         self.kernel_words: list[int] = []
-        """The tokens that name a kernel where it is declared or defined."""
+        """The tokens that name a kernel in a declaration or definition."""
         self.global_functions: set[str] = set()
-        """All that are marked as kernels, wherever they stand."""
+        """The names of all functions marked as kernels, in any scope."""
         self.blocks: list[Block] = []
         self.directives: list[int] = []
         self.launches: list[int] = []
@@ -61,11 +64,12 @@ class AscendSource(Reader):
 
     @property
     def uses_matmul(self) -> bool:
+        """Whether the source uses Matmul objects."""
         return any(token.text == "REGIST_MATMUL_OBJ" for token in self.tokens)
 
     def _read(self) -> None:
         scopes: list[bool] = []
-        """Of the braces that are open: whether names in them are global ones."""
+        """For each open brace, whether names inside it are global."""
         head = 0
         for index, token in enumerate(self.tokens):
             if token.kind is Kind.DIRECTIVE:
@@ -104,7 +108,7 @@ class AscendSource(Reader):
         self.kernels.append(kernel)
 
     def _parameters(self, index: int) -> int | None:
-        """The bracket that opens a kernel's list; what stands in brackets before it are attributes."""
+        """Return the bracket that opens a kernel's parameters; brackets after attributes come before it."""
         for i in range(index, len(self.tokens)):
             if self.tokens[i].text == ";":
                 return None
@@ -130,7 +134,7 @@ class AscendSource(Reader):
         return False
 
     def _arguments(self, opened: int, closed: int) -> list[list[Token]]:
-        """What stands between the commas of a list in brackets, without blanks."""
+        """Split a list in brackets at its commas, without blanks."""
         arguments: list[list[Token]] = [[]]
         depth = 0
         for token in self.tokens[opened + 1 : closed]:
@@ -143,7 +147,10 @@ class AscendSource(Reader):
 
 
 def read_kernels(source: Path) -> AscendSource | None:
-    """None where no word of the file marks a kernel; a file that is not there is the build's to miss."""
+    """Read a source, or return None if it has no kernel or does not exist.
+
+    The build reports a missing file.
+    """
     try:
         text = source.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

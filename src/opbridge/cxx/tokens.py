@@ -1,4 +1,4 @@
-"""C++ source as tokens: just enough of the language to find a device's extensions in it and to change nothing else."""
+"""A tokenizer for C++: just enough to find the extensions of device code, and to change nothing else."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ _DIRECTIVE_END = re.compile(
 
 
 class Kind(Enum):
+    """The kind of a token."""
+
     SPACE = auto()
     COMMENT = auto()
     STRING = auto()
@@ -36,18 +38,24 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Token:
+    """A token of a source."""
+
     kind: Kind
     text: str
     at: int
-    """Where it begins in the source."""
+    """The offset of the token in the source."""
 
     @property
     def blank(self) -> bool:
+        """Whether the token is space or a comment."""
         return self.kind in (Kind.SPACE, Kind.COMMENT)
 
 
 def tokenize(source: str, directives: bool = True) -> list[Token]:
-    """The tokens of a source; together they are its text.  A preprocessor directive is one token, with its lines."""
+    """Return the tokens of a source; joined, they are its text.
+
+    A preprocessor directive is one token, with all its lines.
+    """
     tokens: list[Token] = []
     position = 0
     fresh_line = True

@@ -1,4 +1,4 @@
-"""What is wrong with a library or a machine, found by reading: nothing that is examined is loaded or run."""
+"""The diagnosis of a library or a machine by reading: nothing that is examined is loaded or run."""
 
 from __future__ import annotations
 

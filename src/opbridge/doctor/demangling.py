@@ -1,4 +1,4 @@
-"""C++ names as people write them, from the C++ runtime that this process has loaded."""
+"""C++ names in readable form, by the C++ runtime that this process has loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEW_STRING = "std::__cxx11::"
 
 @functools.cache
 def demangled(symbol: str) -> str:
-    """The symbol itself where it is not of C++, or no C++ runtime is here."""
+    """Return the demangled name, or the symbol itself if it is not C++ or there is no C++ runtime."""
     runtime = _runtime()
     if not symbol.startswith("_Z") or runtime is None:
         return symbol
@@ -27,17 +27,17 @@ def demangled(symbol: str) -> str:
 
 
 def without_string_kind(name: str) -> str:
-    """A demangled name in which the two kinds of std::string there are look alike."""
+    """Return a demangled name in which the two kinds of std::string look alike."""
     return _STRING.sub("std::string", name)
 
 
 def readable(symbol: str) -> str:
-    """A demangled name with strings as everybody writes them."""
+    """Return a demangled name with plain `std::string`."""
     return without_string_kind(demangled(symbol))
 
 
 def function_prefix(symbol: str) -> str:
-    """The part of a mangled name that all overloads of a function share; empty where it is not as simple as that."""
+    """Return the part of a mangled name that all overloads share; empty if the name is too complex."""
     found = re.match(r"_ZN?[KVRO]?", symbol)
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a library offers, and what to write to have it."""
+"""The entry points of a library, and the code that uses each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ATTRIBUTES = {
     9: ("Bools", "bool[]"),
     10: ("DType", "ScalarType"),
 }
-"""By the kinds of abi.h: as it is called in C++, and in a schema."""
+"""The names of each attribute kind of abi.h, in C++ and in a schema."""
 _BESIDE = ("Init", "InferShape", "InferType")
 _SCHEMA_IS_YOURS = "the schema is yours to write"
 _MODULE = "PyInit_"
@@ -41,7 +41,10 @@ _SHOWN = 12
 
 
 def entry_points(image: Image, import_first: str) -> Iterator[EntryPoint]:
-    """`import_first`: the statements that must come before the library is loaded, if any."""
+    """Yield the entry points of a library.
+
+    `import_first` holds the statements that must run before the library is loaded, if any.
+    """
     exports = _Exports.of(image)
     before = f"{import_first}; " if import_first else ""
     modules = [name.removeprefix(_MODULE) for name in exports.functions if name.startswith(_MODULE)]
@@ -59,7 +62,7 @@ class _Exports:
     image: Image
     functions: tuple[str, ...]
     addresses: dict[str, int]
-    """Of functions and data."""
+    """The addresses of functions and data."""
     kernels: tuple[str, ...]
     """The functions that describe themselves."""
 
@@ -79,7 +82,7 @@ class _Exports:
         return tuple(name for name in self.functions if any(name + suffix in self.addresses for suffix in _BESIDE))
 
     def signature(self, kernel: str) -> tuple[str, str]:
-        """The parameters in C++, and a schema that fits them; the schema is a mere example where that is not read."""
+        """Return the C++ parameters of a kernel and a schema; without a signature, the schema is only an example."""
         try:
             return _signature(self.image, kernel, self.addresses[kernel + _SIGNATURE_OF])
         except (KernelError, struct.error, KeyError):
@@ -116,7 +119,7 @@ def _module(exports: _Exports, name: str, before: str) -> EntryPoint:
 
 
 def _signature(image: Image, name: str, address: int) -> tuple[str, str]:
-    """The parameters in C++, and a schema that fits them."""
+    """Return the C++ parameters of a kernel and a schema that fits them."""
     _, count, _, n_dtypes, _ = _SIGNATURE.unpack(image.read(address, _SIGNATURE.size))
     if not (0 <= count <= _MOST_PARAMETERS and 0 <= n_dtypes <= len(DTYPES)):
         raise KernelError("its numbers are none of a signature")

@@ -1,4 +1,4 @@
-"""Everything about this machine that a report of a bug needs, and what is missing with the command that cures it."""
+"""The facts about a machine that a bug report needs, and the missing parts with the command that installs each."""
 
 from __future__ import annotations
 
@@ -43,25 +43,27 @@ _PROBES = {
     " * bool(m.version.cuda and not m.cuda.device_count())",
     "jax": "f'jaxlib {__import__(\"jaxlib\").__version__}'",
 }
-"""What else to say of a framework once it is imported, as an expression over its module `m`."""
+"""Further facts about an imported framework, as an expression over its module `m`."""
 
 
 @dataclass(frozen=True)
 class Finding:
+    """One fact about the machine."""
+
     what: str
     found: str | None
-    """None: missing."""
+    """The version or place that was found, or None if it is missing."""
     cure: str = ""
     required: bool = True
 
     @property
     def is_wrong(self) -> bool:
-        """Whether something must be done about it."""
+        """Whether a required part is missing."""
         return self.found is None and self.required
 
 
 def examine_environment() -> list[Finding]:
-    """What is wrong comes first."""
+    """Return all findings, with the problems first."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         frameworks = threads.map(_framework, FRAMEWORKS.values())
         findings = [*_machine(), *_tools(), *_opbridge(), *frameworks, *_settings()]
@@ -168,7 +170,7 @@ def _torch_adapter() -> str:
 
 
 def _framework(framework: Framework) -> Finding:
-    """Imported in a process of its own: what goes wrong there says why, and takes nothing else along."""
+    """Import a framework in a separate process: a failure then has a message and harms nothing else."""
     package = framework.packages[0]
     installed = _version(package)
     required = framework.name == "numpy"

@@ -1,4 +1,4 @@
-"""Examines one file that is to be loaded as a library."""
+"""The examination of a file that is to be loaded as a library."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ _VERSION = re.compile(r"(?P<family>[A-Z]+)_(?P<number>\d+(\.\d+)*)$")
 
 
 def examine(path: Path) -> LibraryReport:
-    """What is wrong with a library and what it offers; an InputError where there is no such file."""
+    """Report the problems and the entry points of a library.
+
+    Raises:
+        InputError: There is no such file.
+    """
     head = _beginning(path)
     report = LibraryReport(str(path))
     if (problem := _no_library(path, head)) is not None:
@@ -117,10 +121,10 @@ def _missing(missing: Missing) -> Problem:
 
 
 def _too_new(image: Image, found: Closure) -> list[Problem]:
-    """Versions of interfaces that the libraries here do not have yet."""
+    """Return a problem for each library here that lacks a needed interface version."""
     problems = []
     for name, versions in image.versions_needed.items():
-        # The interpreter's copy is the one that the process will have, whichever the loader would find.
+        # The process uses the copy that the interpreter has loaded, whichever the loader would find.
         here = next((other for other in (*interpreter(), *found.needed) if other.soname == name), None)
         if here is None or not here.versions_defined:
             continue
@@ -149,7 +153,7 @@ def _order(version: str) -> tuple[int, ...]:
 
 
 def _versions(image: Image) -> dict[str, str]:
-    """The highest version of each family: GLIBC, GLIBCXX, CXXABI."""
+    """Return the highest needed version of each family: GLIBC, GLIBCXX, CXXABI."""
     highest: dict[str, str] = {}
     for version in (name for names in image.versions_needed.values() for name in names):
         if (found := _VERSION.match(version)) and _order(version) > _order(highest.get(found["family"], "")):

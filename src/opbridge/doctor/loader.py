@@ -1,4 +1,4 @@
-"""Where the dynamic loader finds what a library needs: run paths, LD_LIBRARY_PATH, its cache, the system's folders."""
+"""The dynamic loader's search for libraries: run paths, LD_LIBRARY_PATH, its cache, the system folders."""
 
 from __future__ import annotations
 
@@ -22,32 +22,39 @@ _CACHE_ENTRY = struct.Struct("<iIIIQ")
 
 @dataclass(frozen=True)
 class Missing:
+    """A library that the loader does not find."""
+
     library: str
     needed_by: str
 
 
 @dataclass(frozen=True)
 class Closure:
-    """Everything that the loader would bring in with a library."""
+    """Everything that the loader loads with a library."""
 
     images: tuple[Image, ...]
-    """The library first, the others in the order in which symbols are looked for."""
+    """The library, followed by the others in the order of symbol lookup."""
     missing: tuple[Missing, ...]
 
     @property
     def needed(self) -> tuple[Image, ...]:
+        """The libraries loaded with the first one."""
         return self.images[1:]
 
     def named(self, library: str) -> Image | None:
+        """Return the library of this name, or None."""
         return next((image for image in self.images if library in (image.soname, image.path.name)), None)
 
 
 def closure(image: Image, loaded: Mapping[str, Path] | None = None) -> Closure:
-    """`loaded`: what the process will have loaded before, by the names that the loader then takes it by."""
+    """Return the library with all that it needs.
+
+    `loaded` maps library names to the paths of libraries that the process has already loaded.
+    """
     images, missing = [image], dict[str, Missing]()
     inherited = {image: image.inherited_run_path}
     names = {image.soname}
-    for one in images:  # grows as it goes
+    for one in images:  # the loop body extends this list
         for name in one.needed:
             if name in names:
                 continue
@@ -63,7 +70,7 @@ def closure(image: Image, loaded: Mapping[str, Path] | None = None) -> Closure:
 
 
 def find_library(name: str, needing: Image, inherited: Iterable[str] = ()) -> Path | None:
-    """The first library of this name, of the same kind of machine, on the loader's way."""
+    """Return the first library of this name on the loader's search path that is for the same machine."""
     if "/" in name:
         return Path(name) if _suits(Path(name), needing) else None
     return next((path for path in _candidates(name, needing, inherited) if _suits(path, needing)), None)
@@ -87,12 +94,12 @@ def _suits(path: Path, needing: Image) -> bool:
 
 @functools.cache
 def cached_libraries(cache: Path = CACHE) -> dict[str, tuple[str, ...]]:
-    """By name: what ldconfig has found; nothing where there is no such cache."""
+    """Return the paths that ldconfig has found, by library name; empty without such a cache."""
     try:
         data = cache.read_bytes()
     except OSError:
         return {}
-    start = data.find(_MAGIC)  # behind a table of an older form, on some systems
+    start = data.find(_MAGIC)  # some systems have an older table before it
     if start < 0:
         return {}
     found: dict[str, tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""Who brings a library that is missing."""
+"""The packages that provide missing libraries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CUDA_OF = {
     ("libcusparse", 12): None,
     ("libnvToolsExt", 1): None,
 }
-"""The CUDA that a library's number belongs to, where they differ; None: to several."""
+"""The CUDA version that a library's number belongs to, if they differ; None if it belongs to several."""
 _CANN = ("libascendcl", "libacl_", "libhccl", "libge_", "libgraph", "libnnopbase", "libopapi", "libascend", "libtiling")
 _TORCH = ("libtorch", "libc10", "libshm", "libcaffe2")
 PYTORCH_WITH_CUDA = "install a PyTorch with CUDA: pip install torch --index-url https://download.pytorch.org/whl/cu130"
@@ -48,8 +48,8 @@ _NUMBER = re.compile(r"\.so\.(\d+)")
 
 
 def how_to_get(library: str) -> str:
-    """A command, or an advice that ends as one."""
-    # auditwheel and its like put a hash behind a dash.
+    """Return the command or advice that provides a missing library."""
+    # auditwheel and similar tools append a dash and a hash.
     stem = re.split(r"\.so|-", library)[0]
     found = _NUMBER.search(library)
     number = int(found[1]) if found else 0

@@ -1,4 +1,4 @@
-"""The levels of x86-64 that a library may ask for, and the one that this processor has."""
+"""The x86-64 levels that a library may require, and the level of this CPU."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _ADDED = {
     3: {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},
     4: {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
 }
-"""What a level has that the one before it has not, as Linux names it."""
+"""The features that each level adds, as Linux names them."""
 
 
 def level_name(level: int) -> str:
+    """Return the usual name of a level, such as x86-64-v3."""
     return "x86-64" if level == 1 else f"x86-64-v{level}"
 
 
 def model_name() -> str:
-    """As the system calls it; empty where it does not."""
+    """Return the CPU model as the system reports it; empty if it does not."""
     if not CPUINFO.is_file():
         return ""
     lines = CPUINFO.read_text(errors="replace").splitlines()
@@ -30,7 +31,7 @@ def model_name() -> str:
 
 
 def level_here() -> int | None:
-    """None where this machine is no x86-64, or does not say."""
+    """Return the level of this CPU, or None if it is not x86-64 or unknown."""
     features = processor_features()
     if platform.machine() != X86 or not features:
         return None

@@ -1,4 +1,4 @@
-"""What an examination of a library ends with."""
+"""The result of examining a library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a library cannot be used here."""
+    """A reason why a library cannot be used here."""
 
     what: str
     cure: str
@@ -16,21 +16,23 @@ class Problem:
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """A function that somebody can call, or something that a library does when it is loaded."""
+    """A function to call, or something that a library does when it is loaded."""
 
     kind: str
     name: str
     use: str
-    """What to write to have it."""
+    """The code that uses it."""
     details: str = ""
 
 
 @dataclass
 class LibraryReport:
+    """The result of examining a library."""
+
     path: str
     kind: str = "no shared library"
     needs: dict[str, str] = field(default_factory=dict)
-    """What it asks of a machine, by what that is called."""
+    """The requirements on the machine, by name."""
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     entry_points: list[EntryPoint] = field(default_factory=list)

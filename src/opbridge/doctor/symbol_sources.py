@@ -1,4 +1,4 @@
-"""What is in a process before a library is loaded into it: the interpreter, and the frameworks it has imported."""
+"""The libraries in a process before another is loaded: the interpreter and the imported frameworks."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from opbridge.sources.elf_image import Image
 
 @dataclass(frozen=True)
 class SymbolSource:
-    """A package whose libraries others leave symbols to."""
+    """A package whose libraries define symbols for other libraries."""
 
     title: str
     package: str
     distribution: str
     folders: tuple[str, ...]
-    """Where its libraries are, from the folder of its package."""
+    """The folders of its libraries, relative to the package."""
     prefixes: tuple[str, ...]
-    """How the symbols begin that nobody but this source has."""
+    """The prefixes of symbols that only this source defines."""
 
     @property
     def statement(self) -> str:
+        """The statement that imports the package."""
         return f"import {self.package}"
 
     @property
     def version(self) -> str:
+        """The installed version; empty if the package is not installed."""
         try:
             return version(self.distribution)
         except PackageNotFoundError:
@@ -39,7 +41,7 @@ class SymbolSource:
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
-        """Empty where the package is not installed."""
+        """The libraries of the package; empty if it is not installed."""
         spec = importlib.util.find_spec(self.package)
         homes = spec.submodule_search_locations if spec else None
         patterns = [Path(home, folder) for home in homes or () for folder in self.folders]
@@ -47,7 +49,7 @@ class SymbolSource:
 
     @cached_property
     def brings(self) -> dict[str, Path]:
-        """All that importing it loads, by name: its libraries and those that they find, such as CUDA's wheels."""
+        """All libraries that the import loads, by name: its own and those that they need, such as CUDA wheels."""
         found = {path.name: path for path in self.libraries}
         for image in self.images:
             found |= {other.soname: other.path for other in closure(image, found).needed}
@@ -55,20 +57,27 @@ class SymbolSource:
 
     @cached_property
     def images(self) -> tuple[Image, ...]:
+        """The libraries of the package as mapped files."""
         return tuple(Image(path) for path in self.libraries)
 
     def owns(self, symbol: str) -> bool:
+        """Return whether only this source can define a symbol."""
         return symbol.startswith(self.prefixes)
 
     def defines(self, symbol: str) -> bool:
+        """Return whether a library of the package defines a symbol."""
         return any(image.defines(symbol) for image in self.images)
 
     def overloads(self, prefix: str) -> list[str]:
+        """Return the defined symbols that begin with `prefix`."""
         return [name for image in self.images for name in image.defined_names(prefix)]
 
 
 def _namespaces(*names: str) -> tuple[str, ...]:
-    """How mangled names begin of what is in these namespaces: functions, methods, type information, tables, guards."""
+    """Return the mangled prefixes of all names in these namespaces.
+
+    They cover functions, methods, type information, tables and guards.
+    """
     spelled = [f"{len(name)}{name}" for name in names]
     kinds = ("_ZN", "_ZNK", "_ZTIN", "_ZTVN", "_ZTSN", "_ZTTN", "_ZGVN", "_ZThn", "_ZTWN")
     return tuple(kind + name for kind in kinds for name in spelled)
@@ -86,5 +95,5 @@ SOURCES = (
 
 @functools.cache
 def interpreter() -> tuple[Image, ...]:
-    """The running Python and what it is linked with, which every extension sees."""
+    """Return the running Python and its libraries, which every extension sees."""
     return closure(Image(Path(sys.executable).resolve())).images

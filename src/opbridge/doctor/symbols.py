@@ -1,4 +1,4 @@
-"""Why symbols that a library leaves to others are nowhere to be found."""
+"""Explanations for symbols that a library expects from others and that none defines."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _CPP_RUNTIME = re.compile(
 
 
 def undefined(image: Image, found: Sequence[Image]) -> list[str]:
-    """The symbols that the library must get from somebody, and that none of these has."""
+    """Return the required symbols that none of the libraries in `found` defines."""
     wanted = (symbol.name for symbol in image.symbols if not symbol.is_defined and not symbol.is_weak)
     return [name for name in wanted if not any(other.defines(name) for other in found)]
 
 
 def explain(symbols: Iterable[str]) -> tuple[list[Problem], list[SymbolSource]]:
-    """The problems, and the sources that solve others by having been imported before."""
+    """Return the problems, and the sources whose import before loading defines the other symbols."""
     unknown: dict[str, list[str]] = defaultdict(list)
     lacking: dict[SymbolSource, list[str]] = defaultdict(list)
     before: dict[SymbolSource, None] = {}
@@ -68,7 +68,7 @@ def _family(symbol: str) -> str:
 
 
 def _not_this_one(source: SymbolSource, symbols: list[str]) -> list[Problem]:
-    """The source should have them and has not."""
+    """Return the problems with symbols that the source should define and does not."""
     if not source.libraries:
         what = f"it uses {source.title}, which is not installed: {_counted(symbols, '')} missing"
         return [

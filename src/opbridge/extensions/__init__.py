@@ -1,7 +1,7 @@
-"""`ob.extension`: PyTorch's C++ extensions, built through the cache and imported.
+"""The `ob.extension` function, which builds PyTorch C++ extensions through the cache and imports them.
 
-The arguments are those of torch.utils.cpp_extension's load and load_inline, by name.  What one asks for is what the
-other gives: a Python module, or the path of a library whose operators are registered.
+Its arguments are those of torch.utils.cpp_extension's load and load_inline, by name, and it returns the same: a Python
+module, or the path of a library whose operators are registered.
 """
 
 from __future__ import annotations
@@ -49,13 +49,21 @@ def extension(
     sycl_sources: Texts | None = None,
     with_sycl: bool | None = None,
 ) -> Any:
-    """The Python module of an extension, from files or, by `cpp_sources` and `cuda_sources`, from their texts.
+    """Build an extension and return its Python module.
 
-    With `is_python_module=False` the library is loaded, so that its operators are in `torch.ops`, and its path is
-    returned.  `device="cuda-twin"` runs CUDA sources on the CPU.  `keep_intermediates` and `use_pch` change nothing
-    here: what is worth keeping is in the cache, precompiled headers included.
+    The sources are files, or the texts in `cpp_sources` and `cuda_sources`.
 
-    A `name` that is the path of a build.toml means the project of kernel-builder there, and gives its Python package.
+    With `is_python_module=False`, the library is loaded, so that its operators are in `torch.ops`, and its path is
+    returned. `device="cuda-twin"` runs CUDA sources on the CPU. `keep_intermediates` and `use_pch` have no effect:
+    the cache keeps what is useful, including precompiled headers.
+
+    A `name` that is the path of a build.toml means the kernel-builder project there; its Python package is returned.
+
+    Raises:
+        CallError: The arguments do not fit together.
+        UnsupportedError: A program or SYCL is requested.
+        BuildError: The compiler rejects a source.
+        InputError: The built library does not load.
     """
     if is_standalone:
         raise UnsupportedError(
@@ -112,7 +120,7 @@ def _check_alone(name: str, *given: object) -> None:
 
 
 def _check_given(name: str, sources: object, cpp_sources: object, *, by_text: bool) -> None:
-    """Files or their texts, and with files nothing that is for texts."""
+    """Check that either files or texts are given, and with files no argument for texts."""
     if (sources is None) == (cpp_sources is None):
         raise CallError(
             f"extension({name!r}) expects `sources`, the files, or `cpp_sources`, their text; "

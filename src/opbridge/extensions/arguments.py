@@ -1,4 +1,4 @@
-"""What PyTorch's functions take for a string, a path or several of them."""
+"""The argument forms of PyTorch's functions: one string or path, or several."""
 
 from __future__ import annotations
 
@@ -15,11 +15,21 @@ Texts = str | Iterable[str]
 
 
 def check_name(name: object) -> None:
+    """Check that a name is valid in C++ and in Python.
+
+    Raises:
+        CallError: It is not.
+    """
     if not isinstance(name, str) or not is_cpp_name(name) or "::" in name:
         raise CallError(f"extension() expects a name that C++ and Python take, such as 'lltm', got {name!r}")
 
 
 def words(argument: str, value: object) -> tuple[str, ...]:
+    """Return one string or several as a tuple; None is empty.
+
+    Raises:
+        CallError: The value is neither.
+    """
     if value is None:
         return ()
     several = (value,) if isinstance(value, str) else value
@@ -31,7 +41,7 @@ def words(argument: str, value: object) -> tuple[str, ...]:
 
 
 def flags(argument: str, value: object) -> tuple[str, ...]:
-    """As a shell reads them, which is how PyTorch gives them to compilers: one text may be several flags, or none."""
+    """Split flags as a shell does, like PyTorch: one text may hold several flags, or none."""
     try:
         return tuple(flag for word in words(argument, value) for flag in shlex.split(word))
     except ValueError as error:
@@ -39,6 +49,7 @@ def flags(argument: str, value: object) -> tuple[str, ...]:
 
 
 def paths(argument: str, value: object) -> tuple[Path, ...]:
+    """Return one path or several as a tuple; None is empty."""
     if isinstance(value, os.PathLike):
         value = (value,)
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):

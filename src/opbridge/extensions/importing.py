@@ -1,4 +1,4 @@
-"""From the library of an extension to what Python uses: the only module of this folder that imports PyTorch."""
+"""The import of an extension's library into Python; only this module of the folder imports PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from opbridge.sources.registering import registrations, schema_names
 
 @functools.cache
 def imported(name: str, library: Path) -> Any:
-    """One module for each library: a second one would register its classes again, which pybind11 refuses."""
+    """Import the Python module of a library, once.
+
+    A second module would register the same classes again, which pybind11 rejects.
+    """
     _import_torch(name)
     check_not_registered(name, library)
     try:
@@ -26,22 +29,33 @@ def imported(name: str, library: Path) -> Any:
 
 
 def loaded(name: str, library: Path) -> str:
+    """Load a library that registers operators, and return its path.
+
+    Raises:
+        InputError: The library does not load.
+    """
     torch = _import_torch(name)
     check_not_registered(name, library)
     try:
         torch.ops.load_library(str(library))
     except (OSError, RuntimeError) as error:
-        # PyTorch's own says that it did not load; why stands behind it.
+        # PyTorch's error only says that it did not load; the cause has the reason.
         raise _not_loading(name, str(error.__cause__ or error)) from error
     return str(library)
 
 
 _libraries: dict[str, Path] = {}
-"""By namespace, the library that has it for itself, with TORCH_LIBRARY."""
+"""The library that owns each namespace, by TORCH_LIBRARY."""
 
 
 def check_not_registered(name: str, library: Path) -> None:
-    """Refuses a library that registers what another one has: what PyTorch then throws ends the process."""
+    """Check that a library registers nothing that another has registered.
+
+    Otherwise PyTorch throws an exception that ends the process.
+
+    Raises:
+        InputError: Another library has registered one of its operators.
+    """
     image = Image(library)
     registered = tuple(registrations(image))
     whole = {one.namespace for one in registered if not one.kind}
@@ -58,7 +72,7 @@ def check_not_registered(name: str, library: Path) -> None:
 
 @functools.cache
 def operators_of(name: str, library: Path) -> frozenset[str]:
-    """What a library registers with PyTorch's dispatcher when it is loaded, which happens once."""
+    """Load a library, once, and return the operators that it registers with PyTorch's dispatcher."""
     torch = _import_torch(name)
     before = torch._C._dispatch_get_all_op_names()
     loaded(name, library)
@@ -66,13 +80,17 @@ def operators_of(name: str, library: Path) -> frozenset[str]:
 
 
 def has_device(device: str) -> bool:
-    """Whether PyTorch has tensors on a device here."""
+    """Return whether PyTorch has tensors on a device here."""
     torch = _import_torch(device)
     return device == "cpu" or bool(getattr(torch, device, None) and getattr(torch, device).is_available())
 
 
 def _import_torch(name: str) -> Any:
-    """Before any extension: it brings the libraries whose symbols the extension needs."""
+    """Import PyTorch, which loads the libraries whose symbols an extension needs.
+
+    Raises:
+        ToolchainError: PyTorch is not installed.
+    """
     try:
         import torch
     except ImportError as error:
@@ -83,7 +101,7 @@ def _import_torch(name: str) -> Any:
 
 
 def warn_without_a_gpu(name: str) -> None:
-    """Its launches fail, most code does not ask whether they did, and tensors of the CPU stay what they were."""
+    """Warn if there is no GPU: launches fail, most code does not check them, and outputs stay uninitialized."""
     if not _import_torch(name).cuda.is_available():
         warnings.warn(
             f"the extension {name!r} is built for a GPU, and PyTorch sees none: its kernels will not run, and what "

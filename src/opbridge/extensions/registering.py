@@ -1,4 +1,4 @@
-"""From a source that registers operators to the operators: its library is loaded, and PyTorch asked what is new."""
+"""The operators that a source registers, found by loading its library and asking PyTorch for new ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def with_operators(op: OpSpec, root: Path, cache: Cache, allow_outside: bool) -> OpSpec:
-    """The operator with what its sources registered in the place of the sources."""
+    """Return the operator with registered operators in place of the sources that register them.
+
+    Raises:
+        ManifestError: The kernels do not all register the same operator.
+    """
     if not any(registers(kernel, root) for kernel in op.kernels):
         return op
     own = next((kernel for kernel in op.kernels if not registers(kernel, root)), None)
@@ -33,7 +37,7 @@ def with_operators(op: OpSpec, root: Path, cache: Cache, allow_outside: bool) ->
     if not allow_outside:
         for kernel in op.kernels:
             kernel.check_inside(root, op.where)
-    # The source for the CPU comes first: it is that which defines what the others implement.
+    # The CPU source comes first: it defines the operators that the others implement.
     kernels = sorted(op.kernels, key=lambda kernel: kernel.device != "cpu")
     names = frozenset[str]().union(*[_loaded(kernel, root, cache) for kernel in kernels])
     operators = {_named(kernel, op, names) for kernel in kernels}
@@ -48,14 +52,14 @@ def with_operators(op: OpSpec, root: Path, cache: Cache, allow_outside: bool) ->
 def operator_of(
     ref: KernelRef, schema_name: str, root: Path, cache: Cache, begun: Callable[[], BuiltLibrary] | None
 ) -> str:
-    """The operator that one source registered."""
+    """Return the operator that one source registers; its symbol or `schema_name` selects one of several."""
     return _choose(ref.symbol or schema_name, _loaded(ref, root, cache, begun), str(ref), None)
 
 
 def _loaded(
     ref: KernelRef, root: Path, cache: Cache, begun: Callable[[], BuiltLibrary] | None = None
 ) -> frozenset[str]:
-    """The operators of one source, where this process has its device."""
+    """Return the operators of one source, or none if this process lacks its device."""
     if ref.device in TWINS:
         raise UnsupportedError(
             f"{ref} registers its kernels for tensors on {TWINS[ref.device].of}, which the CPU's are not\n"

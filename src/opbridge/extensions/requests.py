@@ -1,4 +1,4 @@
-"""The build of an extension: with which compiler, and what the CUDA twin is told."""
+"""The build request of an extension, with its compiler and the settings of the CUDA twin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ def request_for(
     source_flags: Iterable[tuple[Path, tuple[str, ...]]] = (),
     root: Path | None = None,
 ) -> BuildRequest:
-    """The build of an extension; without a device, for CUDA where one of its sources is CUDA."""
+    """Return the build of an extension; without a device, for CUDA if one of its sources is CUDA.
+
+    Raises:
+        CallError: The device is unknown.
+    """
     if device is None:
         device = "cuda" if any(path.suffix in _CUDA_SUFFIXES for path in sources) else "cpu"
     of_cuda_tensors = device == "cuda" and "cuda" in SIMULATED
@@ -40,7 +44,7 @@ def request_for(
         raise CallError(f"unknown device {device!r}; devices of an extension: {', '.join(_DEVICES)}")
     checks: tuple[tuple[str, str], ...] = ()
     if device == "cuda-twin":
-        # Not at the top: whoever has no use for the twin would wait for it.
+        # Imported here because other builds would wait for it in vain.
         from opbridge.twins.cuda.for_torch import DEVICE, host_flags
 
         checks, cuda_flags = defines_for(device), host_flags(cuda_flags)
@@ -61,12 +65,15 @@ def request_for(
 
 
 def with_twin(device: str) -> str:
-    """The device that serves for one: the twin for CUDA, where this process simulates it or the environment asks."""
+    """Return the twin for `cuda` if this process simulates CUDA or the environment asks for it, or the device."""
     return "cuda-twin" if device == "cuda" and ("cuda" in SIMULATED or TWINS["cuda-twin"].is_asked_for) else device
 
 
 def _with_libraries(sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The twin's in the place of NVIDIA's, named or only called: PyTorch for GPUs has loaded those."""
+    """Link the twin's libraries in place of NVIDIA's, whether these are named or only called.
+
+    A call without a named library works elsewhere, because a PyTorch for GPUs has loaded NVIDIA's.
+    """
     from opbridge.toolchains import cuda_twin
     from opbridge.toolchains.twin_nvcc.toolkit import LIBRARIES, NAMES_OF_LIBRARIES
 
@@ -83,7 +90,7 @@ def _with_libraries(sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[st
 
 
 def libraries_called(text: str) -> list[str]:
-    """Those of NVIDIA's that the twin has and a source needs."""
+    """Return the NVIDIA libraries that a source needs and the twin has."""
     from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
 
     named = re.sub(r"\btorch_get_current_cuda_blas_handle\b", "cublasCreate", text)

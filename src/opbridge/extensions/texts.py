@@ -1,4 +1,4 @@
-"""Extensions given as text: the files that stand for them, and the bindings of their functions."""
+"""Extensions given as text: the files written for them, and the bindings of their functions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from opbridge.names import is_cpp_name
 
 @dataclass(frozen=True)
 class SourceTexts:
-    """The files that stand for an extension given as text."""
+    """The texts of an extension, with headers and bindings."""
 
     cpp: str
     cuda: str
 
     @classmethod
     def of(cls, cpp: object, cuda: object, functions: object, no_headers: bool, error_handling: bool) -> SourceTexts:
+        """Add headers and bindings to the texts, as PyTorch does."""
         cpp_texts, cuda_texts = words("cpp_sources", cpp), words("cuda_sources", cuda)
         if not no_headers:
             cpp_texts = ("#include <torch/extension.h>", *cpp_texts)
@@ -32,6 +33,7 @@ class SourceTexts:
         return cls("\n".join(cpp_texts), "\n".join(cuda_texts))
 
     def written(self, folder: Path | None, cache: Cache) -> tuple[Path, ...]:
+        """Write the texts to files, in the cache if `folder` is None, and return their paths."""
         given = (("main.cpp", self.cpp), ("cuda.cu", self.cuda))
         return tuple(_kept(folder, name, text, cache) for name, text in given if text)
 
@@ -58,7 +60,7 @@ def _bindings(functions: Mapping[str, str], error_handling: bool) -> str:
 
 
 def _described(functions: object) -> Mapping[str, str]:
-    """The functions to bind, each with its docstring, which is its name where none is given."""
+    """Return the functions to bind with their docstrings; the default docstring is the name."""
     if isinstance(functions, Mapping):
         return {str(name): str(text) for name, text in functions.items()}
     return {name: name for name in words("functions", functions)}

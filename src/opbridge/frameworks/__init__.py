@@ -1,8 +1,8 @@
-"""The frameworks an operator can be called from: one row and one folder each.
+"""List the frameworks that operators can be called from: one row and one folder each.
 
-A folder is imported when the framework's tensors first arrive or its view is first asked for.  So is a package of
-somebody else's that brings one: it announces a row as an entry point in the group `opbridge.frameworks`, under the name
-of the view, which is the name of the package that the framework's tensors come from.
+A folder is imported when tensors of its framework first arrive or its view is first requested. Other packages can
+add a framework: they announce a row as an entry point in the group `opbridge.frameworks`. The name of the entry
+point is the name of the view, and of the package that the tensors come from.
 """
 
 from __future__ import annotations
@@ -26,33 +26,37 @@ GROUP = "opbridge.frameworks"
 
 @dataclass(frozen=True)
 class Framework:
+    """A framework, and how to find its tensors and its modules."""
+
     name: str
-    """That of its view: `op.NAME`."""
+    """The name of its view: `op.NAME`."""
     packages: tuple[str, ...]
-    """The top-level packages that its tensor types come from; the first one is what is imported."""
+    """The top-level packages of its tensor types; the first one is imported."""
     tensor: str
-    """How messages call its tensors."""
+    """The name of its tensors in messages."""
     view: str
-    """What `op.NAME` is."""
+    """A description of `op.NAME`."""
     package: str = ""
-    """That of its modules, which `opbridge.frameworks.interface` describes; empty for a folder here."""
+    """The package of its modules, which `opbridge.frameworks.interface` describes; empty for a folder here."""
     pip_name: str = ""
-    """Where it is not the name of its package."""
+    """The name to install, if it differs from the package name."""
     finds_by_name: bool = False
-    """Whether it looks operators up by name, so that loading a library again has to reach it."""
+    """Whether it looks operators up by name, so that it must know when a library is loaded again."""
     runs_aten: bool = False
-    """Whether it has the operators of `ob.aten`."""
+    """Whether it supports the operators of `ob.aten`."""
     on_devices: bool = False
-    """Whether a check can put its tensors on devices that are not the CPU."""
+    """Whether a check can put its tensors on other devices than the CPU."""
     beside_others: bool = True
-    """Whether it is usually installed beside the others, and missed where it is not."""
+    """Whether it is usually installed together with the others, so that its absence is reported."""
 
     @property
     def distribution(self) -> str:
+        """The name of the distribution on PyPI."""
         return self.pip_name or self.packages[0]
 
     @property
     def install(self) -> str:
+        """The command that installs it."""
         return f"pip install {self.distribution}"
 
 
@@ -100,15 +104,16 @@ FRAMEWORKS = {
         ),
     )
 }
-"""Those that come with opbridge."""
+"""The frameworks that opbridge includes."""
 
 
 def names() -> tuple[str, ...]:
-    """All that there are here, whoever brings them."""
+    """Return the names of all frameworks, including those that other packages announce."""
     return (*FRAMEWORKS, *_announced())
 
 
 def framework(name: str) -> Framework:
+    """Return a framework by name; raise NoSuchFrameworkError if there is none."""
     found = FRAMEWORKS.get(name) or _brought(name)
     if found is None:
         raise NoSuchFrameworkError(f"no framework '{name}'; {did_you_mean(name, names()) or ', '.join(names())}")
@@ -116,25 +121,28 @@ def framework(name: str) -> Framework:
 
 
 def installed(framework: Framework) -> bool:
+    """Return whether the package of a framework can be imported; do not import it."""
     package = framework.packages[0]
-    # What stands in for a module may have nothing to be found by.
+    # A stand-in for a module may have no spec.
     return sys.modules.get(package) is not None or importlib.util.find_spec(package) is not None
 
 
 def need(framework: Framework) -> None:
+    """Raise ToolchainError if a framework is not installed."""
     if not installed(framework):
         raise ToolchainError(f"{framework.name} is not installed; install it with `{framework.install}`")
 
 
 @cache
 def adapter(name: str) -> Adapter:
+    """Import the adapter of a framework; raise ToolchainError if the framework is missing or broken."""
     module: Adapter = _module(name, "adapter")
     return module
 
 
 @cache
 def aten_adapter(name: str) -> AtenAdapter | None:
-    """None where the framework has no operators of PyTorch's."""
+    """Import the ATen adapter of a framework; return None if it has no ATen operators."""
     if not framework(name).runs_aten:
         return None
     module: AtenAdapter = _module(name, "aten")
@@ -161,7 +169,7 @@ def _origin(framework: Framework) -> str:
 
 
 def framework_of(value_type: type) -> Framework | None:
-    """Whose tensor a type is, judged by its name alone, so that no framework is imported to find out."""
+    """Return the framework of a tensor type by its name, without importing any; None if it is of none."""
     for package in _tensor_packages(value_type):
         for row in FRAMEWORKS.values():
             if package in row.packages:
@@ -170,7 +178,7 @@ def framework_of(value_type: type) -> Framework | None:
 
 
 def brought_framework_of(value_type: type) -> Framework | None:
-    """The same, of what others' packages bring."""
+    """Return the framework of a tensor type among those that other packages announce; None if there is none."""
     return next((row for package in _tensor_packages(value_type) if (row := _brought(package))), None)
 
 
@@ -188,7 +196,7 @@ def _is_tensor_name(name: str) -> bool:
 
 @cache
 def _announced() -> dict[str, EntryPoint]:
-    """What packages say that they bring; none of them is imported."""
+    """Return the entry points of announced frameworks, without importing any."""
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in FRAMEWORKS}

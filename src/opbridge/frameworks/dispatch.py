@@ -1,4 +1,4 @@
-"""A call's way to the framework whose tensors it has: the operators of the process, each by its name."""
+"""Dispatch a call to the framework of its tensors, and keep the operators of the process by name."""
 
 from __future__ import annotations
 
@@ -22,28 +22,31 @@ def static_graph(name: str) -> str:
 
 
 class Runtime(Protocol):
-    """What stands behind operators that are declared by name."""
+    """The implementation of operators that are declared by name."""
 
-    def index(self, name: str) -> int: ...
+    def index(self, name: str) -> int:
+        """Return the place of an operator in its library."""
 
 
 class NativeOp(Dispatcher, Op):
-    """An Op whose call costs no Python: CPython enters the native dispatcher and never reads `__call__` below.
+    """An Op whose call runs no Python: CPython enters the native dispatcher and never reads `__call__` below.
 
-    torch.compile traces Python and does read it; what it finds there is the operator in torch.ops.
+    torch.compile traces Python and does read it; it finds the operator in torch.ops there.
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name  # bind makes the rest, each time anew
+        self.name = name  # bind sets the rest, every time
 
     def bind(self, runtime: Any, index: int) -> None:
+        """Connect the Op to an operator of a runtime, replacing an earlier one."""
         super().bind(runtime, index)
         self.forget()
-        self._torch: Any = None  # what was compiled with the operator's former self guards on this
+        self._torch: Any = None  # programs compiled with the earlier operator guard on this
         self.__doc__ = runtime.schema_text(index)
         Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator in `torch.ops`; only torch.compile reads this."""
         self._expect_torch()
         return self.torch(*args, **kwargs)
 
@@ -68,9 +71,9 @@ enable_vectorcall(NativeOp)
 
 
 class Operators(dict[str, NativeOp]):
-    """The operators of a process by full name: defining a name again changes what the one Op of that name does.
+    """The operators of a process by full name; redefining a name changes what its one Op does.
 
-    Those of libraries are made when they are first asked for.
+    The Ops of libraries are created when they are first requested.
     """
 
     def __init__(self) -> None:
@@ -78,6 +81,7 @@ class Operators(dict[str, NativeOp]):
         self._lock = RLock()
 
     def declare(self, names: Sequence[str], runtime: Runtime) -> None:
+        """Declare operators of a runtime by name, and rebind existing Ops of these names."""
         with self._lock:
             self._declared.update(dict.fromkeys(names, runtime))
             for name in self.keys() & set(names):
@@ -102,7 +106,11 @@ operators = Operators()
 def framework_for(
     name: str, schema: str, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> tuple[Framework, type]:
-    """Whose tensors a call has, and the type that decided it."""
+    """Return the framework of the tensors in a call, and the type that decided it.
+
+    Raises:
+        CallError: No argument is a tensor of a known framework.
+    """
     types = [type(value) for value in _leaves((*args, *kwargs.values()))]
     for whose in (framework_of, brought_framework_of):
         for value_type in types:

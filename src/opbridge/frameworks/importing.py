@@ -1,4 +1,4 @@
-"""Runs something once a module is imported, for what must not be imported only to be told of operators."""
+"""Run something after a module is imported, for modules that must not be imported just to register operators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 
 
 def when_imported(name: str, then: Callable[[], None]) -> None:
-    """Calls `then` now where the module is there, else behind its import."""
+    """Call `then` now if the module is imported, otherwise right after its import."""
     if name in sys.modules:
         then()
         return
@@ -22,7 +22,7 @@ def when_imported(name: str, then: Callable[[], None]) -> None:
 
 
 class _Waiting(MetaPathFinder):
-    """Stands before the other finders until the module is imported: that somebody looks for it is not enough."""
+    """A finder before all others until the module is imported; merely looking for the module does not count."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -45,7 +45,7 @@ class _Waiting(MetaPathFinder):
         return spec
 
     def _act(self) -> None:
-        # Another list, for another thread may be on its way through this one.
+        # Replace the list: another thread may be iterating over it.
         sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
         while self.actions:
             self.actions.pop(0)()

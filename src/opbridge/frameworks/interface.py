@@ -1,4 +1,7 @@
-"""What a framework's folder offers and what it is given: the contract of opbridge.frameworks, open to others."""
+"""Define the modules that the folder of a framework provides, and what they receive.
+
+Other packages can implement this interface.
+"""
 
 from __future__ import annotations
 
@@ -14,43 +17,43 @@ if TYPE_CHECKING:
 
 
 class Library(Protocol):
-    """The operators of one library, each by its place in the catalog."""
+    """The operators of one library, each identified by its place in the catalog."""
 
     catalog: Catalog
-    """Names, schemas and the plan: known without reading any declaration."""
+    """Names, schemas and the plan, which need no declaration to be read."""
     kernels: KernelStore
 
     def spec(self, index: int) -> OpSpec:
-        """Schema and rules."""
+        """Return the schema and rules of an operator."""
 
     def op(self, index: int) -> Op:
-        """What a user holds, whichever library defined it last."""
+        """Return the Op that users hold, whichever library defined it last."""
 
     def schema_text(self, index: int) -> str:
-        """Without reading any declaration."""
+        """Return the schema as text, without reading a declaration."""
 
     def kernel(self, index: int, device: str) -> Kernel:
-        """Built where it has not been."""
+        """Return the kernel, building it on first use."""
 
     def view(self, index: int, framework: str) -> Any:
-        """What `op.numpy` and the others are."""
+        """Return the view of an operator in a framework, such as `op.numpy`."""
 
 
 class Adapter(Protocol):
-    """The module `adapter`."""
+    """The interface of the module `adapter`."""
 
     def define(self, library: Library) -> None:
         """Make every operator of the library known to the framework, once."""
 
     def view(self, library: Library, index: int) -> Any:
-        """The framework's own object for an operator; one of a class, unlike a function, can be pickled."""
+        """Return the native object of the framework for an operator; unlike a function, an instance can be pickled."""
 
     def call(self, library: Library, index: int) -> Callable[..., Any]:
-        """What `op(...)` runs when the framework's tensors are its arguments."""
+        """Return what `op(...)` runs when the arguments are tensors of the framework."""
 
 
 class AtenAdapter(Protocol):
-    """The module `aten`, of frameworks that `ob.aten` reaches."""
+    """The interface of the module `aten`, for frameworks that `ob.aten` supports."""
 
     def view(self, operator: Any) -> Any:
-        """The framework's own object for an AtenOperator."""
+        """Return the native object of the framework for an AtenOperator."""

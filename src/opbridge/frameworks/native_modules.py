@@ -1,7 +1,7 @@
-"""Extension modules of ours that are compiled against a framework's own headers: on the user's machine, or ready-made.
+"""Load extension modules that are compiled against the headers of a framework, here or in advance.
 
-opbridge's own wheel brings those for the frameworks that its build was shown, made by tools/ship_modules.py of the very
-sources beside them; a clone, whose sources change, has none.
+The opbridge wheel includes modules for the frameworks that its build knew; tools/ship_modules.py compiles them from
+the same sources. A clone has none, because its sources change.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from types import ModuleType
 from opbridge.errors import ToolchainError
 
 NATIVE = Path(__file__).parents[1] / "native"
-"""The folder of opbridge's own C++."""
+"""The folder of the opbridge C++ sources."""
 
 BROUGHT = Path(__file__).parent / "brought"
-"""The folder of those that came in opbridge's wheel."""
+"""The folder of the modules that the opbridge wheel includes."""
 
 LINK_FLAGS = ("-Wl,-z,undefs",)
-"""Python's symbols, and those of the framework's libraries, come from the process that imports the module."""
+"""Symbols of Python and of framework libraries come from the process that imports the module."""
 
 
 def name_of_brought(module: str, framework: str, version: str) -> str:
-    """What the file of one is called that fits the Python at hand."""
+    """Return the file name of an included module for this Python."""
     return f"{module}-for-{framework}-{version}{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
 def brought(module: str, framework: str, version: str) -> Path | None:
-    """The one that came for this version of a framework and this Python."""
+    """Return the included module for a version of a framework and this Python; None if there is none."""
     library = BROUGHT / name_of_brought(module, framework, version)
     return library if library.is_file() else None
 
 
 def python_headers(purpose: str) -> Path:
+    """Return the folder of the Python C headers; raise ToolchainError if it has none."""
     folder = Path(sysconfig.get_path("include"))
     if not (folder / "Python.h").is_file():
         raise ToolchainError(
@@ -46,6 +47,7 @@ def python_headers(purpose: str) -> Path:
 
 
 def import_extension(name: str, library: Path, purpose: str) -> ModuleType:
+    """Import an extension module; raise ToolchainError if it does not load."""
     try:
         return module_from(name, library)
     except ImportError as error:
@@ -53,9 +55,9 @@ def import_extension(name: str, library: Path, purpose: str) -> ModuleType:
 
 
 def module_from(name: str, library: Path) -> ModuleType:
-    """The module that a library is, by whatever name its file has.
+    """Import the module in a library, whatever the name of its file.
 
-    pybind11 takes two modules whose specifications have one name for one module, and runs nothing of the second.
+    The spec gets a unique name: pybind11 treats two modules whose specs share a name as one, and skips the second.
     """
     name_of_its_own = f"{library.parent.name}.{name}"
     loader = importlib.machinery.ExtensionFileLoader(name_of_its_own, str(library))
@@ -63,7 +65,7 @@ def module_from(name: str, library: Path) -> ModuleType:
     if spec is None:
         raise ToolchainError(f"{library} cannot be imported; run `opbridge cache clear`")
     module = importlib.util.module_from_spec(spec)
-    # Before it runs, for its classes are named by it.
+    # Set the name before the module runs, because its classes use it.
     module.__name__, module.__package__ = name, ""
     loader.exec_module(module)
     return module

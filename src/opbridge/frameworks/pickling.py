@@ -1,4 +1,4 @@
-"""How a view is pickled and copied, whatever type a framework has for it: as the operator, and the name of the view."""
+"""Pickle and copy views of any type as the operator and the name of the view."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _origins: WeakKeyDictionary[Any, tuple[Op, str]] = WeakKeyDictionary()
 
 
 def pickle_by_operator(view: Any, op: Op, framework: str) -> None:
-    """A class that says itself how its objects are pickled is left to say it; so are functions, which Python names."""
+    """Make a view pickle as its operator, unless its class defines pickling or it is a function, which has a name."""
     kind = type(view)
     said = {"__reduce__", "__reduce_ex__"}
     if kind is FunctionType or any(said & vars(base).keys() for base in kind.__mro__[:-1]):
         return
-    with suppress(TypeError):  # of a package of somebody else's, and of a type that cannot be referred to weakly
+    with suppress(TypeError):  # a type of another package may not support weak references
         _origins[view] = (op, framework)
         copyreg.pickle(kind, _reduced)
 
 
 def _reduced(value: Any) -> Any:
     found = _origins.get(value)
-    # PyTorch has objects of such types that are nothing of ours.
+    # PyTorch has other objects of such types.
     return (getattr, found) if found else value.__reduce_ex__(4)

@@ -1,4 +1,4 @@
-"""What stands behind the operators of one library: their plan, their kernels, and what each framework made of them."""
+"""Run the operators of one library: their plan, their kernels, and what each framework made of them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ Reopen = tuple[Callable[..., OpLibrary | Op], tuple[object, ...]]
 
 
 class LibraryRuntime:
+    """The runtime of one library, which every framework adapter receives as its Library."""
+
     def __init__(
         self, catalog: Catalog, kernels: KernelStore, specs: Callable[[], tuple[OpSpec, ...]], reopen: Reopen
     ) -> None:
@@ -38,44 +40,53 @@ class LibraryRuntime:
         operators.declare(catalog.names, self)
         for framework in FRAMEWORKS.values():
             if framework.finds_by_name and framework.packages[0] in sys.modules:
-                with suppress(ToolchainError):  # said where the framework is called; the others go on
+                with suppress(ToolchainError):  # reported when the framework is called; others continue
                     self._define(framework.name)
         if any(ref.operator for kernels in catalog.kernels for ref in kernels) and installed(FRAMEWORKS["torch"]):
-            self._define("torch")  # which holds their schemas against PyTorch's
+            self._define("torch")  # compares their schemas with those of PyTorch
 
     @cached_property
     def specs(self) -> tuple[OpSpec, ...]:
+        """The declarations, read on first use."""
         return self._read_specs()
 
     def library(self) -> OpLibrary:
+        """Return the library that users hold."""
         return _library(*self._reopen, self.catalog.namespace, self.catalog.names)
 
     def index(self, name: str) -> int:
+        """Return the place of an operator in the catalog."""
         return self._index[name]
 
     def op(self, index: int) -> Op:
+        """Return the Op that users hold, whichever library defined it last."""
         return operators[self.catalog.names[index]]
 
     def spec(self, index: int) -> OpSpec:
+        """Return the schema and rules of an operator."""
         return self.specs[index]
 
     def schema_text(self, index: int) -> str:
+        """Return the schema as text, without reading a declaration."""
         return self.catalog.entries[index].schema
 
     def kernel(self, index: int, device: str) -> Kernel:
+        """Return the kernel, building it on first use."""
         return self.kernels.kernel(index, device)
 
     def frameworks(self) -> tuple[str, ...]:
+        """Return the names of all frameworks."""
         return names()
 
     def view(self, index: int, framework: str) -> Any:
+        """Return the view of an operator in a framework, creating it on first use."""
         if (index, framework) not in self._views:
             self._views[index, framework] = self._made(index, framework, "view")
             pickle_by_operator(self._views[index, framework], self.op(index), framework)
         return self._views[index, framework]
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
-        """What a call with these arguments runs; remembered by the type of the argument that decided."""
+        """Return what runs a call with these arguments; remember it for the type of the argument that decided."""
         entry = self.catalog.entries[index]
         framework, decided_by = framework_for(entry.name, entry.schema, args, kwargs)
         place = (index, framework.name)
@@ -86,6 +97,7 @@ class LibraryRuntime:
         return self._calls[place]
 
     def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
+        """Return the function and arguments that open an operator again when it is unpickled."""
         return _reopened, (*self._reopen, self.catalog.names[index])
 
     def _made(self, index: int, framework: str, what: str) -> Any:

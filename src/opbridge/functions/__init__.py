@@ -1,1 +1,1 @@
-"""What `ob.autograd` and `ob.module` go by: signatures of plain functions, and how a forward and a backward fit."""
+"""The analysis for `ob.autograd` and `ob.module`: signatures of plain functions, and pairs of forward and backward."""

@@ -1,4 +1,4 @@
-"""What goes from a function to the one that computes its gradient, by name, and how far that can be checked early."""
+"""The values that a function passes by name to the one that computes its gradient, checked as early as possible."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from opbridge.names import is_identifier
 from opbridge.schema import Schema
 
 RESULT = "result"
-"""What the first output is called where nobody named it, as in formulas."""
+"""The default name of the first output, as in formulas."""
 
 NEEDS = "needs_input_grad"
-"""A parameter of this name is handed a bool for each argument of forward: whether its gradient is wanted."""
+"""A parameter of this name receives a bool for each argument of forward: whether its gradient is wanted."""
 
 
 def unnamed(count: int) -> tuple[str, ...]:
+    """Return the default names of `count` outputs."""
     return (RESULT, *(f"{RESULT}{place}" for place in range(1, count)))
 
 
 def names_of(keyword: str, given: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """A tuple of distinct names; one alone may come as a string."""
+    """Return a tuple of distinct names; a single name may be a string.
+
+    Raises:
+        CallError: A name is invalid or repeated.
+    """
     if given is None:
         return None
     names = (given,) if isinstance(given, str) else tuple(given)
@@ -38,15 +43,20 @@ def names_of(keyword: str, given: str | Iterable[str] | None) -> tuple[str, ...]
 
 @dataclass(frozen=True)
 class Callee:
-    """A function that is handed all of its arguments as one flat sequence, those by keyword last."""
+    """A function called with all arguments as one flat sequence, keyword arguments last."""
 
     function: Callable[..., Any]
     parameters: tuple[FunctionParameter, ...] | None
-    """None where nothing is known of them."""
+    """The parameters, or None if unknown."""
     keywords: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, function: Callable[..., Any], names: tuple[str, ...] | None = None) -> Callee:
+        """Describe a function; `names` renames its parameters, or names them if they are unknown.
+
+        Raises:
+            CallError: The number of names is wrong.
+        """
         found = parameters_of(function)
         if found is None:
             return cls(function, None if names is None else tuple(map(FunctionParameter, names)))
@@ -63,13 +73,16 @@ class Callee:
 
     @property
     def name(self) -> str:
+        """The name of the function in messages."""
         return name_of(self.function)
 
     @property
     def wants_needs(self) -> bool:
+        """Whether the function has a parameter `needs_input_grad`."""
         return NEEDS in self.keywords
 
     def __call__(self, values: Sequence[Any]) -> Any:
+        """Call the function with its keyword arguments at the end of `values`."""
         if not self.keywords:
             return self.function(*values)
         first = len(values) - len(self.keywords)
@@ -78,18 +91,18 @@ class Callee:
 
 @dataclass(frozen=True)
 class GradientPair:
-    """A function and the one that computes its gradient as `backward(grads..., saved...)`."""
+    """A function, and the one that computes its gradient as `backward(grads..., saved...)`."""
 
     forward: Callee
     backward: Callee
     inputs: tuple[FunctionParameter, ...]
     outputs: tuple[str, ...] | None
-    """What a caller gets; None where only the first call shows how many there are."""
+    """The outputs for the caller; None if only the first call shows how many there are."""
     hidden: tuple[str, ...]
-    """Outputs of the forward function, behind the others, that are for the backward function alone."""
+    """The outputs after the others, which are for the backward function alone."""
     saved: tuple[str, ...]
     gradients: tuple[str, ...] | None
-    """The arguments whose gradients come back, in that order; None: all that are tensors."""
+    """The arguments whose gradients backward returns, in order; None means all tensors."""
     nondifferentiable: tuple[str, ...]
     title: str
 
@@ -105,6 +118,11 @@ class GradientPair:
         nondifferentiable: tuple[str, ...],
         schema: Schema | None,
     ) -> GradientPair:
+        """Pair two functions and check that they fit.
+
+        Raises:
+            CallError: A name is unknown, or the numbers of arguments do not fit.
+        """
         title = f"autograd({forward.name})" if schema is None else schema.full_name
         inputs = _inputs(forward, schema, title)
         names = tuple(item.name for item in inputs)
@@ -141,7 +159,11 @@ class GradientPair:
             self.check_backward(self.outputs)
 
     def check_backward(self, outputs: Iterable[str]) -> None:
-        """Whether the backward function can take what it will be given."""
+        """Check that the backward function accepts the number of arguments that it will receive.
+
+        Raises:
+            CallError: It does not.
+        """
         if self.backward.parameters is None:
             return
         takes = [item for item in self.backward.parameters if item.name not in self.backward.keywords]
@@ -156,23 +178,27 @@ class GradientPair:
 
     @property
     def differentiable(self) -> tuple[str, ...]:
-        """The outputs that backward gets gradients of; there have to be names."""
+        """The outputs whose gradients backward receives; requires that the outputs are named."""
         return tuple(name for name in self.outputs or () if name not in self.nondifferentiable)
 
     @property
     def saves_untracked(self) -> bool:
-        """Whether some saved output depends on the inputs in ways that PyTorch is not told."""
+        """Whether a saved output depends on the inputs in a way that PyTorch does not track."""
         return not {*self.hidden, *self.nondifferentiable}.isdisjoint(self.saved)
 
     @property
     def saved_places(self) -> tuple[int, ...]:
-        """Where the saved values stand among inputs and outputs."""
+        """The places of the saved values among inputs and outputs."""
         everything = [item.name for item in self.inputs]
         everything += [*((RESULT,) if self.outputs is None else self.outputs), *self.hidden]
         return tuple(everything.index(name) for name in self.saved)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """A value for every input, from how the caller gave them."""
+        """Return a value for every input of a call.
+
+        Raises:
+            CallError: The arguments do not fit.
+        """
         if len(args) == len(self.inputs) and not kwargs:
             return list(args)
         names = [item.name for item in self.inputs]
@@ -189,7 +215,11 @@ class GradientPair:
         return values
 
     def results(self, returned: Any) -> tuple[Any, ...]:
-        """What forward returned, held against the names of its outputs."""
+        """Return the outputs of forward as a tuple.
+
+        Raises:
+            CallError: Their number differs from that of the names.
+        """
         results = tuple(returned) if isinstance(returned, (list, tuple)) else (returned,)
         if self.outputs is not None and len(results) != len(self.outputs) + len(self.hidden):
             named = f"{len(self.outputs)} are named by outputs= ({', '.join(self.outputs)})"
@@ -202,7 +232,11 @@ class GradientPair:
         return results
 
     def by_input(self, returned: Any, is_tensor: Sequence[bool]) -> list[Any]:
-        """The gradient of every input, None where it has none, from what backward returned."""
+        """Return the gradient of every input, or None for each without one, from the results of backward.
+
+        Raises:
+            CallError: The number of gradients is wrong, or one belongs to an argument that is not a tensor.
+        """
         found = tuple(returned) if isinstance(returned, (list, tuple)) else (returned,)
         names = [item.name for item in self.inputs]
         order = list(range(len(names))) if self.gradients is None else [names.index(name) for name in self.gradients]
@@ -226,7 +260,10 @@ class GradientPair:
         return gradients
 
     def second(self, double_backward: Callee) -> GradientPair:
-        """The backward function as a forward one: its inputs are gradients and saved values, its outputs gradients."""
+        """Return the pair of the second derivative.
+
+        The backward function is its forward: inputs are gradients and saved values, outputs are gradients.
+        """
         if self.outputs is None:
             raise CallError(f"{self.title}: double_backward= needs the outputs' names, by outputs=")
         grads = tuple(f"grad_{name}" for name in self.differentiable)
@@ -266,7 +303,7 @@ def _inputs(forward: Callee, schema: Schema | None, title: str) -> tuple[Functio
 def _declared_outputs(
     schema: Schema, outputs: tuple[str, ...] | None, saved: tuple[str, ...], title: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of what the operator returns: first what its caller gets, then what is for the backward alone."""
+    """Return the names of the outputs for the caller, and of those for the backward alone."""
     named = tuple(item.name for item in schema.returns)
     if outputs is None:
         return tuple(name or other for name, other in zip(named, unnamed(len(named)), strict=True)), ()

@@ -1,4 +1,4 @@
-"""The parameters of a function, from what Python or pybind11 says about it."""
+"""The parameters of a function, from Python or from its pybind11 docstring."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class FunctionParameter:
+    """A parameter of a function."""
+
     name: str
     default: Any = REQUIRED
     keyword_only: bool = False
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[FunctionParameter, ...] | None:
-    """None where nothing tells them, or where the function takes any number of arguments."""
+    """Return the parameters, or None if they are unknown or the function accepts any number of arguments."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -36,14 +38,17 @@ def parameters_of(function: Callable[..., Any]) -> tuple[FunctionParameter, ...]
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """As messages call it: `lltm.forward` for a function of an extension."""
-    if inspect.isbuiltin(function):  # the qualified name of pybind11's is that of a type it keeps inside
+    """Return the name for messages, such as `lltm.forward` for a function of an extension."""
+    if inspect.isbuiltin(function):  # pybind11 sets the qualified name to that of an internal type
         return f"{function.__module__}.{function.__name__}"
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 def _from_docstring(function: Callable[..., Any]) -> tuple[FunctionParameter, ...] | None:
-    """pybind11 writes the signature into the first line: `cell(x: torch.Tensor, eps: float = 1e-05) -> object`."""
+    """Parse the signature on the first line of a pybind11 docstring.
+
+    An example is `cell(x: torch.Tensor, eps: float = 1e-05) -> object`.
+    """
     first = (getattr(function, "__doc__", None) or "").partition("\n")[0]
     name = re.escape(getattr(function, "__name__", ""))
     found = re.fullmatch(rf"{name}\((?P<inside>.*)\)(?: -> .*)?", first)
@@ -63,7 +68,7 @@ def _from_docstring(function: Callable[..., Any]) -> tuple[FunctionParameter, ..
 
 
 def _split(text: str) -> Iterator[str]:
-    """At the commas outside of brackets and strings."""
+    """Split at the commas outside of brackets and strings."""
     depth, start, quote = 0, 0, ""
     for place, letter in enumerate(text):
         if quote:
@@ -82,7 +87,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _literal(text: str | None) -> Any:
-    """A default that cannot be read back has to be given."""
+    """Return the value of a default; one that cannot be parsed makes the parameter required."""
     if text is None:
         return REQUIRED
     try:

@@ -1,6 +1,6 @@
-"""`opbridge judge`: whether an answer to a task is right, and what shows that it is not.
+"""Judge whether an answer to a task is right, and show why if it is not: `opbridge judge`.
 
-The answer runs in a process of its own and the reference in another; here their outputs are compared, as bytes.
+The answer and the reference run in separate processes; this process compares their outputs as bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How answers are written, and on which device each runs.  A format is one row."""
+"""Define how answers are written, and the device that each format runs on. A format is one row."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from opbridge.judging.assignments import values_assigned
 from opbridge.judging.devices import CUDA, NPU, Device
 
 MODEL = "model.py"
-"""Where the model of a project lies that an answer holds as text."""
+"""The file of the model in a project that an answer contains as text."""
 
 
 @dataclass(frozen=True)
 class AnswerFormat:
+    """A way to write an answer."""
+
     name: str
     device: Device
     suffixes: tuple[str, ...]
     parts: tuple[tuple[str, str], ...] = ()
-    """The names that its text gives to sources, and where each lies in a project; `OP` is the operator's name."""
+    """The names of the sources in its text, and the project path of each; `OP` is replaced by the operator name."""
 
     def is_of(self, suffix: str, source: str) -> bool:
+        """Return whether a file with this suffix and text has this format."""
         return suffix in self.suffixes and {name for name, _ in self.parts} <= texts_in(source).keys()
 
 
@@ -46,11 +49,12 @@ PYTHON = AnswerFormat("Python", CUDA, (".py",))
 
 
 def answer_format(suffix: str, source: str) -> AnswerFormat:
+    """Return the format of an answer; PYTHON if no other one fits."""
     return next((row for row in (SOURCES, LAUNCHES, PROJECT) if row.is_of(suffix, source)), PYTHON)
 
 
 def is_answer(path: Path) -> bool:
-    """Of a file beside a task; JSON may be the task's own."""
+    """Return whether a file in the folder of a task is an answer; a JSON file may belong to the task."""
     if path.suffix in LAUNCHES.suffixes:
         return Launches.is_meant(path.read_text(encoding="utf-8", errors="replace"))
     return path.suffix in (*PYTHON.suffixes, *SOURCES.suffixes)
@@ -58,7 +62,7 @@ def is_answer(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Launches:
-    """MultiKernelBench's `ascendc_direct_launch`: files, one of which has the model."""
+    """An answer in the MultiKernelBench format `ascendc_direct_launch`: several files, one of which has the model."""
 
     files: dict[str, str]
     model: str
@@ -66,10 +70,11 @@ class Launches:
     bindings: tuple[str, ...]
     include_dirs: tuple[str, ...]
     module: str
-    """Of the bindings; empty where they say it themselves."""
+    """The module name of the bindings; empty if the bindings define it."""
 
     @staticmethod
     def is_meant(text: str) -> bool:
+        """Return whether a JSON text has sources, so that it is an answer."""
         try:
             return "sources" in json.loads(text)
         except (ValueError, TypeError):
@@ -77,7 +82,7 @@ class Launches:
 
     @classmethod
     def parse(cls, text: str) -> Launches:
-        """ValueError for what is none."""
+        """Read the JSON text of an answer; raise ValueError if it is not one."""
         try:
             found = json.loads(text)
             files = {str(one["path"]): str(one.get("content", "")) for one in found["sources"]}
@@ -96,8 +101,8 @@ class Launches:
 
 
 def part_in(file: str) -> str:
-    """The name that a project's text gives to what lies in a file of that name; empty for others."""
-    # Behind the kernel's, whose name may be any.
+    """Return the name under which the text of a project has the file; empty for other files."""
+    # Try the kernel last: its pattern matches any name.
     return next((name for name, path in reversed(PROJECT.parts) if _fits(file, path)), "")
 
 
@@ -106,7 +111,7 @@ def _fits(file: str, path: str) -> bool:
 
 
 def python_texts(form: AnswerFormat, name: str, source: str) -> Iterator[tuple[str, str]]:
-    """The file and the text of what Python runs of an answer, as far as it is written out."""
+    """Yield the file name and text of the Python code that an answer runs, as far as it is written out."""
     if form.suffixes == PYTHON.suffixes:
         yield name, source
     if form == PROJECT:
@@ -117,7 +122,7 @@ def python_texts(form: AnswerFormat, name: str, source: str) -> Iterator[tuple[s
 
 
 def texts_in(source: str) -> dict[str, str | None]:
-    """What names at its top are, where that is text written out; None for what is computed."""
+    """Return the strings assigned to top-level names, by name; None for a value that is computed."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""What is seen of an answer before it runs."""
+"""Examine the text of an answer before it runs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _HAS_DERIVATIVES = re.compile(r"\bautograd\s*(\.|::)\s*Function\b|\bregister_aut
 
 
 def has_gradients(source: str) -> bool:
-    """Whether it has derivatives of its own."""
+    """Return whether the answer defines its own derivatives."""
     return _HAS_DERIVATIVES.search(source) is not None
 
 
 def seen_in(form: AnswerFormat, name: str, source: str) -> Judgement | None:
-    """What needs no run to be said."""
+    """Return the judgement that the text alone justifies; None if the answer has to run."""
     try:
         if form == LAUNCHES:
             Launches.parse(source)

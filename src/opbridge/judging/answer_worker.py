@@ -1,4 +1,4 @@
-"""The process that an answer lives and ends in."""
+"""Run the process of an answer."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from opbridge.judging.jobs import MUTED, AnswerJob, Trial, telling
 from opbridge.judging.pacing import Pace
 
 _BLOCKS = 8
-"""Of a launch at sizes that are too large to run it: the first, the last, and others."""
+"""The number of blocks to simulate if a launch is too large: the first, the last, and some others."""
 _SECONDS = 20
-"""For such a call."""
+"""The time limit of such a call, in processor seconds."""
 _TOOLS = (os.path.dirname(cache.__file__), os.path.dirname(toolchains.__file__))
 
 
 def _work(jobs: list[AnswerJob], say: Say) -> None:
     (job,) = jobs
     given = told_more()
-    # First, while this is the only thread.
+    # Confine the process first: this works only while it has one thread.
     try:
         enter(job.cell)
     except UnsupportedError as error:
         say(refused=str(error))
         return
-    take_more_than_is_used()  # as the twin's checks do, of whatever was freed
+    take_more_than_is_used()  # the twin keeps freed memory reserved; the parent limits what is used
     os.chdir(job.cell.folder)
     tempfile.tempdir = os.environ["TMPDIR"] = str(job.cell.folder)
     warnings.simplefilter("ignore")
@@ -57,7 +57,7 @@ def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | N
 
     device = job.format.device
     device.keep_reports()
-    torch.manual_seed(job.model_seed)  # replaces itself when it is first called
+    torch.manual_seed(job.model_seed)  # the function replaces itself on its first call, before the watch starts
     watch = Watch(str(job.cell.folder), (str(job.cell.cache), sys.prefix, sys.base_prefix, "/dev"))
     torch.manual_seed(job.model_seed)
     answer_of = model_maker(job.answer, job.format, job.name)
@@ -79,7 +79,7 @@ def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | N
     say(tampering=[vars(reason) for reason in watch.findings()])
     if trials:
         say(begun=MUTED)
-        # What is right all the same did not come from its kernels.
+        # With muted kernels, an output that is still right did not come from them.
         device.make_mute(True)
         with suppress(Exception):
             _Caller(job, answer_of).call(telling(trials), ".muted")
@@ -97,13 +97,16 @@ def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | N
 
 
 def _limit_time(seconds: int) -> None:
-    """Of processors; who is ended for it has said all else."""
+    """Limit the processor time from now on; if the limit ends the process, it has already reported everything else."""
     used = sum(os.times()[:2])
     resource.setrlimit(resource.RLIMIT_CPU, (int(used) + seconds, resource.RLIM_INFINITY))
 
 
 def _call_vast(job: AnswerJob, answer_of: Any, trial: Trial) -> None:
-    """Neither PyTorch's operators nor most blocks of its kernels compute anything, so that outputs have sizes alone."""
+    """Call the answer at sizes that are too large to compute, and save the sizes of its outputs.
+
+    PyTorch operators and most blocks of the kernels compute nothing, so the values of the outputs mean nothing.
+    """
     import torch
     from torch.utils._pytree import tree_map_only
 
@@ -124,7 +127,7 @@ def _call_vast(job: AnswerJob, answer_of: Any, trial: Trial) -> None:
 
 
 class _Caller:
-    """Calls the answer's model as a user does: one model, and the same memory, for all trials of one set of sizes."""
+    """Call the model as a user does: one model, and the same input memory, for all trials of one plan."""
 
     def __init__(self, job: AnswerJob, answer_of: Any) -> None:
         self._job = job
@@ -134,7 +137,7 @@ class _Caller:
         self._inputs: Any = None
 
     def call(self, trial: Trial, suffix: str = "") -> dict[str, Any]:
-        """Writes what came of it, and of the same again, and says what else happened."""
+        """Call the model twice and save the outputs; return the operators that ran and the inputs that changed."""
         import torch
 
         from opbridge.judging.gradients import gradients
@@ -150,7 +153,7 @@ class _Caller:
             self._plan, self._inputs = trial.plan, to_tensors(load(folder / trial.inputs_file), device)
             self._model = self._answer_of(*initial).to(device)
         else:
-            # New values in the memory of the old, for those who remember by addresses.
+            # Write new values to the same memory, to catch answers that cache results by address.
             for old, new in zip(tensors_in(self._inputs), tensors_in(inputs), strict=True):
                 old.copy_(new)
         if not suffix:
@@ -186,7 +189,7 @@ def _same(one: Any, other: Any) -> bool:
 def _told(error: BaseException, folder: Path) -> dict[str, Any]:
     trace = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in trace if Path(frame.filename).is_relative_to(folder)]
-    # As where others write to the cache below this process's own view of it.
+    # Blame the tools, not the answer, for errors such as changes to the shared cache below this overlay.
     is_of_tools = isinstance(error, (OSError, CacheError, ToolchainError)) and trace[-1].filename.startswith(_TOOLS)
     place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     text = str(error) or type(error).__name__

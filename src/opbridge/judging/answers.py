@@ -1,4 +1,4 @@
-"""From an answer's file to what makes its model."""
+"""Load the model of an answer from its file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from opbridge.judging.answer_formats import LAUNCHES, PROJECT, SOURCES, AnswerFo
 
 
 def model_maker(answer: Path, form: AnswerFormat, name: str) -> Callable[..., torch.nn.Module]:
-    """The class of that name, or one whose model is the function of that name."""
+    """Return a callable that creates the model: the class of that name, or a wrapper of the function of that name.
+
+    Raises:
+        AttributeError: The answer has no such name.
+    """
     module = _LOADED.get(form, _imported)(answer)
     found = getattr(module, name, None)
     if found is None:

@@ -1,4 +1,4 @@
-"""Answers in Ascend C: from the texts of their files to the file of their model, whose binding can be imported."""
+"""Build answers in Ascend C: write their files, build an importable binding, and return the file of the model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from opbridge.judging.answer_formats import MODEL, PROJECT, Launches
 from opbridge.npu.operator_projects import binding, build_operators, launching
 
 _BINDING = "custom_ops_lib"
-"""What a project's model imports."""
+"""The module that the model of a project imports."""
 _NAMES = (re.compile(r'#\s*include\s*"(\w+)_tiling\.h"'), re.compile(r"\bOP_ADD\s*\(\s*(\w+)"))
-"""What the host's source calls the operator."""
+"""Patterns for the operator name in the host source."""
 _MODULE = re.compile(r"PYBIND11_MODULE\s*\(\s*(?!TORCH_EXTENSION_NAME)(\w+)")
 
 
 def project_model(texts: Mapping[str, str], folder: Path) -> Path:
-    """Of an operator project, and with it a binding that calls the operator by aclnn's two phases."""
+    """Build an operator project with a binding that calls aclnn in two phases; return the file of its model."""
     host = texts["host_operator_src"]
     name = next((found[1] for pattern in _NAMES if (found := pattern.search(host))), "operator")
     _write(folder, {path.replace("OP", name): texts[part] for part, path in PROJECT.parts})
@@ -28,7 +28,7 @@ def project_model(texts: Mapping[str, str], folder: Path) -> Path:
 
 
 def launches_model(launches: Launches, folder: Path) -> Path:
-    """The same where the binding launches kernels by itself."""
+    """Build a binding that launches kernels itself; return the file of its model."""
     _write(folder, launches.files)
     said = (_MODULE.search(launches.files[path]) for path in launches.bindings)
     name = launches.module or next((found[1] for found in said if found), "benchmark_ops")

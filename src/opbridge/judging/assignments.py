@@ -1,4 +1,4 @@
-"""Names and what a Python source gives them to."""
+"""Read the assignments of a Python source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def values_assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Of an assignment, and of nothing else: `a = 1`, `a = b = 1` and `a, b = 1, 2`."""
+    """Yield each name and value of an assignment: `a = 1`, `a = b = 1` or `a, b = 1, 2`; nothing for other nodes."""
     if not isinstance(node, ast.Assign):
         return
     for target in node.targets:

@@ -1,4 +1,4 @@
-"""Many answers: in any order, each judged once for what it says, and again never."""
+"""Judge many answers in any order, each content once, and reuse earlier verdicts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ REFERENCE, KEPT = "reference.py", "verdicts"
 
 @dataclass(frozen=True)
 class Judged:
+    """One answer with its judgement."""
+
     task: Path
     answer: Path
     judgement: Judgement
     was_kept: bool
-    """From an earlier run, or of an answer of the same text."""
+    """Whether the verdict comes from an earlier run, or from an answer with the same text."""
     cost: Prediction | OpbridgeError | None = None
 
 
 def answers_in(folder: Path) -> list[tuple[Path, Path]]:
-    """Every reference.py, with each of the other sources in its folder."""
+    """Return every reference.py with each answer in its folder; raise InputError if there is none."""
     found = [
         (task, path)
         for task in sorted(folder.rglob(REFERENCE))
@@ -46,7 +48,11 @@ def answers_in(folder: Path) -> list[tuple[Path, Path]]:
 def judge_all(
     folder: Path, runner: Runner, options: Options, *, chip: str = "", on_judged: Callable[[Judged], None]
 ) -> list[Judged]:
-    """Verdicts are kept in the folder `verdicts`; who is stopped goes on there."""
+    """Judge all answers below a folder and return them in the order of their paths.
+
+    Verdicts are kept in the subfolder `verdicts`, so that an interrupted run can continue. If `chip` is given, also
+    predict the costs of right answers on it. `on_judged` is called with each result as it arrives.
+    """
     batch = _Batch(Verdicts(folder / KEPT), chip)
     done: list[Judged] = []
     for judged in batch.judged(runner, answers_in(folder), options):
@@ -61,7 +67,7 @@ class _Batch:
     chip: str
 
     def judged(self, runner: Runner, pairs: list[tuple[Path, Path]], options: Options) -> Iterator[Judged]:
-        """First what is known, then the rest in the order in which it comes."""
+        """Yield known verdicts first, then the others as they are decided."""
         groups: dict[str, list[Case]] = {}
         for task, answer in pairs:
             submission = Submission.read(task, answer, options)
@@ -75,7 +81,7 @@ class _Batch:
                 missing.append(replace(group[0], known=known.judgement if known else None))
         for case, found in runner.judged(missing):
             if isinstance(found, OpbridgeError):
-                # No verdict on the answer: the next run tries again.
+                # Do not keep this: it says nothing about the answer, and the next run tries again.
                 reason = Reason("task", str(found), "see to the task or the machine")
                 found = Found(Judgement(Verdict.UNDECIDED, (reason,)))
             else:

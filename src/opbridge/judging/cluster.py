@@ -1,4 +1,4 @@
-"""Who judges many on a cluster: Ray, which runs each again elsewhere whose worker or machine is gone."""
+"""Judge on a Ray cluster, which restarts a judgement if its worker or machine fails."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from opbridge.judging.submissions import Submission, torch_version
 from opbridge.judging.warming import Prepared
 
 _TRIES = 3
-"""After which an answer is given up that ends its worker each time."""
+"""The number of retries for an answer that ends its worker."""
 _AHEAD = 4
-"""Tasks that wait at Ray for each of its processors; it would hold thousands of sources otherwise."""
+"""Tasks to queue in Ray for each processor; without a limit, it would store thousands of sources."""
 
 
 @dataclass(frozen=True)
 class Cluster:
+    """A runner on a Ray cluster."""
+
     address: str
-    """As `ray.init` takes it."""
+    """The cluster address, as `ray.init` accepts it."""
 
     def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
+        """Yield each case with its outcome, as they are done; raise InputError if the cluster does not respond."""
         ray = _library()
         try:
             ray.init(address=self.address, logging_level="error", log_to_driver=False)
@@ -72,7 +75,7 @@ def _outcome(ray: Any, reference: Any) -> Outcome:
 def judge_submission(
     submission: Submission, chip: str, known: Judgement | None, versions: tuple[str, str]
 ) -> Found | str:
-    """In a worker; a text says why there is no verdict."""
+    """Judge in a worker; return a text that explains why there is no verdict, if there is none."""
     own = (__version__, torch_version())
     if own != versions:
         (ours, theirs) = (f"opbridge {one[0]} and PyTorch {one[1] or 'missing'}" for one in (own, versions))
@@ -82,11 +85,11 @@ def judge_submission(
 
 
 def _plain(found: Found) -> Found:
-    """Without errors, whose kinds need not survive the way."""
+    """Return the result without an error as its cost: exceptions may not survive pickling."""
     return Found(found.judgement) if isinstance(found.cost, OpbridgeError) else found
 
 
 @cache
 def _prepared() -> Prepared:
-    """One for all that this worker is given; it ends with the worker."""
+    """Return the prepared processes of this worker, which live as long as the worker."""
     return Prepared()

@@ -1,4 +1,4 @@
-"""An answer's outputs beside the reference's, within what the reference's own float32 run loses."""
+"""Compare outputs of an answer with those of the reference, within a multiple of the float32 error of the reference."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ import numpy as np
 from opbridge.judging.values import Array, arrays_of
 
 _MARGIN = 64.0
-"""How many times the reference's own error an answer may have, which adds in another order."""
+"""The allowed error as a multiple of the reference error: an answer may add in another order."""
 _ROW = 64
-"""Elements at least, so that one of them shows how well the reference computes them."""
+"""The least elements in a row, enough to show how accurately the reference computes it."""
 _WELL, _HIDDEN = 2.0**-10, 2.0**-4
-"""Errors, of an element's size."""
+"""Errors relative to the size of an element."""
 _PRECISION = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 @dataclass(frozen=True)
 class Difference:
+    """How an output differs from the reference."""
+
     message: str
     to_do: str
     is_of_numbers: bool = False
-    """And not of shapes or types."""
+    """Whether numbers differ, not shapes or types."""
     is_of_count: bool = False
-    """Of tensors, which no size makes right."""
+    """Whether the number of tensors differs, which no input size can change."""
 
 
 def numbers(array: Array) -> np.ndarray[Any, Any]:
+    """Return the array as NumPy numbers; floats become float64."""
     if array.dtype == "bfloat16":
         wide = np.frombuffer(array.data, np.uint16).astype(np.uint32) << 16
         return wide.view(np.float32).astype(np.float64).reshape(array.shape)
@@ -38,7 +41,11 @@ def numbers(array: Array) -> np.ndarray[Any, Any]:
 
 
 def difference(answer: object, exact: object, rounded: object, least: float = 0.0) -> Difference | None:
-    """`exact` is the reference's run in float64, `rounded` that in its own element types; more than `least` is one."""
+    """Return the first difference from the reference; None if there is none.
+
+    `exact` is the reference in float64, `rounded` in its own element types. Errors up to `least` are always
+    allowed.
+    """
     if found := difference_of_sizes(answer, rounded):
         return found
     given, wanted, own = arrays_of(answer), arrays_of(exact), arrays_of(rounded)
@@ -49,6 +56,7 @@ def difference(answer: object, exact: object, rounded: object, least: float = 0.
 
 
 def difference_of_sizes(answer: object, reference: object) -> Difference | None:
+    """Return the first difference in the number or shapes of tensors; None if there is none."""
     given, wanted = arrays_of(answer), arrays_of(reference)
     if len(given) != len(wanted):
         message = f"it returns {len(given)} tensors instead of {len(wanted)}"
@@ -64,7 +72,11 @@ def _outputs(count: int) -> list[str]:
 
 
 def difference_of_gradients(answer: object, exact: object, rounded: object) -> Difference | None:
-    """By what they are the gradients of; an answer may call its parameters as it likes, and need not have them."""
+    """Return the first gradient that differs; None if there is none.
+
+    Gradients are matched by name. An answer may name its parameters differently or have none; those are not
+    compared.
+    """
     if not (isinstance(answer, dict) and isinstance(exact, dict) and isinstance(rounded, dict)):
         return None
     for name, one in answer.items():
@@ -84,7 +96,7 @@ def _of_sizes(output: str, given: Array, right: Array) -> Difference | None:
 
 
 def bound(exact: np.ndarray[Any, Any], coarse: Array) -> np.ndarray[Any, Any]:
-    """How far each element may be from float64's."""
+    """Return the allowed distance of each element from the float64 result."""
     with np.errstate(all="ignore"):
         lost = np.abs(numbers(coarse) - exact)
         own = _errors(np.where(np.isfinite(lost), lost, 0.0), np.abs(exact))
@@ -92,7 +104,7 @@ def bound(exact: np.ndarray[Any, Any], coarse: Array) -> np.ndarray[Any, Any]:
 
 
 def _errors(lost: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The largest one; in rows that are computed well it is their own, where it hides all that stands in them."""
+    """Return the largest error; for accurate rows that it would hide, the largest error of the row."""
     whole, width = np.max(lost, initial=0.0), 1
     for length in reversed(sizes.shape):
         width *= length if width < _ROW else 1
@@ -130,7 +142,7 @@ def _of_numbers(
 
 
 def drawn_otherwise(answer: object, reference: object) -> bool:
-    """Whether an answer's parameters, in whatever order and shapes, are other numbers than the reference's."""
+    """Return whether the parameters differ from those of the reference, in any order and shapes."""
     given, wanted = (
         np.concatenate([numbers(array).ravel() for array in arrays_of(value)] or [np.empty(0)])
         for value in (answer, reference)
@@ -140,4 +152,5 @@ def drawn_otherwise(answer: object, reference: object) -> bool:
 
 
 def same_bits(one: object, other: object) -> bool:
+    """Return whether two outputs are equal bit by bit."""
     return [array.data for array in arrays_of(one)] == [array.data for array in arrays_of(other)]

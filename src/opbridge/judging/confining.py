@@ -1,7 +1,7 @@
-"""What an answer may not do: reach the network, write outside of its folder, see the reference, harm other processes.
+"""Confine an answer: no network, no writes outside its folder, no view of the reference, no harm to other processes.
 
-Linux holds it: namespaces of the process's own, in which the reference's files are covered and what is written to the
-cache is the process's alone, and Landlock, which ends its rights to write elsewhere, to trace and to signal.
+Linux enforces this. Namespaces hide the files of the reference and make writes to the cache private. Landlock
+removes the rights to write elsewhere, to trace and to signal.
 """
 
 from __future__ import annotations
@@ -29,40 +29,46 @@ _SET_CAPABILITIES = {"x86_64": 126, "aarch64": 91}.get(os.uname().machine, -1)
 _CAPABILITIES_OF_64_BITS = 0x20080522
 _BENEATH = 1
 _WRITING = 1 << 1 | sum(1 << bit for bit in range(4, 13))
-"""Writing and removing files, making whatever there is; not running, reading and listing."""
+"""Landlock rights to write, remove and create files; not to execute, read and list them."""
 _SINCE = ((2, 1 << 13), (3, 1 << 14))
-"""Versions that brought further ones: moving between folders, and cutting off."""
+"""Landlock versions that added rights: moving between folders, and truncating."""
 _SCOPES = 0b11
-"""No abstract sockets and no signals to processes outside."""
+"""Landlock scopes: no abstract sockets and no signals to processes outside."""
 
 _UPPER = "cache"
-"""In an answer's folder: what it has written to the cache."""
+"""The subfolder for what an answer writes to the cache."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Where an answer lives."""
+    """The confinement of an answer."""
 
     folder: Path
-    """Its own, to write in."""
+    """The folder that it may write to."""
     cache: Path
-    """Read as it is; what is written there is seen by nobody else."""
+    """The cache: it can be read, but writes are private."""
     hidden: tuple[Path, ...] = ()
-    """Files and folders that are empty for it."""
+    """Files and folders that appear empty."""
     among: Path | None = None
-    """Above its folder: all else in it is not there, as what other answers and references of this time write."""
+    """A folder above its own, whose other contents are hidden, such as files of concurrent answers and references."""
 
 
 def enter(cell: Cell) -> None:
-    """The calling process, before it has a second thread, and all that it will start."""
+    """Confine the calling process and all processes that it will start.
+
+    Call this before the process has a second thread.
+
+    Raises:
+        UnsupportedError: This machine cannot confine a process.
+    """
     user, group = os.getuid(), os.getgid()
     if _libc.unshare(_NEW_USER | _OWN) == 0:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    else:  # whoever may without a user of its own, as root below another root folder may, gives that up below
+    else:  # a privileged process, such as root in a chroot, needs no user namespace; it drops its rights below
         _check(_libc.unshare(_OWN), "a namespace of its own")
     _mount(None, "/", None, _ALL_BELOW | _PRIVATE)
     if cell.among is not None:
@@ -78,18 +84,18 @@ def enter(cell: Cell) -> None:
             _mount("/dev/null", path, None, _BIND)
     _end_rights_to_write((cell.folder, cell.cache, Path("/dev")))
     _give_up_capabilities()
-    _libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)  # which new rights have ended
+    _libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)  # changing credentials cleared this setting
 
 
 def hand_on(built: Path, folder: Path) -> None:
-    """What an answer that has ended has written to the cache, to the folder in which it will run once more."""
+    """Move the cache files that an ended answer wrote in `built` to the folder where it will run again."""
     written = built / _UPPER
     if written.is_dir() and not written.is_symlink():
         written.rename(folder / _UPPER)
 
 
 def written_to_cache(cell: Cell, path: Path) -> Path:
-    """Where a file lies that was seen in there; the same path where it was written by others."""
+    """Return the real path of a file that the process saw in its cache; the same path if others wrote it."""
     if not path.is_relative_to(cell.cache):
         return path
     own = cell.folder / _UPPER / path.relative_to(cell.cache)
@@ -105,7 +111,7 @@ def _leave_alone(folder: Path, among: Path) -> None:
 
 
 def private_folder() -> Path:
-    """Where the folders of all judgements of this user are."""
+    """Return the folder for all judgements of this user; raise InputError if others can access it."""
     folder = Path(tempfile.gettempdir(), f"opbridge-judgements-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -1,4 +1,4 @@
-"""The process in which a model is counted and not computed; it may harm nobody, as that of an answer."""
+"""Run the process that counts the operations of a model without computing it, confined like an answer."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from opbridge.toolchains.cuda_twin import runtime
 
 @dataclass(frozen=True)
 class CostJob:
+    """A model to count."""
+
     task: Path
     answer: Path
     names: tuple[str, str, str]
@@ -28,7 +30,7 @@ class CostJob:
 
 def _work(jobs: list[CostJob], say: Say) -> None:
     (job,) = jobs
-    # First, while this is the only thread.
+    # Confine the process first: this works only while it has one thread.
     try:
         enter(job.cell)
     except UnsupportedError as error:
@@ -43,7 +45,7 @@ def _work(jobs: list[CostJob], say: Say) -> None:
 
         take_more_than_is_used()
         calls = calls_of(job.task, job.answer, job.names, job.device)
-        # A fork ends without what a process does at its end.
+        # Write the counts here, because a fork skips exit handlers.
         ctypes.CDLL(str(runtime())).ob_twin_write_counts()
     except Exception as error:
         say(failed="".join(traceback.format_exception_only(type(error), error)).strip())

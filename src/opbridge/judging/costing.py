@@ -1,4 +1,4 @@
-"""What an answer costs on a chip beside its reference, at the published sizes and without the chip."""
+"""Predict the cost of an answer and its reference on a chip, at the published sizes and without the chip."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from opbridge.toolchains.model import PROFILE
 
 _WORKER = "opbridge.judging.cost_worker"
 _LIBRARY = re.compile(r"libopbridge_(\w+)_twin\.so")
-"""NVIDIA's, as the twin has them."""
+"""The twin versions of NVIDIA libraries."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is kept of costs."""
+    """The part of the costs that is kept with a verdict."""
 
     chip: str
     seconds: float
@@ -46,23 +46,29 @@ class Prediction:
 
     @property
     def speedup(self) -> float:
+        """How many times as fast as the reference the answer is."""
         return self.reference_seconds / self.seconds if self.seconds else float("inf")
 
 
 @dataclass(frozen=True)
 class Costs:
+    """The costs of a reference and an answer."""
+
     reference: ModelCost
     answer: ModelCost
 
     @property
     def speedup(self) -> float:
+        """How many times as fast as the reference the answer is."""
         return self.prediction.speedup
 
     @property
     def prediction(self) -> Prediction:
+        """The part of the costs that is kept with a verdict."""
         return Prediction(self.answer.chip.name, self.answer.seconds, self.reference.seconds)
 
     def fields(self) -> dict[str, Any]:
+        """Return the costs as a dictionary for JSON."""
         return {
             "predicted_speedup": self.speedup,
             "reference": self.reference.fields(),
@@ -78,13 +84,20 @@ class Costs:
 def costs(
     reference: str | os.PathLike[str], answer: str | os.PathLike[str], chip: str = "a100", timeout: float = 300.0
 ) -> Costs:
-    """`timeout` is of building and calling each of the two."""
+    """Predict the costs of an answer and its reference on a chip.
+
+    `timeout` applies separately to the reference and the answer, in seconds; it covers building and calling.
+
+    Raises:
+        UnsupportedError: The answer is not a model in CUDA.
+        KernelError: A model cannot be counted.
+    """
     with Prepared() as prepared:
         return costs_by(prepared, Path(os.path.abspath(reference)), Path(os.path.abspath(answer)), chip, timeout)
 
 
 def costs_by(prepared: Prepared, task: Path, other: Path, chip: str, timeout: float = 300.0) -> Costs:
-    """The same, where several answers share what is prepared."""
+    """Predict the costs as `costs` does, with processes that several answers share."""
     found, form = chip_named(chip), format_of(task)
     if form.hands_functions:
         raise UnsupportedError(f"{task.name} hands functions to its model; costs are of answers that are models")
@@ -121,7 +134,7 @@ def _cost(
 
 
 def _uncountable(run: Counted) -> str:
-    """Why a time without it would be too short; empty where all is there."""
+    """Return why counting missed work, so that a predicted time would be too short; empty if it is complete."""
     if not run.profiled_blocks:
         return f"a block of {run.name} does too much between two barriers"
     libraries = (_LIBRARY.fullmatch(Path(image.path).name) for image in run.images)
@@ -130,7 +143,7 @@ def _uncountable(run: Counted) -> str:
 
 
 def _as_seen_from_here(run: Counted, cell: Cell) -> Counted:
-    """What it has built lies in its own cache, where its addresses are looked up."""
+    """Return the counts with library paths as this process sees them: the answer built them in its private cache."""
     images = (replace(image, path=str(written_to_cache(cell, Path(image.path)))) for image in run.images)
     return replace(run, images=tuple(images))
 

@@ -1,4 +1,4 @@
-"""One judgement, from a task and an answer to the verdict."""
+"""Judge one answer to a task."""
 
 from __future__ import annotations
 
@@ -30,20 +30,27 @@ from opbridge.judging.warming import NO_DEVICE, Prepared
 from opbridge.judging.weighing import at_published_sizes, decide, wants_published_sizes
 
 _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
-"""Folders."""
+"""Names of the working folders."""
 _REFERENCE, _ANSWER = "opbridge.judging.reference_worker", "opbridge.judging.answer_worker"
 
 
 def judge(
     reference: str | os.PathLike[str], answer: str | os.PathLike[str], *, seed: int = 0, timeout: float = 60.0
 ) -> Judgement:
-    """Whether the answer does what the reference does; `timeout` is of building it, and of each of its calls."""
+    """Judge whether the answer does what the reference does.
+
+    `timeout` applies separately to the build and to each call, in seconds.
+
+    Raises:
+        InputError: The task or the answer cannot be read.
+        UnsupportedError: This machine cannot confine a process.
+    """
     with Prepared() as prepared:
         return judge_by(prepared, Path(reference), Path(answer), seed, timeout)
 
 
 def judge_by(prepared: Prepared, reference: Path, answer: Path, seed: int, timeout: float) -> Judgement:
-    """The same, where several answers share what is prepared."""
+    """Judge as `judge` does, with processes that several answers share."""
     started = time.perf_counter()
     task = Path(os.path.abspath(reference))
     form = format_of(task)
@@ -72,8 +79,8 @@ def _judged(
 
 
 def _again(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float) -> Judgement | None:
-    """At other sizes, without another build; None where this machine has less than they take."""
-    shutil.rmtree(job.folder)  # the answer, which runs once more, must not find what should come of it
+    """Judge at other sizes without building again; return None if this machine lacks the resources."""
+    shutil.rmtree(job.folder)  # the answer runs again, and must not find the expected outputs
     later_folder = _rooms(folder / "again")
     hand_on(folder / _OF_ANSWER, later_folder / _OF_ANSWER)
     try:
@@ -83,7 +90,7 @@ def _again(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeo
 
 
 def _rooms(folder: Path) -> Path:
-    """With one for each of the two."""
+    """Create one working folder for the reference and one for the answer; return `folder`."""
     for name in (_OF_REFERENCE, _OF_ANSWER):
         (folder / name).mkdir(mode=0o700, parents=True)
     return folder
@@ -92,7 +99,7 @@ def _rooms(folder: Path) -> Path:
 def _round(
     forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float
 ) -> tuple[Judgement, list[Plan]]:
-    """And at which sizes."""
+    """Judge once; return the judgement and the plans that were tried."""
     of_answer = folder / _OF_ANSWER
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
@@ -103,7 +110,7 @@ def _round(
 
 
 def _build_libraries(source: str) -> None:
-    """Here, since what an answer builds is there for nobody else, and these take longer than most answers."""
+    """Build the libraries that an answer calls outside its process: its own builds are private, and these take long."""
     from opbridge.extensions.requests import libraries_called
     from opbridge.toolchains import cuda_twin
 
@@ -112,7 +119,7 @@ def _build_libraries(source: str) -> None:
 
 
 def _sizes(form: TaskFormat, task: Path, text: str) -> dict[str, object]:
-    """As they are published."""
+    """Return the published sizes of a task."""
     if not form.hands_functions:
         return published_sizes(text)
     settings = {**sizes_by_default(text), **settings_of(task)}
@@ -136,7 +143,7 @@ class _Expected:
     trials: tuple[Trial, ...]
     left_out: tuple[str, ...]
     vast: Trial | None
-    """At the published sizes, where they are too large to compute anything."""
+    """The trial at the published sizes, if they are too large to compute."""
 
 
 def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
@@ -194,7 +201,11 @@ def _ran(
     timeout: float,
     forks: Forks,
 ) -> tuple[Run, Judgement]:
-    """The answer is built while the reference runs, and weighed before it is called at sizes that are too large."""
+    """Run the answer and judge it.
+
+    The answer is built while the reference runs. It is judged before the call at sizes that are too large to
+    compute.
+    """
     from opbridge.cache import Cache
 
     def weighed() -> Judgement:
@@ -229,7 +240,7 @@ def _ran(
 def _given(
     job: ReferenceJob, form: AnswerFormat, expected: _Expected, folder: Path
 ) -> tuple[tuple[Trial, ...], Trial | None]:
-    """What the answer may know of the trials."""
+    """Copy the inputs of the trials for the answer; return the trials without what it must not know."""
     vast = expected.vast if form.device.run_alone else None
     for trial in (*expected.trials, *([vast] if vast else [])):
         for name in (trial.initial_file, trial.inputs_file):

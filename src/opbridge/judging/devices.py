@@ -1,4 +1,4 @@
-"""Where answers run: devices of PyTorch's that twins simulate.  A device is one row."""
+"""Define the devices that answers run on: PyTorch devices that twins simulate. A device is one row."""
 
 from __future__ import annotations
 
@@ -14,34 +14,39 @@ from opbridge.twins import ascend, cuda
 
 @dataclass(frozen=True)
 class Device:
+    """A simulated PyTorch device."""
+
     name: str
-    """PyTorch's."""
+    """The PyTorch device name."""
     warmed: str
-    """The module that brings it, and builds what all answers need, when it is imported."""
+    """The module whose import provides the device and builds what all answers need."""
     library: str
-    """The twin's, as it is loaded then."""
+    """The library of the twin, loaded by that import."""
     mute: str
-    """A function of the twin's library: whether kernels do nothing."""
+    """The twin function that switches kernels off and on."""
     run_alone: str = ""
-    """A function of it: of how many blocks of a launch the others are left out; empty where none can be."""
+    """The twin function that limits launches to a number of blocks; empty if it cannot."""
     reports: tuple[str, str] | None = None
-    """Functions of it: to keep what is found for who asks, and to ask.  None where PyTorch raises it by itself."""
+    """The twin functions to collect findings and to return them; None if PyTorch raises findings itself."""
     variables: tuple[tuple[str, str], ...] = ()
-    """Of the environment, for its processes."""
+    """Environment variables for its processes."""
 
     def twin(self) -> ctypes.CDLL:
-        # By its name alone: the one that kernels are linked with, and none that is built anew.
+        """Return the loaded library of the twin."""
+        # Load it by name only, to get the library that kernels are linked with instead of a new build.
         return ctypes.CDLL(self.library)
 
     def make_mute(self, on: bool) -> None:
+        """Switch kernels off, so that they do nothing, or on again."""
         self.twin()[self.mute](int(on))
 
     def leave_out_all_but(self, blocks: int) -> None:
+        """Simulate only this many blocks of each launch."""
         self.twin()[self.run_alone](blocks)
 
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """At the end kernels are done, and what the twin has found is raised, whatever the answer made of it."""
+        """Wait for the kernels at the end, and raise what the twin found, even if the answer caught it."""
         try:
             yield
         finally:
@@ -51,6 +56,7 @@ class Device:
                 self._raise_reports()
 
     def keep_reports(self) -> None:
+        """Start to collect findings, if the twin does not raise them itself."""
         if self.reports:
             self.twin()[self.reports[0]]()
 
@@ -82,6 +88,6 @@ NPU = Device(
     ascend.LIBRARY,
     "ob_ascend_mute",
     reports=("ob_ascend_attach_host", "ob_ascend_take_reports"),
-    # An installed torch_npu is not asked: the stand-in has its name here.
+    # Do not load an installed torch_npu: the stand-in takes its name here.
     variables=(("TORCH_DEVICE_BACKEND_AUTOLOAD", "0"), ("OPBRIDGE_NPU_DEVICES", "1")),
 )

@@ -1,4 +1,4 @@
-"""Which numbers a task's inputs are: those that it draws, or others made of them."""
+"""Choose the numbers in the inputs of a task: those that it draws, or others derived from them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from opbridge.judging.shapes import Plan
 AS_DRAWN, OF_BOTH_SIGNS, LARGE = "as drawn", "of both signs", "large"
 
 LARGEST = 16.0
-"""Of large ones: behind a convolution or a matrix of usual scale some are 3 and more, where activations have their
-bends, and an exponential of one is far from what float32 holds."""
+"""The largest of large numbers.
+
+After a convolution or a matrix of usual scale, some values reach 3, where activations bend. The exponential of this
+number is still far from the float32 limit.
+"""
 
 
 def drawn(plan: Plan, seeds: tuple[int, ...], is_short: bool) -> list[tuple[int, str]]:
-    """Seeds, and what numbers are made with them; those of both signs tell most."""
+    """Return the seeds to draw with, and the kind of numbers for each; numbers of both signs show the most."""
     first, second = seeds
     if plan.is_odd or plan.is_long or not is_short:
         return [(first, AS_DRAWN), (second, OF_BOTH_SIGNS)]
@@ -23,6 +26,7 @@ def drawn(plan: Plan, seeds: tuple[int, ...], is_short: bool) -> list[tuple[int,
 
 
 def change_of(numbers: str) -> Callable[[list[Any]], list[Any]]:
+    """Return the function that turns drawn inputs into this kind of numbers."""
     return {AS_DRAWN: _as_drawn, OF_BOTH_SIGNS: _of_both_signs, LARGE: _large}[numbers]
 
 
@@ -31,7 +35,7 @@ def _as_drawn(inputs: list[Any]) -> list[Any]:
 
 
 def _of_both_signs(inputs: list[Any]) -> list[Any]:
-    """Tasks mostly draw from 0 to 1; zeros stay, as those of a triangle."""
+    """Map inputs to both signs: tasks usually draw from 0 to 1. Zeros stay, such as those of a triangular matrix."""
     return [_each_float(value, lambda tensor: tensor.where(tensor == 0, 4 * tensor - 2)) for value in inputs]
 
 

@@ -1,4 +1,4 @@
-"""From what an answer raised, and how its process ended, to a verdict."""
+"""Derive a verdict from the error that an answer raised, or from how its process ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opbridge.judging.model import ENDLESS, MACHINE, TIME, Judgement, Reason, Ve
 from opbridge.judging.runs import ON_GPU, Run
 
 PROGRAM = "program"
-"""The check of calls that are wrong whatever the numbers are."""
+"""The check for calls that are wrong whatever the numbers are."""
 _FINDING = re.compile(r"(?:cuda|ascend)-twin: (?P<what>.*?) \[(?P<check>[\w-]+)\](?P<rest>(?:\n  .*)*)")
 _WHERE = re.compile(r"([\w.-]+\.(?:cuh?|cpp|h):\d+)")
 _TO_DO = re.compile(r"^  to do +(.*)", re.MULTILINE)
@@ -23,13 +23,14 @@ _NOT_OURS = re.compile(
     r"|(undefined reference to|cannot find -l|undefined symbol:) ?.?cu(blas|dnn|rand|sparse|solver|fft)"
 )
 _OF_PYTORCH = "a framework: "
-"""Begins what the twin finds in accesses of PyTorch's own, which are no answer's."""
+"""The prefix of twin findings in accesses by PyTorch itself, which no answer causes."""
 _OF_PROGRAMS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
-"""What Python raises of them."""
+"""Exceptions that Python raises for wrong programs."""
 _KILLED = re.compile(r"\S+ \S+ (did not finish: .*|took too long and was ended)")
 
 
 def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]) -> Judgement:
+    """Return the judgement of an answer that raised an error, with `trial` or, if it is None, while it was built."""
     message = str(error["message"])
     shape, seed = (trial.shown, trial.seed) if trial else ("", None)
     finding = _FINDING.search(message)
@@ -65,6 +66,7 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
 
 
 def of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judgement:
+    """Return the judgement of an answer whose process ended early."""
     muted = telling(trials) if trials and run.at == MUTED else None
     trial = next((trial for trial in trials if trial.number == run.at), muted)
     shape, seed = (trial.shown, trial.seed) if trial else ("", None)
@@ -76,7 +78,7 @@ def of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judg
         reason = Reason(MACHINE, f"{how}, as where a machine's memory ends", "judge it again", "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if how == TOO_MUCH_MEMORY:
-        # It may be the twin's, which keeps more of each tensor than a GPU does.
+        # The twin may cause this: it stores more for each tensor than a GPU does.
         reason = Reason(MACHINE, how, "judge it where there is more memory", "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     return Judgement(Verdict.BROKEN, (Reason("run", how, "correct it", "", shape, seed),), shapes=shapes)

@@ -1,4 +1,4 @@
-"""What a task would take at some sizes, by shapes alone: nothing is drawn and nothing computed."""
+"""Estimate what a task takes at some sizes from shapes alone, without drawing or computing numbers."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """What checked kernels take in seconds."""
+    """The most that checked kernels can process in reasonable time."""
 
     elements: int
-    """Of inputs."""
+    """The most elements of the inputs."""
     work: int
-    """Products and sums in matrices and windows."""
+    """The most multiplications and additions in matrix products and windows."""
 
     def refusal_of_elements(self, count: int) -> str:
+        """Return why so many input elements are too many; empty if they are not."""
         return f"{count} elements of inputs are too many for checked kernels" if count > self.elements else ""
 
     def refusal_of_work(self, count: int) -> str:
+        """Return why so many operations are too many; empty if they are not."""
         return f"{count:.2g} operations are too many for checked kernels" if count > self.work else ""
 
 
 def outline(made: Callable[[], Problem]) -> tuple[Problem, Any] | None:
-    """A task and its inputs, of which there are sizes alone; None where it looks at numbers, or is wrong."""
+    """Return the task and its inputs on the meta device; None if the task depends on numbers or is wrong."""
     import torch
 
     try:
@@ -36,11 +38,11 @@ def outline(made: Callable[[], Problem]) -> tuple[Problem, Any] | None:
             task = made()
             return task, task.inputs(list)
     except Exception:
-        return None  # which its run will tell
+        return None  # running the task will report it
 
 
 def refusal(made: Callable[[], Problem], limits: Limits) -> str:
-    """Why the sizes are too large; empty where they are not, or where a task cannot say so by shapes alone."""
+    """Return why the sizes are too large; empty if they are not, or if shapes alone cannot tell."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 

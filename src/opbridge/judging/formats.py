@@ -1,4 +1,4 @@
-"""How tasks are written: which names a reference has and which an answer."""
+"""Define the task formats: the names that a reference has, and the name of the answer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from opbridge.openings import read_file
 
 @dataclass(frozen=True)
 class TaskFormat:
+    """A way to write a task."""
+
     name: str
     of_reference: tuple[str, ...]
     answer: str
-    """The class of the answer, or its function."""
+    """The name of the class or function of the answer."""
     hands_functions: bool = False
-    """Whether the task has the only model, which is given the answer's function."""
+    """Whether only the task has a model, and it calls the function of the answer."""
 
 
 _FUNCTIONS = ("Model", "get_inputs", "forward_fn")
@@ -28,10 +30,11 @@ FORMATS = (
     TaskFormat("robust-kbench", _FUNCTIONS, "forward", hands_functions=True),
     TaskFormat("kernelbench", ("Model", "get_inputs", "get_init_inputs"), "ModelNew"),
 )
-"""The first whose names a reference has is meant."""
+"""All formats; the first whose names a reference has applies."""
 
 
 def format_of(reference: Path) -> TaskFormat:
+    """Return the format of a task; raise InputError if it has none."""
     names = _names(reference)
     for row in FORMATS:
         if names.issuperset(row.of_reference):
@@ -45,12 +48,16 @@ def format_of(reference: Path) -> TaskFormat:
 
 
 def config_of(reference: Path) -> Path:
-    """Where the sizes of a task are that hands functions."""
+    """Return the file with the sizes of a task that passes functions."""
     return reference.with_name(reference.stem.replace("func", "config") + ".json")
 
 
 def settings_of(reference: Path) -> dict[str, object]:
-    """Of a task that hands functions: what its functions are called with, from the file beside it."""
+    """Return the arguments of the functions of a task, from the file of its sizes; empty if there is no file.
+
+    Raises:
+        InputError: The file is no table of sizes.
+    """
     config = config_of(reference)
     if not config.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""The gradients of a model's outputs, by its inputs and parameters, for weights that both sides know."""
+"""Compute the gradients of model outputs for inputs and parameters, with weights that both sides know."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opbridge.judging.tensors import tensors_in
 
 
 def gradients(model: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor]:
-    """By name; empty where the outputs have none, as those of an operator that nobody gave a derivative."""
+    """Return the gradients by name; empty if the outputs have none, as those of an operator without a derivative."""
     given = _with_gradients(inputs)
     parameters = dict(model.named_parameters())
     with torch.enable_grad():
@@ -22,7 +22,7 @@ def gradients(model: torch.nn.Module, inputs: Any) -> dict[str, torch.Tensor]:
     try:
         found = torch.autograd.grad(outputs, list(wanted.values()), list(map(_weights, outputs)), allow_unused=True)
     except NotImplementedError:
-        return {}  # said to be missing
+        return {}  # PyTorch reports that there is no derivative
     return {name: tensor for name, tensor in zip(wanted, found, strict=True) if tensor is not None}
 
 
@@ -33,6 +33,6 @@ def _with_gradients(value: Any) -> Any:
 
 
 def _weights(output: torch.Tensor) -> torch.Tensor:
-    """Of both signs, and exact in every element type."""
+    """Return weights of both signs that every element type represents exactly."""
     numbers = torch.arange(output.numel()) % 13 - 6
     return (numbers / 8).reshape(output.shape).to(output)

@@ -1,4 +1,4 @@
-"""One call of an answer beside the reference's."""
+"""Compare one call of an answer with the reference."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from opbridge.judging.runs import Run, reason_at
 from opbridge.judging.values import load
 
 PARAMETERS, OUTPUTS = "parameters", "outputs"
-"""The checks of what is drawn otherwise, and of what is returned, whatever its sizes and numbers are."""
+"""The checks for parameters drawn differently, and for the kind of outputs, whatever their sizes and numbers."""
 _CLEAR = 0.01
-"""How far another constant is off: float32 may lose all digits of a mean of what is normed."""
+"""The distance of a wrong constant: float32 may lose all digits of the mean of normalized values."""
 
 
 def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | None:
-    """What is wrong with one call; None for nothing."""
+    """Return what is wrong with one call; None if nothing is."""
     if trial.number in run.failed:
         return of_error(run.failed[trial.number], trial, ())
     exact, rounded = load(expected / trial.exact_file), load(expected / trial.rounded_file)

@@ -1,4 +1,4 @@
-"""What the processes of a judgement are given to do, and what stands in their folders."""
+"""Define the jobs of the processes in a judgement, and the files in their folders."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from opbridge.judging.shapes import PUBLISHED, Plan
 
 @dataclass(frozen=True)
 class ReferenceJob:
+    """The job of the process that runs the reference."""
+
     reference: Path
     format: TaskFormat
     folder: Path
@@ -21,91 +23,104 @@ class ReferenceJob:
     seeds: tuple[int, ...]
     with_gradients: bool = False
     is_patient: bool = False
-    """Whether sizes that take long to judge are better than none."""
+    """Whether to accept sizes that take long to judge."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One call of both."""
+    """One call of the reference and the answer."""
 
     number: int
     plan: Plan
     seed: int
     inputs: str
-    """In words."""
+    """A description of the inputs."""
     operators: tuple[str, ...]
-    """PyTorch's that the reference ran."""
+    """The PyTorch operators that the reference ran."""
     is_constant: bool = False
-    """Whether the task gives the same for other inputs of these sizes."""
+    """Whether the output of the task is the same for all inputs of these sizes."""
     elements: int = 0
-    """Of its inputs."""
+    """The number of elements of the inputs."""
     numbers: str = AS_DRAWN
-    """What stands in them."""
+    """The kind of numbers in the inputs."""
 
     @property
     def only_refutes(self) -> bool:
-        """What gives another constant is wrong, and what gives this one need not be right, unless it is published."""
+        """Whether the trial can only show an answer wrong.
+
+        Another constant is wrong, but the same constant need not be right, unless the sizes are published.
+        """
         return self.is_constant and self.plan.kind != PUBLISHED
 
     @property
     def shown(self) -> str:
+        """The inputs as reasons show them."""
         return f"{self.inputs} up to {LARGEST:g}" if self.numbers == LARGE else self.inputs
 
     @property
     def initial_file(self) -> str:
+        """The file of the arguments that create the model."""
         return f"{self.number}.initial"
 
     @property
     def inputs_file(self) -> str:
+        """The file of the inputs."""
         return f"{self.number}.inputs"
 
     @property
     def exact_file(self) -> str:
+        """The file of the float64 output of the reference."""
         return f"{self.number}.exact"
 
     @property
     def rounded_file(self) -> str:
+        """The file of the output of the reference in its own element types."""
         return f"{self.number}.rounded"
 
     @property
     def output_file(self) -> str:
+        """The file of the output of the answer."""
         return f"{self.number}.output"
 
     @property
     def parameters_file(self) -> str:
-        """Of the model with which it is called."""
+        """The file of the parameters of the called model."""
         return f"{self.number}.parameters"
 
     @property
     def again_file(self) -> str:
+        """The file of the output of the second call."""
         return f"{self.number}.again"
 
     @property
     def gradients_file(self) -> str:
-        """Of the answer's; the reference's end in `.exact` and `.rounded`."""
+        """The file of the gradients of the answer; those of the reference end in `.exact` and `.rounded`."""
         return f"{self.number}.gradients"
 
 
 @dataclass(frozen=True)
 class AnswerJob:
-    """What can be built before it is known on which trials it will be called."""
+    """The job of the process that runs an answer; building can start before the trials are known."""
 
     answer: Path
     format: AnswerFormat
     name: str
-    """Of the class in it."""
+    """The class or function to load."""
     model_seed: int
-    """With which both make their parameters."""
+    """The seed with which both models create their parameters."""
     with_gradients: bool
     cell: Cell
 
 
 MUTED = "muted"
-"""The last call, of the trial that tells most, with kernels that do nothing."""
+"""The last call, with muted kernels, of the trial that shows the most."""
 
 
 def telling(trials: tuple[Trial, ...]) -> Trial:
-    """The last of the first sizes: of numbers of both signs, which even a kernel in place changes, and which are none
-    of those for which many outputs are the same."""
+    """Return the trial that shows the most: the last one of the first sizes, except those that are constant or large.
+
+    Its numbers have both signs, which even an in-place kernel changes. Large numbers are left out because they may
+    make many outputs equal.
+    """
     some = [trial for trial in trials if not trial.is_constant and trial.numbers != LARGE] or trials
     return [trial for trial in some if trial.plan == some[0].plan][-1]

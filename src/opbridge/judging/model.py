@@ -1,4 +1,4 @@
-"""What a judge says: a verdict, and the reasons for it.  Printing and parsing are inverse."""
+"""Define the results of a judgement: a verdict and its reasons. Printing to JSON and parsing are inverse."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from opbridge.errors import InputError
 
 ALL_SHAPES, PUBLISHED_SHAPES, PUBLISHED_NUMBERS = "all shapes", "published shapes", "published numbers"
 SIZES = "sizes"
-"""The check of what cannot be held at the sizes that were tried."""
+"""The check for sizes: those tried cannot decide the answer."""
 SHAPE = "shape"
-"""The check of outputs' sizes."""
+"""The check for output shapes."""
 VALUES, AGAIN, GRADIENTS = "values", "second call", "gradients"
-"""The checks of numbers."""
+"""The checks for numbers."""
 TIME, ENDLESS = "time", "endless"
-"""The checks of what takes too long: whose time was too short, and what may never end."""
+"""The checks for time: the time limit was too short, or a kernel may never end."""
 MACHINE = "machine"
-"""The check of what this machine is too small for."""
+"""The check for resources that this machine lacks."""
 
 
 class Verdict(Enum):
+    """The result of judging an answer."""
+
     RIGHT = "right"
     WRONG = "wrong"
     BROKEN = "broken"
@@ -31,6 +33,7 @@ class Verdict(Enum):
 
     @property
     def exit_code(self) -> int:
+        """The exit code of `opbridge judge`."""
         return {Verdict.RIGHT: 0, Verdict.UNDECIDED: 3}.get(self, 1)
 
 
@@ -42,9 +45,9 @@ class Reason:
     message: str
     to_do: str = ""
     place: str = ""
-    """FILE:LINE, where one is known."""
+    """FILE:LINE, if known."""
     shape: str = ""
-    """The sizes that show it."""
+    """The input sizes that show it."""
     seed: int | None = None
 
     def __str__(self) -> str:
@@ -55,30 +58,37 @@ class Reason:
 
 @dataclass(frozen=True)
 class Judgement:
+    """A verdict with its reasons and what it is based on."""
+
     verdict: Verdict
     reasons: tuple[Reason, ...] = ()
     holds_for: str = ALL_SHAPES
     shapes: tuple[str, ...] = ()
-    """The inputs on which the answer was held against the reference."""
+    """The inputs on which the answer was compared with the reference."""
     seconds: float = 0.0
 
     @property
     def wants_larger_sizes(self) -> bool:
+        """Whether larger sizes could decide the answer."""
         return self.verdict is Verdict.UNDECIDED and any(reason.check == SIZES for reason in self.reasons)
 
     @property
     def wants_smaller_sizes(self) -> bool:
+        """Whether the answer ran out of time or memory, so that smaller sizes could decide it."""
         is_large = any(reason.check in (TIME, ENDLESS, MACHINE) and reason.shape for reason in self.reasons)
         return is_large and self.verdict in (Verdict.WRONG, Verdict.UNDECIDED)
 
     def fields(self) -> dict[str, Any]:
+        """Return the judgement as a dictionary for JSON."""
         return {**asdict(self), "verdict": self.verdict.value}
 
     def to_json(self) -> str:
+        """Return the judgement as JSON; `parse` is the inverse."""
         return json.dumps(self.fields(), indent=2)
 
     @classmethod
     def parse(cls, text: str) -> Judgement:
+        """Read the JSON that `to_json` wrote; raise InputError if it is something else."""
         try:
             fields = json.loads(text)
             reasons = tuple(Reason(**reason) for reason in fields.pop("reasons"))

@@ -1,4 +1,4 @@
-"""The numbers that stand in an answer, which may be sizes of its task that it relies on."""
+"""Find the numbers in an answer, which may be sizes of its task that it relies on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from opbridge.judging.sizes import FUNCTIONS, number
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DIMENSION = re.compile(r"\b(size|stride|shape|(size|stride)s\(\))[(\[] *-?\d+ *[)\]]")
-"""A number that says which, and none that a size is held against."""
+"""A number that selects a dimension, and is not compared with a size."""
 
 
 def numbers_named(answer: str) -> set[int]:
+    """Return the whole numbers in the code of an answer, except those in comments and copied task functions."""
     text = _DIMENSION.sub("", _own_text(answer))
     return {int(number) for number in _NUMBER.findall(text) if len(number) < 10}
 
 
 def _own_text(answer: str) -> str:
-    """Without what answers repeat of their tasks, and without comments."""
+    """Return the text without what answers copy from their tasks, and without comments."""
     try:
         tree = ast.parse(answer)
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""Operators of an ops.yaml: what `opbridge check` finds of their kernels, the twins' among them, as a verdict."""
+"""Judge the operators of a manifest: turn the findings of `opbridge check`, including its twins, into a verdict."""
 
 from __future__ import annotations
 
@@ -19,17 +19,25 @@ from opbridge.op import Op, OpLibrary
 
 _PLACE = re.compile(r"([\w./-]+\.(?:cpp|cc|cu|cuh|h|yaml):\d+)")
 _FRAMEWORKS = ("numpy", "torch")
-"""One tells of values and memory, the other of gradients; the rest would judge the adapters."""
+"""NumPy checks values and memory, PyTorch checks gradients; others would only judge the adapters."""
 
 
 def is_manifest(path: str | os.PathLike[str]) -> bool:
+    """Return whether the path is a manifest."""
     return Path(path).suffix in MANIFEST_SUFFIXES
 
 
 def judge_operators(
     manifest: str | os.PathLike[str], reference: str | None = None, *, seed: int = 0, timeout: float = 60.0
 ) -> Judgement:
-    """`reference` is what `opbridge check --reference` takes; a twin's kernel is held against the CPU's without one."""
+    """Judge all operators of a manifest on every device that it has kernels for.
+
+    `reference` is what `opbridge check --reference` accepts; without one, twin kernels are compared with CPU
+    kernels.
+
+    Raises:
+        InputError: The manifest has no operators, or several for one reference.
+    """
     started = time.perf_counter()
     try:
         found = verdict_of(_of_all_devices(manifest, reference, seed, timeout), seed)
@@ -68,6 +76,10 @@ def _rows(manifest: str | os.PathLike[str], device: str, reference: str | None, 
 
 
 def verdict_of(rows: list[Row], seed: int) -> Judgement:
+    """Return the verdict of the rows of a check.
+
+    Failed rows make it wrong. It is right only if all checks of values in NumPy passed.
+    """
     bad = tuple(
         Reason(
             row.check,

@@ -1,4 +1,4 @@
-"""Which of PyTorch's operators run, but for those that only make, view and move memory."""
+"""Record the PyTorch operators that run, except those that only create, view and move memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEMORY = {
 
 
 class Operators(TorchDispatchMode):  # type: ignore[misc]
-    """Those that run within it, by name, in order."""
+    """A dispatch mode that records the names of the operators that run within it, in order."""
 
     def __init__(self) -> None:
         super().__init__()

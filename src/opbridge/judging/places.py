@@ -1,4 +1,4 @@
-"""Where in an answer's own text a place is, which mostly is one in a source that its text holds."""
+"""Find the place in the text of an answer, usually in a source that the text contains."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from opbridge.judging.answer_formats import part_in
 from opbridge.judging.assignments import values_assigned
 
 _GENERATED = {"cuda.cu": ("cuda_sources", 3), "main.cpp": ("cpp_sources", 1)}
-"""What load_inline writes to a file: which of its arguments, behind how many lines of its own."""
+"""The argument that load_inline writes to each file, and the number of lines that it adds before."""
 
 
 def line_of(place: str, name: str, source: str) -> int | None:
-    """The line of the answer's file `name`; None where it cannot be told for sure."""
+    """Return the line in the file `name` of the answer; None if it cannot be determined for sure."""
     file, _, line = place.rpartition(":")
     if not line.isdecimal():
         return None
@@ -31,14 +31,14 @@ def line_of(place: str, name: str, source: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Text:
-    """A literal, and the line that it begins in."""
+    """A string literal and the line where it begins."""
 
     lines: tuple[str, ...]
     begins: int
 
 
 def _texts(source: str, argument: str) -> Iterator[list[_Text]]:
-    """Of each extension given as text, what that argument holds, where it is written out."""
+    """Yield the literals in an argument of each extension that the source builds from text."""
     tree = _tree(source)
     names = _names(tree)
     for call in ast.walk(tree):
@@ -49,7 +49,7 @@ def _texts(source: str, argument: str) -> Iterator[list[_Text]]:
 
 
 def _assigned(source: str, name: str) -> Iterator[list[_Text]]:
-    """What an answer in Ascend C gives that name to."""
+    """Yield the literals that an answer in Ascend C assigns to a name."""
     if value := _names(_tree(source)).get(name):
         yield list(_written(value, {}))
 
@@ -75,12 +75,12 @@ def _written(value: ast.expr, names: dict[str, ast.expr]) -> Iterator[_Text]:
 
 
 def _within(texts: list[_Text], line: int, source: str) -> int | None:
-    """The line counts from 1, in all texts one after another."""
+    """Return the line of the source, given a line number counted from 1 through all texts in order."""
     lines = source.split("\n")
     for text in texts:
         if line <= len(text.lines):
             at = text.begins + line - 1
-            # Of a literal with escaped ends of lines, or of several, lines count otherwise.
+            # Escaped line ends and concatenated literals shift lines, so verify the text.
             return at if line > 0 and at <= len(lines) and text.lines[line - 1] in lines[at - 1] else None
         line -= len(text.lines)
     return None

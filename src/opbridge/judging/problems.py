@@ -1,4 +1,4 @@
-"""What a task is in the process of the reference, at one set of sizes: a model, and inputs for it."""
+"""Build a task in the reference process at one set of sizes: a model, and inputs for it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from torch.overrides import TorchFunctionMode
 from opbridge.judging.formats import TaskFormat
 
 Change = Callable[[Any], Any]
-"""Of what a task draws: other numbers of the same sizes."""
+"""A function from the inputs that a task draws to others of the same sizes."""
 
 
 class Problem(Protocol):
+    """A task at one set of sizes."""
+
     initial: Any
-    """What the answer's model is made with."""
+    """The arguments that create the model of the answer."""
     model: torch.nn.Module
 
-    def inputs(self, change: Change) -> Any: ...
+    def inputs(self, change: Change) -> Any:
+        """Draw inputs and return them after `change`."""
 
 
 def problem(form: TaskFormat, module: ModuleType, settings: dict[str, Any], seed: int) -> Problem:
+    """Build the task of a module, with the arguments of its functions in `settings`."""
     torch.manual_seed(seed)
     if form.hands_functions:
         return FunctionProblem(module, settings)
@@ -32,7 +36,7 @@ def problem(form: TaskFormat, module: ModuleType, settings: dict[str, Any], seed
 
 
 class _WithoutGpu(TorchFunctionMode):  # type: ignore[misc]
-    """What a task makes on one is made where all else is."""
+    """A mode that creates tensors on the default device if the task asks for a GPU."""
 
     def __torch_function__(self, function: Any, types: Any, arguments: Any = (), named: Any = None) -> Any:
         kept = {key: value for key, value in (named or {}).items() if key != "device" or "cuda" not in str(value)}
@@ -40,7 +44,7 @@ class _WithoutGpu(TorchFunctionMode):  # type: ignore[misc]
 
 
 class ModelProblem:
-    """The answer has a model of its own, which stands for the task's."""
+    """A task whose answer has its own model, in place of the model of the task."""
 
     def __init__(self, module: ModuleType, seed: int) -> None:
         self._inputs = module.get_inputs
@@ -50,12 +54,13 @@ class ModelProblem:
             self.model = module.Model(*self.initial)
 
     def inputs(self, change: Change) -> Any:
+        """Draw inputs and return them after `change`."""
         with _WithoutGpu():
             return change(self._inputs())
 
 
 class FunctionProblem:
-    """The task's model is given a function of the answer's, which is held to the arguments that it is called with."""
+    """A task whose model calls a function of the answer; the call arguments become the inputs."""
 
     initial: Any = ()
 
@@ -65,6 +70,7 @@ class FunctionProblem:
         self.model: torch.nn.Module = _Forward(module.forward_fn)
 
     def inputs(self, change: Change) -> Any:
+        """Draw inputs of the task and return the arguments of the function that it calls."""
         given = change(self._module.get_inputs(**_taken(self._module.get_inputs, self._settings)))
         called: list[Any] = []
 
@@ -91,7 +97,7 @@ class _Forward(torch.nn.Module):  # type: ignore[misc]
 
 
 class _Backward(torch.nn.Module):  # type: ignore[misc]
-    """The gradients that a task's AutogradFunction asks of an answer, in the answer's order, by PyTorch's own."""
+    """The gradients that the AutogradFunction of a task requests, computed by PyTorch in the same order."""
 
     def __init__(self, module: ModuleType, forward: list[Any], gradient: torch.Tensor) -> None:
         super().__init__()
@@ -116,7 +122,7 @@ class _Backward(torch.nn.Module):  # type: ignore[misc]
 
 
 class _Context:
-    """What a function of torch.autograd keeps things in."""
+    """The context object that functions of torch.autograd store values in."""
 
     def __init__(self, count: int) -> None:
         self.needs_input_grad = (True,) * count
@@ -133,7 +139,11 @@ class _Context:
 
 
 def _asked(function: Any, forward: list[Any], gradient: torch.Tensor) -> tuple[Any, list[int]]:
-    """What the answer is called with, and of which of the forward's arguments its results are the gradients."""
+    """Return the arguments of the answer, and for each of its results the index of the forward argument.
+
+    Raises:
+        ValueError: The results cannot be matched.
+    """
     context = _Context(len(forward))
     with torch.no_grad():
         function.forward(context, *forward)
@@ -148,7 +158,7 @@ def _asked(function: Any, forward: list[Any], gradient: torch.Tensor) -> tuple[A
         try:
             returned = function.backward(context, gradient)
         except (TypeError, ValueError):
-            continue  # another number of results is meant
+            continue  # try another number of results
         returned = list(returned) if isinstance(returned, tuple) else [returned]
         wanted = results if isinstance(results, tuple) else (results,)
         if all(any(one is other for other in returned) for one in wanted):

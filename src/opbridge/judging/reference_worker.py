@@ -1,6 +1,6 @@
-"""The process that runs a reference: inputs, and what should come of them, in float64 and as the reference computes.
+"""Run the process of a reference: draw inputs, and compute outputs in float64 and as the reference does.
 
-It may harm nobody, as that of an answer: a task may be a stranger's too.
+It is confined like an answer, because a task may come from a stranger too.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from opbridge.judging.problems import Problem
 
 _LIMITS = Limits(1 << 22, 1 << 27)
-"""Of sizes that are called ten times in all."""
+"""The limits for sizes that are called about ten times in total."""
 _LONG_LIMITS = Limits(1 << 24, 1 << 28)
-"""The rows of long sizes are many."""
+"""The limits for long sizes, which have many rows."""
 _PUBLISHED_LIMITS = Limits(1 << 22, 1 << 29)
 _LAST_LIMITS = Limits(1 << 25, 1 << 31)
 _MOST_LIMITS = Limits(1 << 25, 1 << 36)
-"""For who is patient: much of such a task mostly is PyTorch's in answers too."""
+"""The limits of patient runs: usually PyTorch computes much of such a task in answers too."""
 
 
 def _work(jobs: list[ReferenceJob], say: Say) -> None:
     (job,) = jobs
-    # First, while this is the only thread.
+    # Confine the process first: this works only while it has one thread.
     try:
         enter(Cell(job.folder, Cache().root, among=private_folder()))
     except UnsupportedError as error:
@@ -83,7 +83,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
         for trial in made:
             say(trial=trial)
         tried.add(plan.kind)
-    # Better than none: what gives another constant is wrong.
+    # Use constant trials for want of others: an answer with another constant is wrong.
     for trial in constant if not tried else ():
         say(trial=trial)
     say(done=True)
@@ -94,7 +94,11 @@ def _is_of_memory(error: Exception) -> bool:
 
 
 def limits_of(plan: Plan, tried: set[str], *, is_patient: bool) -> Limits:
-    """Where fewer images than are published will do, what all of them take is not worth a call that may not end."""
+    """Return the limits for a plan.
+
+    If smaller sizes were tried already, the published ones get lower limits: they are not worth a call that may
+    never end.
+    """
     is_enough = plan.kind == PUBLISHED and bool(tried)
     if is_patient and not is_enough:
         return _MOST_LIMITS
@@ -106,7 +110,11 @@ def limits_of(plan: Plan, tried: set[str], *, is_patient: bool) -> Limits:
 
 
 def is_needless(plan: Plan, tried: set[str]) -> bool:
-    """Of a kind one is enough, if not each is long elsewhere; what may be too small is for want of others."""
+    """Return whether the plans already tried make this one needless.
+
+    One plan of a kind is enough, except for long ones, where each makes another dimension long; long ones need
+    another plan that worked. Loosely shrunk plans, which may be too small, serve only for want of others.
+    """
     has_others = bool(tried.difference(ODD_ONES))
     if plan.is_long:
         return not has_others
@@ -157,7 +165,7 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
 
 
 def _vast(job: ReferenceJob, source: str, number: int) -> dict[str, Any] | None:
-    """The published inputs, by their sizes alone; None where kernels may find their way by what stands in them."""
+    """Save the sizes of the published inputs; return None if numbers in the inputs may control the kernels."""
     import torch
 
     from opbridge.judging.problems import problem
@@ -176,7 +184,7 @@ def _vast(job: ReferenceJob, source: str, number: int) -> dict[str, Any] | None:
         save(job.folder / trial.inputs_file, given)
         save(job.folder / trial.initial_file, to_values(task.initial))
     except InputError:
-        return None  # what the model is made with cannot be handed on
+        return None  # the arguments of the model cannot be sent to another process
     with suppress(Exception), torch.no_grad():
         save(job.folder / trial.exact_file, to_values(task.model(*inputs)))
     return {"number": number, "inputs": trial.inputs, "operators": []}
@@ -214,7 +222,7 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
         with torch.no_grad():
             exact = wide(*wide_inputs)
     except RuntimeError:
-        exact = widened(rounded)  # of a model that makes float32 by itself
+        exact = widened(rounded)  # the model creates float32 tensors itself
     tensors = tensors_in(exact)
     if not tensors or not all(bool(torch.isfinite(tensor).any()) for tensor in tensors if tensor.numel()):
         return None
@@ -236,7 +244,7 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
 
 
 def _gradients(model: Any, inputs: Any) -> dict[str, Any]:
-    """None of what has none, as the largest number's index."""
+    """Return the gradients by name; empty if the outputs have none, such as the index of the largest number."""
     from opbridge.judging.gradients import gradients
 
     try:

@@ -1,4 +1,4 @@
-"""What is judged once more, at other sizes, and what comes of both."""
+"""Decide what to judge again at other sizes, and combine both judgements."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from opbridge.judging.model import ENDLESS, PUBLISHED_SHAPES, SHAPE, Judgement, 
 from opbridge.judging.shapes import LOOSE, Plan, smallest_first
 
 OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS)
-"""The checks of what no size makes right."""
+"""The checks whose failures no size can explain."""
 
 
 @dataclass(frozen=True)
 class Round:
+    """A second judgement at other sizes."""
+
     job: ReferenceJob
     settled: Callable[[Judgement, Judgement], Judgement]
-    """From the first judgement and the later one."""
+    """Combines the first judgement and the later one."""
 
 
 def another(found: Judgement, tried: list[Plan], job: ReferenceJob, published: dict[str, object]) -> Round | None:
+    """Return the round to judge next; None if the judgement is final."""
     loose = (plan for plan in job.plans if plan.kind == LOOSE and plan not in tried)
     if found.wants_smaller_sizes:
         smaller = tuple(smallest_first(loose, published))
@@ -42,7 +45,7 @@ def _fails_where_numbers_are_lost(found: Judgement, tried: list[Plan]) -> bool:
 
 def _at_smaller_sizes(found: Judgement, later: Judgement) -> Judgement:
     if later.wants_smaller_sizes:
-        # What takes as long with hardly anything to do never ends, whatever sizes it relies on.
+        # A kernel that takes as long with hardly any work never ends, whatever sizes it relies on.
         is_endless = later.reasons[0].check == ENDLESS
         return replace(later, verdict=Verdict.WRONG, reasons=later.reasons[:1]) if is_endless else found
     return later if later.verdict is not Verdict.UNDECIDED else replace(found, verdict=Verdict.UNDECIDED)

@@ -1,4 +1,4 @@
-"""Who judges many: here, in several threads with a process each; a cluster has a module of its own."""
+"""Judge many answers on this machine, in several threads with a process each; for a cluster, see `cluster`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,22 @@ from opbridge.progress import carried
 
 @dataclass(frozen=True)
 class Case:
+    """An answer to judge."""
+
     submission: Submission
     task: Path
     answer: Path
-    """Files that say the same."""
+    """The answer file; `task` and `answer` have the content of the submission."""
     chip: str = ""
-    """On which a right answer's costs are predicted, if on any."""
+    """The chip to predict the costs of a right answer on; empty for none."""
     known: Judgement | None = None
-    """Where only the costs are missing."""
+    """The judgement, if only the costs are missing."""
 
 
 @dataclass(frozen=True)
 class Found:
+    """A judgement, and the predicted costs if they were requested."""
+
     judgement: Judgement
     cost: Prediction | OpbridgeError | None = None
 
@@ -41,16 +45,21 @@ Outcome: TypeAlias = "Found | OpbridgeError"
 
 
 class Runner(Protocol):
+    """A way to judge many answers."""
+
     def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
-        """Each once, in the order in which they are done."""
+        """Yield each case once with its outcome, in the order in which they are done."""
 
 
 @dataclass(frozen=True)
 class Here:
+    """A runner on this machine."""
+
     jobs: int
-    """At a time."""
+    """The number of answers to judge at a time."""
 
     def judged(self, cases: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
+        """Yield each case once with its outcome, in the order in which they are done."""
         threads, in_step = ThreadPoolExecutor(self.jobs), carried(outcome)
         with Prepared() as prepared:
             try:
@@ -58,11 +67,12 @@ class Here:
                 for future in as_completed(running):
                     yield running[future], future.result()
             finally:
-                # Who stops waits for none of those that have not begun; the others end with their processes.
+                # Do not wait when stopped: cancel what has not begun, and the rest ends with its processes.
                 threads.shutdown(wait=False, cancel_futures=True)
 
 
 def outcome(prepared: Prepared, case: Case) -> Outcome:
+    """Judge one case; return an error instead of raising it."""
     try:
         judgement = case.known or _judged(prepared, case)
     except OpbridgeError as error:
@@ -71,7 +81,7 @@ def outcome(prepared: Prepared, case: Case) -> Outcome:
 
 
 def outcome_of(prepared: Prepared, submission: Submission, chip: str = "", known: Judgement | None = None) -> Outcome:
-    """The same, of what is no file here."""
+    """Judge a submission that is not in files yet; return an error instead of raising it."""
     with tempfile.TemporaryDirectory(prefix="opbridge-submission-") as folder:
         return outcome(prepared, Case(submission, *submission.write(Path(folder)), chip, known))
 

@@ -1,4 +1,4 @@
-"""What is known of an answer's process."""
+"""Record what is known about the process of an answer."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from opbridge.judging.jobs import Trial
 from opbridge.judging.model import Reason
 
 ON_GPU = "judge it on a GPU or an NPU"
-"""What else there is to do."""
+"""The advice for what the twins cannot decide."""
 
 
 @dataclass
 class Run:
-    """What the answer's process said, and how it ended."""
+    """The messages from the process of an answer, and how it ended."""
 
     built: bool = False
     raised: dict[str, Any] | None = None
     ran: dict[int, dict[str, Any]] = field(default_factory=dict)
     failed: dict[int, dict[str, Any]] = field(default_factory=dict)
     left_out: set[int] = field(default_factory=set)
-    """Trials that would have taken too long."""
+    """The trials that would have taken too long."""
     tampering: list[dict[str, Any]] = field(default_factory=list)
     muted: bool = False
     vast: dict[str, Any] | None = None
-    """What a call at sizes that are too large raised."""
+    """The error of the call at sizes that are too large to compute."""
     at: object = "starting"
     done: bool = False
     end: str = ""
@@ -33,6 +33,7 @@ class Run:
     timed_out: bool = False
 
     def hear(self, said: dict[str, Any]) -> None:
+        """Record a message from the process."""
         self.at = said.get("begun", self.at)
         self.built |= "built" in said
         self.muted |= "muted" in said
@@ -46,8 +47,10 @@ class Run:
                 kept[said[kind]] = said
 
     def called(self, trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
+        """Return the trials that were not left out."""
         return tuple(trial for trial in trials if trial.number not in self.left_out)
 
 
 def reason_at(trial: Trial, check: str, message: str, to_do: str, place: str = "") -> Reason:
+    """Return a reason that names the inputs and seed of a trial."""
     return Reason(check, message, to_do, place, trial.shown, trial.seed)

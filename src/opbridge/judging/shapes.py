@@ -1,6 +1,6 @@
-"""Smaller sizes for a task than those it is published with.
+"""Choose smaller sizes for a task than the published ones.
 
-A size keeps its divisibility by powers of two up to 64, because answers may rely on that, and stays as it is where the
+A size keeps its divisibility by powers of two up to 64, because answers may rely on that. It stays the same if the
 answer names it.
 """
 
@@ -16,9 +16,9 @@ from math import prod
 from opbridge.judging.names import numbers_named
 
 _SMALL = 64
-"""Sizes up to this stay: windows, strides, heads and groups are among them."""
+"""Sizes up to this stay the same: they include windows, strides, heads and groups."""
 _WINDOW, _TILE = 8, 16
-"""Windows and strides are no larger than the first; a tile that has just the elements it needs may be the second."""
+"""The largest window or stride, and a size that a tile of exactly the needed elements may have."""
 _MOST_THREADS = 1024
 _LONG = 2 * _MOST_THREADS + 65
 _BATCH = re.compile(r"batch(_size)?|N|B|n|b")
@@ -33,34 +33,38 @@ ODD_ONES = (ODD, ODD_AND_LONG, ODD_WHERE_FEW)
 class Plan:
     """One set of sizes.
 
-    What is loosely shrunk keeps few numbers of the answer's and is divisible by 8 at most: an answer that is right
-    there is right, and one that is not may have relied on its task, as where a number in it says so.
+    Loosely shrunk sizes keep few numbers of the answer, and keep divisibility only up to 8. An answer that is right
+    there is right. One that is wrong may have relied on its task; a number in the answer can show that.
     """
 
     kind: str
     sizes: tuple[tuple[str, object], ...] = ()
-    """As opbridge.judging.sizes names them, those that are something else now."""
+    """The sizes that differ from the published ones, by the names of opbridge.judging.sizes."""
     is_of_images: bool = False
-    """Whether it is only for inputs of four dimensions and more."""
+    """Whether the plan is only for inputs of four or more dimensions."""
     is_relied_on: bool = False
-    """Whether a number in the answer divides published sizes, or their product, and not these."""
+    """Whether a number in the answer divides a published size, or the product of all, but not the new one."""
     is_last_resort: bool = False
-    """Whether it may take long, for want of others but those that may be relied on, or take longer."""
+    """Whether the plan may take long: the only others left take longer, or are sizes that an answer may rely on."""
 
     @property
     def is_small(self) -> bool:
+        """Whether the sizes are shrunk."""
         return self.kind in (SHRUNK, LOOSE)
 
     @property
     def is_odd(self) -> bool:
+        """Whether the sizes are odd."""
         return self.kind in ODD_ONES
 
     @property
     def may_take_long(self) -> bool:
+        """Whether calls may take long."""
         return self.is_last_resort or self.kind == PUBLISHED
 
     @property
     def is_long(self) -> bool:
+        """Whether one size exceeds the threads of two blocks."""
         return self.kind in (LONG, ODD_AND_LONG)
 
     def __str__(self) -> str:
@@ -69,7 +73,10 @@ class Plan:
 
 
 def plans(published: dict[str, object], answer: str) -> list[Plan]:
-    """From the smallest that the reference may take to the published ones; odd ones last."""
+    """Return the plans in the order to try them.
+
+    Small sizes come first, then the published ones, then odd, long and finally the other loosely shrunk ones.
+    """
     named = numbers_named(answer)
 
     def changed(kind: str, change: Callable[[int], int]) -> Plan:
@@ -109,18 +116,20 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
 
 
 def patient(some: tuple[Plan, ...]) -> list[Plan]:
-    """For who waits longer: those that keep what the answer names, the smallest first."""
+    """Return the plans for a longer wait: those that keep what the answer names, the smallest first."""
     return [plan for plan in some if plan.is_last_resort or plan.kind == PUBLISHED]
 
 
 def smallest_first(some: Iterable[Plan], published: dict[str, object]) -> list[Plan]:
-    """Inputs of few images before those of many."""
+    """Sort plans by size; inputs of few images come before those of many."""
     return sorted(some, key=lambda plan: (not plan.is_of_images, prod(_all_numbers(plan, published))))
 
 
 def _apart(change: Callable[[int], int], published: dict[str, object], more: int = 0) -> Callable[[int], int]:
-    """The same, where sizes that differ go on to do so: what takes one for another, or has one piece instead of
-    several, is right where they are the same."""
+    """Adjust a change so that different sizes stay different, and add `more` to each.
+
+    An answer that confuses two sizes, or has one piece instead of several, is right if the sizes are equal.
+    """
     sizes = sorted(set(_numbers(list(published.values()))))
     new = {size: size for size in sizes if change(size) == size}
     for size in sizes:
@@ -146,13 +155,13 @@ def _numbers(value: object) -> list[int]:
 
 
 def _of_few_images(plan: Plan, published: dict[str, object]) -> Plan:
-    """With a batch of two, where inputs are so many-dimensional that no kernel goes through batches by tiles."""
+    """Return the plan with a batch of two, for inputs of four or more dimensions: kernels do not tile their batch."""
     few = {name: 2 for name, size in published.items() if _BATCH.fullmatch(name) and isinstance(size, int) and size > 2}
     return replace(plan, sizes=tuple({**dict(plan.sizes), **few}.items()), is_of_images=bool(few))
 
 
 def _of_odd_batch(plan: Plan, published: dict[str, object]) -> Plan:
-    """However few there are; and alone, where that is all that may be odd, as the reference has groups."""
+    """Return the plan with an odd batch, even a small one; it may be the only size that can be odd, as with groups."""
     sizes = dict(plan.sizes)
     odd = {
         name: size | 1 for name, size in {**published, **sizes}.items() if _BATCH.fullmatch(name) and type(size) is int
@@ -161,7 +170,7 @@ def _of_odd_batch(plan: Plan, published: dict[str, object]) -> Plan:
 
 
 def _with_more_of_few(plan: Plan, published: dict[str, object], more: Callable[[int], int]) -> Plan:
-    """As where an answer has a thread for each of 16, which no other size shows."""
+    """Return the plan with more of each small size, to expose an answer with one thread for each of 16."""
     sizes = {**published, **dict(plan.sizes)}
     few = [name for name, size in published.items() if _mapped(size, more) != size]
     odd = {name: _mapped(sizes[name], more) for name in few}
@@ -170,7 +179,10 @@ def _with_more_of_few(plan: Plan, published: dict[str, object], more: Callable[[
 
 
 def _with_one_long(plan: Plan, published: dict[str, object], longer: Callable[[int], int]) -> list[Plan]:
-    """With more of one size than two blocks have threads, the largest last: some are wrong in the last block alone."""
+    """Return plans that each make one size longer than two blocks have threads, the largest last.
+
+    Some answers are wrong in the last block only.
+    """
     sizes = dict(plan.sizes)
     numbered = [(size, name, place) for name in sizes for place, size in enumerate(_numbers(published[name]))]
     some = [
@@ -182,19 +194,19 @@ def _with_one_long(plan: Plan, published: dict[str, object], longer: Callable[[i
 
 
 def _with(value: object, place: int, size: int) -> object:
-    """The number at that place is another one."""
+    """Return the value with another number at that place."""
     places = count()
     return _mapped(value, lambda old: size if next(places) == place else old)
 
 
 def _longest(size: int) -> int:
-    """Of blocks as large as the most threads, where the task's is."""
+    """Return a size of more than two blocks, divisible by the same power of two, up to the most threads of a block."""
     unit = min(size & -size, _MOST_THREADS)
     return min(size, unit * (-(-_LONG // unit) | 1))
 
 
 def shrunk(size: int) -> int:
-    """A smaller size that is divisible by the same power of two, up to 64."""
+    """Return a smaller size that is divisible by the same power of two, up to 64."""
     unit = min(size & -size, _SMALL)
     if size <= _SMALL:
         return unit * 2 if 2 * unit <= size and unit >= 8 else size
@@ -210,7 +222,7 @@ def _smallest_odd(size: int) -> int:
 
 
 def _four_units(size: int) -> int:
-    """For groups: where as many elements are left as there are groups, every output is the same."""
+    """Return four shrunk units, for groups: with one element in each group, every output would be the same."""
     return min(size, 4 * shrunk(size))
 
 
@@ -219,12 +231,12 @@ def _unless(above: int, size: int) -> int:
 
 
 def _part(count: int, size: int) -> int:
-    """The same part of each, where sizes depend on each other, as a norm's on what a convolution makes of a width."""
+    """Return a fixed part of each size, for sizes that depend on each other, such as a norm after a convolution."""
     return size if size % count or size < 2 * count else size // count
 
 
 def smallest(size: int) -> int:
-    """The same up to 8."""
+    """Return a smaller size that is divisible by the same power of two, up to 8."""
     unit = min(size & -size, 8)
     return unit if unit == 8 and size <= _SMALL else unit * (-(-16 // unit) | 1)
 

@@ -1,6 +1,6 @@
-"""The sizes that stand in a task's file: they are read, and others are written in their place.
+"""Read the sizes in the file of a task, and write others in their place.
 
-A size is known by its name at the top of the file, or by its number where `get_inputs` has it as such.
+A size is known by its name at the top of the file, or by its number if `get_inputs` contains the number itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ FUNCTIONS = ("get_inputs", "get_init_inputs")
 
 
 def published_sizes(reference: str) -> dict[str, object]:
+    """Return the sizes of a task, by name or number."""
     tree = ast.parse(reference)
     values = {name: number(value) for node in tree.body for name, value in values_assigned(node)}
     written = _Written({})
@@ -22,7 +23,7 @@ def published_sizes(reference: str) -> dict[str, object]:
 
 
 def sizes_by_default(reference: str) -> dict[str, object]:
-    """What the parameters of a task's functions are, where nothing else is said."""
+    """Return the default sizes of the parameters of the task functions, by name."""
     found: dict[str, object] = {}
     for node in ast.walk(ast.parse(reference)):
         if isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "__init__"):
@@ -34,6 +35,7 @@ def sizes_by_default(reference: str) -> dict[str, object]:
 
 
 def with_sizes(reference: str, sizes: Mapping[str, object]) -> ast.Module:
+    """Return the syntax tree of a task with other sizes."""
     tree = ast.parse(reference)
     _Written(sizes).visit_functions(tree)
     for node in tree.body:
@@ -44,7 +46,7 @@ def with_sizes(reference: str, sizes: Mapping[str, object]) -> ast.Module:
 
 
 class _Written(ast.NodeTransformer):
-    """The numbers within the functions that make inputs."""
+    """Find or replace the numbers in the functions that create inputs."""
 
     def __init__(self, sizes: Mapping[str, object]) -> None:
         self._sizes = sizes
@@ -78,7 +80,7 @@ def _replace(assignment: ast.stmt, value: ast.expr, new: ast.expr) -> None:
 
 
 def number(node: ast.expr) -> object:
-    """A whole number, a product of such, or a tuple; None for all else."""
+    """Return a whole number, a product or power of numbers, or a sequence of them; None for other expressions."""
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int and node.value > 0 else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Pow)):

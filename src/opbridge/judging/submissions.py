@@ -1,4 +1,4 @@
-"""A task and an answer to it by their content, which a verdict is of wherever the files lie."""
+"""Identify a task and an answer by their content, which determines the verdict wherever the files lie."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TASK, _ANSWER = "reference.py", "answer"
 
 @dataclass(frozen=True)
 class Options:
-    """What a verdict depends on beside the two."""
+    """What a verdict depends on in addition to the task and the answer."""
 
     seed: int = 0
     timeout: float = 60.0
@@ -27,22 +27,25 @@ class Options:
 
 @dataclass(frozen=True)
 class Submission:
+    """The content of a task and an answer."""
+
     task: bytes
     answer: bytes
     suffix: str = ".py"
-    """Of the answer's file, which tells its language."""
+    """The suffix of the answer file, which determines its language."""
     config: bytes = b""
-    """The task's sizes, where a file of their own has them."""
+    """The file of the task sizes, if there is one."""
     options: Options = field(default_factory=Options)
 
     @classmethod
     def read(cls, task: Path, answer: Path, options: Options) -> Submission:
+        """Read the files of a task and an answer; raise InputError if one cannot be read."""
         config = config_of(task)
         sizes = read_source(config) if config.is_file() else b""
         return cls(read_source(task), read_source(answer), answer.suffix, sizes, options)
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        """The task's file and the answer's, in a folder that has neither."""
+        """Write the files to a folder that has none of them; return the paths of the task and the answer."""
         task, answer = folder / _TASK, folder / f"{_ANSWER}{self.suffix}"
         task.write_bytes(self.task)
         answer.write_bytes(self.answer)
@@ -52,12 +55,12 @@ class Submission:
 
     @property
     def answer_name(self) -> str:
-        """As places in what is kept are named, since many files may have the one content."""
+        """The name of the answer in kept verdicts, because many files may have the same content."""
         return f"{_ANSWER}{self.suffix}"
 
     @cached_property
     def key(self) -> str:
-        """Changes with all that may change the verdict."""
+        """The hash of everything that may change the verdict."""
         digest = hashlib.sha256()
         words = (__version__, torch_version(), repr(self.options.seed), repr(self.options.timeout), self.suffix)
         for part in (*map(str.encode, words), self.task, self.config, self.answer):
@@ -66,7 +69,7 @@ class Submission:
 
 
 def torch_version() -> str:
-    """Without importing it."""
+    """Return the installed version of PyTorch without importing it; empty if there is none."""
     try:
         return version("torch")
     except PackageNotFoundError:
@@ -74,6 +77,7 @@ def torch_version() -> str:
 
 
 def read_source(path: Path, hint: str = "") -> bytes:
+    """Read a source file; raise InputError if it cannot be read or is larger than LARGEST_SOURCE."""
     try:
         content = read_file(path, limit=LARGEST_SOURCE + 1)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What makes outputs that are right no work of an answer's kernels."""
+"""Detect outputs that are right but were not computed by the kernels of the answer."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from opbridge.judging.values import arrays_of, load
 
 
 def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
+    """Return why right outputs are not the work of the kernels of the answer; None if there is no suspicion."""
     for trial in trials:
         if trial.number not in good or not trial.operators or trial.number not in run.ran:
             continue
@@ -29,7 +30,7 @@ def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, 
             )
     first = telling(trials)
     if first.is_constant:
-        return None  # zeros that it adds to may be right by themselves
+        return None  # a constant output can be right without any kernel
     exact, rounded = load(expected / first.exact_file), load(expected / first.rounded_file)
     if run.muted and first.number in good:
         try:
@@ -43,7 +44,7 @@ def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, 
 
 
 def _remembered(trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
-    """An output of earlier inputs, given for others."""
+    """Return a reason if an output repeats the output for earlier inputs."""
     for before, trial in pairwise(trials):
         if before.number not in good or trial.number in good or before.plan != trial.plan:
             continue

@@ -1,7 +1,7 @@
-"""What an answer does beside computing: functions of others that it replaces, files and frames that it looks at.
+"""Detect what an answer does besides computing: replacing functions, opening files, inspecting frames.
 
-In its own process this cannot be held against one who knows of it; what is computed is held elsewhere.  It names what
-would have worked where an answer and what compares it share a process.
+An answer that knows about these checks can evade them, because they run in its own process; other processes compare
+its outputs. These checks name what would work if an answer and its judge shared a process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SECRETS = {
     "setprofile": ("call stack", "leave profiling to profilers"),
 }
 _NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
-"""How the variables begin that building an extension has to do with."""
+"""Prefixes of the environment variables that building an extension needs."""
 _OPBRIDGE = os.path.dirname(os.path.dirname(__file__))
 _EVENTS = {
     "open": "file",
@@ -65,7 +65,7 @@ _EVENTS = {
 
 
 def written(source: str, file: str) -> list[Reason]:
-    """What the answer's text says outright."""
+    """Return what the text of the answer alone reveals."""
     return [
         Reason(check, f"it looks at {what}", to_do, f"{file}:{line}")
         for line, check, what, to_do in _looks(ast.parse(source))
@@ -85,7 +85,7 @@ def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _variable(node: ast.Call | ast.Subscript | ast.Compare) -> str:
-    """The environment's variable that is read, unless it is one for compilers; empty where none is."""
+    """Return the environment variable that a node reads; empty if it reads none, or one for compilers."""
     text = ast.unparse(node)
     if isinstance(node, ast.Call):
         reads, asked = text.startswith(("os.getenv(", "os.environ.get(")), node.args[0] if node.args else None
@@ -100,7 +100,7 @@ def _variable(node: ast.Call | ast.Subscript | ast.Compare) -> str:
 
 
 class Watch:
-    """From before an answer is loaded, which lies in a folder of its own; what it then did is told by `findings`."""
+    """Observe an answer in its folder, from before it is loaded; `findings` returns what it did."""
 
     def __init__(self, folder: str, allowed: tuple[str, ...]) -> None:
         self._folder = os.path.join(folder, "")
@@ -110,6 +110,7 @@ class Watch:
         sys.addaudithook(self._heard)
 
     def findings(self) -> list[Reason]:
+        """Return what the answer did so far besides computing."""
         replaced = [
             Reason("monkeypatching", f"it replaces {name}", "leave the functions of others as they are")
             for name, function in _functions()
@@ -118,7 +119,7 @@ class Watch:
         return [*self._seen.values(), *replaced]
 
     def _is_wrapped(self, name: str, function: Any) -> bool:
-        """By PyTorch itself, which does that to some of its functions when they are first needed."""
+        """Return whether PyTorch itself wrapped the function, as it does with some functions on first use."""
         code = getattr(function, "__code__", None)
         is_own = code is None or code.co_filename.startswith(self._folder)
         return not is_own and getattr(function, "__wrapped__", None) is self._before[name]
@@ -137,12 +138,12 @@ class Watch:
         self._seen.setdefault(f"{event}{what}", Reason(kind, text, "compute from the arguments alone", place))
 
     def _place(self, frame: FrameType | None) -> str | None:
-        """Of the answer, where it asked for this itself, if only through Python's own modules."""
+        """Return the place in the answer that did this, directly or by the standard library; None if others did."""
         while frame is not None:
             code: CodeType = frame.f_code
             if code.co_filename.startswith(self._folder):
                 return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
-            # What is imported is found by Python, wherever it lies; the reference cannot be.
+            # Imports may read files anywhere: the reference cannot be imported.
             if code.co_filename.startswith((_OPBRIDGE, "<frozen importlib")) or "site-packages" in code.co_filename:
                 return None
             frame = frame.f_back

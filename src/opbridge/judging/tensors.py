@@ -1,4 +1,4 @@
-"""PyTorch's side of `values`."""
+"""Convert between PyTorch tensors and the values of `opbridge.judging.values`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opbridge.judging.values import Array, Named
 
 
 def to_values(value: Any) -> Any:
-    """Tensors as bytes, of which one without memory has none, with all around them as it is."""
+    """Convert nested tensors to arrays of bytes; a meta tensor has no bytes."""
     if isinstance(value, torch.Tensor) and value.is_meta:
         return Array(str(value.dtype).removeprefix("torch."), tuple(value.shape), b"")
     if isinstance(value, torch.Tensor):
@@ -30,6 +30,7 @@ def to_values(value: Any) -> Any:
 
 
 def to_tensors(value: Any, device: str) -> Any:
+    """Convert nested arrays to tensors on a device; an array without bytes becomes uninitialized memory."""
     if isinstance(value, Array):
         dtype = getattr(torch, value.dtype)
         if not value.data:
@@ -47,6 +48,7 @@ def to_tensors(value: Any, device: str) -> Any:
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
+    """Return the tensors in nested values, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
     items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
@@ -54,7 +56,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 
 def widened(value: Any) -> Any:
-    """With float64 for every shorter float."""
+    """Convert all floating-point tensors to float64."""
     if isinstance(value, torch.Tensor):
         return value.double() if value.is_floating_point() else value
     if isinstance(value, (list, tuple)):

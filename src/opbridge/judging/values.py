@@ -1,4 +1,4 @@
-"""Arguments and results on their way between processes: numbers as bytes, never objects that could act."""
+"""Save arguments and results for other processes: numbers as bytes, never objects that could run code."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _MOST_BYTES = 8 << 30
 
 @dataclass(frozen=True)
 class Array:
+    """A tensor as bytes."""
+
     dtype: str
-    """As PyTorch calls it, without `torch.`."""
+    """The PyTorch name of the element type, without `torch.`."""
     shape: tuple[int, ...]
     data: bytes
 
@@ -33,6 +35,7 @@ class Named:
 
 
 def save(path: Path, value: object) -> None:
+    """Write a value to a file; raise InputError if it has parts other than tensors, numbers and containers."""
     blobs: list[Array] = []
     tree = _plain(value, blobs)
     head = json.dumps({"tree": tree, "arrays": [[one.dtype, one.shape, len(one.data)] for one in blobs]}).encode()
@@ -43,7 +46,7 @@ def save(path: Path, value: object) -> None:
 
 
 def load(path: Path) -> Any:
-    """What was saved; whoever wrote the file may have meant harm."""
+    """Read a value that `save` wrote; raise InputError if the file is anything else: its writer is not trusted."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise ValueError("it is too large")
@@ -62,6 +65,7 @@ def load(path: Path) -> Any:
 
 
 def each_array(value: object, visit: Callable[[Array], None]) -> None:
+    """Call `visit` with each array in a nested value, in order."""
     if isinstance(value, Array):
         visit(value)
     elif isinstance(value, (list, tuple)):
@@ -73,12 +77,14 @@ def each_array(value: object, visit: Callable[[Array], None]) -> None:
 
 
 def arrays_of(value: object) -> list[Array]:
+    """Return the arrays in a nested value, in order."""
     found: list[Array] = []
     each_array(value, found.append)
     return found
 
 
 def elements(value: object) -> int:
+    """Return the number of elements of all arrays in a nested value."""
     return sum(math.prod(array.shape) for array in arrays_of(value))
 
 

@@ -1,4 +1,4 @@
-"""Verdicts that are kept: each a file named by the content that it is of."""
+"""Keep verdicts in files, each named by the hash of its submission."""
 
 from __future__ import annotations
 
@@ -16,26 +16,33 @@ from opbridge.judging.submissions import Submission
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Whoever reads a file while others write it sees all of it or none; one that is damaged is none."""
+    """A folder of verdicts.
+
+    A concurrent reader sees a whole file or none; a damaged file counts as none.
+    """
 
     folder: Path
 
     def get(self, key: str) -> Judgement | None:
+        """Return the judgement of a submission; None if there is none."""
         try:
             return Judgement.parse((self.folder / f"{key}.json").read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, InputError):
             return None
 
     def keep(self, key: str, judgement: Judgement) -> None:
+        """Keep the judgement of a submission."""
         self._write(f"{key}.json", judgement.to_json())
 
     def cost(self, key: str, chip: str) -> Prediction | None:
+        """Return the predicted cost of a submission on a chip; None if there is none."""
         try:
             return Prediction(**json.loads((self.folder / f"{key}.{chip}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def keep_cost(self, key: str, cost: Prediction) -> None:
+        """Keep the predicted cost of a submission."""
         self._write(f"{key}.{cost.chip}.json", json.dumps(vars(cost), indent=2))
 
     def _write(self, name: str, text: str) -> None:
@@ -46,11 +53,12 @@ class Verdicts:
 
 
 def of_content(judgement: Judgement, name: str, submission: Submission) -> Judgement:
-    """Without the name that the file had which was judged."""
+    """Return the judgement without the name of the judged file."""
     return _renamed(judgement, name, submission.answer_name)
 
 
 def of_file(judgement: Judgement, submission: Submission, name: str) -> Judgement:
+    """Return the judgement with the name of a file in place of the neutral one."""
     return _renamed(judgement, submission.answer_name, name)
 
 

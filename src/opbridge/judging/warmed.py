@@ -1,4 +1,4 @@
-"""Importing this imports what PyTorch imports when it is first called, once for all who are forks of this process."""
+"""Import on import what PyTorch imports on its first call, once for all forks of this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 
 import torch
 
-# Of its first import, that there is no Triton, where a device is `cuda`.
+# Silence the warning on the first import that there is no Triton, if a device is `cuda`.
 logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)
 
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402

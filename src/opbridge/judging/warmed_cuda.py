@@ -1,5 +1,4 @@
-"""Importing this builds the CUDA twin's device and the headers that answers' extensions need, where they are not in the
-cache."""
+"""Build on import the CUDA twin device and the headers that answer extensions need, unless they are in the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from opbridge.extensions.requests import request_for
 from opbridge.toolchains import precompile
 
 _KERNEL = "__global__ void k() {}\n"
-# The second returns what only PyTorch's own bindings can tell Python of.
+# The second returns a type that only the PyTorch bindings can convert to Python.
 for name, type_, result in (("of_tensors", "torch::Tensor", "x"), ("of_others", "std::tuple<torch::Tensor>", "{x}")):
     torch.utils.cpp_extension.load_inline(
         name=f"opbridge_warm_{name}",

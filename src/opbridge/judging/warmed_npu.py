@@ -1,5 +1,7 @@
-"""Importing this builds the simulated npu and the headers that answers' bindings need, where they are not in the cache,
-and imports the stand-in for torch_npu."""
+"""Build on import the simulated NPU and the headers that answer bindings need, unless they are in the cache.
+
+This also imports the stand-in for torch_npu.
+"""
 
 from __future__ import annotations
 
@@ -28,5 +30,5 @@ with tempfile.TemporaryDirectory() as place:
     source = Path(place, "warm.cpp")
     source.write_text(_BINDING, encoding="utf-8")
     binding("opbridge_warm_npu", [source])
-    # The same headers, as they are compiled beside kernels.
+    # The same headers, as they are compiled together with kernels.
     launching("opbridge_warm_launches", [source], [])

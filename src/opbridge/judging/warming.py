@@ -1,4 +1,4 @@
-"""What the processes of judgements are forks of: for each device one that has PyTorch, it, and what answers share."""
+"""Prepare the processes that judgements fork: one for each device, with PyTorch, the device and shared builds."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from opbridge.toolchains.model import PROFILE
 _MODULES = ("opbridge.judging.answers", "opbridge.judging.problems", "opbridge.judging.warmed")
 _COUNTED = ("opbridge.judging.warmed", "opbridge.costs.pytorch.models")
 _COUNTING = {PROFILE: "/a/folder/that/each/has/of/its/own", ALONE: "1"}
-"""So that the device is the one that counts."""
+"""Environment variables that make the device count operations."""
 NO_DEVICE = {"CUDA_VISIBLE_DEVICES": ""}
-"""For the reference, which runs on the CPU."""
+"""Environment variables for the reference, which runs on the CPU."""
 
 
 class Prepared:
-    """Each begins when an answer first needs it."""
+    """The prepared processes; each starts when an answer first needs it."""
 
     def __init__(self) -> None:
-        self._forks: dict[Device | None, Forks] = {}  # None: of those that count
+        self._forks: dict[Device | None, Forks] = {}  # None: the forks that count
         self._ends = ExitStack()
         self._lock = Lock()
 
     def of(self, device: Device) -> Forks:
+        """Return the forks for answers on a device."""
         return self._kept(device, _forks(device, _MODULES))
 
     def to_count(self) -> Forks:
+        """Return the forks that count operations."""
         return self._kept(None, _forks(CUDA, _COUNTED, **_COUNTING))
 
     def _kept(self, which: Device | None, forks: Forks) -> Forks:
-        """The first that there was."""
+        """Return the first forks that were created for `which`."""
         with self._lock:
             if which not in self._forks:
                 self._forks[which] = self._ends.enter_context(forks)
@@ -47,5 +49,5 @@ class Prepared:
 
 
 def _forks(device: Device, modules: tuple[str, ...], **more: str) -> Forks:
-    # NumPy would start threads as it is imported, and a fork has one.
+    # Importing NumPy would start threads, and only one thread survives a fork.
     return Forks((device.warmed, *modules), {"OPENBLAS_NUM_THREADS": "1", **dict(device.variables), **more})

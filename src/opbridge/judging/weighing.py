@@ -1,4 +1,4 @@
-"""From what happened to a verdict."""
+"""Decide the verdict from what happened."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from opbridge.judging.suspecting import cheating
 from opbridge.judging.values import load
 
 _OF_NUMBERS = (VALUES, AGAIN, GRADIENTS)
-"""The checks in which an answer may rely on numbers as its task draws them."""
+"""The checks in which an answer may rely on the numbers that its task draws."""
 _OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
-"""What the twin finds whatever the numbers are, so that zeros show it too."""
+"""The twin findings that do not depend on numbers, so that zeros show them too."""
 _CONSTANT = Reason(
     "constant",
     "the task's output is the same for all inputs of its published sizes, so any constant would be right",
@@ -41,6 +41,11 @@ _CONSTANT = Reason(
 
 
 def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, left_out: tuple[str, ...]) -> Judgement:
+    """Return the verdict of an answer whose process has ended or reported all trials.
+
+    `expected` and `folder` have the outputs of the reference and of the answer; `left_out` says which sizes were
+    not tried.
+    """
     shapes = tuple(dict.fromkeys(trial.inputs for trial in trials if trial.number in run.ran))
     if run.tampering:
         return Judgement(Verdict.CHEATING, tuple(Reason(**reason) for reason in run.tampering), shapes=shapes)
@@ -80,18 +85,18 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
 
 
 def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> list[tuple[Trial, Judgement]]:
-    """Where others are right at the same sizes, which then are not what it fails for."""
+    """Return the failures where other numbers are right at the same sizes, so that the sizes are not the cause."""
     fails_for_sizes = [trial.plan for trial, _ in bad if trial.numbers != LARGE]
     return [(trial, found) for trial, found in bad if trial.plan not in fails_for_sizes]
 
 
 def wants_published_sizes(found: Judgement) -> bool:
-    """Whether what is seen at sizes that are too large to be run may change it."""
+    """Return whether a call at the published sizes, without computing, may change the judgement."""
     return found.verdict in (Verdict.RIGHT, Verdict.UNDECIDED)
 
 
 def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected: Path, folder: Path) -> Judgement:
-    """The same, where nothing is to be seen at sizes that are too large to be run."""
+    """Return the judgement, or what the call at the published sizes shows if they are too large to compute."""
     if trial is None or not wants_published_sizes(found):
         return found
     if run.vast is not None:
@@ -100,7 +105,7 @@ def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected
     try:
         sizes = difference_of_sizes(load(folder / trial.output_file), load(expected / trial.exact_file))
     except InputError:
-        return found  # where they depend on numbers, or the time was too short
+        return found  # the sizes depend on numbers, or the time was too short
     if sizes is None:
         return found
     return Judgement(Verdict.WRONG, (reason_at(trial, SHAPE, sizes.message, sizes.to_do),), shapes=found.shapes)

@@ -1,4 +1,4 @@
-"""ops.yaml: the declarations of a library of operators."""
+"""The `ops.yaml` manifest: the declarations of a library of operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: a library that is loaded from the cache needs no reader of manifests."""
+    """Import a name on first use: a library loaded from the cache does not need the manifest reader."""
     if name not in _HOMES:
         raise AttributeError(f"module 'opbridge.manifest' has no attribute '{name}'")
     import importlib

@@ -1,8 +1,8 @@
-"""YAML text to a tree of nodes that know their place in the text.
+"""A reader that turns YAML text into a tree of nodes with their places in the text.
 
-Manifests are YAML with one addition: inside `{...}` and `[...]` a formula may hold brackets and commas of its own, so
-`out: {shape: [x.shape[0], n], dtype: promote(x, y)}` needs no quotes.  Left out, on purpose, is what a declaration
-file has no use for and an attacker has: tags, anchors, aliases, several documents, deep nesting.
+Manifests are YAML with one addition: inside `{...}` and `[...]` a formula may contain brackets and commas, so
+`out: {shape: [x.shape[0], n], dtype: promote(x, y)}` needs no quotes. Features that only an attacker would use in a
+declaration are rejected on purpose: tags, anchors, aliases, several documents, deep nesting.
 """
 
 from __future__ import annotations
@@ -88,10 +88,11 @@ class Document:
         return Location(self.file, line, column, self.text[start : end.start() if end else len(self.text)])
 
     def at(self, mark: Mark) -> Location:
+        """Return the location of a mark, with its line unless the line is very long."""
         return self._location(mark.index, mark.line + 1, mark.column + 1)
 
     def node(self, node: Node, path: tuple[str | int, ...]) -> Node:
-        """The value at `path` below `node`, or its nearest parent."""
+        """Return the value at `path` below `node`, or its nearest parent."""
         for step in path:
             child = _child(node, step)
             if child is None:
@@ -100,13 +101,13 @@ class Document:
         return node
 
     def location(self, node: Node, path: tuple[str | int, ...] = ()) -> Location:
-        """Where the value at `path` below `node` starts; the nearest parent's place when there is no such value."""
+        """Return where the value at `path` below `node` starts, or its nearest parent."""
         node = self.node(node, path)
         where = self.at(node.start_mark)
         if not isinstance(node, ScalarNode):
             return where
         if node.start_mark.line != node.end_mark.line:
-            # A caret counts characters of the value, so show the value as one line behind its first column.
+            # A caret counts characters of the value, so show the value as one line, indented to its first column.
             return Location(where.file, where.line, where.column, " " * (where.column - 1) + node.value)
         return where.shifted(1) if node.style in ("'", '"') else where
 
@@ -121,9 +122,9 @@ def _child(node: Node, step: str | int) -> Node | None:
 
 
 class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
-    """PyYAML's reader with formulas in flow collections and without what a manifest must not hold.
+    """PyYAML's reader with formulas in flow collections, without the features that a manifest must not use.
 
-    `BaseResolver` guesses no types, so `no`, `on` and `1.10` stay the text that was written.
+    `BaseResolver` guesses no types, so `no`, `on` and `1.10` remain the text that was written.
     """
 
     def __init__(self, text: str, document: Document) -> None:
@@ -155,7 +156,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
             super().fetch_flow_sequence_start()
 
     def _formula_starts_with_list(self) -> bool:
-        """Whether the `[` here opens `[n] + x.shape`, which is one formula, and not a YAML list."""
+        """Return whether the `[` here opens a formula such as `[n] + x.shape`, not a YAML list."""
         limit = min(len(self.buffer), self.pointer + _MAX_FORMULA)
         depth = 0
         for match in _FORMULA_TOKEN.finditer(self.buffer, self.pointer, limit):
@@ -170,7 +171,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
     def scan_flow_scalar(self, style: str) -> ScalarToken:
         token: ScalarToken = super().scan_flow_scalar(style)
         try:
-            # JSON writes a character beyond U+FFFF as two escapes.
+            # JSON encodes a character beyond U+FFFF as two escapes.
             token.value = token.value.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
             message = "half of a character: \\uD800 to \\uDFFF come in pairs"
@@ -188,7 +189,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         return ScalarToken(_FOLD.sub(" ", text), True, start, self.get_mark())
 
     def _formula_end(self) -> int:
-        """Where the flow scalar that starts here ends: at the `,`, `]`, `}` or `: ` outside its own brackets."""
+        """Return the end of the flow scalar here: a `,`, `]`, `}` or `: ` outside its own brackets."""
         open_brackets: list[tuple[str, int]] = []
         position = self.pointer
         while match := _FORMULA_TOKEN.search(self.buffer, position):
@@ -219,7 +220,11 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
 
 
 def read_bytes(path: Path) -> bytes:
-    """What a manifest file holds, or a ManifestError that says why there is none."""
+    """Read a manifest file.
+
+    Raises:
+        ManifestError: The file is missing or cannot be read.
+    """
     try:
         return read_file(path, limit=MAX_BYTES + 1)
     except FileNotFoundError:
@@ -231,7 +236,11 @@ def read_bytes(path: Path) -> bytes:
 
 
 def decode(data: bytes, path: Path) -> str:
-    """The text of a manifest file."""
+    """Decode the text of a manifest file.
+
+    Raises:
+        ManifestError: The file is too large or not UTF-8.
+    """
     if len(data) > MAX_BYTES:
         raise ManifestError(f"{path} is over {MAX_BYTES >> 20} MB; split it into several manifests")
     try:
@@ -244,7 +253,7 @@ def decode(data: bytes, path: Path) -> str:
 
 
 def missing_file(path: Path, where: Location | None = None) -> ManifestError:
-    """Why there is no file at `path`, with what lies near it."""
+    """Return the error about a missing file, with similar names in its folder."""
     if os.path.isdir(path):
         return ManifestError(f"{path} is a folder; expected a file", where)
     if os.path.lexists(path):

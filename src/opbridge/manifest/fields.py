@@ -1,4 +1,4 @@
-"""The fields of a manifest, listed once: the reader and the editors' JSON schema follow this table."""
+"""The fields of a manifest in one table, which the reader and the JSON schema for editors share."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ MANIFEST = Record(
 
 
 def json_schema() -> dict[str, object]:
-    """The JSON schema that lets editors complete and check an ops.yaml."""
+    """Return the JSON schema by which editors complete and check an ops.yaml."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "opbridge manifest",

@@ -1,4 +1,4 @@
-"""Where an operator's kernel for one device comes from: a source file, a library or another library's operator."""
+"""The origin of an operator's kernel for one device: a source file, a library, or an operator of another library."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ DEVICES = {
 
 @dataclass(frozen=True)
 class Twin:
-    """A device whose kernels are another one's, run on the CPU."""
+    """A device that runs the kernels of another device on the CPU."""
 
     of: str
-    """The other device."""
+    """The other device, whose kernels the twin runs."""
     variable: str
-    """Has every library run that one's kernels on the CPU; `0`, like nothing, has not."""
+    """The environment variable that makes every library run these kernels on the CPU, unless it is `0` or empty."""
     what: str
-    """The kernels, in messages."""
+    """The name of such a kernel in messages."""
 
     @property
     def is_asked_for(self) -> bool:
-        """By the environment, for every library."""
+        """Whether the environment enables the twin for every library."""
         return os.environ.get(self.variable, "0") not in ("", "0")
 
 
@@ -47,14 +47,16 @@ _LIBRARY = re.compile(r"\.so(\.[0-9]+)*$")
 _FORMS = "expected file.cpp, file.cpp:symbol, lib.so:symbol, tvm_ffi:lib.so:function or aten::operator"
 
 TVM_FFI = "tvm_ffi:"
-"""Stands before a library whose functions have tvm-ffi's call."""
+"""The prefix of a library whose functions have the tvm-ffi calling convention."""
 
 
 def is_operator(text: str) -> bool:
+    """Return whether the text is the name of an operator, such as aten::leaky_relu."""
     return _OPERATOR.fullmatch(text) is not None
 
 
 def is_library(path: str) -> bool:
+    """Return whether the path is that of a shared library."""
     return _LIBRARY.search(path) is not None
 
 
@@ -67,16 +69,21 @@ class KernelRef:
     symbol: str | None = None
     operator: str | None = None
     has_tvm_ffi_call: bool = False
-    """The file is a library, and the symbol a function of its as tvm-ffi's hosts name it."""
+    """Whether the file is a library and the symbol a function as tvm-ffi hosts name it."""
     source: str | None = None
-    """The text of a kernel that follows from a formula, for which `path` is but a name."""
+    """The text of a kernel generated from a formula; `path` is then only a name."""
     where: Location | None = field(default=None, compare=False)
-    """The place that names it."""
+    """The place in the manifest that names the kernel."""
 
     @classmethod
     def parse(
         cls, device: str, text: str, *, default_symbol: str | None = None, where: Location | None = None
     ) -> KernelRef:
+        """Parse one of the forms of a kernel reference.
+
+        Raises:
+            ManifestError: The device is unknown, or the text has none of the forms.
+        """
         if device not in DEVICES:
             meant = _OTHER_NAMES.get(device.lower())
             hint = f"write {meant}" if meant else did_you_mean(device, DEVICES) or f"devices: {', '.join(DEVICES)}"
@@ -97,24 +104,24 @@ class KernelRef:
 
     @property
     def is_library(self) -> bool:
-        """Whether its file is there to be opened, not to be compiled."""
+        """Whether the file is a library to open, not a source to compile."""
         return self.path is not None and is_library(self.path)
 
     def may_say_outputs(self, default_symbol: str) -> bool:
-        """Whether it may be an aot function, which can have one beside it that says what the outputs are like."""
+        """Return whether it may be an aot function, which a function that describes the outputs can accompany."""
         return self.is_library or (self.path is not None and self.symbol not in (None, default_symbol))
 
     @property
     def is_pytorchs_own(self) -> bool:
-        """Whether it is an operator of which PyTorch knows everything."""
+        """Whether it is an `aten::` operator, of which PyTorch knows all rules."""
         return self.operator is not None and self.operator.startswith("aten::")
 
     def text(self, default_symbol: str | None = None) -> str:
-        """What parse takes; the symbol is left out where it is the default."""
+        """Return the text that `parse` reads, without the symbol if that is the default."""
         if self.operator is not None:
             return self.operator
         file = f"{TVM_FFI if self.has_tvm_ffi_call else ''}{self.path}"
-        # What follows the last colon reads as the symbol.
+        # The text after the last colon would be parsed as the symbol.
         is_default = self.symbol in (None, default_symbol) and ":" not in (self.path or "")
         return file if is_default else f"{file}:{self.symbol}"
 
@@ -122,7 +129,11 @@ class KernelRef:
         return self.text()
 
     def check_inside(self, root: Path | None, where: Location | None) -> None:
-        """Refuses a path that leaves the manifest's folder, by name or through a symbolic link."""
+        """Check that the path stays in the manifest's folder, by name and after symbolic links.
+
+        Raises:
+            ManifestError: The path leaves the folder or cannot name a file.
+        """
         if self.path is None:
             return
         hint = "copy the file into the folder, or load with allow_outside=True"

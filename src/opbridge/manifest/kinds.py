@@ -1,4 +1,4 @@
-"""The kinds of value a manifest is made of; each reads itself from a node and describes itself as JSON schema."""
+"""The kinds of values in a manifest; each reads itself from a node and describes itself as JSON schema."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ _NOTHING = ("", "~", "null", "Null", "NULL")
 
 @dataclass
 class Reader:
-    """Reads nodes of one document and keeps every error, so that one run shows all of them."""
+    """A reader of the nodes of one document, which collects all errors, so that one run shows them."""
 
     document: Document
     errors: list[InputError] = field(default_factory=list)
 
     def refuse(self, node: Node, message: str, hint: str = "") -> None:
+        """Record an error at a node."""
         self.errors.append(ManifestError(message, self.document.location(node), hint))
 
     def unknown(self, key: Node, name: str, near: str, known: str) -> None:
-        """A key that a record does not have; `near` is a hint to one that was probably meant."""
+        """Record an unknown key; `near` is a hint to a key that was probably meant."""
         self.refuse(key, f"unknown key '{name}'", near or known)
 
     def mapping(self, node: Node, what: str) -> dict[str, tuple[ScalarNode, Node]]:
-        """The pairs of a mapping; YAML itself would silently keep the last of two equal keys."""
+        """Return the pairs of a mapping, recording duplicate keys, of which YAML would silently keep the last."""
         if node.id != "mapping":
             self.refuse(node, f"expected {what}, got {_described(node)}")
             return {}
@@ -54,11 +55,13 @@ class Reader:
 
 
 class Kind(Protocol):
-    """What may stand at a place of the manifest.  `read` gives None where it reported an error."""
+    """A kind of value at some place of the manifest."""
 
-    def read(self, node: Node, reader: Reader) -> object: ...
+    def read(self, node: Node, reader: Reader) -> object:
+        """Return the value of a node, or None after recording an error."""
 
-    def json_schema(self) -> dict[str, object]: ...
+    def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema of the kind."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Text:
     json_types: tuple[str, ...] = ("string",)
 
     def read(self, node: Node, reader: Reader) -> str | None:
+        """Return the text, or None if the node is no scalar or is empty."""
         if node.id != "scalar":
             reader.refuse(node, f"expected {self.what}, got {_described(node)}")
         elif _is_nothing(node):
@@ -78,21 +82,26 @@ class Text:
         return None
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema of the value."""
         return {"type": self.json_types[0] if len(self.json_types) == 1 else list(self.json_types)}
 
 
 @dataclass(frozen=True)
 class ListOf:
+    """A list of items of one kind."""
+
     item: Kind
     what: str
 
     def read(self, node: Node, reader: Reader) -> list[object] | None:
+        """Return the items, or None if the node is no list."""
         if node.id != "sequence":
             reader.refuse(node, f"expected {self.what}, got {_described(node)}")
             return None
         return [self.item.read(item, reader) for item in node.value]
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema of the list."""
         return {"type": "array", "items": self.item.json_schema()}
 
 
@@ -105,18 +114,22 @@ class Table:
     keys: tuple[str, ...] = ()
 
     def read(self, node: Node, reader: Reader) -> dict[str, object]:
+        """Return the values by key."""
         pairs = reader.mapping(node, self.what)
         if node.id == "mapping" and not node.value:
             reader.refuse(node, f"expected {self.what}, got an empty one")
         return {name: self.value.read(value, reader) for name, (_, value) in pairs.items()}
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema of the mapping."""
         names: dict[str, object] = {"propertyNames": {"enum": list(self.keys)}} if self.keys else {}
         return {"type": "object", "minProperties": 1, **names, "additionalProperties": self.value.json_schema()}
 
 
 @dataclass(frozen=True)
 class Field:
+    """A key of a record; `doc` is its description for editors."""
+
     name: str
     kind: Kind
     doc: str
@@ -130,9 +143,10 @@ class Record:
     what: str
     fields: tuple[Field, ...]
     one_of: tuple[str, ...] = ()
-    """Fields of which one at least has to be there."""
+    """Fields of which at least one must be present."""
 
     def read(self, node: Node, reader: Reader) -> dict[str, object]:
+        """Return the values by key, recording unknown and missing keys."""
         known = {field.name: field for field in self.fields}
         values: dict[str, object] = {}
         pairs = reader.mapping(node, self.what)
@@ -152,6 +166,7 @@ class Record:
         return values
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema of the record."""
         properties = {field.name: {"description": field.doc, **field.kind.json_schema()} for field in self.fields}
         required = [field.name for field in self.fields if field.required]
         requires: dict[str, object] = {"required": required} if required else {}
@@ -161,28 +176,31 @@ class Record:
 
 @dataclass(frozen=True)
 class ByForm:
-    """One of several kinds, told apart by whether a value, a mapping or a list was written."""
+    """One of several kinds, chosen by whether a value, a mapping or a list was written."""
 
     scalar: Kind
     mapping: Kind | None = None
     sequence: Kind | None = None
 
     def read(self, node: Node, reader: Reader) -> object:
+        """Return the value, read as the kind for its form."""
         kinds = {"mapping": self.mapping, "sequence": self.sequence}
         return (kinds.get(node.id) or self.scalar).read(node, reader)
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema, an alternative of all kinds."""
         kinds = (self.scalar, self.mapping, self.sequence)
         return {"anyOf": [kind.json_schema() for kind in kinds if kind is not None]}
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of a sample; what each may be is the operator's schema's to say."""
+    """The arguments of a sample; the operator's schema decides which values are valid."""
 
     tensor: Kind
 
     def read(self, node: Node, reader: Reader) -> object:
+        """Return the arguments as plain Python values."""
         return self._value(node, reader)
 
     def _value(self, node: Node, reader: Reader) -> object:
@@ -196,11 +214,12 @@ class Arguments:
     def _plain(self, node: ScalarNode, reader: Reader) -> object:
         try:
             return plain_value(node.value) if node.style is None else node.value
-        except ValueError:  # Python caps the digits of an int
+        except ValueError:  # Python limits the digits of an int
             reader.refuse(node, "the number is too long")
             return None
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema of the arguments."""
         return {
             "type": "object",
             "additionalProperties": {"anyOf": [self.tensor.json_schema(), {"not": {"type": "object"}}]},
@@ -208,7 +227,10 @@ class Arguments:
 
 
 def plain_value(text: str) -> object:
-    """What an unquoted YAML scalar means: YAML 1.2's core schema, in which `1e-5` is a number and `no` is a word."""
+    """Return the value of an unquoted YAML scalar.
+
+    It follows the core schema of YAML 1.2, in which `1e-5` is a number and `no` is a word.
+    """
     if text in _NOTHING:
         return None
     if text in _WORDS:

@@ -1,4 +1,4 @@
-"""A library of operators as its author declared it: what `ops.yaml` says, or the same built in code."""
+"""A library of operators as its author declared it, in `ops.yaml` or in code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class ManifestErrors(ManifestError):
-    """Everything that is wrong in one manifest."""
+    """All errors in one manifest."""
 
     def __init__(self, file: str, errors: Sequence[InputError]) -> None:
         first = errors[0]
@@ -50,7 +50,7 @@ class ManifestErrors(ManifestError):
 
 @dataclass(frozen=True)
 class OpSpec:
-    """What an operator is made from."""
+    """The declaration of an operator."""
 
     schema: Schema
     rules: Rules
@@ -58,18 +58,21 @@ class OpSpec:
     samples: tuple[Sample, ...] = ()
     where: Location | None = field(default=None, compare=False)
     root: Path | None = field(default=None, compare=False)
-    """The folder that the kernels' paths start from; None: the current one."""
+    """The folder that kernel paths are relative to; None means the current folder."""
     formula: str | None = None
     said: frozenset[str] = frozenset(RULES)
-    """The rules that its author wrote; all others follow from the formula."""
+    """The rules that the author wrote; all others are derived from the formula."""
     is_derived: bool = False
-    """Whether it is the backward of another operator's formula, which no manifest declares."""
+    """Whether it is the backward generated from another operator's formula, which no manifest declares."""
 
     @classmethod
     def of_formula(
         cls, schema: str | Schema, formula: str, *, device: str | None = None, **rules: Unpack[RuleFields]
     ) -> tuple[OpSpec, ...]:
-        """The operator of a formula, and behind it its backward where it has one; kernels are for `device`, or all."""
+        """Return the operator of a formula, followed by its backward if it has one.
+
+        Kernels are generated for `device`, or for all devices.
+        """
         check_keywords(rules)
         parsed = Schema.parse(schema) if isinstance(schema, str) else schema
         _check_unspecial(parsed, None)
@@ -88,7 +91,7 @@ class OpSpec:
         root: Path | None = None,
         **rules: Unpack[RuleFields],
     ) -> OpSpec:
-        """The same as an entry of a manifest, from values in code; errors then have no place in a file."""
+        """Return the operator that an equivalent manifest entry declares; errors have no place in a file."""
         check_keywords(rules)
         parsed = Schema.parse(schema) if isinstance(schema, str) else schema
         _check_unspecial(parsed, None)
@@ -104,16 +107,21 @@ class OpSpec:
         )
 
     def without_formula(self, root: Path) -> OpSpec:
-        """The same operator as one whose kernels lie in a folder, and whose rules are all said."""
+        """Return the operator with its kernels as files in a folder and with all rules explicit."""
         kernels = tuple(replace(kernel, source=None) for kernel in self.kernels)
         said = frozenset(RULES)
         return replace(self, kernels=kernels, root=root, formula=None, said=said, is_derived=False)
 
     def kernel(self, device: str) -> KernelRef | None:
+        """Return the kernel for a device, or None."""
         return next((kernel for kernel in self.kernels if kernel.device == device), None)
 
     def file(self, kernel: KernelRef) -> Path:
-        """The kernel's file, which must exist."""
+        """Return the path of a kernel's file.
+
+        Raises:
+            ManifestError: There is no such file.
+        """
         if kernel.path is None:
             raise ValueError(f"{kernel} is an operator, not a file")
         path = (self.root or Path()) / kernel.path
@@ -124,7 +132,7 @@ class OpSpec:
         return path
 
     def fields(self) -> dict[str, object]:
-        """What an entry of a manifest holds for this operator."""
+        """Return the fields of a manifest entry for this operator."""
         kernels = {kernel.device: kernel.text(self.schema.name) for kernel in self.kernels if kernel.source is None}
         samples = [sample.fields() for sample in self.samples]
         rules = {name: value for name, value in self.rules.fields().items() if name in self.said}
@@ -136,13 +144,20 @@ class OpSpec:
 
 @dataclass(frozen=True)
 class Manifest:
+    """A library of operators."""
+
     namespace: str
     ops: tuple[OpSpec, ...]
     path: Path | None = field(default=None, compare=False)
 
     @classmethod
     def load(cls, path: str | Path, *, allow_outside: bool = False) -> Manifest:
-        """Reads a manifest file; its kernels lie in its folder unless `allow_outside`."""
+        """Read a manifest file; its kernels must be in its folder unless `allow_outside`.
+
+        Raises:
+            ManifestErrors: The manifest has errors.
+            ManifestError: The file cannot be read.
+        """
         from opbridge.manifest.document import read_bytes
 
         path = Path(path)
@@ -150,7 +165,7 @@ class Manifest:
 
     @classmethod
     def decode(cls, data: bytes, path: Path, *, allow_outside: bool = False) -> Manifest:
-        """Reads what a manifest file at `path` held."""
+        """Read a manifest from the bytes of the file at `path`."""
         from opbridge.manifest.document import decode
 
         manifest = cls._read(decode(data, path), str(path), path.parent, allow_outside)
@@ -158,7 +173,7 @@ class Manifest:
 
     @classmethod
     def parse(cls, text: str, *, file: str = "ops.yaml", root: Path | None = None) -> Manifest:
-        """Reads the text of a manifest; `root` is the folder its kernels lie in."""
+        """Read a manifest from its text; `root` is the folder of its kernels."""
         return cls._read(text, file, root, allow_outside=False)
 
     @staticmethod
@@ -172,7 +187,7 @@ class Manifest:
         return _ManifestReader(document, root, allow_outside).manifest()
 
     def __str__(self) -> str:
-        """Canonical YAML: parsing it gives an equal manifest."""
+        """Return canonical YAML, which parses to an equal manifest."""
         entries = []
         for op in self.ops:
             if op.is_derived:
@@ -185,7 +200,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class _DeclaredOperator:
-    """One operator on its way: its schema is known, its fields have the right form and are not checked further yet."""
+    """One operator while it is read: its schema is parsed, and its fields have only been checked for form."""
 
     schema: Schema
     fields: Mapping[str, object]
@@ -210,9 +225,10 @@ class _DeclaredOperator:
         )
 
     def check_operator(self, kernels: Sequence[KernelRef]) -> None:
-        """One operator for all devices; those of PyTorch's own bring everything but the name.
+        """Check a kernel that is an operator of a framework.
 
-        Of others PyTorch says what they bring, when they are loaded.
+        The same operator must serve all devices. An `aten::` operator has every rule but `flops` and `launch`. For
+        other operators, PyTorch reports their rules when they are loaded.
         """
         named = next(kernel for kernel in kernels if kernel.operator)
         other = next((kernel for kernel in kernels if kernel.operator != named.operator), None)
@@ -232,8 +248,8 @@ class _DeclaredOperator:
         return KernelRef.parse(device, text, default_symbol=self.schema.name, where=where)
 
     def generated(self, device: str | None = None) -> FormulaOperators:
-        """What follows from its formula."""
-        from opbridge.formulas import formula_operators  # most operators have none
+        """Return the operators generated from the formula."""
+        from opbridge.formulas import formula_operators  # imported here because most operators have none
 
         wants_backward = not self.fields.keys() & {"derivatives", "backward"}
         return formula_operators(str(self.fields["formula"]), self.schema, self.at("formula"), wants_backward, device)
@@ -245,7 +261,7 @@ class _DeclaredOperator:
         kernels: Sequence[KernelRef] = (),
         root: Path | None = None,
     ) -> tuple[OpSpec, ...]:
-        """The operator of a formula, and behind it its backward."""
+        """Return the operator of a formula, followed by its backward if it has one."""
         schemas = {**(operators or {}), **{item.schema.full_name: item.schema for item in generated.all}}
         said = frozenset(name for name in RULES if self.fields.get(name) is not None)
         found = []
@@ -286,7 +302,7 @@ class _DeclaredOperator:
 
 
 class _ManifestReader:
-    """Reads a document in two rounds: every schema first, because a formula may call any operator of the library."""
+    """A reader in two rounds: it parses every schema first, because a formula may call any operator of the library."""
 
     def __init__(self, document: Document, root: Path | None, allow_outside: bool) -> None:
         self.document = document
@@ -294,7 +310,7 @@ class _ManifestReader:
         self.root = root
         self.allow_outside = allow_outside
         self.inside: set[str | None] = set()
-        """Paths of kernels that were looked at."""
+        """The kernel paths that were already checked."""
 
     def manifest(self) -> Manifest:
         fields = MANIFEST.read(self.document.root, self.reader)
@@ -406,14 +422,14 @@ class _ManifestReader:
 
 
 def _check_unspecial(schema: Schema, where: Location | None) -> None:
-    """An operator is an attribute of its library, and its namespace one of torch.ops."""
+    """Check that no name is special: an operator becomes an attribute, and its namespace one of torch.ops."""
     for name in filter(None, (schema.namespace, schema.name)):
         if is_special(name):
             raise ManifestError(f"{schema.qualified_name}: '{name}' cannot be a name here", where, _SPECIAL)
 
 
 def _is_whole(value: object) -> bool:
-    """Whether every part of a field could be read."""
+    """Return whether every part of a field could be read."""
     if isinstance(value, Mapping):
         return all(map(_is_whole, value.values()))
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""Manifests in the plain form that most are written in, read some ten times as fast as YAML can be.
+"""A reader for manifests in the usual plain form, about ten times as fast as a YAML reader.
 
-A key, a colon and a value on each line; mappings and lists by indentation, or in brackets; quotes without escapes.
-What is written otherwise, and what is wrong, is left to `document`, which gives the same nodes where both read a text:
-that is tested.
+The form has a key, a colon and a value on each line; mappings and lists by indentation or in brackets; and quotes
+without escapes. Other texts, and invalid ones, are left to `document`. Tests check that both return the same nodes for
+a text that both can read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Unusual(Exception):
 
 
 def read_plain(text: str) -> Node | None:
-    """The nodes of a text in the plain form, and None of any other."""
+    """Return the nodes of a text in the plain form, or None for any other text."""
     if _UNUSUAL.search(text):
         return None
     try:
@@ -49,7 +49,7 @@ class _Reader:
         self.text = text
         self.line = 0
         self.start = 0
-        """Of the line."""
+        """The start of the current line."""
         self.depth = 0
         self._go_to_content(0)
 
@@ -64,7 +64,7 @@ class _Reader:
         return Mark("", position, self.line, position - self.start, None, 0)
 
     def _go_to_content(self, position: int) -> None:
-        """To the next line that says something; `column` is where it starts, and -1 behind the last one."""
+        """Go to the next line with content; `column` becomes its indentation, or -1 at the end."""
         match = _NEXT_LINE.match(self.text, position)
         assert match is not None
         self.line += self.text.count("\n", position, match.end())
@@ -119,7 +119,7 @@ class _Reader:
         return ScalarNode("", "", nothing, nothing)
 
     def value(self, column: int) -> Node:
-        """Of one line, to which no further one belongs: the next is no deeper than the collection it stands in."""
+        """Read a value on one line; the next line must not be deeper than the enclosing collection."""
         first = self.text[self.at : self.at + 1]
         if first in ("{", "["):
             found, end = self.flow(self.at)
@@ -145,7 +145,7 @@ class _Reader:
         return ScalarNode("", value, where, where, style=match[0][0]), match.end()
 
     def flow(self, position: int) -> tuple[Node, int]:
-        """What stands in brackets, with formulas that hold brackets of their own."""
+        """Read a collection in brackets, whose formulas may contain brackets."""
         self.depth += 1
         if self.depth > _DEEPEST:
             self.refuse()
@@ -205,12 +205,12 @@ class _Reader:
         return self.refuse()
 
     def skip(self, position: int) -> int:
-        """To what comes next between brackets, be it some lines below."""
+        """Return the position of the next item between brackets, possibly some lines below."""
         match = _BETWEEN.match(self.text, position)
         assert match is not None
         if lines := self.text.count("\n", position, match.end()):
             self.line += lines
             self.start = self.text.rindex("\n", 0, match.end()) + 1
             if match.end() == self.start:
-                self.refuse()  # where a line may be a mark between documents
+                self.refuse()  # an unindented line may be a document separator
         return match.end()

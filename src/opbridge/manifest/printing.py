@@ -1,4 +1,4 @@
-"""Plain data to YAML text that every YAML reader takes alike: block style, quoted where needed."""
+"""The conversion of plain data to YAML that every YAML reader parses alike: block style, quoted where needed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _OTHER_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
 
 
 def to_yaml(value: object) -> str:
+    """Return the YAML text of a value."""
     return "\n".join(_lines(value)) + "\n"
 
 
@@ -53,7 +54,7 @@ def _float(value: float) -> str:
     text = repr(value)
     if text.lstrip("-") in ("inf", "nan"):
         return text.replace("inf", ".inf").replace("nan", ".nan")
-    # YAML 1.1 readers take 1e-05 for a word and 1.0e-05 for a number.
+    # YAML 1.1 readers parse 1e-05 as a word and 1.0e-05 as a number.
     return text if "." in text else text.replace("e", ".0e")
 
 

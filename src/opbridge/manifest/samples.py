@@ -1,4 +1,4 @@
-"""Sample inputs of an operator: what check and bench run it on."""
+"""Sample inputs of an operator, which check and bench use."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class TensorSample:
     high: float | None = None
 
     def fields(self) -> dict[str, object]:
+        """Return the fields that a manifest has for the tensor."""
         if self.data is not None:
             return {"data": _listed(self.data), "dtype": self.dtype}
         given = {name: value for name in ("fill", "low", "high") if (value := getattr(self, name)) is not None}
@@ -40,12 +41,17 @@ Value = TensorSample | Scalar | tuple["Value", ...]
 
 @dataclass(frozen=True)
 class Sample:
-    """One set of arguments, in the order of the schema; an argument with a default may be left out."""
+    """One set of arguments in schema order; an argument with a default may be missing."""
 
     arguments: tuple[tuple[str, Value], ...]
 
     @classmethod
     def parse(cls, values: object, schema: Schema, locate: Locate = no_location) -> Sample:
+        """Parse the arguments of a sample and check them against the schema.
+
+        Raises:
+            ManifestError: An argument is unknown, missing or of the wrong type.
+        """
         if not isinstance(values, Mapping):
             raise ManifestError(f"expected a mapping from argument to value, got {_name(values)}", locate(()))
         known = {argument.name: argument for argument in schema.arguments}
@@ -60,11 +66,12 @@ class Sample:
         return cls(tuple((a.name, _Reader(a, locate).read(values[a.name], a.type, (a.name,))) for a in given))
 
     def fields(self) -> dict[str, object]:
+        """Return the fields that a manifest has for the sample."""
         return {name: _listed(value) for name, value in self.arguments}
 
 
 class _Reader:
-    """Reads one argument's value as its type in the schema says."""
+    """A reader of one argument's value by its type in the schema."""
 
     def __init__(self, argument: Argument, locate: Locate) -> None:
         self.argument = argument

@@ -1,1 +1,1 @@
-"""From declarations to what the native adapters read; the C++ beside these modules is built into _core and adapters."""
+"""The encoding of declarations for native adapters; the C++ files here are built into _core and the adapters."""

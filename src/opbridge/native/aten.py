@@ -1,4 +1,4 @@
-"""Derivative formulas as code for the machine in native/torch/formula.h, in terms of PyTorch's ATen operators."""
+"""The compiler of derivative formulas to code for native/torch/formula.h, in terms of ATen operators."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Code(IntEnum):
 
 
 class Subscript(IntEnum):
-    """What stands between the brackets of an INDEX."""
+    """The kind of one item in the brackets of an INDEX."""
 
     INTEGER = 0
     SLICE = auto()
@@ -109,13 +109,19 @@ _RENAMED = {
 
 @dataclass
 class FormulaCode:
+    """The code that computes the gradients of the arguments in `targets`."""
+
     targets: tuple[int, ...]
     words: list[int] = field(default_factory=list)
     strings: list[str] = field(default_factory=list)
 
 
 def compile_derivative(derivative: Derivative, schema: Schema) -> FormulaCode:
-    """What computes the gradients of the derivative's arguments."""
+    """Compile the formula for the gradients of the derivative's arguments.
+
+    Raises:
+        UnsupportedError: The formula has a form that ATen cannot compute.
+    """
     places = {argument.name: place for place, argument in enumerate(schema.arguments)}
     code = FormulaCode(tuple(places[name] for name in derivative.arguments))
     compiler = _Compiler(schema, places, code)
@@ -256,7 +262,10 @@ class _Compiler:
         self.code.words[to_end] = len(self.code.words)
 
     def operator(self, name: str, positional: int, keywords: tuple[str, ...] = ()) -> None:
-        """Calls what is on the stack; the overload of an ATen operator without one follows from its arguments."""
+        """Emit a call on the values on the stack.
+
+        The overload of an ATen operator without one is resolved from its arguments.
+        """
         base, dot, overload = name.partition(".")
         if base.startswith("aten::") and not dot:
             overload = "?"
@@ -285,7 +294,7 @@ class _Compiler:
         self.emit(Code.CALL, self.text(f"aten::{base}"), self.text(overload), len(args), len(kwargs))
         self.emit(*map(self.text, kwargs))
 
-    # The functions whose arguments ATen takes in another form.
+    # The functions whose arguments have another form in ATen.
 
     def call_prod(self, given: dict[str, Expr]) -> None:
         if not _is_none(given.get("axis")):
@@ -319,7 +328,7 @@ class _Compiler:
         self.aten("cumsum", given["x"], given.get("axis", Int(-1)))
 
     def call_flip(self, given: dict[str, Expr]) -> None:
-        # Turning every axis round is turning the flat array round.
+        # Flipping every axis is flipping the flat array.
         flat = Call("reshape", (given["x"], ListOf((Int(-1),))))
         whole = Call("reshape", (Call("flip", (flat, Int(0))), Attribute(given["x"], "shape")))
         axis = given.get("axis")

@@ -1,6 +1,6 @@
-"""What a loaded library keeps of its declarations: enough to run it, small enough to cache.
+"""The part of a library's declarations that stays loaded: enough to run it, small enough to cache.
 
-Parsing a manifest of a thousand operators takes a second; reading its catalog back takes milliseconds.
+Parsing a manifest of a thousand operators takes a second; reading its catalog from the cache takes milliseconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 def code_stamp() -> str:
-    """Changes with the code that makes catalogs, so that work on opbridge itself never meets one of an older make."""
+    """Return a text that changes with the code that builds catalogs.
+
+    A changed opbridge therefore never reads a catalog that an older version cached.
+    """
     parts = ("schema", "rules", "formulas", "manifest", "native")
     folders = (_PACKAGE, *(os.path.join(_PACKAGE, name) for name in parts))
     files = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py")]
@@ -31,22 +34,24 @@ def code_stamp() -> str:
 
 @dataclass(frozen=True)
 class CatalogEntry:
+    """One operator of a catalog."""
+
     name: str
-    """Namespace, name and overload."""
+    """The name with namespace and overload."""
     schema: str
     kernels: tuple[KernelRef, ...]
     counts_flops: bool = False
     launch: tuple[tuple[str, str], ...] = ()
-    """What the rule `launch` says, by parameter of the kernel."""
+    """The `launch` rule, by kernel parameter."""
 
     @property
     def operator(self) -> str | None:
-        """The operator of PyTorch's that this one is another name for; such an operator has no kernel but that."""
+        """The PyTorch operator that this one renames, if any; such an operator has no other kernel."""
         return self.kernels[0].operator if self.kernels else None
 
 
 class _Rows(Sequence[CatalogEntry]):
-    """Entries as lines of a stored catalog, each read when it is first asked for."""
+    """Entries as lines of a stored catalog, each parsed on first use."""
 
     def __init__(self, names: Sequence[str], lines: Sequence[bytes]) -> None:
         self._names = names
@@ -78,19 +83,22 @@ class _Rows(Sequence[CatalogEntry]):
 
 @dataclass(frozen=True)
 class Catalog:
+    """The operators of a loaded library."""
+
     namespace: str
     names: tuple[str, ...]
-    """Of the operators, with namespace and overload."""
+    """The names of the operators, with namespace and overload."""
     entries: Sequence[CatalogEntry]
-    """One for each name; of a large library most are never asked for."""
+    """One entry for each name; most entries of a large library are never used."""
     kernels: tuple[tuple[KernelRef, ...], ...]
-    """The different kernels that operators have, but for their symbols: few, and what is built is known by them."""
+    """The distinct kernels without their symbols, which are few and identify what must be built."""
     plan: bytes
-    """Read by native/plan.h."""
+    """The plan that native/plan.h reads."""
 
     @classmethod
     def of(cls, namespace: str, specs: Sequence[OpSpec]) -> Catalog:
-        # Imported where it is needed: it brings the compilers of rules, which reading a catalog back does without.
+        """Build the catalog of a library."""
+        # Imported here because it imports the compilers of rules, which reading a catalog does not need.
         from opbridge.native.plan import encode
 
         entries = tuple(
@@ -107,6 +115,7 @@ class Catalog:
         return cls(namespace, tuple(entry.name for entry in entries), entries, tuple(kernels), encode(specs))
 
     def to_bytes(self) -> bytes:
+        """Return the catalog in the form for the cache."""
         lines = [
             _line([self.namespace, self.names, [_fields(kernels) for kernels in self.kernels]]),
             *(_line([one.schema, _fields(one.kernels), one.counts_flops, one.launch]) for one in self.entries),
@@ -116,6 +125,7 @@ class Catalog:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Catalog:
+        """Read a catalog from the cache; its entries are parsed on first use."""
         end = 8 + int.from_bytes(data[:8], "little")
         first, *lines = data[8:end].split(b"\n")
         namespace, names, kernels = json.loads(first)
@@ -124,7 +134,7 @@ class Catalog:
 
 
 def _without_symbol(ref: KernelRef) -> KernelRef:
-    # That there is a text of its own is enough to know.
+    # Only the presence of a text matters.
     return replace(ref, symbol=None, source=None if ref.source is None else "")
 
 

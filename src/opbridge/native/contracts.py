@@ -1,6 +1,6 @@
-"""What Python and C++ agree on by number: written here and in the modules named here, and printed as contracts.h.
+"""The numbers that Python and C++ share, defined here and in the imported modules, and printed as contracts.h.
 
-`python -m opbridge.native.contracts` writes the header anew; a test fails where the two have parted.
+`python -m opbridge.native.contracts` rewrites the header; a test fails if the two differ.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ HEADER = Path(__file__).with_name("contracts.h")
 
 @dataclass(frozen=True)
 class Contract:
+    """An enumeration that C++ shares."""
+
     name: str
-    """Of the type in C++."""
+    """The name of the C++ type."""
     members: type[IntEnum] | type[IntFlag]
     reason: str
-    """What the type is for, as its comment in C++."""
+    """The purpose of the type, which becomes its C++ comment."""
 
 
 CONTRACTS = (
@@ -41,7 +43,7 @@ CONTRACTS = (
 
 
 def header() -> str:
-    """The text of contracts.h."""
+    """Return the text of contracts.h."""
     parts = [
         "// The numbers that Python writes and C++ reads.  Printed by contracts.py, which says where each stands.",
         "#pragma once\n\n#include <cstdint>\n\nnamespace opbridge {\n",

@@ -1,4 +1,4 @@
-"""Operators as words and strings: the one form in which the native adapters read them (plan.h is its twin)."""
+"""The plan of a library: operators as words and strings, the only form that the native adapters read in plan.h."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAN_VERSION = 1
 
 
 class ArgumentKind(IntEnum):
-    """What an argument is to the C++ adapters; OTHER is passed along and never looked into."""
+    """The kind of an argument for the C++ adapters, which pass OTHER along without looking into it."""
 
     TENSOR = 0
     BOOL = auto()
@@ -32,7 +32,7 @@ class ArgumentKind(IntEnum):
 
 
 class ArgumentFlag(IntFlag):
-    """What the schema says of an argument beside its kind."""
+    """The properties of an argument in addition to its kind."""
 
     LIST = auto()
     OPTIONAL = auto()
@@ -45,7 +45,7 @@ class ArgumentFlag(IntFlag):
 
 
 class ConstantTag(IntEnum):
-    """What a default is."""
+    """The kind of a default."""
 
     NONE = 0
     BOOL = auto()
@@ -57,7 +57,7 @@ class ConstantTag(IntEnum):
 
 
 class BatchMode(IntEnum):
-    """How an operator meets an extra dimension: a call for each slice, or one call over all."""
+    """The handling of an extra dimension: a call for each slice, or one call for all."""
 
     LOOP = 0
     ELEMENTWISE = auto()
@@ -75,7 +75,7 @@ _KINDS = {
     "Scalar": ArgumentKind.SCALAR,
 }
 _ROW_TYPES = (BaseType("int"), BaseType("float"))
-"""What lists of lists may hold: MindSpore's attributes have these."""
+"""The types that lists of lists may hold, which MindSpore attributes use."""
 _TORCH_DTYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32"} | {
     "short": "int16",
     "char": "int8",
@@ -84,7 +84,11 @@ _TORCH_DTYPES = {"float": "float32", "double": "float64", "half": "float16", "lo
 
 
 def encode(specs: Sequence[OpSpec]) -> bytes:
-    """The plan of a library: its operators in order."""
+    """Encode the operators of a library, in order.
+
+    Raises:
+        UnsupportedError: A default or a derivative cannot be encoded.
+    """
     writer = _Writer()
     starts = []
     for spec in specs:

@@ -1,4 +1,4 @@
-"""The simulated `npu` of PyTorch: importing this makes `x.npu()`, `torch.npu` and `torch.device("npu")` work on a CPU.
+"""The simulated `npu` of PyTorch: importing it makes `x.npu()`, `torch.npu` and `torch.device("npu")` work on a CPU.
 
 The devices are those of the Ascend C twin, so that its kernels run on their memory.
 """
@@ -17,7 +17,7 @@ from opbridge.npu import device, native
 from opbridge.sources.store import SIMULATED
 
 DEVICES = "OPBRIDGE_NPU_DEVICES"
-"""The variable that says how many devices there are."""
+"""The environment variable that sets the number of devices."""
 
 _DEFAULT_DEVICES = 2
 _MOST_DEVICES = 16
@@ -52,19 +52,19 @@ def _register() -> None:
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     SIMULATED["npu"] = "ascend-twin"
     if torch.distributed.is_available():
-        from opbridge.npu import communication  # where PyTorch was built with gloo
+        from opbridge.npu import communication  # requires a PyTorch built with gloo
 
         communication.install()
     _show_where_it_ends()
 
 
 def _show_where_it_ends() -> None:
-    """Whoever reads device memory on the host is told the line of Python, too."""
+    """Enable faulthandler, so that reading device memory on the host reports the Python line too."""
     try:
         if not faulthandler.is_enabled():
             faulthandler.enable()
     except (io.UnsupportedOperation, AttributeError, ValueError):
-        return  # stderr is no file, as in notebooks
+        return  # stderr is not a file, as in notebooks
 
 
 _register()

@@ -1,4 +1,4 @@
-"""Extensions in C++ for the simulated device: what a setup.py takes from torch_npu.utils.cpp_extension."""
+"""C++ extensions for the simulated device, as a setup.py imports them from torch_npu.utils.cpp_extension."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opbridge.twins import ascend
 
 
 def NpuExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802
-    """A CppExtension that finds the headers of torch_npu and of acl, and is linked with the twin's acl."""
+    """Return a CppExtension that finds the torch_npu and acl headers and is linked with the acl of the twin."""
     library, package = runtime(), folder() / PACKAGE
     kwargs["include_dirs"] = [*(kwargs.get("include_dirs") or ()), str(package / "include"), str(ascend.INCLUDE)]
     kwargs["library_dirs"] = [*(kwargs.get("library_dirs") or ()), str(package / "lib")]

@@ -1,4 +1,7 @@
-"""`hccl`, by which processes with NPUs talk: here gloo does, with copies of the devices' tensors on the host."""
+"""The `hccl` backend, by which processes with NPUs communicate.
+
+Here gloo does the work, on host copies of the device tensors.
+"""
 
 from __future__ import annotations
 
@@ -23,39 +26,44 @@ _ALSO_CALLED = {
     "all_to_all_single": "alltoall_base",
     "reduce_scatter_single": "_reduce_scatter_base",
 }
-"""Names of a group, and those that its backends have for the same."""
+"""Names of process-group methods, mapped to the names that backends use for them."""
 _OF_MANY = {
     "allgather_into_tensor_coalesced": "_allgather_base",
     "all_gather_single_coalesced": "_allgather_base",
     "reduce_scatter_tensor_coalesced": "_reduce_scatter_base",
     "reduce_scatter_single_coalesced": "_reduce_scatter_base",
 }
-"""Calls with lists of tensors, which gloo has for one tensor alone."""
+"""Calls on lists of tensors, mapped to the gloo call for a single tensor."""
 
 
 class HostGroup(dist.ProcessGroup):  # type: ignore[misc]
-    """A group of processes: a call is gloo's on the host, and done when it returns."""
+    """A group of processes that communicates by gloo on the host; each call is complete when it returns."""
 
     def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)
         self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
-        # Keeps the group's name too.
+        # The registration also keeps the group's name.
         self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self._gloo)
 
     def getBackendName(self) -> str:  # noqa: N802 - the name that PyTorch calls
+        """Return `hccl`, the name that programs ask for, although gloo does the work."""
         return NAME
 
     def barrier(self, *given: Any, **named: Any) -> Any:
+        """Wait until every process of the group has arrived."""
         self._gloo.barrier().wait()
         return Done([])
 
     def shutdown(self) -> None:
+        """Shut down the gloo group."""
         self._gloo.shutdown()
 
     def abort(self) -> None:
+        """Abort the gloo group."""
         self._gloo.abort()
 
     def set_timeout(self, timeout: timedelta) -> None:
+        """Set the timeout of later calls."""
         self._gloo._set_default_timeout(timeout)
 
 
@@ -103,7 +111,7 @@ def _lent(value: Any, copies: list[tuple[torch.Tensor, torch.Tensor]]) -> Any:
 
 
 class Done(dist.Work):  # type: ignore[misc]
-    """What a call gives back, whoever asks for it."""
+    """The finished work that every call returns."""
 
     def __init__(self, result: Any, source: Callable[[], int] | None = None) -> None:
         super().__init__()
@@ -112,28 +120,33 @@ class Done(dist.Work):  # type: ignore[misc]
         self._source = source
 
     def wait(self, *timeout: Any) -> bool:
+        """Return True at once: the work is finished."""
         return True
 
     def is_completed(self) -> bool:
+        """Return True: the work is finished."""
         return True
 
     def is_success(self) -> bool:
+        """Return True: a call that fails raises instead of returning this work."""
         return True
 
     def get_future(self) -> torch.futures.Future[Any]:
+        """Return a future that already holds the result."""
         return self._future
 
     def result(self) -> Any:
+        """Return the result of the call."""
         return self._future.value()
 
     def _source_rank(self) -> int:
-        """Of what was received from anyone."""
+        """Return the rank that sent the data, after a receive from any source."""
         assert self._source is not None
         return self._source()
 
 
 def install() -> None:
-    """Programs then say `init_process_group("hccl")`, or nothing and have NPUs."""
+    """Register `hccl`, so that `init_process_group("hccl")` works; with NPUs it is also the default backend."""
     if NAME in dist.Backend.backend_list:
         return
     distributed_c10d.Backend.register_backend(NAME, HostGroup, devices=["npu"])

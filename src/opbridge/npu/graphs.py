@@ -1,4 +1,4 @@
-"""`torch.npu.NPUGraph`: what runs while it captures is kept, and runs again on the same memory."""
+"""The `torch.npu.NPUGraph` class, which records operators while it captures and replays them on the same memory."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
 
 
 class NPUGraph:
-    """Work is done while it is captured, too, where hardware only notes it."""
+    """A recorded sequence of operators; unlike on hardware, capturing also executes them."""
 
     def __init__(self) -> None:
         self._recorder: _Recorder | None = None
         self._is_capturing = False
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
+        """Start recording operators.
+
+        Raises:
+            CallError: The graph is already capturing.
+        """
         if self._is_capturing:
             raise CallError("this NPUGraph captures already; end it by capture_end() first")
         self._recorder = _Recorder()
@@ -39,36 +44,48 @@ class NPUGraph:
         self._recorder.__enter__()
 
     def capture_end(self) -> None:
+        """Stop recording operators.
+
+        Raises:
+            CallError: The graph is not capturing.
+        """
         if self._recorder is None or not self._is_capturing:
             raise CallError("this NPUGraph does not capture; begin by capture_begin()")
         self._recorder.__exit__(None, None, None)
         self._is_capturing = False
 
     def replay(self) -> None:
+        """Run the recorded operators again and write their results to the memory of the first run.
+
+        Raises:
+            CallError: Nothing has been captured.
+        """
         if self._recorder is None or self._is_capturing:
             raise CallError("this NPUGraph has captured nothing to replay")
         with torch.no_grad():
             for func, args, kwargs, made in self._recorder.steps:
                 again = func(*args, **kwargs)
                 for kept, new in zip(tree_leaves(made), tree_leaves(again), strict=True):
-                    # A view, and what is written in place, are in the memory that they were in.
+                    # Views and results written in place already occupy their original memory.
                     if isinstance(kept, torch.Tensor) and kept.data_ptr() != new.data_ptr():
                         kept.detach().copy_(new)
 
     def reset(self) -> None:
+        """Discard the recorded operators."""
         self._recorder = None
 
     def pool(self) -> tuple[int, int]:
+        """Return the memory pool of the graph, which all graphs share."""
         return graph_pool_handle()
 
 
 def graph_pool_handle() -> tuple[int, int]:
-    """Graphs share the memory of all else."""
+    """Return the memory pool of graphs, which is always the common one."""
     return (0, 0)
 
 
 class graph:  # noqa: N801 - as torch.cuda.graph
-    """`with torch.npu.graph(g):` captures into it."""
+    """The context manager `with torch.npu.graph(g):`, which captures into `g`."""
 
     def __init__(self, npu_graph: NPUGraph, pool: Any = None, stream: Any = None, **_: Any) -> None:
         self._graph = npu_graph

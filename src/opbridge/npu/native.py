@@ -1,4 +1,4 @@
-"""The simulated devices' C++, on those of the Ascend C twin."""
+"""The C++ part of the simulated devices, which builds on the memory of the Ascend C twin."""
 
 from __future__ import annotations
 
@@ -13,4 +13,5 @@ DEVICE = simulated.NPU
 
 @cache
 def load() -> ModuleType:
+    """Build and load the C++ module on first use."""
     return DEVICE.load(runtime)

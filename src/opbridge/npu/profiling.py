@@ -1,4 +1,4 @@
-"""`torch_npu.profiler`: PyTorch's profiler, which sees the work of these devices as the processor's that it is."""
+"""The `torch_npu.profiler` module: PyTorch's profiler, which reports the work of the simulated devices as CPU work."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ __all__ = [
 
 
 class ProfilerActivity(Enum):
+    """The activities that programs may ask to record; all run on the CPU here."""
+
     CPU = 0
     NPU = 1
 
 
 class ProfilerLevel(Enum):
+    """The levels of detail of the hardware profiler, which change nothing here."""
+
     Level_none = "Level_none"
     Level0 = "Level0"
     Level1 = "Level1"
@@ -36,7 +40,7 @@ class ProfilerLevel(Enum):
 
 
 class AiCMetrics(Enum):
-    """What counters of hardware count; there are none here."""
+    """The hardware counters that programs may ask for; none exist here."""
 
     PipeUtilization = "PipeUtilization"
     ArithmeticUtilization = "ArithmeticUtilization"
@@ -49,22 +53,27 @@ class AiCMetrics(Enum):
 
 
 class ExportType(Enum):
+    """The file formats that programs may ask for; the export is always PyTorch's."""
+
     Text = "text"
     Db = "db"
 
 
 class _ExperimentalConfig:
-    """What hardware would record beside; nothing of it is here to record."""
+    """The settings of what hardware would record in addition; none of it exists here."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
 
 
 def supported_activities() -> set[ProfilerActivity]:
+    """Return all activities."""
     return set(ProfilerActivity)
 
 
 class profile(torch.profiler.profile):  # type: ignore[misc]  # noqa: N801 - as torch.profiler.profile
+    """PyTorch's profiler, which records the CPU whatever `activities` names."""
+
     def __init__(
         self,
         *,

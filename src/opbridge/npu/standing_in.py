@@ -1,7 +1,7 @@
-"""The stand-in for torch_npu: a package in front of a process's path, and what else the process is told.
+"""The stand-in for torch_npu: a package that comes first on the path of a process, and the variables that go with it.
 
-PyTorch looks among the installed packages for devices to bring.  The stand-in says that it is torch_npu, so that an
-installed one is not asked, and brings the CUDA twin's `cuda`.
+PyTorch looks among the installed packages for device backends.  The stand-in claims to be torch_npu, so that an
+installed one is not loaded, and provides the `cuda` of the CUDA twin.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ _TRY = "import torch, torch_npu, sys; sys.exit(0 if torch.npu.is_available() els
 
 
 def real_one_works() -> bool:
-    """Whether torch_npu is installed, and finds devices; a process of its own tries, which may not survive that."""
+    """Return whether torch_npu is installed and finds devices.
+
+    The attempt runs in a separate process, because it may crash.
+    """
     if importlib.util.find_spec("torch_npu") is None:
         return False
     return subprocess.run([sys.executable, "-c", _TRY], capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
 
 
 def folder() -> Path:
-    """Stands on PYTHONPATH where torch_npu is stood for: the package, with `include` and `lib` as the real one has."""
+    """Return the cached folder to put on PYTHONPATH: the package, with `include` and `lib` like the real one."""
     files = sorted(path for path in (_SOURCES / PACKAGE).rglob("*") if path.suffix in (".py", ".h"))
     install = TorchInstall.found()
     script = _linker_script(install.lib)
@@ -59,13 +62,13 @@ def folder() -> Path:
 
 
 def _linker_script(lib: Path) -> str:
-    """The library for those who link it: what it has is in the headers, so all it brings is PyTorch's own."""
+    """Return a linker script to use as the library: everything else is in headers, so it links only PyTorch."""
     libraries = " ".join(f'"{lib / name}"' for name in ("libtorch_python.so", "libtorch_cpu.so", "libc10.so"))
     return f"/* A script that linkers read. */\nINPUT({libraries})\n"
 
 
 def environment(given: Mapping[str, str], cann: Path) -> dict[str, str]:
-    """The variables of a process that finds the stand-in, and `cann` where projects look for an installed CANN."""
+    """Return the variables of a process that finds the stand-in, and `cann` as the installed CANN."""
     told = dict(given)
     stand_in = folder()
     told["PYTHONPATH"] = os.pathsep.join(filter(None, (str(stand_in), given.get("PYTHONPATH"))))

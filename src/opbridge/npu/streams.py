@@ -1,6 +1,6 @@
 """Streams and events of the simulated devices.
 
-All work is done when the call that gives it returns: streams differ by who they are, not by when they run.
+All work is done when its call returns: streams differ in identity, not in when they run.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import torch
 
 
 class Stream(torch.Stream):  # type: ignore[misc]
-    """A stream of an NPU, as `torch.npu.Stream()`."""
+    """A stream of an NPU, created by `torch.npu.Stream()`."""
 
     def __new__(cls, device: Any = None, priority: int = 0, **ids: int) -> Stream:
+        """Create a stream, or wrap an existing one whose ids are given."""
         if ids:
             made: Stream = super().__new__(cls, **ids)
         else:
@@ -22,10 +23,11 @@ class Stream(torch.Stream):  # type: ignore[misc]
 
     @property
     def npu_stream(self) -> int:
-        """The handle that C++ sees."""
+        """The handle that C++ code uses."""
         return int(self.stream_id)
 
     def record_event(self, event: Any = None) -> Any:
+        """Record an event, a new one by default, and return it."""
         event = event or Event()
         event.record(self)
         return event
@@ -40,11 +42,11 @@ class _MadeByTorch(type):
 
 
 class Event(metaclass=_MadeByTorch):
-    """A moment in a stream; its objects are PyTorch's, which compares its own events alone."""
+    """A moment in a stream; instances are PyTorch events, because PyTorch compares only its own."""
 
 
 class StreamContext:
-    """`with torch.npu.stream(s):`; None changes nothing."""
+    """The context manager `with torch.npu.stream(s):`; None changes nothing."""
 
     def __init__(self, stream: torch.Stream | None) -> None:
         self.stream = stream
@@ -64,20 +66,23 @@ class StreamContext:
 
 
 def stream(stream: torch.Stream | None) -> StreamContext:
+    """Return a context manager that makes `stream` the current one."""
     return StreamContext(stream)
 
 
 def current_stream(device: Any = None) -> Stream:
+    """Return the current stream of a device."""
     return _ours(torch._C._accelerator_getStream(_named(device).index))
 
 
 def default_stream(device: Any = None) -> Stream:
+    """Return the default stream of a device."""
     current = current_stream(device)
     return Stream(stream_id=0, device_index=current.device_index, device_type=current.device_type)
 
 
 def set_stream(stream: torch.Stream) -> None:
-    """Its device becomes the current one, as on hardware."""
+    """Make a stream the current one, and its device the current device, as on hardware."""
     torch._C._accelerator_setStream(stream)
 
 

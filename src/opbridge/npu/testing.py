@@ -1,4 +1,4 @@
-"""The test case of torch_npu's programs: what an NPU computes, held against a CPU within tolerances."""
+"""The test case of torch_npu programs, which compares NPU results with CPU results within tolerances."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import torch
 
 
 class TestCase(unittest.TestCase):
+    """A unittest case whose assertions compare tensors on any device."""
+
     def assertEqual(self, first: Any, second: Any, msg: Any = None, **tolerances: float) -> None:  # noqa: N802
-        """Tensors are equal within PyTorch's tolerances, or those given as `rtol` and `atol`."""
+        """Check that tensors are equal within PyTorch's tolerances, or within `rtol` and `atol` if given."""
         if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
             torch.testing.assert_close(first.cpu(), second.cpu(), **tolerances, msg=msg)
         else:
-            super().assertEqual(first, second, msg)  # noqa: PT009 - it is what is refined
+            super().assertEqual(first, second, msg)  # noqa: PT009 - this method refines it
 
     def assertRtolEqual(  # noqa: N802
         self, x: Any, y: Any, prec: float = 1e-4, prec16: float = 1e-3, auto_trans_dtype: bool = False
     ) -> None:
-        """At most `prec` of the elements may be off by more than `prec`, both absolutely and relatively.
+        """Check that at most a fraction `prec` of the elements differ by more than `prec`.
 
-        `prec16` takes its place for halves; bfloat16 is compared element by element.
+        An element differs if it exceeds `prec` both absolutely and relatively. float16 uses `prec16` instead of `prec`;
+        bfloat16 is compared element by element.
         """
         if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):
             if len(x) != len(y):
@@ -70,4 +73,5 @@ def _on_host(value: Any) -> torch.Tensor:
 
 
 def run_tests() -> None:
+    """Run the tests of the calling program."""
     unittest.main(argv=sys.argv)

@@ -1,4 +1,4 @@
-"""What makes a program for CUDA one for NPUs, as it runs: names of devices, `torch.cuda`, and the ways to them."""
+"""The conversion of a running CUDA program to NPUs: device names, `torch.cuda`, and the calls that move tensors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TORCH_DEVICE = torch.device
 
 
 def renamed(value: Any) -> Any:
-    """With "npu" for "cuda", in a name of a device, a device, or a map of them."""
+    """Return a device, its name or a mapping of them with "npu" for "cuda", and any other value unchanged."""
     if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
         return value.replace("cuda", "npu", 1)
     if isinstance(value, _TORCH_DEVICE) and value.type == "cuda":
@@ -43,7 +43,7 @@ def renamed(value: Any) -> Any:
 
 
 def _in_place_of(original: Any) -> Any:
-    """A class whose instances are the original's, made with the names that NPUs have."""
+    """Return a class that creates instances of `original` from arguments with NPU names."""
 
     class Standing(type):
         def __instancecheck__(cls, instance: object) -> bool:
@@ -56,7 +56,7 @@ def _in_place_of(original: Any) -> Any:
 
 
 def install() -> None:
-    """Once; a second time changes nothing."""
+    """Patch PyTorch, once: a second call changes nothing."""
     if torch.device is not _TORCH_DEVICE:
         return
     for owner, names in ((torch, _FACTORIES), (torch.Tensor, _OF_TENSORS), (torch.nn.Module, ("to", "to_empty"))):
@@ -75,7 +75,7 @@ def install() -> None:
     for name in npu.__all__:
         if name not in ("amp", "config"):
             setattr(torch.cuda, name, getattr(npu, name))
-    # Programs, and torch.distributed, count by it which element types there are: all but those of eight bits.
+    # Programs and torch.distributed derive the supported element types from it: all except the 8-bit ones.
     torch.cuda.get_device_capability = lambda device=None: (8, 0)
     torch.cuda.amp.autocast = npu.amp.autocast
     torch.cuda.amp.GradScaler = npu.amp.GradScaler
@@ -90,14 +90,14 @@ def _renaming(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_hccl(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Names of backends: "nccl", or "cpu:gloo,cuda:nccl"."""
+    """Wrap a function so that backend names such as "nccl" or "cpu:gloo,cuda:nccl" name hccl."""
 
     def of(value: Any) -> Any:
         return value.replace("cuda:", "npu:").replace("nccl", "hccl") if isinstance(value, str) else renamed(value)
 
     @functools.wraps(function)
     def call(*args: Any, backend: Any = None, device_id: Any = None, **kwargs: Any) -> Any:
-        # The only texts among the others are addresses, which no name of a backend stands in.
+        # The only other strings are addresses, which contain "://" and never a backend name.
         if backend is not None:
             kwargs["backend"] = of(backend)
         if device_id is not None:

@@ -1,4 +1,4 @@
-"""`opbridge port check`: a CUDA kernel beside its port to Ascend C, each in its twin and on the same inputs."""
+"""Compare a CUDA kernel with its port to Ascend C on the same inputs, each in its twin: `opbridge port check`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ __all__ = ["Outcome", "Pair", "Settings", "Status", "compare", "pairs_of"]
 def compare(
     pair: Pair, settings: Settings, on_outcome: Callable[[Outcome], None] = lambda outcome: None
 ) -> list[Outcome]:
-    """Runs both kernels in every element type that they have in common and in many sizes; one Outcome an input."""
-    from opbridge.port.inputs import planned  # NumPy's weight is for those who run something
+    """Run both kernels in all common element types and many sizes; return one outcome per input.
+
+    `on_outcome` is called with each outcome as it arrives.
+    """
+    from opbridge.port.inputs import planned  # import NumPy only when something runs
 
     outcomes = []
     for outcome in run(planned(pair, settings)):

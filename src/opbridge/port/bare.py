@@ -1,7 +1,7 @@
-"""A CUDA source whose kernel nobody can call: the function that starts it, for the operator that its parameters show.
+"""Write the host function that starts a bare CUDA kernel, for the operator that its parameters describe.
 
-Tensors are told by `const`: a pointer to const elements is an input, another one an output, or what the schema says is
-changed.  A number is an argument of the operator, or what `launch` says.
+`const` distinguishes tensors: a pointer to const elements is an input. Another pointer is an output, or a tensor
+that the schema declares as mutable. A number is an operator argument, or what `launch` defines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opbridge.schema import Schema
 from opbridge.sources.starting import StartingFunction
 
 GRID = {"grid": None, "grid_y": "1", "grid_z": "1", "block": "256", "block_y": "1", "block_z": "1", "shared": "0"}
-"""The keys of `launch` that say how the kernel is started, with what they are where it does not."""
+"""The keys of `launch` that configure the kernel launch, with their defaults."""
 
 _POINTER = re.compile(r"^(?P<const>const )?(?P<type>\w+)(?P<late> const)? \*")
 _ELEMENTS = {
@@ -33,19 +33,23 @@ _REAL = ("float", "double")
 
 
 def hosted(source: Path, kernel: AscendKernel, schema: Schema, launch: Mapping[str, str]) -> tuple[Path, str]:
-    """A source with a function on kernel.h that starts the kernel, and the function's name."""
+    """Write a source on kernel.h with a function that starts the kernel; return its path and the function name."""
     function = _StartingCuda(source, kernel, schema, launch)
     text = f'#include "{source.absolute()}"\n#include <opbridge/launch_values.h>\n{function.code()}'
     return Cache().keep(f"{source.stem}_host.cu", text), function.name
 
 
 def keys_of(kernel: AscendKernel) -> set[str]:
-    """What `launch` may say of it."""
+    """Return the keys that `launch` may have for a kernel."""
     return {*GRID, *(one.name for one in kernel.parameters)}
 
 
 def shown(source: Path, kernel: AscendKernel, launch: Mapping[str, str]) -> Guess:
-    """The operator that the kernel's parameters show."""
+    """Return the operator that the kernel parameters describe.
+
+    Raises:
+        InputError: A parameter is neither a pointer, a real number nor a key of `launch`.
+    """
     pointers = [one for one in kernel.parameters if one.is_address]
     inputs = [one.name for one in pointers if _is_input(source, one)]
     outputs = [one for one in pointers if not _is_input(source, one)]
@@ -96,7 +100,7 @@ class _StartingCuda(StartingFunction):
         self.tensor_of = self._tensors()
 
     def _tensors(self) -> dict[str, str]:
-        """By name of a pointer of the kernel's."""
+        """Return the tensor variable for each pointer parameter, by name; raise InputError if the counts differ."""
         pointers = [one for one in self.kernel.parameters if one.is_address]
         inputs = [one.name for one in pointers if _is_input(self.source, one)]
         outputs = [one.name for one in pointers if not _is_input(self.source, one)]

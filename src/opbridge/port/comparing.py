@@ -1,4 +1,4 @@
-"""Where two results part."""
+"""Find where two results differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from opbridge.port.model import Difference
 
 
 def difference(original: Sequence[Array], port: Sequence[Array], tolerance: float | None) -> Difference | None:
-    """The first element, of the first output that has one, that is not the original's within the tolerance."""
+    """Return the first element that differs by more than the tolerance, in the first output that has one.
+
+    The tolerance is relative to the largest finite value of the original; by default it depends on the element
+    type. Return None if all outputs agree.
+    """
     for number, (theirs, ours) in enumerate(zip(original, port, strict=True)):
         allowed = TOLERANCES.get(theirs.dtype, 0.0) if tolerance is None else tolerance
         wrong = _wrong(theirs.values, ours.values, allowed)
@@ -39,5 +43,5 @@ def _wrong(original: Any, port: Any, tolerance: float) -> Any:
 def _wide(values: Any) -> type:
     if np.iscomplexobj(values):
         return np.complex128
-    # Integers of 64 bits have more digits than a double.
+    # 64-bit integers have more digits than a double.
     return np.float64 if values.dtype.kind == "f" else np.longdouble

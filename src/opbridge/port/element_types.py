@@ -1,4 +1,4 @@
-"""The element types that two kernels have in common."""
+"""Find the element types that two kernels have in common."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from opbridge.errors import InputError
 from opbridge.schema import Schema
 
 Types = Mapping[str, str]
-"""Of each tensor argument."""
+"""The element type of each tensor argument."""
 
 
 def common(
     schema: Schema, original: KernelFacts, port: KernelFacts, wanted: Sequence[str]
 ) -> Iterator[tuple[str, Types]]:
-    """Each choice of the type parameter, by its name, with the types that it gives the tensors."""
+    """Yield each common value of the type parameter, and the element types of the tensors for it.
+
+    Raises:
+        InputError: The kernels have no type in common, or one does not declare its types and `wanted` is
+            empty.
+    """
     offered = tuple(dict.fromkeys((*original.dtypes, *port.dtypes)))
     if len(offered) > 1 and not wanted and not (_says(original) and _says(port)):
         side = "port" if _says(original) else "original"
@@ -41,7 +46,7 @@ def _says(facts: KernelFacts) -> bool:
 
 
 def _types(schema: Schema, facts: KernelFacts, dtype: str) -> dict[str, str | None] | None:
-    """None where the kernel has not got the type; for a tensor None where it takes any."""
+    """Return the type of each tensor (None if any is accepted), or None if the kernel does not support `dtype`."""
     if facts.dtypes and dtype not in facts.dtypes:
         return None
     free = facts.free or frozenset()

@@ -1,4 +1,4 @@
-"""The inputs that both kernels are run on."""
+"""Choose the inputs to run both kernels on."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ _VARIATIONS = {
     "one element": inputs.SIZES["one element"],
     "no elements": inputs.SIZES["no elements"],
 }
-"""Sizes by the first appearance of a dimension; multiples of 64 are what a port for whole tiles alone is right for."""
+"""Sizes in the order in which dimensions appear; a port that handles whole tiles only is right at multiples of 64."""
 
 
 def planned(pair: Pair, settings: Settings) -> list[Run]:
-    """Builds both kernels, and finds what they take."""
+    """Build both kernels and return the inputs to run them on.
+
+    Raises:
+        InputError: The schema has no tensors, or no inputs could be made.
+    """
     twins = opened(pair.specs[0])
     types = dict(element_types.common(pair.schema, twins[ORIGINAL].facts, twins[PORT].facts, settings.dtypes))
     if not pair.schema.tensor_arguments:
@@ -38,7 +42,7 @@ def planned(pair: Pair, settings: Settings) -> list[Run]:
 
 
 def _found(pair: Pair, types: Types, settings: Settings) -> Trial:
-    """The declaration and the form of its inputs, with numbers that the original gives numbers for."""
+    """Return a declaration and form of inputs that the original accepts, in a range where its results are finite."""
     trials = list(_trials(pair, types, settings))
     if not trials:
         raise InputError(f"no inputs could be made for {pair.schema}", hint=inputs.needs_samples(pair.specs[0]))
@@ -47,7 +51,7 @@ def _found(pair: Pair, types: Types, settings: Settings) -> Trial:
     if taken is not None:
         return taken
     if is_known:
-        return trials[0]  # what is wrong with the original is a result, not a wrong guess
+        return trials[0]  # a failing original is a result then, not a wrong guess
     raise InputError(
         f"the original takes none of {len(trials)} forms that inputs and outputs usually have; the first one's "
         f"error:\n{refusal}",

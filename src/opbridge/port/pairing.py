@@ -1,4 +1,4 @@
-"""From two files to the operators that both have a kernel of."""
+"""Find the operators for which two files both have a kernel."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from opbridge.schema import Schema
 from opbridge.sources.standalone import symbols_of_source
 
 MANIFEST = "ops.yaml"
-"""What is looked for beside the original."""
+"""The manifest to look for next to the original."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a user has said of the operator beside the two files."""
+    """The options that describe the operator, in addition to the two files."""
 
     manifest: Path | None = None
     schema: str | None = None
@@ -37,7 +37,7 @@ class Said:
 
 @dataclass(frozen=True)
 class _Source:
-    """A file, and the kernel in it that was named."""
+    """A file, and the kernel in it that the user named."""
 
     path: Path
     symbol: str | None
@@ -51,7 +51,7 @@ class _Source:
         return made
 
     def is_of(self, spec: OpSpec, side: str) -> bool:
-        """Whether a manifest names it as the kernel of an operator."""
+        """Return whether the manifest declares this file as a kernel of the operator on that side."""
         for ref in _refs(spec, side):
             is_file = ref.path is not None and real_path((spec.root or Path()) / ref.path) == real_path(self.path)
             if is_file and self.symbol in (None, ref.symbol or spec.schema.name):
@@ -60,7 +60,14 @@ class _Source:
 
 
 def pairs_of(original: str, port: str, said: Said = Said()) -> list[Pair]:
-    """By the manifest where one declares them, by what was said of the operator, or by the kernels' own parameters."""
+    """Return the pairs of kernels in two files, each given as FILE or FILE:KERNEL.
+
+    The operator comes from the schema that the user gave, else from a manifest that declares both kernels, else
+    from the kernel parameters.
+
+    Raises:
+        InputError: A file is missing, or the kernels cannot be paired.
+    """
     sources = {ORIGINAL: _Source.of(original), PORT: _Source.of(port)}
     if said.schema is None and (declared := _declared(sources, said)):
         return declared
@@ -103,7 +110,7 @@ def _declared(sources: Mapping[str, _Source], said: Said) -> list[Pair]:
 
 
 def _absolute(spec: OpSpec, sources: Mapping[str, _Source]) -> OpSpec:
-    """With the two kernels alone, each for its twin."""
+    """Return the declaration with the two kernels only, each for its twin."""
     kernels = []
     for side, source in sources.items():
         ref = next(ref for ref in _refs(spec, side) if ref.path is not None)
@@ -112,7 +119,11 @@ def _absolute(spec: OpSpec, sources: Mapping[str, _Source]) -> OpSpec:
 
 
 def _bare(original: _Source, names: Mapping[str, list[str]]) -> AscendKernel | None:
-    """The kernel that is meant, where it is one that no function starts."""
+    """Return the selected kernel if it is bare, so that no host function starts it; otherwise None.
+
+    Raises:
+        InputError: The kernel is a template or in a namespace, where opbridge cannot start it.
+    """
     read = read_kernels(original.path)
     if read is None or (symbols_of_source(original.path) and original.symbol not in read.global_functions):
         return None
@@ -130,7 +141,7 @@ def _bare(original: _Source, names: Mapping[str, list[str]]) -> AscendKernel | N
 def _started(
     sources: Mapping[str, _Source], bare: AscendKernel, ports: list[str], schema: Schema | None, said: Said
 ) -> Pair:
-    """The operator of a bare kernel of CUDA, by a function that starts it, beside its port."""
+    """Return the pair of a bare CUDA kernel, started by a generated function, and its port."""
     original, port, launch = sources[ORIGINAL].path, sources[PORT].path, said.launch or {}
     symbol = _chosen(sources[PORT], ports, bare.name)
     read = read_kernels(port)
@@ -149,7 +160,7 @@ def _started(
 
 
 def _symbols(source: _Source) -> list[str]:
-    """The kernels of a file that can be called, else those that nobody can; the one that was named, where one was."""
+    """Return the named kernel of a file; without a name its host functions, or its bare kernels if it has none."""
     names = sorted(symbols_of_source(source.path))
     read = read_kernels(source.path)
     bare = [kernel.name for kernel in read.kernels] if read else []
@@ -162,7 +173,7 @@ def _symbols(source: _Source) -> list[str]:
 
 
 def _chosen(source: _Source, names: list[str], wanted: str) -> str:
-    """By its name, or the only one."""
+    """Return the kernel named `wanted`, or the only one; raise InputError if that is ambiguous."""
     if wanted in names:
         return wanted
     if len(names) == 1:
@@ -189,7 +200,7 @@ def _pair(
 
 
 def _outs(schema: Schema, guessed: Guess | None, said: Said) -> list[dict[str, Any]]:
-    """The rule of the outputs, or those that may be it."""
+    """Return the possible rules of the outputs: one if it is known, otherwise the likely ones."""
     if not schema.new_outputs:
         return [{}]
     if said.out is not None:

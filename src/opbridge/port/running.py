@@ -1,4 +1,4 @@
-"""Runs inputs in processes of their own; what ends one is an outcome, and the next goes on with the rest."""
+"""Run inputs in separate processes: a crash is an outcome, and a new process continues with the rest."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from opbridge.port.model import Outcome, Run, Status, Trial
 _WORKER = "opbridge.port.worker"
 _MOST_CRASHES = 3
 _LINES = 5
-"""Of what the process has said last."""
+"""The number of last output lines of a process to report."""
 
 
 def run(runs: Sequence[Run]) -> Iterator[Outcome]:
-    """One for each input, in their order; after three that end the process the rest is left."""
+    """Yield one outcome per input, in order; after three crashes, skip the rest."""
     for number, said in _answers(runs):
         if "outcome" in said:
             if said["outcome"] is not None:
@@ -28,7 +28,7 @@ def run(runs: Sequence[Run]) -> Iterator[Outcome]:
 
 
 def first_taken(trials: Sequence[Trial]) -> tuple[Trial | None, str]:
-    """The first that the original takes, and why it did not take the first of all."""
+    """Return the first trial that the original accepts (None if there is none), and why it refused the first of all."""
     refusal = ""
     with closing(_answers(trials)) as answers:
         for number, said in answers:
@@ -40,7 +40,7 @@ def first_taken(trials: Sequence[Trial]) -> tuple[Trial | None, str]:
 
 
 def _answers(jobs: Sequence[Run | Trial]) -> Generator[tuple[int, dict[str, Any]], None, None]:
-    """What the worker says of each job; of one that it dies in, how: {"end": ..., "side": ...}."""
+    """Yield the number of each job and the answer of the worker; after a crash, {"end": how, "side": which}."""
     done = crashes = 0
     while done < len(jobs) and crashes < _MOST_CRASHES:
         first = done

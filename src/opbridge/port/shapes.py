@@ -1,5 +1,7 @@
-"""Dimensions by name, as a user says them: `rows columns, columns -> rows columns`; a number is a size, and `2*rows`
-or `rows+columns` what it says."""
+"""Read dimensions by name, as users write them: `rows columns, columns -> rows columns`.
+
+A number is a size; `2*rows` and `rows+columns` are computed from the named dimensions.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,11 @@ _HINT = "a group of names or sizes for each tensor: --shapes 'm k, k n -> m n'; 
 
 
 def input_form(text: str, schema: Schema) -> Form:
+    """Return the dimensions of each tensor argument, from the text before `->`.
+
+    Raises:
+        InputError: The text cannot be read, or has another number of inputs than the schema.
+    """
     names = [argument.name for argument in schema.tensor_arguments]
     groups = _groups(text, 0)
     if len(groups) != len(names):
@@ -26,11 +33,15 @@ def input_form(text: str, schema: Schema) -> Form:
 
 
 def output_shapes(text: str, schema: Schema) -> tuple[str, ...]:
-    """A formula for each output."""
+    """Return the shape of each output as a formula over the inputs.
+
+    Raises:
+        InputError: The text cannot be read, or has another number of outputs than the schema.
+    """
     form = input_form(text, schema)
     groups = _groups(text, 1)
     if groups == [()] and not schema.new_outputs:
-        return ()  # what is written stands among the inputs
+        return ()  # the operator writes to tensors among the inputs
     if len(groups) != len(schema.new_outputs):
         message = f"'{text}' is for {len(groups)} outputs, and {schema.name} has {len(schema.new_outputs)}"
         raise InputError(message, hint=_HINT)
@@ -38,15 +49,17 @@ def output_shapes(text: str, schema: Schema) -> tuple[str, ...]:
 
 
 def sizes(form: Form, wanted: Iterable[int]) -> list[int]:
-    """One for each word, in the order of their first appearance: names get one of `wanted` each, and the others are
-    what their names make them."""
+    """Return a size for each word, in order of first appearance.
+
+    Each name gets one of `wanted`; other words are computed from their names.
+    """
     words = dict.fromkeys(word for group in form.values() for word in group)
     values = dict(zip(dict.fromkeys(name for word in words for name in _NAME.findall(word)), wanted, strict=False))
     return [_value(word, values) for word in words]
 
 
 def _value(word: str, values: Mapping[str, int]) -> int:
-    """Of a sum of products, such as m+2*n."""
+    """Evaluate a sum of products, such as m+2*n."""
     return sum(
         math.prod(int(one) if one.isdigit() else values[one] for one in term.split("*")) for term in word.split("+")
     )
@@ -64,7 +77,7 @@ def _groups(text: str, side: int) -> list[tuple[str, ...]]:
 
 
 def _size(word: str, form: Form, text: str) -> str:
-    """A dimension of an output as a formula over the inputs."""
+    """Return a dimension of an output as a formula over the inputs."""
     return _NAME.sub(lambda found: _found(found[0], form, text), word)
 
 

@@ -1,4 +1,4 @@
-"""What a kernel on kernel.h takes and gives, read off its parameters, where no schema says it."""
+"""Read the inputs and outputs of a kernel on kernel.h from its parameters, if no schema declares them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ DTYPES = {
 
 @dataclass(frozen=True)
 class Guess:
-    """An operator as its kernel shows it; of its outputs' shapes there are several."""
+    """An operator as its kernel parameters describe it; several shapes of its outputs are possible."""
 
     schema: str
     outputs: tuple[tuple[str, ...], ...]
-    """Each a shape for every output, as formulas; the likeliest first."""
+    """The possible shapes of all outputs, as formulas; the likeliest first."""
     dtypes: tuple[str, ...]
-    """Of the outputs, as formulas."""
+    """The element types of the outputs, as formulas."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ class _Parameter:
 
 
 def guess(source: Path, symbol: str) -> Guess:
+    """Return the operator that the parameters of a kernel describe.
+
+    Raises:
+        InputError: The parameters cannot be read, or have a type that only a schema can explain.
+    """
     texts = parameters_of_source(source, symbol)
     if texts is None:
         raise InputError(
@@ -102,7 +107,7 @@ def _argument(parameter: _Parameter, letter: str) -> str:
 
 
 def usual_shapes(inputs: list[str]) -> Iterator[str]:
-    """The shapes that outputs usually have."""
+    """Yield the shapes that outputs usually have, as formulas over the inputs."""
     if not inputs:
         return
     yield f"{inputs[0]}.shape"

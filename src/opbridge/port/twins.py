@@ -1,4 +1,4 @@
-"""One of the two kernels, to be called with NumPy's arrays."""
+"""Call one of the two kernels with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -28,16 +28,19 @@ from opbridge.sources import KernelStore
 
 @dataclass(frozen=True)
 class Fill:
-    """What the memory of an output holds before a call."""
+    """The values that output memory holds before a call."""
 
     number: float = math.nan
     integer: int = 0x5A
 
     def of(self, dtype: str) -> float:
+        """Return the value for memory of an element type."""
         return self.number if "float" in dtype or "complex" in dtype else self.integer
 
 
 class Twinned:
+    """The kernel of one side, run by its twin."""
+
     def __init__(self, spec: OpSpec, side: str) -> None:
         self._spec = spec
         self.schema = spec.schema
@@ -47,18 +50,26 @@ class Twinned:
         self._call = NumpyOp(catalog.plan, 0, lambda: self._kernels.kernel(0, "cpu"))
 
     def build(self) -> None:
+        """Build the kernel; other methods build it on first use."""
         self._kernels.build("cpu")
 
     @cached_property
     def facts(self) -> KernelFacts:
+        """The element types and parameters that the built kernel declares."""
         return facts_of_kernel(self._kernels.kernel(0, "cpu"), self.schema)
 
     def outputs(self, given: Mapping[str, Argument], fill: Fill) -> list[Array]:
-        """The results, or what a call without any has written; what it does not write keeps what the memory had."""
+        """Return the results, or the tensors that a call without results writes.
+
+        Elements that the kernel does not write keep the values of `fill`.
+        """
         return [self._driver.array(output) for output in self._made(given, fill)]
 
     def writer(self, given: Mapping[str, Argument], output: int, index: tuple[int, ...]) -> str | None:
-        """Which block of an Ascend C kernel writes an element, and where; by another call."""
+        """Call the kernel again; return the block and instruction that write an element, None if nothing writes it.
+
+        This works for Ascend C kernels only.
+        """
         with writers_noted() as writer_of:
             made = self._made(given, Fill())[output]
             return writer_of(made.ctypes.data + sum(map(mul, index, made.strides)))
@@ -83,7 +94,7 @@ class Twinned:
 
 
 def opened(spec: OpSpec) -> dict[str, Twinned]:
-    """Both, built at the same time."""
+    """Build the kernels of both sides in parallel and return them by side."""
     twins = {side: Twinned(spec, side) for side in SIDES}
     with ThreadPoolExecutor(len(SIDES)) as threads:
         list(threads.map(Twinned.build, twins.values()))

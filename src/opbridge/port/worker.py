@@ -1,4 +1,4 @@
-"""The process that the kernels run in, which one of them may end: it says which before each call."""
+"""Run the process that the kernels run in; it reports which kernel it calls, because a kernel may end the process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opbridge.port.twins import Fill, Twinned, opened
 
 _OTHERWISE = Fill(-1.0, 0x25)
 _FILLS = {ORIGINAL: _OTHERWISE, PORT: Fill()}
-"""So that what one of them does not write is no accident of what the other has left in memory."""
+"""Different values for each side, so that elements that neither kernel writes cannot agree by accident."""
 
 
 def _work(jobs: list[Run | Trial], say: Say) -> None:
@@ -48,7 +48,7 @@ def _work(jobs: list[Run | Trial], say: Say) -> None:
 
 
 def _try(trial: Trial, original: Twinned) -> dict[str, object]:
-    """Whether the original takes it, and numbers from where it gives finite ones for."""
+    """Return whether the original accepts the input, and a range of numbers with finite results."""
     taken: dict[str, object] | None = None
     for low_high in RANGES:
         given = arguments(trial.case.with_range(low_high), trial.settings.seed)
@@ -65,7 +65,7 @@ def _try(trial: Trial, original: Twinned) -> dict[str, object]:
 
 
 def _run(run: Run, twins: dict[str, Twinned], begun: Callable[[str], None]) -> Outcome | None:
-    """None where NumPy has not got the element type."""
+    """Compare both kernels on one input; return None if NumPy does not have the element type."""
     given = arguments(run.case, run.settings.seed)
     made: dict[str, list[Array]] = {}
     errors: dict[str, Exception] = {}

@@ -1,4 +1,4 @@
-"""Which block of a port has written an element, by the notes that the Ascend C twin takes."""
+"""Find which block of a port wrote an element, from the records of the Ascend C twin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opbridge.toolchains.ascend_twin import runtime
 
 @contextmanager
 def writers_noted() -> Iterator[Callable[[int], str | None]]:
-    """Of the kernels that run within it: from an address to the block and the instruction that wrote there first."""
+    """Record writes, and yield a function from an address to the block and instruction that wrote it first."""
     library = ctypes.CDLL(str(runtime()))
     library.ob_ascend_writer_of.argtypes = [ctypes.c_void_p]
     library.ob_ascend_writer_of.restype = ctypes.c_char_p

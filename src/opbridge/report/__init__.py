@@ -1,4 +1,4 @@
-"""`opbridge report`: what checks and benchmarks found of a library, as one HTML file for people."""
+"""Show the results of checks and benchmarks of a library as one HTML file: `opbridge report`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame of a chart: axes with their marks and names, drawn as SVG that takes its colours from the page."""
+"""Draw the frame of a chart: axes with ticks and labels, as SVG that takes its colors from the page."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ Point = tuple[float, float]
 
 
 class Scale(Protocol):
-    """Numbers along one axis."""
+    """A mapping of values to positions along one axis."""
 
     def part(self, value: float) -> float:
-        """Where a value stands, from 0 to 1."""
+        """Return the position of a value, from 0 to 1."""
 
-    def ticks(self) -> Sequence[tuple[float, str]]: ...
+    def ticks(self) -> Sequence[tuple[float, str]]:
+        """Return the values to mark on the axis, each with its label."""
 
 
 @dataclass(frozen=True)
 class Powers:
-    """A logarithmic scale."""
+    """A logarithmic scale between two powers of ten."""
 
     low: float
     high: float
@@ -36,15 +37,17 @@ class Powers:
 
     @classmethod
     def around(cls, values: Sequence[float]) -> Powers:
-        """Whole powers of ten around positive numbers."""
+        """Build the scale of whole powers of ten around positive numbers."""
         low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
         return cls(10.0**low, 10.0 ** max(high, low + 1))
 
     def part(self, value: float) -> float:
+        """Return the position of a value, from 0 to 1; values outside the scale are clipped."""
         held = min(max(value, self.low), self.high)
         return math.log(held / self.low) / math.log(self.high / self.low)
 
     def ticks(self) -> Sequence[tuple[float, str]]:
+        """Return powers of ten, evenly spaced."""
         first, last = round(math.log10(self.low)), round(math.log10(self.high))
         step = max(1, math.ceil((last - first) / _MOST_TICKS))
         return [(10.0**power, self.name(10.0**power)) for power in range(first, last + 1, step)]
@@ -52,28 +55,33 @@ class Powers:
 
 @dataclass(frozen=True)
 class Names:
-    """Things side by side, at 0, 1, 2 and so on."""
+    """A scale of named things at 0, 1, 2 and so on."""
 
     names: Sequence[str]
 
     def part(self, value: float) -> float:
+        """Return the position of a place, from 0 to 1."""
         return value / max(len(self.names) - 1, 1)
 
     def ticks(self) -> Sequence[tuple[float, str]]:
+        """Return evenly spaced places with their names, shortened."""
         step = math.ceil(len(self.names) / _MOST_NAMES)
         return [(place, _shortened(self.names[place])) for place in range(0, len(self.names), step)]
 
 
 @dataclass(frozen=True)
 class Axes:
+    """Two scales with labels, which convert values to SVG coordinates."""
+
     x: Scale
     y: Scale
     x_label: str
     y_label: str
     descending: bool = False
-    """Whether x falls to the right."""
+    """Whether x decreases to the right."""
 
     def at(self, point: Point) -> Point:
+        """Return the SVG coordinates of a point."""
         return self._across(point[0]), self._up(point[1])
 
     def _across(self, value: float) -> float:
@@ -84,11 +92,12 @@ class Axes:
         return round(HEIGHT - _BOTTOM - self.y.part(value) * (HEIGHT - _TOP - _BOTTOM), 1)
 
     def line(self, points: Sequence[Point], style: str) -> Markup:
+        """Draw a line through points."""
         places = " ".join(f"{x},{y}" for x, y in map(self.at, points))
         return element("polyline", points=places, class_=f"line {style}")
 
     def label(self, text: str, point: Point, style: str = "", *, right: float = 0, down: float = 0) -> Markup:
-        """Beside a point, on the side where there is more room."""
+        """Draw a text next to a point, on the side with more room."""
         x, y = self.at(point)
         anchor = "end" if x > WIDTH * 0.7 else "start"
         return element(
@@ -96,7 +105,10 @@ class Axes:
         )
 
     def chart(self, name: str, title: str, *content: Child) -> Markup:
-        """`name` is unique on the page; the title is what a screen reader says."""
+        """Draw the chart with the frame and `content`.
+
+        `name` must be unique on the page; a screen reader reads the title.
+        """
         return element(
             "svg",
             element("title", title, id=name),

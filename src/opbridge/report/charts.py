@@ -1,4 +1,4 @@
-"""The report's pictures: a gradient's error against eps, the roofline, and times over the runs that were saved."""
+"""Draw the charts of the report: gradient error against eps, the roofline, and times over saved runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from opbridge.report.markup import Markup, element
 from opbridge.report.model import place_of
 
 _FLOOR = 1e-17
-"""Where an error of zero stands on a logarithmic scale."""
+"""The position of a zero error on a logarithmic scale."""
 _SHAPES = ("circle", "square", "diamond", "triangle", "bow")
-"""So that colour is not all that tells series apart."""
+"""Each series has its own shape, because color alone does not tell series apart for every reader."""
 _SQUARE = ((-4, -4), (4, -4), (4, 4), (-4, 4))
 _DIAMOND = ((0, -6), (6, 0), (0, 6), (-6, 0))
 _TRIANGLE = ((0, -6), (5, 4), (-5, 4))
@@ -25,7 +25,7 @@ _BOW = ((-5, -5), (5, 5), (5, -5), (-5, 5))
 
 
 def gradient(name: str, row: Row) -> Markup | None:
-    """The valleys of a right formula, the plain of a wrong one; None where no slope could be measured."""
+    """Draw the error against eps: a valley for a right formula, a plain for a wrong one; None without measurements."""
     curves = [(curve, _finite(curve)) for curve in row.curves]
     drawn = [(curve, points) for curve, points in curves if points]
     if not drawn:
@@ -52,7 +52,7 @@ def _finite(curve: Curve) -> list[Point]:
 
 
 def roofline(name: str, run: Run) -> Markup | None:
-    """Operations a second against operations a byte, below what memory and arithmetic allow; None without a point."""
+    """Draw operations a second against operations a byte, below the limits of the machine; None without a point."""
     points = [item for item in run.measurements if item.extent == LARGE and item.flops and item.rate and item.bandwidth]
     if not points or run.bandwidth is None or run.rate is None:
         return None
@@ -86,7 +86,7 @@ def roofline(name: str, run: Run) -> Markup | None:
 
 
 def history(name: str, operator: str, runs: Mapping[str, Run], extent: str) -> Markup | None:
-    """A line for each framework over the runs; None where there are not two."""
+    """Draw a line for each framework over the runs; None if no framework has two."""
     lines: dict[str, list[Point]] = {}
     for place, run in enumerate(runs.values()):
         for item in run.measurements:
@@ -107,12 +107,12 @@ def history(name: str, operator: str, runs: Mapping[str, Run], extent: str) -> M
 
 
 def _series(where: str) -> int:
-    """The colour and the shape of a framework, which are the same in every chart."""
+    """Return the index of the color and shape of a framework, which is the same in every chart."""
     return [*FRAMEWORKS].index(where.partition(" ")[0]) % len(_SHAPES)
 
 
 def legend(series: Mapping[str, int]) -> Markup:
-    """What the colours and shapes mean."""
+    """Draw the list of series with their colors and shapes."""
     items = []
     for name, place in series.items():
         shape = _shape(_SHAPES[place], 7, 7, f"series-{place}")

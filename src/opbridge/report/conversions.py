@@ -1,4 +1,7 @@
-"""`opbridge convert --check --page`: what of a converted network is PyTorch's, and where it parts."""
+"""Show a converted network: which operators PyTorch still computes, and where results differ.
+
+This is the page of `opbridge convert --check --page`.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,23 @@ from opbridge.report.tables import code, mark, number, table
 
 @dataclass(frozen=True)
 class ShownConversion:
+    """The contents of the page about one converted network."""
+
     network: str
     framework: str
     date: str
     version: str
     comparisons: Sequence[Comparison]
     operators: Sequence[str]
-    """Computed by PyTorch's kernels."""
+    """The operators that PyTorch kernels compute."""
     native: Sequence[str]
     in_the_way: Mapping[str, str] = field(default_factory=dict)
     first: Difference | None = None
-    """Where a comparison is wrong: the first operator that is, by itself."""
+    """The first operator that differs by itself, if a comparison is wrong."""
 
 
 def conversion_page(shown: ShownConversion) -> str:
+    """Return the HTML page about a converted network."""
     title = f"{shown.network} in {shown.framework}"
     header = element("header", element("h1", title), element("p", shown.date.replace("T", " ")[:16] + " UTC"))
     main = [_summary(shown), _first(shown), _comparisons(shown), _operators(shown)]

@@ -1,4 +1,4 @@
-"""What kernels are predicted to cost: what `opbridge profile --json` has said, as charts and tables."""
+"""Show the predicted costs of kernels, from the output of `opbridge profile --json`, as charts and tables."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _LINES = 8
 
 
 def section(profile: Mapping[str, Any]) -> Markup:
+    """Return the section about a profile."""
     kernels = profile["kernels"]
     said = f"By counts in a twin and the published rates of {profile['chip']}; nothing of it was measured."
     rows: list[list[Child]] = [
@@ -39,7 +40,7 @@ def _kernel(name: str, kernel: Mapping[str, Any]) -> Markup:
 
 
 def _bars(name: str, title: str, values: Mapping[str, float], shown: Mapping[str, str]) -> Markup:
-    """The longest first, each with its name before it and its value behind."""
+    """Draw a bar for each value, the longest first, with its name before it and its value after it."""
     most = max(values.values(), default=0) or 1
     parts: list[Markup] = []
     for place, (key, value) in enumerate(sorted(values.items(), key=lambda pair: -pair[1])):

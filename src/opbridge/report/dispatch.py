@@ -1,4 +1,7 @@
-"""Where a call in PyTorch goes: asked of the dispatcher, in a process that imports PyTorch in the reporter's place."""
+"""List the dispatch keys that a PyTorch call meets, as a separate process asks the dispatcher for them.
+
+The process that writes the report does not import PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,31 @@ _LEVELS: tuple[tuple[str, str], ...] = (
     ("Autograd", "autograd: the gradient's node"),
     ("", "the kernels"),
 )
-"""The keys a call meets, from the outside to the inside, by how their names begin."""
+"""The levels that a call meets, from outermost to innermost, by the prefix of their key names."""
 
 
 @dataclass(frozen=True)
 class Key:
+    """A dispatch key with a registration for an operator."""
+
     name: str
     by: str
-    """Who registered it."""
+    """The library that registered it."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """Keys of which a call meets one at most, before it goes on to the next level."""
+    """A group of dispatch keys; a call meets at most one of them before it goes on to the next level."""
 
     what: str
     keys: tuple[Key, ...]
 
 
 def walks(operators: Sequence[Any]) -> dict[str, tuple[Level, ...]]:
-    """By operator; empty where PyTorch is not here or cannot have the operator."""
+    """Return the dispatch levels of each operator, by name.
+
+    The result is empty if PyTorch is not installed, and has no entry for an operator that PyTorch cannot register.
+    """
     if not installed(FRAMEWORKS["torch"]):
         return {}
     found = {}
@@ -50,7 +58,7 @@ def walks(operators: Sequence[Any]) -> dict[str, tuple[Level, ...]]:
 
 
 def levels(registrations: Sequence[tuple[str, str]]) -> tuple[Level, ...]:
-    """The registrations as a call meets them."""
+    """Sort registrations into levels, in the order in which a call meets them."""
     prefixes = [prefix for prefix, _ in _LEVELS]
     groups: dict[str, list[Key]] = {prefix: [] for prefix in prefixes}
     for name, by in registrations:
@@ -66,7 +74,7 @@ def _work(operators: list[Any], say: Say) -> None:
         try:
             op.torch  # noqa: B018 - registers it
         except OpbridgeError:
-            continue  # a check says why
+            continue  # `opbridge check` reports why
         say(operator=op.name, registrations=[(one.key, one.by) for one in registrations(op.name)])
 
 

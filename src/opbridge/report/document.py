@@ -1,4 +1,4 @@
-"""A page as a file: one that brings its style and script along, and may ask nothing of a network."""
+"""Build a page as one file that contains its style and script, and may load nothing from a network."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _HERE = Path(__file__).parent
 
 
 def document(title: str, version: str, header: Child, navigation: Child, main: Child) -> str:
+    """Return the HTML text, with a policy that forbids everything but its own style and script."""
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
     policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}"
     head = element(

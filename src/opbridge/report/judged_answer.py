@@ -1,4 +1,4 @@
-"""An answer's part of the page of verdicts: why, by which numbers, and its source with the places marked."""
+"""Show one answer on the page of verdicts: the reasons, the numbers, and its source with the places marked."""
 
 from __future__ import annotations
 
@@ -14,32 +14,36 @@ from opbridge.report.tables import mark
 
 
 def status_of(verdict: Verdict) -> Status:
+    """Return the status that marks a verdict in tables."""
     return {Verdict.RIGHT: Status.PASSED, Verdict.UNDECIDED: Status.SKIPPED}.get(verdict, Status.FAILED)
 
 
 @dataclass(frozen=True)
 class ShownAnswer:
+    """An answer with its source and its verdict."""
+
     task: str
     name: str
-    """Both as paths below the folder that was judged."""
+    """The answer; `task` and `name` are paths below the judged folder."""
     source: str
     judgement: Judgement
     cost: Prediction | None = None
 
     @property
     def status(self) -> Status:
+        """The status that marks the verdict."""
         return status_of(self.judgement.verdict)
 
     @cached_property
     def lines(self) -> dict[int, Reason]:
-        """Of its source that reasons point at."""
+        """The lines of the source that reasons point to."""
         file = self.name.rpartition("/")[2]
         found = ((line_of(reason.place, file, self.source), reason) for reason in self.judgement.reasons)
         return {line: reason for line, reason in found if line}
 
 
 def section(answer: ShownAnswer, anchor: str, around: int | None) -> Markup:
-    """`around`: so many lines about each marked place, or the whole source."""
+    """Return the section about an answer, with `around` lines about each marked place; None shows the whole source."""
     found = answer.judgement
     head = element(
         "summary", mark(answer.status, found.verdict.value), " ", element("h3", answer.name), f" {found.verdict.value}"

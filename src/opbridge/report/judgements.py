@@ -1,4 +1,4 @@
-"""`opbridge judge DIR --page`: what share of answers is right, why the others are not, and each with its source."""
+"""Show how many answers are right, why the others are not, and each with its source: `opbridge judge DIR --page`."""
 
 from __future__ import annotations
 
@@ -17,31 +17,39 @@ from opbridge.report.tables import mark, number, table
 
 _COLOURS = {Verdict.RIGHT: 3, Verdict.WRONG: 4, Verdict.BROKEN: 1, Verdict.CHEATING: 2, Verdict.UNDECIDED: 0}
 _AROUND, _MOST_LINKS, _WIDTH = 4, 6, 640
-"""Lines around a place where a whole source would be too much, answers that a row names, and of the bar."""
+"""Lines around each place in shortened sources, links in a table row, and the width of the bar."""
 
 
 @dataclass(frozen=True)
 class ShownAnswers:
+    """The contents of the page of verdicts."""
+
     title: str
     date: str
     version: str
     answers: Sequence[ShownAnswer]
 
     def link(self, answer: ShownAnswer) -> Markup:
+        """Return a link to the section about an answer."""
         return element("a", answer.name, href=f"#{self.anchors[answer.name]}")
 
     @cached_property
     def anchors(self) -> dict[str, str]:
+        """The id of the section about each answer, by name."""
         return {answer.name: f"answer-{place}" for place, answer in enumerate(self.answers)}
 
     @cached_property
     def counts(self) -> dict[Verdict, int]:
+        """The number of answers for each verdict that occurs."""
         counts = Counter(answer.judgement.verdict for answer in self.answers)
         return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
 
 
 def judgements_page(shown: ShownAnswers) -> str:
-    """Below MOST_BYTES: where all of it is more, with what is around the places alone, then with the tables alone."""
+    """Return the HTML page of verdicts, kept below MOST_BYTES.
+
+    If the whole page is larger, it has only the lines around marked places; if that is larger too, only the tables.
+    """
     for around in (None, _AROUND):
         made = _page(shown, around, with_parts=True)
         if len(made.encode()) <= MOST_BYTES:
@@ -117,7 +125,7 @@ def _bar(shown: ShownAnswers) -> Markup:
 
 
 def _why(shown: ShownAnswers, with_links: bool) -> Markup | None:
-    """By the first reason of each, the most frequent first."""
+    """Return the table of the answers that are not right, grouped by their first reason, the most frequent first."""
     others = [answer for answer in shown.answers if answer.judgement.verdict is not Verdict.RIGHT]
     groups: dict[tuple[str, str], list[ShownAnswer]] = {}
     for answer in others:

@@ -1,4 +1,4 @@
-"""HTML and SVG from values: whatever is not markup already is text, and is escaped."""
+"""Build HTML and SVG from values; text that is not markup yet is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WITHOUT_END = frozenset({"meta", "input", "br"})
 
 
 class Markup(str):
-    """Text that holds markup, made by `element` alone."""
+    """Text that is markup already; `element` creates it."""
 
     __slots__ = ()
 
@@ -19,7 +19,11 @@ Child: TypeAlias = str | Markup | Iterable["Child"] | None
 
 
 def element(tag: str, *children: Child, **attributes: object) -> Markup:
-    """`class_` is the attribute class, `aria_label` is aria-label; one that is None is left out, True stands alone."""
+    """Return an HTML or SVG element.
+
+    `class_` becomes the attribute class, `aria_label` becomes aria-label. An attribute that is None or False is
+    left out; one that is True has no value.
+    """
     given = "".join(
         f" {_name(name)}" if value is True else f' {_name(name)}="{html.escape(_printable(str(value)))}"'
         for name, value in attributes.items()
@@ -30,6 +34,7 @@ def element(tag: str, *children: Child, **attributes: object) -> Markup:
 
 
 def joined(children: Child) -> Markup:
+    """Return the children as markup, with text escaped."""
     if children is None:
         return Markup("")
     if isinstance(children, Markup):
@@ -44,7 +49,7 @@ def _name(attribute: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without what HTML cannot hold, such as a terminal's colours."""
+    """Return the text without characters that HTML cannot contain, such as terminal color codes."""
     if text.isprintable():
         return text
     return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")

@@ -1,4 +1,4 @@
-"""What a report shows, gathered from operators, the rows of a check and the runs of a benchmark."""
+"""Gather the contents of a report from operators, the rows of a check and the runs of a benchmark."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from opbridge.report.dispatch import Level
 
 @dataclass(frozen=True)
 class ReportedKernel:
+    """A kernel of an operator, with its source."""
+
     device: str
     text: str
-    """As the manifest names it."""
+    """The kernel as the manifest writes it."""
     source: str | None
-    """The text of its file; None where it is none, or cannot be read."""
+    """The text of its source file; None if it has none, as a library."""
 
 
 @dataclass(frozen=True)
 class ReportedOperator:
-    """Everything about one operator."""
+    """All results for one operator."""
 
     name: str
     schema: str
@@ -39,14 +41,17 @@ class ReportedOperator:
 
     @property
     def short(self) -> str:
+        """The name without its namespace."""
         return self.name.partition("::")[2]
 
     @property
     def anchor(self) -> str:
+        """The id of its section on the page."""
         return f"op-{re.sub(r'[^A-Za-z0-9_-]', '-', self.short)}"
 
     @property
     def status(self) -> Status:
+        """FAILED if a check failed or a measurement was impossible, PASSED if a check passed, otherwise SKIPPED."""
         if any(row.failed for row in self.rows) or self.problems:
             return Status.FAILED
         found = {row.status for row in self.rows}
@@ -54,39 +59,48 @@ class ReportedOperator:
 
     @property
     def places(self) -> list[str]:
-        """The frameworks it was checked in, each with its device."""
+        """The frameworks that it was checked in, each with its device."""
         return list(dict.fromkeys(place_of(row) for row in self.rows))
 
 
 @dataclass(frozen=True)
 class Contents:
+    """All contents of a report."""
+
     title: str
     date: str
     version: str
     operators: tuple[ReportedOperator, ...]
     run: Run | None = None
     history: Mapping[str, Run] = field(default_factory=dict)
-    """Runs that were saved, the oldest first."""
+    """The saved runs, the oldest first."""
     profile: Mapping[str, Any] | None = None
-    """What kernels are predicted to cost, as `opbridge profile --json` says it."""
+    """The predicted costs of kernels, as `opbridge profile --json` prints them."""
 
     @cached_property
     def rows(self) -> list[Row]:
+        """The check rows of all operators."""
         return [row for operator in self.operators for row in operator.rows]
 
     @property
     def places(self) -> list[str]:
+        """The frameworks that any operator was checked in, each with its device."""
         return list(dict.fromkeys(place for operator in self.operators for place in operator.places))
 
 
 def place_of(item: Row | Measurement) -> str:
+    """Return the framework of a result, with its device unless that is the CPU."""
     return item.framework if item.device == "cpu" else f"{item.framework} on {item.device}"
 
 
 def operators_of(
     ops: Sequence[Any], rows: Sequence[Row], run: Run | None, dispatch: Mapping[str, tuple[Level, ...]]
 ) -> tuple[ReportedOperator, ...]:
-    """The operators with what is known of each; what is known of none of them is the user's mistake."""
+    """Collect the results of each operator.
+
+    Raises:
+        InputError: There are results, but none of them belongs to one of these operators.
+    """
     names = {op.name for op in ops}
     told = {row.operator for row in rows} | {item.operator for item in (run.measurements if run else ())}
     if told and not told & names:

@@ -1,4 +1,4 @@
-"""An operator's part of the report: a section that opens when it is asked for."""
+"""Show one operator in the report, as a section that readers can open."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from opbridge.report.model import ReportedKernel, ReportedOperator, place_of
 from opbridge.report.tables import code, mark, number, table, without_empty_columns
 
 _DEVICES = {"CPU": "cpu", "CUDA": "cuda", "PrivateUse1": "npu"}
-"""Whose kernel a key of PyTorch's calls."""
+"""The device whose kernel a PyTorch dispatch key calls."""
 
 
 def section(
     operator: ReportedOperator, history: Mapping[str, Run], shown: dict[str, str], with_sources: bool, is_open: bool
 ) -> Markup:
-    """`shown` are the sources that other operators have shown, by text: where one may go to read them."""
+    """Return the section about an operator.
+
+    `shown` records the sources that the page shows already, by text, with the section to link to; this adds to it.
+    """
     parts: list[Child] = [
         code(operator.schema, f"Signature of {operator.short}"),
         _rules(operator),
@@ -106,7 +109,7 @@ def _times(operator: ReportedOperator) -> Markup | None:
 
 
 def times(caption: str, measurements: tuple[Measurement, ...], short: Mapping[str, Child] | None) -> Child:
-    """Measured times as a table; `short` are the operators' names, where there are several."""
+    """Return measured times as a table; `short` has the names to show if the table covers several operators."""
     head: list[Child] = ["framework", "input", "a call", "reference", "moves", "of the machine's limit", "predicted"]
     rows: list[list[Child]] = []
     for item in measurements:
@@ -180,7 +183,7 @@ def _below(operator: ReportedOperator, levels: tuple[Level, ...]) -> Markup | No
 
 
 def _meaning(operator: ReportedOperator, key: Key) -> str:
-    """Who registered it, and the kernel that it calls, if it calls one."""
+    """Return the library that registered a key, and the kernel that it calls, if any."""
     device = _DEVICES.get(key.name)
     kernels = [kernel for kernel in operator.kernels if kernel.device == device]
     if device is None:

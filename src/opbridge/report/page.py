@@ -1,4 +1,4 @@
-"""The whole report as one HTML file that asks nothing of a network, and no more of a reader than it holds."""
+"""Build the whole report as one HTML file that loads nothing from a network and stays small."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from opbridge.report.model import Contents, ReportedOperator, place_of
 from opbridge.report.tables import mark, table
 
 _FEW = 2
-"""So many operators are open from the start: there is no list to look through."""
+"""With at most this many operators, their sections are open from the start."""
 
 
 def page(contents: Contents) -> str:
-    """Below MOST_BYTES: where all of it is more, without sources, then without the operators' own parts."""
+    """Return the HTML report, kept below MOST_BYTES.
+
+    If the whole report is larger, it has no sources; if that is larger too, no sections about operators.
+    """
     for with_sources, with_parts in ((True, True), (False, True)):
         made = _page(contents, with_sources, with_parts)
         if len(made.encode()) <= MOST_BYTES:
@@ -90,7 +93,7 @@ def _summary(contents: Contents, with_parts: bool, left_out: Child) -> Markup:
 
 
 def _conformance(contents: Contents) -> Markup | None:
-    """Operator against framework; the element types are in an operator's own part."""
+    """Return the table of operators against frameworks; the section about an operator has the element types."""
     if not contents.rows:
         return None
     places = contents.places

@@ -1,4 +1,4 @@
-"""Tables that a screen reader can read and a phone can scroll, and the marks in them."""
+"""Build tables that screen readers can read and phones can scroll, and the marks in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.SKIPPED: "–", Sta
 
 
 def mark(status: Status | None, said: str = "") -> Markup:
-    """A sign for those who see it, a word for those who hear it; None: there is nothing to say."""
+    """Return a sign for the eye and a word for screen readers; None means that nothing was checked."""
     if status is None:
         return element("span", "not checked", class_="hidden")
     word = said or status.value
@@ -20,7 +20,7 @@ def mark(status: Status | None, said: str = "") -> Markup:
 
 
 def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]]) -> Markup:
-    """The first cell of a row is its head; the caption is for those who do not see the title above."""
+    """Return a table whose rows begin with a heading; only screen readers read the caption."""
     columns = element("tr", [element("th", cell, scope="col") for cell in head])
     lines = [
         element("tr", element("th", row[0], scope="row"), [element("td", cell) for cell in row[1:]]) for row in rows
@@ -34,15 +34,16 @@ def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]]) 
 def without_empty_columns(
     head: Sequence[Child], rows: Sequence[Sequence[Child]]
 ) -> tuple[list[Child], list[list[Child]]]:
-    """For a table that can say more than there is to say."""
+    """Remove the columns in which every row is empty."""
     kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
     return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def number(text: str) -> Markup:
-    """With its unit on the same line."""
+    """Return text that keeps a number and its unit on one line."""
     return element("span", text, class_="number")
 
 
 def code(text: str, label: str) -> Markup:
+    """Return a block of code with a label for screen readers."""
     return element("pre", element("code", text), tabindex="0", role="region", aria_label=label)

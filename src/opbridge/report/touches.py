@@ -1,4 +1,4 @@
-"""Which thread touches what: memory as rows of 32 words, in each the thread that reads or writes it."""
+"""Show which thread touches which memory: rows of 32 words, with the thread that reads or writes each."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _HERE = Path(__file__).parent
 _WORD = 4
 _BANKS = 32
 _ROW = _BANKS * _WORD
-"""Bytes of memory: in shared memory a column is a bank."""
+"""Bytes of memory in a row; in shared memory, a column is a bank."""
 _ROWS = 40
-"""Of one picture; what lies behind them is counted."""
+"""The most rows in one picture; further rows are only counted."""
 _SITES = 24
-"""Pictures of one kernel."""
+"""The most pictures for one kernel."""
 _LABEL, _CELL, _HEIGHT, _TOP = 74, 24, 18, 16
 _COLOURS = 8
 _VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
 
 
 def page(kernels: Sequence[KernelCost]) -> str:
-    """One file that needs no other."""
+    """Return the HTML page about the accesses of kernels, as one file that needs no other."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -82,11 +82,11 @@ class _Cell:
     threads: tuple[int, ...]
     warp: int
     waits: bool
-    """For another word of its bank."""
+    """Whether the access waits for another word of its bank."""
 
 
 def _cells(touches: Iterable[Touch], unit: int) -> dict[int, _Cell]:
-    """By their numbers from the array's begin, each of `unit` bytes."""
+    """Return the touched cells of `unit` bytes, numbered from the start of the array."""
     threads: dict[int, list[int]] = defaultdict(list)
     waiting = set[int]()
     for touch in touches:
@@ -99,7 +99,7 @@ def _cells(touches: Iterable[Touch], unit: int) -> dict[int, _Cell]:
 
 
 def _conflicts(touch: Touch) -> set[int]:
-    """The words that share a bank with another word of lanes that are served together."""
+    """Return the words that share a bank with another word, among lanes that are served together."""
     together = WARP * _WORD // max(touch.bytes, _WORD)
     banks: dict[tuple[int, int], set[int]] = defaultdict(set)
     for lane, begin in touch.lanes:

@@ -1,7 +1,7 @@
-"""The array functions a formula can call, with the array API's names and parameters; each framework supplies them.
+"""The array functions a formula can call, with the array API's names and parameters; each framework provides them.
 
-Where a parameter is an `array`, a Python number may stand.  `zeros` and `ones` make their array on the device of the
-operator's tensors.  `sum_to` undoes a broadcast: it sums an array down to a shape.
+An `array` parameter also accepts a Python number. `zeros` and `ones` create their array on the device of the
+operator's tensors. `sum_to` undoes a broadcast: it sums an array down to a shape.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ _DEFAULTS = {"None": None, "False": False, "0": 0, "2": 2}
 
 @dataclass(frozen=True)
 class ArrayParameter:
+    """A parameter of an array function, with the kinds of values that it accepts."""
+
     name: str
     accepts: frozenset[Kind]
     required: bool
@@ -37,16 +39,18 @@ class ArrayParameter:
 
 @dataclass(frozen=True)
 class ArrayFunction:
+    """An array function and its parameters in order."""
+
     name: str
     parameters: tuple[ArrayParameter, ...]
 
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """What a call gives the parameters, in their order."""
+        """Return the value of each parameter for a call, in the order of the parameters."""
         rest = self.parameters[len(args) :]
         return [*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest)]
 
     def with_parameters(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A framework's function by these parameters' names, which its own may not have."""
+        """Wrap a framework function so that it accepts these parameter names."""
         return lambda *args, **kwargs: function(*self.values(args, kwargs))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""`derivatives` and `backward`: two ways to write gradients, one form for every framework."""
+"""The `derivatives` and `backward` rules: two ways to write gradients, with one form for every framework."""
 
 from __future__ import annotations
 
@@ -31,12 +31,18 @@ class Backward:
     derivative: Derivative
 
     def field(self) -> object:
+        """Return the rule as `parse_backward` reads it."""
         return {", ".join(self.derivative.arguments): self.operator}
 
 
 def parse_derivatives(
     value: object, schema: Schema, operators: Mapping[str, Schema], place: Place
 ) -> tuple[Derivative, ...]:
+    """Parse formulas by argument names, each for one argument or several.
+
+    Raises:
+        RuleError: A formula does not fit the schema, or an argument has two.
+    """
     if not isinstance(value, Mapping):
         raise place.error("expected formulas by argument", f"for example: {_EXAMPLE}")
     _refuse_no_outputs(schema, place)
@@ -57,6 +63,11 @@ def parse_derivatives(
 
 
 def parse_backward(value: object, schema: Schema, operators: Mapping[str, Schema], place: Place) -> Backward:
+    """Parse a backward operator, with or without the arguments that its outputs are the gradients of.
+
+    Raises:
+        RuleError: The operator is unknown, or its signature does not fit the schema.
+    """
     _refuse_no_outputs(schema, place)
     targets: tuple[str, ...] | None = None
     if isinstance(value, Mapping):
@@ -86,7 +97,7 @@ def parse_backward(value: object, schema: Schema, operators: Mapping[str, Schema
 
 
 def _lowered(schema: Schema, operator: Schema, source: Source) -> Call:
-    """The operator's call: it is given by name what it asks for."""
+    """Build the call of the backward operator, which receives its arguments by their names."""
     known = meanings(schema)
     args: list[Expr] = []
     kwargs: list[tuple[str, Expr]] = []
@@ -144,7 +155,7 @@ def _targets(key: str, names: Mapping[str, Argument], schema: Schema, place: Pla
 
 
 def _default_targets(schema: Schema, operator: Schema) -> tuple[str, ...]:
-    """The arguments that the backward's outputs are named after, or every tensor."""
+    """Return the arguments that the outputs of the backward are named after, or every tensor."""
     tensors = [item.name for item in schema.arguments if kind_of(item.type) in (Kind.TENSOR, Kind.TENSORS)]
     named = tuple((output.name or "").removeprefix("grad_") for output in operator.returns)
     return named if set(named) <= set(tensors) and len(set(named)) == len(named) else tuple(tensors)

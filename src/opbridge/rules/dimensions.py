@@ -1,4 +1,4 @@
-"""What `batch` and `shard` are made of: the dimensions of every tensor by name, as `b s h, h -> b s h`."""
+"""The patterns of `batch` and `shard`: the named dimensions of every tensor, as in `b s h, h -> b s h`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Group = tuple[str, ...]
 
 DOTS = "..."
 ANONYMOUS = "_"
-"""A dimension that nothing else shares and that is never split."""
+"""The name of a dimension that no other tensor shares and that is never divided."""
 
 _WORD = re.compile(r"\.\.\.|[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 
@@ -35,7 +35,7 @@ Batch = str | Dimensions
 
 
 def parse_batch(value: object, schema: Schema, place: Place) -> Batch:
-    """`elementwise`, `loop`, or a pattern whose `...` says which tensors carry the extra dimensions."""
+    """Parse `elementwise`, `loop`, or a pattern whose `...` marks the tensors with the extra dimensions."""
     example = "... h, h -> ... h"
     parsed = parse_dimensions(place.text(value, example), schema, ("elementwise", "loop"), example)
     if isinstance(parsed, Dimensions) and (
@@ -46,7 +46,7 @@ def parse_batch(value: object, schema: Schema, place: Place) -> Batch:
 
 
 def parse_dimensions(source: Source, schema: Schema, words: tuple[str, ...], example: str) -> str | Dimensions:
-    """One of the words, or a pattern."""
+    """Parse one of `words` or a pattern; `example` appears in error messages."""
     text = source.text.strip()
     if text in words:
         return text

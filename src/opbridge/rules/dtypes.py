@@ -1,4 +1,4 @@
-"""The element types of `abi.h` in the order of their codes, and what two of them promote to."""
+"""The element types of `abi.h` in the order of their codes, and their type promotion."""
 
 from __future__ import annotations
 
@@ -31,11 +31,14 @@ _NEITHER_HOLDS_THE_OTHER = {
 
 
 def promote(a: str, b: str) -> str | None:
-    """`torch.promote_types`; None where PyTorch refuses. `promoted` in rule_values.h is its twin."""
+    """Return the type that `torch.promote_types` returns, or None where PyTorch refuses.
+
+    The function `promoted` in rule_values.h must do the same.
+    """
     low, high = sorted((a, b), key=DTYPE_CODES.__getitem__)
     if low == high:
         return low
     if _LATE_UNSIGNED & {low, high}:
         return high if high in _REAL_FLOATS else None
-    # The codes grow with what a type can hold, but for three pairs.
+    # A type with a higher code can hold every type with a lower one, except for three pairs.
     return _NEITHER_HOLDS_THE_OTHER.get((low, high), high)

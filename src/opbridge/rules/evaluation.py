@@ -1,6 +1,6 @@
-"""Runs an expression in Python over whatever the environment holds: numbers, symbolic integers, traced arrays.
+"""The evaluation of an expression in Python on any values: numbers, symbolic integers or traced arrays.
 
-Nothing here asks what a number is, and nothing turns a value into a bool but a condition; so a framework's tracer sees
+Nothing here checks the type of a number, and only a condition turns a value into a bool. So a framework's tracer sees
 the arithmetic as if the user had written it in Python.
 """
 
@@ -54,21 +54,24 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def evaluate(expr: Expr, environment: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
-    """The value of an expression.
+    """Evaluate an expression and return its value.
 
-    `environment` holds the values by name.  `functions` holds, by name, the functions that can be called (operators as
+    `environment` holds the values by name. `functions` holds, by name, the functions that can be called (operators as
     `ns::name`) and the framework's dtypes (`float32`).
     """
     return Evaluator(environment, functions).run(expr)
 
 
 class Evaluator:
+    """An evaluator of expressions; subclasses override single operations."""
+
     def __init__(self, environment: Mapping[str, Any], functions: Mapping[str, Any]) -> None:
         self.environment = environment
         self.functions = functions
 
     def run(self, node: Expr) -> Any:
-        match node:  # what formulas are made of first: the cases are tried in order
+        """Evaluate a node and return its value."""
+        match node:  # the most frequent nodes come first: the cases are tried in order
             case Name(id):
                 return self.name(id)
             case Binary(op, left, right) | Compare(op, left, right):
@@ -103,14 +106,17 @@ class Evaluator:
         raise TypeError(f"{type(node).__name__} is no expression")
 
     def name(self, name: str) -> Any:
+        """Return the value of a name, with a list as a tuple."""
         value = self.environment[name] if name in self.environment else self.functions[name]
-        # A list of sizes has to add to a shape, and shapes are tuples in every framework.
+        # A list of sizes must concatenate with a shape, and shapes are tuples in every framework.
         return tuple(value) if isinstance(value, list) else value
 
     def binary(self, op: str, left: Any, right: Any) -> Any:
+        """Apply a binary or comparison operator."""
         return _OPERATORS[op](left, right)
 
     def call(self, node: Call) -> Any:
+        """Evaluate the arguments of a call and call the function."""
         function = self.functions[node.name]
         return function(*map(self.run, node.args), **{key: self.run(value) for key, value in node.kwargs})
 
@@ -120,7 +126,7 @@ def _item(value: Any, index: Any) -> Any:
         return value[index]
     except IndexError:
         if not isinstance(value, tuple):
-            raise  # an array's own message says more
+            raise  # the array's own error has more detail
         raise RuleError(f"index {index} is out of range, there are {len(value)}") from None
     except ValueError:
         if not isinstance(value, tuple):

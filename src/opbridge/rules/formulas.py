@@ -1,4 +1,4 @@
-"""Checks a derivative's formula: every name, function and keyword in it, and what it reads of the call."""
+"""The checks of a derivative's formula: each name, function and keyword in it, and the values that it needs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ _LISTS = {single: kind for kind, single in ELEMENTS.items()}
 
 @dataclass(frozen=True)
 class Formula:
-    """An expression, and what of the forward call it needs: an adapter saves these for backward and nothing else."""
+    """An expression and the values of the forward call that it needs.
+
+    Adapters save these values for backward, and nothing else.
+    """
 
     expr: Expr
     arguments: tuple[str, ...]
@@ -63,7 +66,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a name in a formula stands for: an argument, or the gradient or value of outputs."""
+    """The meaning of a name in a formula: an argument, or the gradients or values of outputs."""
 
     kind: Kind
     argument: str = ""
@@ -72,7 +75,7 @@ class Meaning:
 
 
 def meanings(schema: Schema) -> dict[str, set[Meaning]]:
-    """Every name a formula can use; one that has two meanings is for the formula to avoid."""
+    """Return the meanings of every name that a formula can use; a formula must avoid names with two meanings."""
     names: dict[str, set[Meaning]] = {}
 
     def add(name: str, meaning: Meaning) -> None:
@@ -84,7 +87,7 @@ def meanings(schema: Schema) -> dict[str, set[Meaning]]:
     add("grads", Meaning(Kind.TENSORS, grads=everything))
     add("results", Meaning(Kind.TENSORS, results=everything))
     for index, output in enumerate(schema.returns):
-        # An output that is an argument has that argument's name, which then means one thing all the same.
+        # An output that is an argument adds no name of its own, so the argument's name stays unambiguous.
         named = [output.name] if output.name and output.alias is None else []
         kind = kind_of(output.type)
         for name in [*named, *(["result"] if index == 0 else [])]:
@@ -97,7 +100,7 @@ def meanings(schema: Schema) -> dict[str, set[Meaning]]:
 def formula_environment(
     schema: Schema, arguments: Mapping[str, object], grads: Mapping[int, object], results: Mapping[int, object]
 ) -> dict[str, object]:
-    """The values of a formula's names, of those arguments, gradients and results that are at hand."""
+    """Return the values of a formula's names, for the given arguments, gradients and results."""
     environment: dict[str, object] = {}
     for name, found in meanings(schema).items():
         if len(found) > 1:
@@ -123,7 +126,13 @@ def parse_formula(
     targets: tuple[str, ...],
     known: dict[str, set[Meaning]],
 ) -> Formula:
-    """The formula of the gradients of `targets`, one value for each; `known` are the schema's meanings."""
+    """Parse the formula for the gradients of `targets`, with one value for each.
+
+    `known` holds the meanings of the schema.
+
+    Raises:
+        RuleError: The formula is invalid or does not fit the schema.
+    """
     expr = _with_parts(source, known)
     expr = expr.rewritten(lambda node: qualified(node, schema, operators))
     checker = FormulaChecker(schema, operators, source, known)
@@ -172,7 +181,7 @@ def depth(expr: Expr) -> int:
 
 
 def qualified(node: Expr, schema: Schema, operators: Mapping[str, Schema]) -> Expr:
-    """An operator of the same library by its full name; an array function of its name comes first."""
+    """Return a call of an operator of the same library with its full name; array functions take precedence."""
     if (
         not isinstance(node, Call)
         or node.name in ARRAY_FUNCTIONS
@@ -183,6 +192,8 @@ def qualified(node: Expr, schema: Schema, operators: Mapping[str, Schema]) -> Ex
 
 
 class FormulaChecker:
+    """A checker of one formula, which records the arguments, gradients and results that it uses."""
+
     def __init__(
         self, schema: Schema, operators: Mapping[str, Schema], source: Source, known: dict[str, set[Meaning]]
     ) -> None:
@@ -195,13 +206,16 @@ class FormulaChecker:
         self.results: set[int] = set()
 
     def formula(self, expr: Expr) -> Formula:
+        """Return the formula with everything that it uses."""
         order = [argument.name for argument in self.schema.arguments if argument.name in self.arguments]
         return Formula(expr, tuple(order), tuple(sorted(self.grads)), tuple(sorted(self.results)))
 
     def error(self, message: str, at: Expr, hint: str = "") -> RuleError:
+        """Return an error that points at a node."""
         return self.source.error(message, at.offset, hint)
 
     def check_values(self, expr: Expr, targets: tuple[str, ...]) -> None:
+        """Check that the expression gives one gradient of the right kind for each target."""
         kind = self.kind(expr)
         wanted = [kind_of(self.schema.argument(target).type) for target in targets]
         called = self.operators.get(expr.name) if isinstance(expr, Call) else None
@@ -216,6 +230,7 @@ class FormulaChecker:
         raise self.error(f"expected {expected} for the gradient of {', '.join(targets)}, got {got}: {expr}", expr, hint)
 
     def kind(self, expr: Expr) -> Kind:
+        """Return the kind of an expression, checking all of it."""
         match expr:
             case Int():
                 return Kind.INT
@@ -256,6 +271,7 @@ class FormulaChecker:
         raise self.error(f"{expr} has no meaning here", expr)
 
     def condition(self, expr: Expr, hint: str) -> None:
+        """Check that an expression can be a condition; `hint` shows the form for arrays."""
         kind = self.kind(expr)
         if kind is Kind.TENSOR:
             raise self.error(f"an array is no condition: {expr}", expr, f"write {hint}")
@@ -263,6 +279,7 @@ class FormulaChecker:
             raise self.error(f"expected a condition, got {kind.value}: {expr}", expr)
 
     def name(self, expr: Name) -> Kind:
+        """Return the kind of a name and record its use."""
         found = self.meanings.get(expr.id)
         if not found:
             if expr.id in DTYPE_CODES:
@@ -276,12 +293,14 @@ class FormulaChecker:
         return self.used(meaning)
 
     def used(self, meaning: Meaning) -> Kind:
+        """Record that the formula uses a meaning, and return its kind."""
         self.arguments |= {meaning.argument} - {""}
         self.grads |= set(meaning.grads)
         self.results |= set(meaning.results)
         return meaning.kind
 
     def attribute(self, expr: Attribute) -> Kind:
+        """Return the kind of an array attribute."""
         kind = self.kind(expr.value)
         if kind not in (Kind.TENSOR, Kind.ANY):
             raise self.error(f"expected an array before .{expr.name}, got {kind.value}", expr.value)
@@ -293,6 +312,7 @@ class FormulaChecker:
         return _ATTRIBUTES[expr.name]
 
     def index(self, expr: Index) -> Kind:
+        """Return the kind of an indexed array, list, `grads[i]` or `results[i]`."""
         match expr:
             case Index(Name("grads" | "results" as group), (Int(value),)) if len(self.meanings[group]) == 1:
                 return self.output(group, value, expr)
@@ -306,6 +326,7 @@ class FormulaChecker:
         return kind if isinstance(expr.items[0], Slice) else ELEMENTS[kind]
 
     def check_index(self, item: Expr) -> None:
+        """Check one index: an int, a slice, None or `...`."""
         if isinstance(item, (Dots, NoneLiteral)):
             return
         for bound in item.children() if isinstance(item, Slice) else (item,):
@@ -313,6 +334,7 @@ class FormulaChecker:
                 raise self.error(f"expected an int in an index, got {bound}", bound, "take(x, indices, axis) gathers")
 
     def output(self, group: str, index: int, expr: Expr) -> Kind:
+        """Return the kind of `grads[i]` or `results[i]` and record its use."""
         outputs = self.schema.returns
         if index >= len(outputs):
             raise self.error(f"{self.schema.full_name} has {len(outputs)} outputs, there is no {expr}", expr)
@@ -320,13 +342,14 @@ class FormulaChecker:
         return self.used(Meaning(kind, grads=(index,)) if group == "grads" else Meaning(kind, results=(index,)))
 
     def list_of(self, kinds: list[Kind], expr: Expr) -> Kind:
+        """Return the kind of a list from the kinds of its items."""
         if not kinds:
             return Kind.INTS
         kind = self.joined(kinds, expr)
         return Kind.TENSORS if kind is Kind.ANY else _LISTS.get(kind, Kind.LIST)
 
     def joined(self, kinds: Iterable[Kind], expr: Expr) -> Kind:
-        """What values of these kinds are together: numbers widen, an array absorbs, None adds nothing."""
+        """Return the common kind of several values: numbers widen, an array absorbs, None adds nothing."""
         left = set(kinds) - {Kind.NONE} or {Kind.NONE}
         for absorbing in (Kind.TENSOR, Kind.FLOAT):
             if absorbing in left and left <= _ARRAYLIKE:
@@ -336,12 +359,14 @@ class FormulaChecker:
         return next(iter(left - {Kind.ANY}), Kind.ANY)
 
     def arithmetic(self, kinds: tuple[Kind, ...], expr: Expr) -> Kind:
+        """Return the kind of an arithmetic result of arrays and numbers."""
         if not set(kinds) <= _ARRAYLIKE:
             got = " and ".join(kind.value for kind in kinds)
             raise self.error(f"expected arrays and numbers, got {got}: {expr}", expr)
         return self.joined(kinds, expr)
 
     def binary(self, expr: Binary) -> Kind:
+        """Return the kind of a binary expression."""
         kinds = (self.kind(expr.left), self.kind(expr.right))
         if expr.op == "+" and kinds == (Kind.INTS, Kind.INTS):
             return Kind.INTS
@@ -351,6 +376,7 @@ class FormulaChecker:
         return Kind.FLOAT if expr.op == "/" and kind is Kind.INT else kind
 
     def compare(self, expr: Compare) -> Kind:
+        """Return the kind of a comparison, which is an array if a side is one."""
         left, right = self.kind(expr.left), self.kind(expr.right)
         if expr.op in ("is", "is not"):
             return Kind.BOOL
@@ -363,6 +389,7 @@ class FormulaChecker:
         return Kind.BOOL
 
     def call(self, expr: Call) -> Kind:
+        """Return the kind of a call; an `aten::` call may return anything."""
         if expr.name in ARRAY_FUNCTIONS:
             self.check_array_call(expr)
             return Kind.TENSOR
@@ -379,6 +406,7 @@ class FormulaChecker:
         raise self.error(f"unknown function '{expr.name}'", expr, hint)
 
     def check_array_call(self, expr: Call) -> None:
+        """Check a call of an array function."""
         function = ARRAY_FUNCTIONS[expr.name]
         required = [parameter.name for parameter in function.parameters if parameter.required]
         names = [parameter.name for parameter in function.parameters]
@@ -389,6 +417,7 @@ class FormulaChecker:
                 raise self.error(f"{function} got {kind.value} for {name}: {value}", value)
 
     def check_operator_call(self, expr: Call, schema: Schema) -> None:
+        """Check a call of an operator against its schema."""
         names = [argument.name for argument in schema.arguments]
         required = [argument.name for argument in schema.arguments if argument.default is None]
         positional = [argument.name for argument in schema.positional]
@@ -402,7 +431,11 @@ class FormulaChecker:
     def bound(
         self, expr: Call, names: list[str], required: list[str], positional: list[str], signature: str
     ) -> list[tuple[str, Expr]]:
-        """A call's values by the parameter each belongs to."""
+        """Return the values of a call with the parameter of each.
+
+        Raises:
+            RuleError: A parameter is missing, unknown, or given twice.
+        """
         if len(expr.args) > len(positional):
             message = f"{expr.name}() takes {len(positional)} positional arguments, got {len(expr.args)}"
             raise self.error(message, expr, f"it is {signature}")
@@ -422,7 +455,7 @@ class FormulaChecker:
 
 
 def accepts_kind(argument: Argument, kind: Kind) -> bool:
-    """Whether an operator takes such a value; what only a framework can tell passes."""
+    """Return whether an argument accepts a kind of value; kinds that only a framework can check pass."""
     wanted = kind_of(argument.type)
     if kind is Kind.NONE:
         return argument.type.is_optional

@@ -1,4 +1,4 @@
-"""What a value is to a rule, and where a rule stands."""
+"""The kinds of values in rules, and the places of rules in a manifest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Locate = Callable[[Path], Location | None]
 
 
 class Kind(Enum):
-    """The value is how messages call it."""
+    """The kind of a value in a rule; the enum value is its name in messages."""
 
     INT = "an int"
     FLOAT = "a float"
@@ -54,38 +54,44 @@ ELEMENTS = {kind: single for single, kind in _LISTS.items()}
 
 
 def kind_of(type_: Type) -> Kind:
-    """The kind of a schema's type; whether None is allowed is the schema's own to say."""
+    """Return the kind of a schema type; whether None is allowed is not part of it."""
     if isinstance(type_, OptionalType):
         return kind_of(type_.elem)
     if isinstance(type_, ListType):
-        # A list that may hold None has no element a rule could rely on.
+        # Rules cannot rely on the elements of a list that may hold None.
         return Kind.LIST if type_.elem.is_optional else _LISTS.get(kind_of(type_.elem), Kind.LIST)
     return _SINGLE.get(str(type_), Kind.OTHER)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value of a manifest stands, found only when an error needs it."""
+    """The place of a value in a manifest, which is located only when an error needs it."""
 
     locate: Locate
     path: Path = ()
 
     def child(self, key: str | int) -> Place:
+        """Return the place of an item below this one."""
         return Place(self.locate, (*self.path, key))
 
     def error(self, message: str, hint: str = "") -> RuleError:
+        """Return an error at this place."""
         return RuleError(message, self.locate(self.path), hint)
 
     def text(self, value: object, example: str) -> Source:
-        """A value that is a rule's text; YAML loaders turn a bare `0` or `1.5` into a number."""
+        """Return the text of a rule; YAML loaders turn a bare `0` or `1.5` into a number.
+
+        Raises:
+            RuleError: The value is neither text nor a number.
+        """
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise self.error(f"expected a rule as text, got {type(value).__name__}", f"for example: {example}")
         return Source(str(value), self.locate(self.path))
 
 
 def no_location(_: Path) -> None:
-    """The `locate` of rules that stand in no file."""
+    """Return None, as the `locate` function of rules that are in no file."""
 
 
 NOWHERE = Place(no_location)
-"""Of rules that stand in no file."""
+"""The place of rules that are in no file."""

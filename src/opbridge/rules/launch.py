@@ -1,4 +1,4 @@
-"""How a kernel of Ascend C is started: the number of its blocks, and what it takes beside the operator's tensors."""
+"""The `launch` rule of an Ascend C kernel: the number of its blocks, and its parameters besides the tensors."""
 
 from __future__ import annotations
 
@@ -22,17 +22,25 @@ _FUNCTIONS = ("min", "max", "abs", "int", "len", "sum", "prod", "ceil_div")
 
 @dataclass(frozen=True)
 class Launch:
+    """The values that a kernel launch needs."""
+
     values: tuple[tuple[str, Expr], ...] = ()
-    """By name of the parameter: a number, or a struct of the kernel's as a call with its fields by name."""
+    """The value of each kernel parameter: a number, or a struct as a call with its fields by name."""
 
     def __getitem__(self, name: str) -> Expr | None:
         return dict(self.values).get(name)
 
     def field(self) -> dict[str, str]:
+        """Return the rule as `parse_launch` reads it."""
         return {name: str(expr) for name, expr in self.values}
 
 
 def parse_launch(value: object, schema: Schema, place: Place) -> Launch:
+    """Parse a mapping from kernel parameters to expressions.
+
+    Raises:
+        RuleError: A name or an expression does not fit.
+    """
     if not isinstance(value, Mapping):
         raise place.error(
             f"expected a mapping from the kernel's parameters to numbers, got {type(value).__name__}",
@@ -42,7 +50,7 @@ def parse_launch(value: object, schema: Schema, place: Place) -> Launch:
 
 
 def is_struct(expr: Expr) -> bool:
-    """Whether it names a struct, with its fields."""
+    """Return whether the expression is a struct with its fields."""
     return isinstance(expr, Call) and expr.name not in _FUNCTIONS
 
 

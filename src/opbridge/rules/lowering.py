@@ -1,8 +1,8 @@
-"""Checks a shape or dtype expression against its schema and lowers it to the words that native/rule_vm.h runs.
+"""The check of a shape or dtype expression against its schema, and its lowering to words for native/rule_vm.h.
 
-The words of an expression are an operation, then its operands, each in the same form: prefix order.  The kind of every
-operand is known here, so the reader in C++ carries no tags; one operation may exist for several kinds (`ADD` of ints
-and of floats), and the place it stands in says which is meant.
+The words of an expression are an operation, then its operands in the same form: prefix order. The kind of every operand
+is known here, so the C++ reader needs no tags. One operation may exist for several kinds (`ADD` of ints and of floats);
+its position decides which is meant.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ class Op(IntEnum):
 
 
 class Relation(IntEnum):
+    """The comparisons of a COMPARE."""
+
     EQUAL = 0
     NOT_EQUAL = auto()
     LESS = auto()
@@ -94,7 +96,7 @@ class Relation(IntEnum):
 
 
 class Comparable(IntEnum):
-    """As what a COMPARE reads both of its sides."""
+    """The type as which a COMPARE reads both of its sides."""
 
     INTEGERS = 0
     REALS = auto()
@@ -125,21 +127,30 @@ _TENSOR_ATTRIBUTES = ("shape", "ndim", "numel", "dtype")
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
+    """The kind and the words of an expression."""
+
     kind: Kind
     words: Words
 
 
 class Lowering:
+    """The lowering of one rule, with errors that point into its text."""
+
     def __init__(self, schema: Schema, source: Source) -> None:
         self.schema = schema
         self.source = source
         self.arguments = {argument.name: index for index, argument in enumerate(schema.arguments)}
 
     def lower(self, expr: Expr, kind: Kind) -> Words:
-        """The words of an expression that has to be of this kind; an int serves as a float."""
+        """Return the words of an expression that must be of this kind; an int widens to a float."""
         return self.coerced(self.any(expr), expr, kind)
 
     def coerced(self, lowered: Lowered, expr: Expr, kind: Kind) -> Words:
+        """Return lowered words as `kind`, widening an int to a float.
+
+        Raises:
+            RuleError: The expression has another kind.
+        """
         if lowered.kind is Kind.INT and kind is Kind.FLOAT:
             return (Op.WIDEN, *lowered.words)
         if lowered.kind is not kind:
@@ -149,6 +160,7 @@ class Lowering:
         return lowered.words
 
     def any(self, expr: Expr) -> Lowered:
+        """Lower an expression of any kind."""
         match expr:
             case Int(value):
                 return Lowered(Kind.INT, (Op.CONSTANT, value))
@@ -188,21 +200,24 @@ class Lowering:
         raise self.error(f"{expr} has no meaning here", expr)
 
     def error(self, message: str, at: Expr, hint: str = "") -> RuleError:
+        """Return an error that points at a node."""
         return self.source.error(message, at.offset, hint)
 
     def each(self, items: tuple[Expr, ...], kind: Kind) -> Words:
+        """Return the concatenated words of several expressions of one kind."""
         return tuple(word for item in items for word in self.lower(item, kind))
 
     def argument(self, expr: Expr) -> Argument | None:
-        """The argument an expression names, if it is but a name."""
+        """Return the argument that an expression names, or None if it is not just a name."""
         index = self.arguments.get(expr.id) if isinstance(expr, Name) else None
         return None if index is None else self.schema.arguments[index]
 
     def name(self, expr: Name) -> Lowered:
+        """Lower an argument or a dtype."""
         index = self.arguments.get(expr.id)
         if index is not None:
             kind = kind_of(self.schema.arguments[index].type)
-            # A tensor is the argument's index, and whether an index into a list follows.
+            # A tensor is the argument's index, then a flag for an index into a list.
             if kind is Kind.TENSOR:
                 return Lowered(kind, (index, 0))
             return Lowered(kind, (index,) if kind is Kind.TENSORS else (Op.ARGUMENT, index))
@@ -213,6 +228,7 @@ class Lowering:
         raise self.error(f"'{expr.id}' is no argument of {self.schema.full_name} and no dtype", expr, hint)
 
     def attribute(self, expr: Attribute) -> Lowered:
+        """Lower the shape, ndim, numel or dtype of a tensor."""
         tensor = self.any(expr.value)
         if tensor.kind is not Kind.TENSOR:
             raise self.error(f"expected a tensor before .{expr.name}, got {tensor.kind.value}", expr.value)
@@ -229,6 +245,7 @@ class Lowering:
         raise self.error(f"a tensor has no attribute '{expr.name}' in this rule", expr, hint)
 
     def index(self, expr: Index) -> Lowered:
+        """Lower an index into a shape, a list of values or a list of tensors."""
         value = self.any(expr.value)
         if value.kind is Kind.TENSOR:
             raise self.error(
@@ -242,7 +259,7 @@ class Lowering:
         index = self.lower(item, Kind.INT)
         if value.kind is Kind.TENSORS:
             return Lowered(Kind.TENSOR, (*value.words, 1, *index))
-        # One dimension or item alone is asked for far more often than any other, and needs no list made for it.
+        # A single dimension or item is by far the most frequent index, and needs no temporary list.
         if value.words[0] == Op.SHAPE:
             return Lowered(Kind.INT, (Op.DIM, *value.words[1:], *index))
         if value.words[0] == Op.ARGUMENT:
@@ -250,6 +267,7 @@ class Lowering:
         return Lowered(Kind.INT, (Op.ELEMENT, *value.words, *index))
 
     def slice(self, expr: Index, value: Lowered, item: Slice) -> Lowered:
+        """Lower a slice; a bit mask says which of its bounds are present."""
         if value.kind is not Kind.INTS:
             raise self.error(f"only a shape or list of ints has slices, got {value.kind.value}", expr)
         present = 0
@@ -261,14 +279,17 @@ class Lowering:
         return Lowered(Kind.INTS, (Op.SLICE, present, *value.words, *bounds))
 
     def number(self, expr: Expr) -> Lowered:
+        """Lower an expression that must be a number."""
         return self.require_number(self.any(expr), expr)
 
     def require_number(self, lowered: Lowered, expr: Expr) -> Lowered:
+        """Return the lowered expression, or raise if it is not a number."""
         if lowered.kind not in _NUMBERS:
             raise self.error(f"expected a number, got {lowered.kind.value}: {expr}", expr)
         return lowered
 
     def binary(self, expr: Binary) -> Lowered:
+        """Lower arithmetic or the concatenation of shapes."""
         if expr.op not in _ARITHMETIC:
             raise self.error(f"'{expr.op}' is for arrays, not for sizes", expr)
         op = _ARITHMETIC[expr.op]
@@ -280,6 +301,7 @@ class Lowering:
         return Lowered(kind, (op, *self.coerced(left, expr.left, kind), *self.coerced(right, expr.right, kind)))
 
     def compare(self, expr: Compare) -> Lowered:
+        """Lower a comparison or a test for None."""
         if expr.op in ("is", "is not"):
             argument = self.argument(expr.left)
             if argument is None or not argument.type.is_optional:
@@ -296,10 +318,12 @@ class Lowering:
         return Lowered(Kind.BOOL, (Op.COMPARE, relation, code, *_widened(left, kind), *_widened(right, kind)))
 
     def boolean(self, op: Op, left: Expr, right: Expr) -> Words:
+        """Return the words of `and` or `or`; the length of the right side allows skipping it."""
         skipped = self.lower(right, Kind.BOOL)
         return (op, *self.lower(left, Kind.BOOL), len(skipped), *skipped)
 
     def if_else(self, expr: IfElse) -> Lowered:
+        """Lower a conditional expression; the length of each branch allows skipping it."""
         condition = self.lower(expr.condition, Kind.BOOL)
         body, orelse = self.any(expr.body), self.any(expr.orelse)
         kind = _common(body.kind, orelse.kind)
@@ -311,6 +335,7 @@ class Lowering:
         return Lowered(kind, (Op.IF, *condition, len(a), *a, len(b), *b))
 
     def call(self, expr: Call) -> Lowered:
+        """Lower a call of one of the functions for sizes."""
         function = _FUNCTIONS.get(expr.name)
         if function is None:
             hint = did_you_mean(expr.name, _FUNCTIONS) or f"the functions of sizes are {', '.join(_FUNCTIONS)}"
@@ -323,6 +348,7 @@ class Lowering:
         return function.lower(self, expr.args)
 
     def extreme(self, op: Op, args: tuple[Expr, ...]) -> Lowered:
+        """Lower `min` or `max`."""
         numbers = [self.number(arg) for arg in args]
         kind = Kind.INT if all(number.kind is Kind.INT for number in numbers) else Kind.FLOAT
         words = _widened(numbers[0], kind)
@@ -331,14 +357,17 @@ class Lowering:
         return Lowered(kind, words)
 
     def absolute(self, args: tuple[Expr, ...]) -> Lowered:
+        """Lower `abs`."""
         number = self.number(args[0])
         return Lowered(number.kind, (Op.ABSOLUTE, *number.words))
 
     def truncate(self, args: tuple[Expr, ...]) -> Lowered:
+        """Lower `int`."""
         number = self.number(args[0])
         return number if number.kind is Kind.INT else Lowered(Kind.INT, (Op.TRUNCATE, *number.words))
 
     def length(self, args: tuple[Expr, ...]) -> Lowered:
+        """Lower `len`."""
         value = self.any(args[0])
         if value.kind is Kind.TENSORS:
             return Lowered(Kind.INT, (Op.LENGTH, *value.words))
@@ -348,13 +377,18 @@ class Lowering:
         raise self.error(f"expected a shape or list, got {value.kind.value}: {args[0]}", args[0])
 
     def reduce(self, op: Op, args: tuple[Expr, ...]) -> Lowered:
+        """Lower `sum` or `prod`."""
         return Lowered(Kind.INT, (op, *self.lower(args[0], Kind.INTS)))
 
     def ceil_divide(self, args: tuple[Expr, ...]) -> Lowered:
+        """Lower `ceil_div`."""
         return Lowered(Kind.INT, (Op.CEIL_DIVIDE, *self.each(args, Kind.INT)))
 
     def combine(self, op: Op, kind: Kind, property_: Op, args: tuple[Expr, ...]) -> Lowered:
-        """`broadcast` and `promote`: of tensors, lists of them, and shapes or dtypes; a missing tensor adds nothing."""
+        """Lower `broadcast` or `promote` of tensors, lists of tensors, and shapes or dtypes.
+
+        A missing tensor adds nothing.
+        """
         words: list[int] = [op, len(args)]
         for arg in args:
             argument, lowered = self.argument(arg), self.any(arg)
@@ -414,6 +448,6 @@ def _conversion(got: Lowered, wanted: Kind) -> str:
 
 
 def _packed(text: bytes) -> Words:
-    """The length, then eight bytes a word."""
+    """Return the length in bytes, then words of eight bytes each."""
     padded = text.ljust(-(-len(text) // 8) * 8, b"\0")
     return (len(text), *struct.unpack(f"={len(padded) // 8}q", padded))

@@ -1,4 +1,4 @@
-"""All rules of one operator: what `ops.yaml` says beyond its schema and kernels."""
+"""All rules of one operator: the fields of `ops.yaml` besides its schema and kernels."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from opbridge.schema import Schema
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a rule is read beside."""
+    """The parts of a declaration that the parsing of a rule needs."""
 
     schema: Schema
     operators: Mapping[str, Schema]
-    """Those a formula may call, by full name."""
+    """The operators that a formula may call, by full name."""
     kernel_may_say: bool
-    """Whether the kernel may say itself what its outputs are like."""
+    """Whether the kernel itself may describe its outputs."""
     brings_rules: bool
-    """Whether the kernel is a framework's own operator."""
+    """Whether the kernel is an operator of a framework, which has its own rules."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One field of `ops.yaml`: how it is read and written, and what holds a kernel to it."""
+    """One field of `ops.yaml`: its parser, its printer, and the checks that verify it."""
 
     name: str
     parse: Callable[[Any, Declaration, Place], Any]
-    """Refuses what does not fit the schema, at its place."""
+    """Parses the field; raises RuleError, with its place, if it does not fit the schema."""
     field: Callable[[Any], object]
-    """What `parse` takes, and turns into an equal rule; nothing where there is none."""
+    """Returns the field that `parse` turns into an equal rule, or None if there is no rule."""
     checks: tuple[str, ...] = ()
-    """The rows of `opbridge check`."""
+    """The rows of `opbridge check` that verify the rule."""
     is_brought: bool = True
-    """Whether a framework's own operator brings it, so that a declaration must not say it again."""
+    """Whether an operator of a framework has this rule already, so that a declaration must not repeat it."""
     is_read_always: bool = False
-    """Whether it matters that it is absent."""
+    """Whether the parser must also see that the field is absent."""
 
 
 def _parse_out(value: object, beside: Declaration, place: Place) -> tuple[OutRule, ...]:
@@ -109,7 +109,7 @@ RULES = {
 
 
 class RuleFields(TypedDict, total=False):
-    """What `load`, `inline` and `OpSpec.create` take by keyword: the rules, and inputs to try them with."""
+    """The keywords of `load`, `inline` and `OpSpec.create`: the rules, and sample inputs."""
 
     out: object
     derivatives: Mapping[str, str] | None
@@ -122,11 +122,16 @@ class RuleFields(TypedDict, total=False):
 
 
 def brought(operator: str, by: str, rule: str, where: Location | None = None) -> ManifestError:
+    """Return the error about a rule that a framework operator already has."""
     return ManifestError(f"{operator}: {by} brings its own '{rule}'", where, "leave it out")
 
 
 def check_keywords(given: Iterable[str]) -> None:
-    """As Python refuses a keyword that a function has not."""
+    """Check rule keywords, as Python checks the keywords of a function.
+
+    Raises:
+        CallError: A keyword is unknown.
+    """
     known = RuleFields.__annotations__
     for name in given:
         if name not in known:
@@ -136,6 +141,8 @@ def check_keywords(given: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Rules:
+    """The parsed rules of one operator."""
+
     out: tuple[OutRule, ...] = ()
     derivatives: tuple[Derivative, ...] = ()
     backward: Backward | None = None
@@ -155,11 +162,14 @@ class Rules:
         kernel_may_say: bool = False,
         framework_says: bool = False,
     ) -> Rules:
-        """Checks every rule against the schema.
+        """Parse and check every rule against the schema.
 
-        `operators` are those a formula may call, by full name; `locate` gives the place of a value by its path, such
-        as `("out", "shape")`.  `out` is not needed where the kernel may say what its outputs are like, and is
-        not read where the kernel is a framework's own operator.
+        `operators` are those that a formula may call, by full name. `locate` returns the place of a value by its path,
+        such as `("out", "shape")`. `out` is optional if the kernel may describe its outputs, and is not read if the
+        kernel is an operator of a framework.
+
+        Raises:
+            RuleError: A rule is unknown, invalid, or contradicts another one.
         """
         place = Place(locate)
         for key in fields:
@@ -178,9 +188,10 @@ class Rules:
 
     @property
     def launch_texts(self) -> tuple[tuple[str, str], ...]:
+        """The launch parameters and their expressions, as text."""
         return tuple(self.launch.field().items()) if self.launch else ()
 
     def fields(self) -> dict[str, object]:
-        """What `parse` takes, and turns into equal rules."""
+        """Return the fields that `parse` turns into equal rules."""
         printed = {name: rule.field(getattr(self, name)) for name, rule in RULES.items()}
         return {name: value for name, value in printed.items() if value is not None}

@@ -1,4 +1,4 @@
-"""`out`: the shape and dtype of every new output, checked when loaded, run in Python or compiled for rule_vm.h."""
+"""The `out` rule: shape and dtype of every new output, checked on load, run in Python or compiled for rule_vm.h."""
 
 from __future__ import annotations
 
@@ -25,31 +25,38 @@ class Like:
 
     @property
     def shape(self) -> Expr:
+        """The expression for the shape of the argument."""
         return Attribute(Name(self.argument), "shape")
 
     @property
     def dtype(self) -> Expr:
+        """The expression for the dtype of the argument."""
         return Attribute(Name(self.argument), "dtype")
 
     def field(self) -> object:
+        """Return the rule as `parse_out` reads it."""
         return self.argument
 
 
 @dataclass(frozen=True)
 class ShapeDtype:
+    """The output has a shape and a dtype that expressions compute."""
+
     shape: Expr
     dtype: Expr
 
     def field(self) -> object:
+        """Return the rule as `parse_out` reads it."""
         return {"shape": str(self.shape), "dtype": str(self.dtype)}
 
 
 @dataclass(frozen=True)
 class FromKernel:
-    """Whoever made the kernel says, for the arguments of each call, what the output is like."""
+    """The kernel itself describes the output for the arguments of each call."""
 
     def field(self) -> None:
-        return None
+        """Return None: there is no rule to print."""
+        return
 
 
 OutRule = Like | ShapeDtype | FromKernel
@@ -57,7 +64,7 @@ OutRule = Like | ShapeDtype | FromKernel
 
 @dataclass(frozen=True)
 class Program:
-    """What `evaluate_shape` and `evaluate_dtype` of rule_vm.h take; empty where the kernel is asked instead."""
+    """The words for `evaluate_shape` and `evaluate_dtype` of rule_vm.h; empty if the kernel describes the output."""
 
     words: tuple[int, ...]
 
@@ -65,7 +72,11 @@ class Program:
 def parse_out(
     value: object, schema: Schema, place: Place = NOWHERE, *, kernel_may_say: bool = False
 ) -> tuple[OutRule, ...]:
-    """The rules of `schema.new_outputs`, in their order."""
+    """Parse the rules of `schema.new_outputs`, in their order.
+
+    Raises:
+        RuleError: A rule is missing or does not fit the schema.
+    """
     outputs = schema.new_outputs
     for output in outputs:
         if kind_of(output.type) is not Kind.TENSOR:
@@ -122,7 +133,7 @@ def _parse_fields(fields: Mapping[Any, object], schema: Schema, place: Place) ->
 def _parse_shape(value: object, schema: Schema, place: Place) -> Expr:
     if not isinstance(value, (list, tuple)):
         return _parse_checked(value, schema, Kind.INTS, place, "[x.shape[0], 1]")
-    # A loader may have read `[x.shape[0], 1]` as a list of its own.
+    # A YAML loader may have read `[x.shape[0], 1]` as a list.
     return ListOf(
         tuple(
             _parse_checked(item, schema, Kind.INT, place.child(index), "x.shape[0]") for index, item in enumerate(value)
@@ -148,7 +159,11 @@ def _default_dtype(schema: Schema, place: Place) -> Expr:
 
 
 def compile_out(rule: OutRule, schema: Schema) -> Program:
-    """The words are: the argument the output is like, or -1; the length of the shape's words; these; the dtype's."""
+    """Compile a rule for rule_vm.h.
+
+    The words are: the index of the argument that the output is like, or -1; the number of shape words; the shape words;
+    the dtype words.
+    """
     if isinstance(rule, FromKernel):
         return Program(())
     names = [argument.name for argument in schema.arguments]
@@ -161,7 +176,11 @@ def compile_out(rule: OutRule, schema: Schema) -> Program:
 def evaluate_out(
     rules: Sequence[OutRule], schema: Schema, arguments: Mapping[str, Any], dtype_name: Callable[[Any], str] = str
 ) -> list[tuple[tuple[Any, ...], str]]:
-    """The shape and dtype of every output; `dtype_name` gives the name of a framework's dtype."""
+    """Return the shape and dtype of every output; `dtype_name` names a framework dtype.
+
+    Raises:
+        RuleError: The kernel describes an output itself, or a rule fails for these arguments.
+    """
     evaluator = SizeEvaluator(schema, arguments, dtype_name)
     if any(isinstance(rule, FromKernel) for rule in rules):
         raise RuleError(f"{schema.full_name} needs an out rule here: only its kernel knows its outputs")
@@ -172,5 +191,5 @@ def evaluate_out(
 def evaluate_size(
     expr: Expr, schema: Schema, arguments: Mapping[str, Any], dtype_name: Callable[[Any], str] = str
 ) -> Any:
-    """A number over the arguments, such as `flops`."""
+    """Evaluate a rule that is a number, such as `flops`."""
     return SizeEvaluator(schema, arguments, dtype_name).run(expr)

@@ -1,4 +1,4 @@
-"""Text to syntax tree: a precedence-climbing parser for Python-like expressions."""
+"""A precedence-climbing parser that turns Python-like expressions into syntax trees."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from opbridge.rules.syntax import (
 )
 
 MAX_DEPTH = 64
-"""What every recursive walk over a tree can do well within Python's own limit."""
+"""The maximum depth of a tree, at which every recursive walk stays well within Python's recursion limit."""
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)"
@@ -58,12 +58,13 @@ _COMPARISON_SYMBOLS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 @dataclass(frozen=True)
 class Source:
-    """A text and where it stands, so that an error can point into it."""
+    """A text and its location, so that an error can point into it."""
 
     text: str
     where: Location | None = None
 
     def error(self, message: str, offset: int = 0, hint: str = "") -> RuleError:
+        """Return an error that points at an offset in the text."""
         before = self.text[:offset]
         line = before.count("\n")
         if self.where is None or line:
@@ -76,6 +77,11 @@ class Source:
 
 
 def parse_expression(text: str, where: Location | None = None) -> Expr:
+    """Parse an expression.
+
+    Raises:
+        RuleError: The text is not an expression, or is nested too deep.
+    """
     return _Parser(Source(text, where)).parse()
 
 
@@ -110,7 +116,7 @@ class _Parser:
         return token
 
     def accept(self, text: str) -> bool:
-        """Takes the next token where it is this symbol or keyword."""
+        """Take the next token if it is this symbol or keyword, and return whether it was."""
         found = self.token.text == text and self.token.kind in ("symbol", "keyword")
         self.position += found
         return found
@@ -134,7 +140,7 @@ class _Parser:
         return left
 
     def operator(self, level: int) -> Callable[[Expr], Expr] | None:
-        """The operator that comes next, as what it makes of its left operand; None where none binds at this level."""
+        """Return a function that builds the next operation from its left operand; None if none binds at this level."""
         token = self.token
         if token.kind not in ("symbol", "keyword"):
             return None
@@ -250,7 +256,7 @@ class _Parser:
         return Call(name, tuple(args), tuple(kwargs.items()), offset=offset)
 
     def parenthesised(self, offset: int) -> Expr:
-        """`(a)` is a; `(a,)`, `(a, b)` and `()` are lists, as an array-API `axis=(0, 1)` has it."""
+        """Parse after `(`: `(a)` is a; `(a,)`, `(a, b)` and `()` are lists, as in an array-API `axis=(0, 1)`."""
         items = self.sequence(")", self.item)
         single = len(items) == 1 and self.tokens[self.position - 2].text != ","
         return replace(items[0], offset=offset) if single else ListOf(items, offset=offset)
@@ -284,13 +290,13 @@ class _Parser:
         return None if absent else self.item()
 
     def _int(self, token: _Token) -> int:
-        # The length first: Python refuses to convert thousands of digits with an error of its own.
+        # The length comes first: Python raises its own error for thousands of digits.
         if len(token.text) > 20 or int(token.text) >= 2**63:
             raise self.source.error("the number does not fit in 64 bits", token.offset)
         return int(token.text)
 
     def _refuse_deep(self, root: Expr) -> None:
-        """A long chain `a + b + c + ...` is a deep tree that no nesting of the parser shows."""
+        """Raise if the tree is too deep: a long chain `a + b + c + ...` is deep without nesting the parser."""
         level, depth = [root], 0
         while level:
             depth += 1

@@ -1,8 +1,8 @@
-"""`shard`: along which dimensions a call may be divided over devices, and what each device's outputs then are.
+"""The `shard` rule: the dimensions along which a call may be divided over devices, and the outputs of each device.
 
-`b k, k n -> b n : sum k` divides along any name.  Along `b` and `n` each device makes its part of the output; along `k`
-it makes a whole output, and the sum of them is the operator's.  A name that an output lacks and that no clause
-reduces, and a name behind `whole`, is never divided: what is not said is never assumed.
+`b k, k n -> b n : sum k` divides along any name. Along `b` and `n` each device computes its part of the output. Along
+`k` it computes a whole output, and the sum of these is the result. Two kinds of names are never divided: one that an
+output lacks and no clause reduces, and one after `whole`. Nothing is assumed that the rule does not state.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ WHOLE = "whole"
 ELEMENTWISE = "elementwise"
 
 Names = tuple[str | None, ...]
-"""Of one tensor's dimensions; None where a dimension is never divided."""
+"""The names of one tensor's dimensions; None if a dimension is never divided."""
 Shape = tuple[int, ...]
 
 
 class ShardingWarning(UserWarning):
-    """An operator whose tensors are divided runs on whole ones, as nothing says how it could be divided."""
+    """A warning that an operator runs on whole tensors, because no rule says how to divide it."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """What stands behind the pattern of some dimensions: how the parts of an output add up, or that there are none."""
+    """A clause after the pattern: how to combine the parts along some dimensions, or that these are never divided."""
 
     word: str
     names: Group
@@ -46,11 +46,13 @@ class Clause:
 
 @dataclass(frozen=True)
 class Sharding(Dimensions):
+    """A pattern of dimensions with its clauses."""
+
     clauses: tuple[Clause, ...] = ()
 
     @property
     def reductions(self) -> dict[str, str]:
-        """How outputs that lack a name are put together from the parts of it."""
+        """The reduction that combines the parts of an output, by the name that the output lacks."""
         return {name: clause.word for clause in self.clauses if clause.word != WHOLE for name in clause.names}
 
     @property
@@ -59,7 +61,10 @@ class Sharding(Dimensions):
         return frozenset(name for clause in self.clauses if clause.word == WHOLE for name in clause.names)
 
     def led_by(self, leading: Collection[int]) -> Sharding:
-        """The rule of a batch of calls, whose dimension is the first of these inputs and of every output."""
+        """Return the rule for a batch of calls.
+
+        The batch dimension is the first of the `leading` inputs and of every output.
+        """
         if any(DOTS in group for group in (*self.inputs, *self.outputs)):
             return self
         inputs = tuple((DOTS, *group) if place in leading else group for place, group in enumerate(self.inputs))
@@ -74,10 +79,14 @@ Shard = str | Sharding
 
 
 def parse_shard(value: object, schema: Schema, place: Place) -> Shard:
-    """`elementwise`, or a pattern and its clauses."""
+    """Parse `elementwise`, or a pattern and its clauses.
+
+    Raises:
+        RuleError: The rule is invalid or does not fit the schema.
+    """
     source = place.text(value, "b s h, h -> b s h")
     pattern, colon, rest = source.text.partition(":")
-    # The words before the colon are all of the rule there is to a message about them.
+    # Messages about the pattern quote only the text before the colon.
     dimensions = parse_dimensions(Source(pattern, source.where), schema, (ELEMENTWISE,), "b s h, h -> b s h")
     if not isinstance(dimensions, Dimensions):
         if colon:
@@ -121,7 +130,7 @@ def _clauses(text: str, offset: int, source: Source, schema: Schema, dimensions:
 
 
 def _check_writes(sharding: Sharding, schema: Schema, place: Place) -> None:
-    """What is written to stays where it is, so that the output that it is has its dimensions."""
+    """Check that an output that is an argument has the dimensions of that argument."""
     groups = {item.name: group for item, group in zip(schema.tensor_arguments, sharding.inputs, strict=True)}
     outputs = (output for output in schema.returns if output.type.is_tensor_like)
     for output, group in zip(outputs, sharding.outputs, strict=True):
@@ -139,25 +148,25 @@ class Tensor:
     """One tensor of a call."""
 
     argument: int
-    """The number of its argument in the schema."""
+    """The index of its argument in the schema."""
     item: int | None
-    """Its place in that, where it is a list."""
+    """Its index in that argument, if the argument is a list."""
     shape: Shape
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A rule for the tensors of one call: every dimension by a name that says what is divided together."""
+    """A rule applied to one call: named dimensions, where equal names are divided together."""
 
     inputs: tuple[Names, ...]
     outputs: tuple[Names, ...]
-    """Of the new outputs; those that are arguments are among the inputs."""
+    """The names of the new outputs; outputs that are arguments are among the inputs."""
     sizes: Mapping[str, int]
     reductions: Mapping[str, str]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Along which a call may be divided."""
+        """The names along which the call may be divided."""
         return tuple(self.sizes)
 
 
@@ -168,7 +177,11 @@ def check_parts(
     outputs: Sequence[Shape],
     outputs_for: Callable[[Sequence[Shape]], Sequence[Shape]],
 ) -> None:
-    """For parts of its inputs, `out` has to give those parts of the outputs that `shard` says."""
+    """Check that `out`, given parts of the inputs, returns the output parts that `shard` predicts.
+
+    Raises:
+        RuleError: The two rules disagree.
+    """
     for name, size in layout.sizes.items():
         part = max(size // 2, 1)
         parts = [_part(shape, names, name, part) for shape, names in zip(inputs, layout.inputs, strict=True)]
@@ -188,21 +201,25 @@ def _part(shape: Shape, names: Names, name: str, size: int) -> Shape:
 
 
 def undivided(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Layout:
-    """The layout of a call of which nothing is known."""
+    """Return the layout of a call that cannot be divided."""
     return Layout(
         tuple((None,) * len(shape) for shape in inputs), tuple((None,) * len(shape) for shape in outputs), {}, {}
     )
 
 
 def paired(operator: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Layout:
-    """The layout of an elementwise call."""
+    """Return the layout of an elementwise call."""
     given = [_named(f"{operator}: input {place}", (DOTS,), shape) for place, shape in enumerate(inputs)]
     made = [_named(f"{operator}: output {place}", (DOTS,), shape) for place, shape in enumerate(outputs)]
     return _layout(given, made, (), {}, frozenset())
 
 
 def lay_out(rule: Shard, schema: Schema, inputs: Sequence[Tensor], outputs: Sequence[Shape]) -> Layout:
-    """`outputs` are the shapes of the new ones; a tensor that does not have the rule's dimensions is a CallError."""
+    """Return the layout of a call; `outputs` are the shapes of its new outputs.
+
+    Raises:
+        CallError: A tensor does not have the dimensions of the rule.
+    """
     places = [place for place, argument in enumerate(schema.arguments) if argument.is_tensor]
     returns = [output for output in schema.returns if output.type.is_tensor_like]
     if not isinstance(rule, Sharding):
@@ -220,14 +237,14 @@ def lay_out(rule: Shard, schema: Schema, inputs: Sequence[Tensor], outputs: Sequ
 
 @dataclass(frozen=True)
 class _Named:
-    """A tensor and the names of its dimensions, `_` where one has none."""
+    """A tensor and the names of its dimensions, with `_` for unnamed ones."""
 
     what: str
     names: tuple[str, ...]
     shape: Shape
 
     def divided(self, sizes: Mapping[str, int]) -> Names:
-        """One of size 1 where others have more is the same for all of them."""
+        """Return the names along which the tensor is divided; a size of 1 is broadcast, not divided."""
         return tuple(
             name if sizes.get(name) == size else None for name, size in zip(self.names, self.shape, strict=True)
         )
@@ -245,7 +262,7 @@ def _named(what: str, group: Group, shape: Shape) -> _Named:
 
 
 def base_name(name: str) -> str:
-    """As the rule has it: a dimension that `...` stands for is named after it and its place from the last one."""
+    """Return a name as the rule writes it; dimensions that `...` covers are named `...1`, `...2` from the last."""
     return DOTS if name.startswith(DOTS) else name
 
 
@@ -280,7 +297,7 @@ def _layout(
 
 
 def _sizes(given: Sequence[_Named], made: Sequence[_Named]) -> dict[str, int]:
-    """The size of every name; an input may have one of 1 where another has more."""
+    """Return the size of every name; an input of size 1 broadcasts to a larger one."""
     sizes: dict[str, int] = {}
     owners: dict[str, str] = {}
     for place, tensor in enumerate((*given, *made)):

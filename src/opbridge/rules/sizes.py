@@ -1,4 +1,4 @@
-"""Runs shape and dtype expressions in Python; rule_vm.h is the same in C++, failure by failure."""
+"""The evaluation of shape and dtype expressions in Python; rule_vm.h does the same in C++, failure by failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Shape = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """What a rule sees of a tensor."""
+    """The part of a tensor that rules see."""
 
     shape: Shape
     dtype: str
@@ -31,12 +31,14 @@ class _Tensor:
 
 
 class _Tensors(tuple[_Tensor, ...]):
-    """A list of tensors, which may be empty and yet is no shape."""
+    """A list of tensors, which is not a shape even if it is empty."""
 
     __slots__ = ()
 
 
 class SizeEvaluator(Evaluator):
+    """An evaluator of rules over the shapes, dtypes and values of one call's arguments."""
+
     def __init__(self, schema: Schema, arguments: Mapping[str, Any], dtype_name: Callable[[Any], str]) -> None:
         def tensor(value: Any) -> _Tensor:
             return _Tensor(tuple(value.shape), dtype_name(value.dtype))
@@ -55,9 +57,14 @@ class SizeEvaluator(Evaluator):
         self.tensors = {argument.name for argument in schema.tensor_arguments}
 
     def shape(self, expr: Expr) -> Shape:
+        """Evaluate a shape.
+
+        Raises:
+            RuleError: A size is negative or does not fit in 64 bits.
+        """
         shape: Shape = self.run(expr)
         for size in shape:
-            # A symbolic size is not an int, and the framework's own to check.
+            # A symbolic size is not an int; the framework checks it.
             if isinstance(size, int) and size < 0:
                 raise RuleError(f"the shape is {list(shape)}, and no size can be negative")
             if isinstance(size, int) and size >= 2**63:
@@ -65,6 +72,7 @@ class SizeEvaluator(Evaluator):
         return shape
 
     def run(self, node: Expr) -> Any:
+        """Evaluate a node; a division by zero raises RuleError."""
         match node:
             case Compare("is" | "is not" as op, Name(id)):
                 return (self.environment[id] is None) == (op == "is")
@@ -74,27 +82,30 @@ class SizeEvaluator(Evaluator):
             raise RuleError("division by zero") from None
 
     def name(self, name: str) -> Any:
+        """Return the value of a name; None raises RuleError."""
         value = super().name(name)
         if value is None:
             raise RuleError(f"the rule needs '{name}', which is None")
         return value
 
     def binary(self, op: str, left: Any, right: Any) -> Any:
+        """Apply a binary operator; a negative power raises RuleError."""
         if op == "**" and right < 0:
             raise RuleError(f"the power {right} is negative")
         return super().binary(op, left, right)
 
     def call(self, node: Call) -> Any:
+        """Evaluate a call; `broadcast` and `promote` ignore missing tensors."""
         combine = _COMBINATIONS.get(node.name)
         return super().call(node) if combine is None else combine(map(self._operand, node.args))
 
     def _operand(self, arg: Expr) -> Any:
-        """Of a missing tensor, None rather than a failure."""
+        """Return the value of an operand, or None for a missing tensor."""
         return self.environment[arg.id] if isinstance(arg, Name) and arg.id in self.tensors else self.run(arg)
 
 
 def _parts(operands: Iterable[Any], attribute: str) -> Iterator[Any]:
-    """The shapes or dtypes to combine, one by one: the first failure is then the one that rule_vm.h meets first."""
+    """Yield the shapes or dtypes to combine, lazily: the first failure is the one that rule_vm.h finds first."""
     for operand in operands:
         if isinstance(operand, _Tensors):
             yield from (getattr(tensor, attribute) for tensor in operand)

@@ -1,4 +1,4 @@
-"""The syntax tree of a rule, and how it prints: `parse_expression(str(tree)) == tree`."""
+"""The syntax tree of a rule and its printed form, with `parse_expression(str(tree)) == tree`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(10)
-"""How tightly an operator binds; an operand that binds less than its place asks for is put in parentheses."""
+"""How tightly an operator binds; an operand that binds less tightly than its position requires gets parentheses."""
 
 BINARY_LEVEL = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "@": PRODUCT, "**": POWER}
 BOOLEAN_LEVEL = {"or": OR, "and": AND}
@@ -15,15 +15,17 @@ BOOLEAN_LEVEL = {"or": OR, "and": AND}
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """A node; `offset` says where it stands in the text it was parsed from."""
+    """A node; `offset` is its position in the parsed text."""
 
     offset: int = field(default=0, compare=False, repr=False, kw_only=True)
 
     @property
     def level(self) -> int:
+        """How tightly the node binds."""
         return ATOM
 
     def children(self) -> Iterator[Expr]:
+        """Yield the direct children."""
         for item in fields(self):
             value = getattr(self, item.name)
             for child in value if isinstance(value, tuple) else (value,):
@@ -32,7 +34,7 @@ class Expr:
                     yield node
 
     def walk(self) -> Iterator[Expr]:
-        """This node and all below it, without recursion, so that any depth can be measured."""
+        """Yield this node and all below it, without recursion, so that any depth can be measured."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -40,7 +42,7 @@ class Expr:
             waiting.extend(node.children())
 
     def rewritten(self, change: Callable[[Expr], Expr]) -> Expr:
-        """The same tree with `change` applied to every node, those below first."""
+        """Return the tree with `change` applied to every node, bottom up."""
 
         def rewrite(value: Any) -> Any:
             if isinstance(value, Expr):
@@ -52,6 +54,8 @@ class Expr:
 
 @dataclass(frozen=True, slots=True)
 class Name(Expr):
+    """A name."""
+
     id: str
 
     def __str__(self) -> str:
@@ -60,6 +64,8 @@ class Name(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Int(Expr):
+    """An integer."""
+
     value: int
 
     def __str__(self) -> str:
@@ -68,6 +74,8 @@ class Int(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Float(Expr):
+    """A float."""
+
     value: float
 
     def __str__(self) -> str:
@@ -76,6 +84,8 @@ class Float(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Bool(Expr):
+    """`True` or `False`."""
+
     value: bool
 
     def __str__(self) -> str:
@@ -84,6 +94,8 @@ class Bool(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Str(Expr):
+    """A string."""
+
     value: str
 
     def __str__(self) -> str:
@@ -92,13 +104,15 @@ class Str(Expr):
 
 @dataclass(frozen=True, slots=True)
 class NoneLiteral(Expr):
+    """`None`."""
+
     def __str__(self) -> str:
         return "None"
 
 
 @dataclass(frozen=True, slots=True)
 class Dots(Expr):
-    """`...` in an index."""
+    """The `...` in an index."""
 
     def __str__(self) -> str:
         return "..."
@@ -106,29 +120,35 @@ class Dots(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Expr):
+    """An attribute, as in `x.shape`."""
+
     value: Expr
     name: str
 
     def __str__(self) -> str:
-        # `1.shape` would read as the number `1.` and a name.
+        # `1.shape` would parse as the number `1.` and a name.
         value = f"({self.value})" if isinstance(self.value, (Int, Float)) else _operand(self.value, ATOM)
         return f"{value}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Slice(Expr):
+    """A slice in an index."""
+
     start: Expr | None
     stop: Expr | None
     step: Expr | None
 
     def __str__(self) -> str:
         start, stop, step = ("" if part is None else str(part) for part in (self.start, self.stop, self.step))
-        # `n::abs(k)` would read as a call of the operator `abs` of `n`.
+        # `n::abs(k)` would parse as a call of the operator `abs` of the library `n`.
         return f"{start}:{stop or (start and ' ')}:{step}" if step else f"{start}:{stop}"
 
 
 @dataclass(frozen=True, slots=True)
 class Index(Expr):
+    """An index with one item or several."""
+
     value: Expr
     items: tuple[Expr, ...]
 
@@ -138,6 +158,8 @@ class Index(Expr):
 
 @dataclass(frozen=True, slots=True)
 class ListOf(Expr):
+    """A list or tuple."""
+
     items: tuple[Expr, ...]
 
     def __str__(self) -> str:
@@ -153,6 +175,7 @@ class Unary(Expr):
 
     @property
     def level(self) -> int:
+        """How tightly the operator binds."""
         return NOT if self.op == "not" else NEGATION
 
     def __str__(self) -> str:
@@ -161,16 +184,19 @@ class Unary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
+    """An arithmetic operation."""
+
     op: str
     left: Expr
     right: Expr
 
     @property
     def level(self) -> int:
+        """How tightly the operator binds."""
         return BINARY_LEVEL[self.op]
 
     def __str__(self) -> str:
-        # `**` binds to the right and takes a bare minus there, as in Python; all others bind to the left.
+        # As in Python, `**` is right-associative and allows a bare minus there; all others are left-associative.
         left, right = (ATOM, NEGATION) if self.op == "**" else (self.level, self.level + 1)
         return f"{_operand(self.left, left)} {self.op} {_operand(self.right, right)}"
 
@@ -185,6 +211,7 @@ class Compare(Expr):
 
     @property
     def level(self) -> int:
+        """How tightly the operator binds."""
         return COMPARISON
 
     def __str__(self) -> str:
@@ -193,12 +220,15 @@ class Compare(Expr):
 
 @dataclass(frozen=True, slots=True)
 class BoolOp(Expr):
+    """`and` or `or`."""
+
     op: str
     left: Expr
     right: Expr
 
     @property
     def level(self) -> int:
+        """How tightly the operator binds."""
         return BOOLEAN_LEVEL[self.op]
 
     def __str__(self) -> str:
@@ -207,12 +237,15 @@ class BoolOp(Expr):
 
 @dataclass(frozen=True, slots=True)
 class IfElse(Expr):
+    """A conditional expression."""
+
     body: Expr
     condition: Expr
     orelse: Expr
 
     @property
     def level(self) -> int:
+        """How tightly the operator binds."""
         return TERNARY
 
     def __str__(self) -> str:
@@ -221,7 +254,7 @@ class IfElse(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
-    """A function by its plain name, or an operator as `ns::name` or `ns::name.overload`."""
+    """A call of a function by its plain name, or of an operator as `ns::name` or `ns::name.overload`."""
 
     name: str
     args: tuple[Expr, ...]

@@ -1,5 +1,5 @@
-"""What a PyTorch model computes, operator by operator, and how much of it MindSpore has.
+"""Scan the operators that a PyTorch model computes, and find how many of them MindSpore has.
 
-`recording` watches a model run, `probe` tries its calls in MindSpore in a process of its own, `writing` makes a package
-of what is missing.
+`recording` watches a model run. `probe` tries its calls in MindSpore, in a separate process. `writing` makes a
+package of the missing operators.
 """

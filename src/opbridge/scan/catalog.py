@@ -1,4 +1,4 @@
-"""What PyTorch says of its own operators: schemas, meaning, and the properties that matter elsewhere."""
+"""Describe the PyTorch operators: schemas, meaning, and the properties that matter in other frameworks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from opbridge.frameworks.aten.operators import NAMESPACE, AtenOperator
 
 _NAMESPACES = ("", "nn.functional", "linalg", "special", "fft", "Tensor")
-"""Of torch, where Python users meet an operator, the best documented first."""
+"""The torch namespaces in which Python users find an operator, the best documented first."""
 _TAGS = {
     torch.Tag.nondeterministic_seeded: "random",
     torch.Tag.dynamic_output_shape: "the shape of its result depends on data",
@@ -31,14 +31,16 @@ class OperatorDescription:
     name: str
     """`aten::leaky_relu`."""
     overloads: tuple[Any, ...]
-    """Those that write into tensors of the caller last."""
+    """The overloads that write into tensors of the caller come last."""
 
     @property
     def schemas(self) -> tuple[str, ...]:
+        """The schemas of all overloads."""
         return tuple(str(overload._schema) for overload in self.overloads)
 
     @property
     def properties(self) -> tuple[str, ...]:
+        """Short phrases about the operator: "in place", "random", "has a gradient"."""
         found = [words for tag, words in _TAGS.items() if any(tag in overload.tags for overload in self.overloads)]
         if self.name.endswith("_") and not self.name.endswith("__"):
             found.insert(0, "in place")
@@ -49,7 +51,7 @@ class OperatorDescription:
 
     @property
     def documentation(self) -> str:
-        """The first paragraph of prose that torch has on it, if any."""
+        """The first paragraph of prose in the torch documentation of the operator, if any."""
         for text in _docstrings(self.name.partition("::")[2]):
             for paragraph in re.split(r"\n\s*\n", text):
                 plain = _MARKUP.sub(lambda match: match[1] or match[2], paragraph)
@@ -60,19 +62,23 @@ class OperatorDescription:
 
 
 def lookup(name: str) -> OperatorDescription:
+    """Return the description of an operator, whose name may omit the namespace `aten`."""
     operator = AtenOperator.find(name if "::" in name else f"{NAMESPACE}::{name}")
     return OperatorDescription(operator.full_name, operator.overloads)
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of ATen, each once, without overloads."""
+    """Return the ATen operator names, each once, without overloads."""
     registered = (name.partition("::") for name in torch._C._dispatch_get_all_op_names())
     return tuple(sorted({name.partition(".")[0] for namespace, _, name in registered if namespace == NAMESPACE}))
 
 
 def search(words: Sequence[str]) -> list[str]:
-    """The names in which every word is found, as a regular expression where it is one; the likeliest first."""
+    """Return the names that match every word, the likeliest first.
+
+    A word is a regular expression if it is a valid one.
+    """
     patterns = [_pattern(word) for word in words]
     hits = [name for name in names() if all(pattern.search(name) for pattern in patterns)]
 
@@ -92,7 +98,7 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 
 def _is_differentiable(overload: Any) -> bool:
-    """Whether PyTorch has a node of the backward graph for it, or makes it from operators that have."""
+    """Return whether PyTorch has a backward node for it, or composes it from operators that have one."""
     if torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), "CompositeImplicitAutograd"):
         return not overload._opname.startswith("is_")
     words = re.split(r"_+|(?<=\d)(?=[a-z])", overload._opname.strip("_"))

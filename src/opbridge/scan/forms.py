@@ -1,4 +1,4 @@
-"""Operators of PyTorch's that MindSpore has under other names and arguments, by PyTorch's signatures."""
+"""PyTorch operators that MindSpore has under other names and arguments, with PyTorch signatures."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Any:
+    """Normalize over the last dimensions with `ops.LayerNorm`."""
     axis = input.ndim - len(normalized_shape)
     scale = ops.ones(normalized_shape, input.dtype) if weight is None else weight
     offset = ops.zeros(normalized_shape, input.dtype) if bias is None else bias
@@ -26,19 +27,20 @@ def layer_norm(
 
 
 def cumsum(self: Any, dim: int, dtype: Any = None) -> Any:
-    """Of booleans and small integers, PyTorch's is int64."""
+    """Return the cumulative sum; it is int64 for booleans and small integers, as in PyTorch."""
     if dtype is None and self.dtype not in (ms.float64, ms.float32, ms.float16, ms.int64):
         dtype = ms.int64
     return ops.cumsum(self if dtype is None else self.astype(dtype), dim)
 
 
 def select(self: Any, dim: int, index: int) -> Any:
+    """Index one dimension, which may be negative."""
     dim = dim if dim >= 0 else dim + self.ndim
     return self[(_ALL,) * dim + (index,)]
 
 
 def slice(self: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    """Where a step leaves places out, an index of MindSpore's has no gradient."""
+    """Slice one dimension with `ops.gather`: a MindSpore index with a step has no gradient."""
     places = [*range(self.shape[dim])][start:end:step]
     return ops.gather(self, ms.Tensor(places, ms.int64), dim)
 
@@ -46,7 +48,7 @@ def slice(self: Any, dim: int = 0, start: int | None = None, end: int | None = N
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """Of `padding_idx` a row has no gradient."""
+    """Look up rows with `ops.gather`; the row `padding_idx` has no gradient."""
     if scale_grad_by_freq or sparse:
         raise ValueError("ops.gather has no scale_grad_by_freq or sparse")
     if padding_idx != -1:
@@ -56,19 +58,23 @@ def embedding(
 
 
 def unflatten(self: Any, dim: int, sizes: Any) -> Any:
+    """Split one dimension into several sizes."""
     dim = dim if dim >= 0 else dim + self.ndim
     return self.reshape(self.shape[:dim] + tuple(sizes) + self.shape[dim + 1 :])
 
 
 def clone(self: Any) -> Any:
+    """Return a copy."""
     return self.copy()
 
 
 def copy(self: Any, src: Any) -> Any:
+    """Return `src` in the type and sizes of `self`."""
     return ops.broadcast_to(src.astype(self.dtype), self.shape)
 
 
 def full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """Return a filled tensor; without `dtype`, its type follows the fill value as in PyTorch."""
     if dtype is None:
         is_bool, is_int = isinstance(fill_value, bool), isinstance(fill_value, int)
         dtype = ms.bool_ if is_bool else ms.int64 if is_int else ms.float32
@@ -76,52 +82,64 @@ def full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """Return a filled tensor of the type of `self`."""
     return ops.full(tuple(size), fill_value, dtype=dtype or self.dtype)
 
 
 def scalar_tensor(s: Any, dtype: Any = None) -> Any:
+    """Return a tensor without dimensions, float32 by default."""
     return ops.full((), s, dtype=dtype or ms.float32)
 
 
 def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """Return the top values with int64 indices."""
     values, indices = ops.topk(self, k, dim, largest, sorted)
     return values, indices.astype(ms.int64)
 
 
 def sort(self: Any, dim: int = -1, descending: bool = False) -> Any:
+    """Return the sorted values with int64 indices."""
     values, indices = ops.sort(self, dim, descending)
     return values, indices.astype(ms.int64)
 
 
 def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
+    """Return the int64 indices that sort a tensor."""
     return sort(self, dim, descending)[1]
 
 
 def argmin(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Return the int64 index of the smallest element."""
     return ops.argmin(self, dim, keepdim).astype(ms.int64)
 
 
 def leaky_relu(self: Any, negative_slope: float = 0.01) -> Any:
+    """Apply `ops.leaky_relu` with the slope that PyTorch has by default."""
     return ops.leaky_relu(self, negative_slope)
 
 
 def log_sigmoid(self: Any) -> Any:
+    """Compute min(x, 0) - log1p(exp(-|x|)), which does not overflow."""
     return ops.minimum(self, 0) - ops.log1p(ops.exp(-ops.abs(self)))
 
 
 def clamp_min(self: Any, min: Any) -> Any:
+    """Clamp a tensor from below."""
     return ops.clamp(self, min)
 
 
 def bitwise_not(self: Any) -> Any:
+    """Negate booleans logically, and integers bit by bit."""
     return ops.logical_not(self) if self.dtype == ms.bool_ else -1 - self
 
 
 def repeat_interleave(self: Any, repeats: int, dim: int | None = None) -> Any:
+    """Repeat each element a fixed number of times."""
     return ops.repeat_interleave(self, repeats, dim)
 
 
 def roll(self: Any, shifts: Any, dims: Any = ()) -> Any:
+    """Roll dimensions by splitting and concatenating; without `dims`, roll the flattened tensor."""
     rolled = self if dims else self.reshape(-1)
     for place in range(len(shifts)):
         dim = dims[place] if dims else 0
@@ -134,23 +152,28 @@ def roll(self: Any, shifts: Any, dims: Any = ()) -> Any:
 
 
 def concatenate(tensors: Any, dim: int = 0) -> Any:
+    """Concatenate tensors along one dimension."""
     return ops.concat(tensors, dim)
 
 
 def scatter(self: Any, dim: int, index: Any, src: Any = None, value: Any = None) -> Any:
+    """Write `src` or the number `value` at the places of an index."""
     return mint.scatter(self, dim, index, value if src is None else src)
 
 
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    """Add rows along one dimension with `ops.tensor_scatter_add`."""
     rows, more = self.swapaxes(0, dim), source.swapaxes(0, dim) * alpha
     return ops.tensor_scatter_add(rows, index.reshape(-1, 1), more).swapaxes(0, dim)
 
 
 def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """Compute a vector norm; MindSpore takes its dimensions as a tuple."""
     return ops.vector_norm(self, ord, dim if dim is None else tuple(dim), keepdim, dtype=dtype)
 
 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """Divide by the root mean square over the last dimensions; `eps` is that of float32 by default."""
     least = float(np.finfo(np.float32).eps) if eps is None else eps
     axes = tuple(range(-len(normalized_shape), 0))
     normed = input * ops.rsqrt((input * input).mean(axes, keep_dims=True) + least)

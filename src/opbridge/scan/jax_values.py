@@ -1,4 +1,4 @@
-"""What a trial needs of JAX: its arrays, its gradients, and where an operator may be."""
+"""JAX for a trial: its arrays, its gradients, and the places in which an operator may be."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ ROOT = jax
 
 
 def prepare() -> None:
-    """PyTorch's long numbers are to be seen."""
+    """Switch on 64-bit types, so that PyTorch's can be compared."""
     jax.config.update("jax_enable_x64", True)
 
 
 def device() -> str:
-    """What is tried on, which verdicts hold for."""
+    """Return the backend of the trial, for which the verdicts hold."""
     backend: str = jax.default_backend()
     return backend.upper()
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """As a network calls it that is compiled as a whole, where nothing is known of an array but sizes."""
+    """Call a function as a network that is compiled as a whole does: only sizes of arrays are known."""
     run, arrays = compiled(function, args, kwargs)
     return run(*arrays)
 
 
 def leaf(value: Any) -> Any:
-    """PyTorch's tensors and element types as JAX's."""
+    """Return a PyTorch tensor or element type as that of JAX, and other values unchanged."""
     if isinstance(value, torch.Tensor):
         detached = value.detach().contiguous()
         if value.dtype is torch.bfloat16:
@@ -45,13 +45,16 @@ def leaf(value: Any) -> Any:
 
 
 def dtype_of(array: Any) -> str:
+    """Return the element type by its PyTorch name."""
     return str(array.dtype)
 
 
 def numbers_of(array: Any) -> Any:
+    """Return an array as a NumPy array; bfloat16 is widened to float32."""
     return np.asarray(array.astype("float32") if array.dtype == jnp.bfloat16 else array)
 
 
 def gradients(total: Callable[..., Any], tensors: Sequence[Any]) -> Sequence[Any]:
+    """Return the compiled gradients of a function by all its tensors."""
     found: Sequence[Any] = jax.jit(jax.grad(total, tuple(range(len(tensors)))))(*tensors)
     return found

@@ -1,4 +1,4 @@
-"""What a trial needs of MindSpore: its tensors and its gradients."""
+"""MindSpore for a trial: its tensors and its gradients."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ ROOT = mindspore
 
 
 def prepare() -> None:
-    """An error must not surface in the next attempt."""
+    """Make launches block, so that an error does not surface in the next attempt."""
     mindspore.runtime.launch_blocking()
 
 
 def device() -> str:
-    """What is tried on, which verdicts hold for."""
+    """Return the device target of the trial, for which the verdicts hold."""
     target: str = mindspore.get_context("device_target")
     return target
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the function directly."""
     return function(*args, **kwargs)
 
 
 def leaf(value: Any) -> Any:
-    """PyTorch's tensors and element types as MindSpore's."""
+    """Return a PyTorch tensor or element type as that of MindSpore, and other values unchanged."""
     if isinstance(value, torch.Tensor):
         detached = value.detach().contiguous()
         if value.dtype is torch.bfloat16:
@@ -44,19 +45,22 @@ def leaf(value: Any) -> Any:
 
 
 def dtype_of(tensor: Any) -> str:
+    """Return the element type by its PyTorch name."""
     return str(tensor.dtype).lower()
 
 
 def numbers_of(tensor: Any) -> Any:
+    """Return a tensor as a NumPy array; bfloat16 is widened to float32."""
     widened = tensor.astype(mindspore.float32) if tensor.dtype == mindspore.bfloat16 else tensor
     return widened.asnumpy()
 
 
 def gradients(total: Callable[..., Any], tensors: Sequence[Any]) -> Sequence[Any]:
+    """Return the gradients of a function by all its tensors."""
     found = mindspore.grad(total, tuple(range(len(tensors))))(*tensors)
     return found if isinstance(found, tuple) else (found,)
 
 
 def places(operator: str) -> tuple[str, ...]:
-    """Where MindSpore has something of an operator's name, untried."""
+    """Return the paths at which MindSpore has something of an operator's name, untried."""
     return tuple(path for path in candidates(operator) if find(mindspore, path) is not None)

@@ -1,4 +1,4 @@
-"""What a scan finds: plain data, without a framework."""
+"""Results of a scan: plain data, without a framework."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opbridge.scan.names import shown
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the model an operator is called."""
+    """The place in the model at which an operator is called."""
 
     module: str
     """The path of the module from the model: `Net.encoder.0`; empty outside of one."""
@@ -30,7 +30,7 @@ class ScannedOperator:
     """`aten::add.Tensor`; without a dot where the overload has no name."""
     schema: str
     place: Place
-    """Of the first call."""
+    """The place of the first call."""
     calls: int = 0
     dtypes: set[str] = field(default_factory=set)
     signatures: set[tuple[object, ...]] = field(default_factory=set)
@@ -39,41 +39,45 @@ class ScannedOperator:
 
     @property
     def base(self) -> str:
-        """The name without its overload, as people say it: `aten::add`."""
+        """The common name, without the overload: `aten::add`."""
         return self.name.partition(".")[0]
 
 
 class State(Enum):
-    """What MindSpore makes of an operator."""
+    """The state of an operator in a framework."""
 
     MISSING = "missing"
     FAILS = "fails"
     DIFFERS = "differs"
     NO_GRADIENT = "no gradient"
     UNTRIED = "not tried"
-    """There by name, and nothing to call it with."""
+    """The name exists, but there are no arguments to call it with."""
     HAS = "has"
 
     @property
     def is_there(self) -> bool:
+        """Whether the framework has the operator, as far as it was tried."""
         return self in (State.HAS, State.UNTRIED)
 
     @property
     def rank(self) -> int:
-        """How near it is to having the operator."""
+        """How near the state is to having the operator."""
         return {State.MISSING: 0, State.FAILS: 1, State.DIFFERS: 1, State.NO_GRADIENT: 2}.get(self, 3)
 
 
 @dataclass(frozen=True)
 class Verdict:
+    """The result for one operator in a framework: the state, the best path, and the reason."""
+
     state: State
     path: str = ""
     """`mint.nn.functional.linear`."""
     reason: str = ""
     form: int | None = None
-    """Which of `names.calls` it agrees by, if one for all examples."""
+    """The index of the call in `names.calls` that agrees, if it is the same for all examples."""
 
     def fields(self) -> dict[str, str]:
+        """Return the verdict as fields for JSON."""
         return {"state": self.state.value, "path": shown(self.path) if self.path else "", "reason": self.reason}
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""Where the installed MindSpore keeps what PyTorch calls by an ATen name, and how that is called.
+"""Find where MindSpore has an operator that PyTorch knows by an ATen name, and how to call it.
 
-`mindspore.mint` mirrors torch's Python namespaces, so most operators are found under their own name.  What is spelled
-otherwise stands in one table below.  A place that exists proves nothing: `probe` calls it.
+`mindspore.mint` mirrors torch's Python namespaces, so most operators have their own name there. A table below has
+those that are spelled differently. A place that exists proves nothing: `probe` calls it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import reduce
 from typing import Any
 
 Arguments = Mapping[str, Any]
-"""What an ATen operator is called with, by name; tensors are MindSpore's."""
+"""The arguments of an ATen operator, by name; tensors are those of MindSpore."""
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 _PLACES = ("mint", "mint.nn.functional", "mint.linalg", "mint.special", "mint.fft", "Tensor", "ops")
-"""From the nearest to PyTorch to the farthest."""
+"""Ordered from the most to the least similar to PyTorch."""
 _PREFIXES = {"linalg_": "mint.linalg", "special_": "mint.special", "fft_": "mint.fft"}
 FORMS = {
     "_weight_norm": "ops.sqrt",
@@ -49,24 +49,26 @@ FORMS = {
     "topk": "ops.topk",
     "unflatten": "Tensor.reshape",
 }
-"""What functions of `scan.forms` are made of."""
+"""The MindSpore function that each function of `scan.forms` is based on."""
 PYTORCH_ONLY = {
     *("cudnn_enable", "cudnn_enabled", "device", "generator", "layout", "memory_format", "non_blocking", "pin_memory")
 }
-"""Arguments about where values lie and who computes them."""
+"""Arguments about where values are stored and what computes them."""
 OWN = ("forms", "jax_forms")
-"""Modules beside this one, where a path may begin."""
+"""Modules next to this one, in which a path may begin."""
 _REDUCTIONS = ("none", "mean", "sum")
 
 
 @dataclass(frozen=True)
 class Spelling:
+    """Another path of an operator, and the call there."""
+
     path: str
     call: Callable[[Arguments], Call]
 
 
 def candidates(operator: str, framework: str = "mindspore") -> tuple[str, ...]:
-    """The dotted paths below a framework at which the operator `aten::name.overload` may be, best first."""
+    """Return the dotted paths below a framework at which `aten::name.overload` may be, best first."""
     name = _base(operator)
     if framework == "jax":
         return (f"jax_forms.{name}",)
@@ -80,7 +82,7 @@ def candidates(operator: str, framework: str = "mindspore") -> tuple[str, ...]:
 
 
 def shown(path: str) -> str:
-    """What a path is to a user."""
+    """Return a path as users see it: a form by the function that it is based on."""
     place, _, name = path.partition(".")
     return FORMS[name] if place == "forms" else path
 
@@ -90,12 +92,12 @@ def _base(operator: str) -> str:
 
 
 def values_of(framework: str) -> Any:
-    """The module that knows a framework's tensors, which imports it."""
+    """Import and return the module that handles a framework's tensors."""
     return importlib.import_module(f"opbridge.scan.{framework}_values")
 
 
 def find(framework: Any, path: str) -> Any:
-    """What the path leads to below a framework's module, or None."""
+    """Return the callable at a path below a framework's module, or None."""
     place, _, name = path.partition(".")
     if place in OWN:
         found = getattr(importlib.import_module(f"opbridge.scan.{place}"), name, None)
@@ -107,9 +109,10 @@ def find(framework: Any, path: str) -> Any:
 def calls(
     operator: str, path: str, arguments: Arguments, defaults: Arguments, parameters: Sequence[str] = ()
 ) -> Iterator[Call]:
-    """The ways to call what is at `path`, the likeliest first.
+    """Yield the ways to call the function at `path`, the likeliest first.
 
-    `arguments` are in the schema's order; `parameters` are the names that the function there has, as far as known.
+    `arguments` are in schema order. `parameters` are the names of the function's parameters, as far as they are
+    known.
     """
     given = {key: _translated(key, value) for key, value in arguments.items() if key not in PYTORCH_ONLY}
     for spelling in SPELLINGS.get(_base(operator), ()):
@@ -120,14 +123,14 @@ def calls(
     first = next(iter(given), None)
     if first is not None:
         yield (given[first],), {key: value for key, value in said.items() if key != first}
-    # By place only where no name stands at another place: swapped statistics may give the right values by chance.
+    # By place only if no name has another place: swapped statistics may give the right values by chance.
     if all(name not in given or list(given).index(name) == place for place, name in enumerate(parameters)):
         yield tuple(given[key] for key in given if key in said), {}
         yield tuple(given.values()), {}
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters; none where it does not say them."""
+    """Return the names of a function's parameters; none if it has no signature."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -136,14 +139,14 @@ def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _translated(name: str, value: Any) -> Any:
-    """An ATen argument as MindSpore's functions, which follow torch's Python ones, want it."""
+    """Return an ATen argument in the form that MindSpore functions take, which follow torch's Python ones."""
     if name == "reduction" and isinstance(value, int):
         return _REDUCTIONS[value]
     return value
 
 
 def _renamed(**names: str) -> Callable[[Arguments], Call]:
-    """By keyword, under the given names; what they leave out is not passed on."""
+    """Return a call by keywords under the given names; other arguments are not passed."""
     return lambda a: ((), {new: a[old] for new, old in names.items() if a.get(old) is not None})
 
 
@@ -194,7 +197,7 @@ def _convolution(a: Arguments) -> Call:
 
 
 def _pooling(a: Arguments) -> Call:
-    """One number for one dimension, and padding on both sides of each of several."""
+    """Return a pooling call: one number for one dimension, else padding on both sides of each."""
     options = {key: value for key, value in a.items() if key not in ("self", "kernel_size", "stride", "padding")}
     kernel, padding = a["kernel_size"], a.get("padding") or (0,)
     options |= {
@@ -258,4 +261,4 @@ SPELLINGS = {
     "upsample_nearest3d": _interpolated("nearest"),
     "upsample_trilinear3d": _interpolated("trilinear"),
 }
-"""What is spelled otherwise: an operator under another name, or with its arguments in another form."""
+"""Operators that are spelled differently: under another name, or with arguments in another form."""

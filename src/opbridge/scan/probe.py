@@ -1,8 +1,9 @@
 """The child process that tries operators in a framework: `python -m opbridge.scan.probe FRAMEWORK JOBS PIPE`.
 
-It reads a JSON list of jobs and writes one JSON line to the pipe before every attempt and after it, so that whoever
-started it knows which one killed it.  Nothing is right because it exists: it is called with what the model called
-PyTorch's with, and value, dtype, shape and, where the model wants one, gradient are compared.
+It reads a JSON list of jobs. It writes one JSON line to the pipe before every attempt and one after it, so that the
+parent knows which attempt killed the process. No operator is trusted because it exists. It is called with the
+arguments of the model's PyTorch calls. Then value, dtype, shape and, where the model wants one, gradient are
+compared.
 """
 
 from __future__ import annotations
@@ -29,19 +30,20 @@ _TOLERANCES = {
     torch.complex64: (1e-4, 1e-5),
 }
 _OF_ARGUMENTS = re.compile(r"argument|calling|should be one of")
-"""What MindSpore says of a call that does not fit, all of them TypeErrors, as are dtypes without a kernel."""
+"""Matches errors for a call that does not fit: MindSpore raises TypeError, as for dtypes without a kernel."""
 _UNINITIALISED = ("empty", "new_empty", "resize")
 
 
 class Mismatch(Exception):
-    """The framework computes something else."""
+    """The framework computes a different result."""
 
 
 class NoGradient(Exception):
-    """The value is right and its gradient is not to be had."""
+    """The value is right, and its gradient is wrong or missing."""
 
 
 def main(framework: str, jobs_path: str, pipe: int) -> None:
+    """Try the jobs in a file, and report each attempt to the file descriptor `pipe`."""
     with open(jobs_path) as file:
         jobs = json.load(file)
     with os.fdopen(pipe, "w", buffering=1) as report:
@@ -63,14 +65,17 @@ def main(framework: str, jobs_path: str, pipe: int) -> None:
 
 
 class Trial:
-    """What a framework makes of an operator, called as a network calls PyTorch's."""
+    """A trial of operators in a framework, which are called as a network calls them in PyTorch."""
 
     def __init__(self, values: Any) -> None:
         self._values = values
-        """The module that knows the framework's tensors: `opbridge.scan.jax_values`."""
+        """The module that handles the framework's tensors: `opbridge.scan.jax_values`."""
 
     def answer(self, operator: str, path: str, examples: list[str], took: Callable[[float], None]) -> dict[str, object]:
-        """`state` as scan.model.State has it, and the reason if it is not the best."""
+        """Return `state`, a value of scan.model.State, with the reason if it is not the best.
+
+        `took` receives the seconds that each example takes in PyTorch.
+        """
         function = find(self._values.ROOT, path)
         if function is None:
             return {"state": "missing"}
@@ -83,7 +88,7 @@ class Trial:
             return {"state": "differs", "reason": str(mismatch)}
         except NoGradient as failure:
             return {"state": "no gradient", "reason": str(failure)}
-        except Exception as failure:  # whatever the framework raises is its answer
+        except Exception as failure:  # any error of the framework is the answer
             return {"state": "fails", "reason": _first_line(failure)}
         return {"state": "has", "form": forms.pop() if len(forms) == 1 else None}
 
@@ -95,7 +100,7 @@ class Trial:
         arguments: dict[str, Any],
         took: Callable[[float], None],
     ) -> int:
-        """Raises where it does not agree; else says by which of the ways to call it does."""
+        """Return the index of the first call that agrees; raise an error if none does."""
         op = _torch_operator(operator)
         if any(item.name == "device" and not item.has_default_value() for item in op._schema.arguments):
             arguments["device"] = torch.device("cpu")
@@ -150,7 +155,7 @@ class Trial:
     def _check_gradient(
         self, op: Any, function: Any, args: Any, kwargs: Any, arguments: dict[str, Any], translated: dict[str, Any]
     ) -> None:
-        """Compares the gradients of a weighted sum of the first result that has any."""
+        """Compare the gradients of a weighted sum of the first result that has a gradient."""
         pairs = zip(_leaves(arguments), _leaves(translated), strict=True)
         wanted = [(ours, theirs) for ours, theirs in pairs if _wants_gradient(ours)]
         results = list(_leaves(op(**arguments)))
@@ -158,7 +163,7 @@ class Trial:
         if not wanted or index is None:
             return
         result = results[index]
-        # Of both signs by turns: where all of one sign come first, a sum that cancels is rounded by what it was before.
+        # Alternate the signs: if all of one sign come first, the large partial sum determines the rounding error.
         weights = torch.arange(result.numel(), dtype=torch.float64).cos().reshape(result.shape).to(result.dtype)
         (result * weights).sum().backward()
         their_weights = self._translated(weights)
@@ -178,11 +183,11 @@ class Trial:
                 self._compare_tensors(zeros if ours.grad is None else ours.grad, gradient, values=True)
         except Mismatch as mismatch:
             raise NoGradient(str(mismatch).replace("it gives", "its gradient has")) from None
-        except Exception as error:  # whatever the framework raises is its answer
+        except Exception as error:  # any error of the framework is the answer
             raise NoGradient(_first_line(error)) from None
 
     def _translated(self, value: Any) -> Any:
-        """PyTorch's tensors and element types as the framework's."""
+        """Return a value with the framework's tensors and element types."""
         return mapped(value, self._values.leaf)
 
 
@@ -197,10 +202,11 @@ def _wants_gradient(value: Any) -> bool:
 
 
 def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Apply a function to all leaves of nested dicts, lists and tuples; lists become tuples."""
     if isinstance(value, dict):
         return {key: mapped(item, function) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return tuple(mapped(item, function) for item in value)  # half of MindSpore's functions refuse lists
+        return tuple(mapped(item, function) for item in value)  # many MindSpore functions refuse lists
     return function(value)
 
 

@@ -1,4 +1,4 @@
-"""Asking a framework, in processes that may die: what each operator of a scan comes to."""
+"""Try the operators of a scan in a framework, in processes that may crash."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from opbridge.scan.model import ScannedOperator, State, Verdict
 from opbridge.scan.names import candidates
 
 _PATIENCE = 60.0
-"""Seconds for one attempt whose work is small."""
+"""Seconds for one attempt with little work."""
 _SLOWER = 100.0
-"""How many times PyTorch's seconds an attempt may take besides."""
+"""An attempt may also take this many times the seconds that PyTorch took."""
 _START = 300.0
-"""Seconds for a framework to be there, which a busy machine needs."""
+"""Seconds for a framework to start, with time for a busy machine."""
 TITLES = {"mindspore": "MindSpore", "jax": "JAX"}
-"""The frameworks that are asked."""
+"""The frameworks that can be tried."""
 
 
 @dataclass
 class Answers:
-    """What the installed framework makes of each operator, by full name."""
+    """The verdicts of the installed framework on each operator, by full name."""
 
     framework: str = "mindspore"
     version: str = ""
@@ -40,7 +40,7 @@ class Answers:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def settle(self, operator: str, verdict: Verdict) -> None:
-        """The best place counts; among equals the first, which is nearest to PyTorch."""
+        """Keep the best verdict of an operator; among equals the first, which is most similar to PyTorch."""
         known = self.verdicts.get(operator)
         if known is None or verdict.state.rank > known.state.rank:
             self.verdicts[operator] = verdict
@@ -48,17 +48,20 @@ class Answers:
 
 @dataclass(frozen=True)
 class OperatorProbe:
+    """One operator to try, with the files of its example arguments."""
+
     operator: str
     paths: tuple[str, ...]
-    """Where in the framework it may be, still to be tried."""
+    """The paths in the framework that are still to be tried."""
     examples: tuple[str, ...]
 
     def after(self, path: str) -> OperatorProbe:
+        """Return the probe with the paths that follow a path."""
         return replace(self, paths=self.paths[self.paths.index(path) + 1 :])
 
 
 def probe(operators: Iterable[ScannedOperator], framework: str = "mindspore") -> Answers:
-    """What a framework makes of the operators of a scan."""
+    """Try the operators of a scan in a framework."""
     jobs = [
         OperatorProbe(item.name, candidates(item.name, framework), tuple(map(str, item.examples))) for item in operators
     ]
@@ -66,6 +69,7 @@ def probe(operators: Iterable[ScannedOperator], framework: str = "mindspore") ->
 
 
 def work_off(jobs: list[OperatorProbe], framework: str = "mindspore") -> Answers:
+    """Try all jobs, starting a new process after each crash."""
     found = Answers(framework)
     for job in jobs:
         found.settle(job.operator, Verdict(State.MISSING))
@@ -76,7 +80,11 @@ def work_off(jobs: list[OperatorProbe], framework: str = "mindspore") -> Answers
 
 
 def _run(jobs: list[OperatorProbe], found: Answers) -> list[OperatorProbe]:
-    """One process, as far as it gets; what is then left for another."""
+    """Run one process as far as it gets; return the jobs that are left for another.
+
+    Raises:
+        ToolchainError: The process ended before its first attempt.
+    """
     begun: tuple[str, str] | None = None
     with tempfile.TemporaryDirectory(prefix="opbridge-probe-") as folder:
         child = _Child(jobs, folder, found.framework)
@@ -120,7 +128,7 @@ class _Child:
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "opbridge.scan.probe", framework, str(path), str(theirs)],
-                cwd=folder,  # where MindSpore leaves folders of its own
+                cwd=folder,  # MindSpore writes folders into the current folder
                 env={**os.environ, **QUIET, "GLOG_v": "3"},
                 pass_fds=[theirs],
                 stdin=subprocess.DEVNULL,
@@ -132,7 +140,7 @@ class _Child:
         self._patience = _START
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """What it says until it ends, or has said nothing for too long."""
+        """Yield the messages of the process until it ends, or is silent for too long."""
         unread = b""
         while True:
             if not select.select([self._pipe], [], [], self._patience)[0]:
@@ -147,7 +155,7 @@ class _Child:
                 yield said
 
     def end(self) -> str:
-        """How it ended; empty if it did all it should."""
+        """Return how the process ended; empty if it succeeded."""
         os.close(self._pipe)
         if self._silent:
             self._process.kill()

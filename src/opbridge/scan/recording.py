@@ -1,9 +1,9 @@
-"""Watching a model run: every operator it asks PyTorch for, above autograd and before PyTorch takes it apart.
+"""Record every operator that a running model calls, above autograd and before PyTorch decomposes it.
 
-What a model calls is what somebody moving it has to find elsewhere, so the place to look is the top of the dispatcher,
-where `scaled_dot_product_attention` is one operator.  A TorchDispatchMode stands below autograd and sees the pieces;
-a TorchFunctionMode sees Python functions and has to guess their operators; a mode before autograd is kept for PyTorch's
-own.  What is open there is a fallback on a dispatch key that this process has no other use for.
+A model that moves to another framework needs the operators that it calls. The top of the dispatcher shows them: there
+`scaled_dot_product_attention` is one operator. A TorchDispatchMode is below autograd and sees the pieces. A
+TorchFunctionMode sees Python functions and has to guess their operators. A mode before autograd is reserved for
+PyTorch. What remains is a fallback on a dispatch key that this process has no other use for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch._ops import OpOverload
 from opbridge.scan.model import Place, ScannedOperator
 
 _KEY = torch._C.DispatchKey.AutocastIPU
-"""Above autograd and above the CPU's own autocast, and of a device that PyTorch ships no kernels for."""
+"""A key above autograd and above CPU autocast, of a device for which PyTorch ships no kernels."""
 
 _BOOKKEEPING = (
     "_has_same_storage_numel",
@@ -38,7 +38,7 @@ _BOOKKEEPING = (
     "resolve_neg",
     "set_data",
 )
-"""What PyTorch does to its tensors and other frameworks need not."""
+"""Operators for PyTorch's own tensor management, which other frameworks do not need."""
 _FOREIGN = {"c10d", "prim", "prims", "profiler"}
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
@@ -49,18 +49,18 @@ _NOT_THE_MODEL = tuple(
 )
 _MODULES = os.path.join(_TORCH, "nn", "modules", "")
 _NOT_FORWARD = {"__init__", "reset_parameters", "_reset_parameters", "_apply", "load_state_dict"}
-"""Methods of torch's modules that prepare one."""
+"""Methods of torch modules that prepare a module."""
 
 _MOST_EXAMPLES = 8
-"""Of one operator: a script may slice a tensor in a thousand places."""
+"""Examples kept per operator: a script may slice a tensor in a thousand places."""
 _MOST_ELEMENTS = 1 << 25
-"""In the tensors of one example, which goes to the disk and through two frameworks."""
+"""Elements in the tensors of one example, which is written to disk and runs in two frameworks."""
 
 _active: Recorder | None = None
 
 
 class Recorder:
-    """A context in which the operators that this thread calls are noted; `operators` has them by name."""
+    """A recorder of the operators that this thread calls; `operators` has them by name."""
 
     def __init__(self, folder: Path, most_examples: int = _MOST_EXAMPLES) -> None:
         self._folder = folder
@@ -71,13 +71,14 @@ class Recorder:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
+        """Record operator calls and module entries while the context is open."""
         global _active
         _register()
         hooks = torch.nn.modules.module
         enter = hooks.register_module_forward_pre_hook(self._enter_module)
         leave = hooks.register_module_forward_hook(self._leave_module, always_call=True)
         _active = self
-        # Keys of autocast are switched off for every thread until somebody wants them.
+        # Autocast keys are excluded in every thread until they are switched on.
         torch._C._dispatch_tls_set_dispatch_key_excluded(_KEY, False)
         try:
             with torch._C._IncludeDispatchKeyGuard(_KEY):
@@ -96,12 +97,13 @@ class Recorder:
         self._modules.append(self._names.get(id(module), type(module).__name__))
 
     def _leave_module(self, module: Any, *_: Any) -> None:
-        # Of a module that was entered before the recorder was there, only the leaving is seen.
+        # A module that was entered before the recording only has its exit recorded.
         if self._modules and not _is_compiled(module):
             self._modules.pop()
 
     def see(self, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        # torch.classes' methods come through the dispatcher too, and the backward pass is PyTorch's own.
+        """Record a call, unless it belongs to the backward pass or is no part of the model."""
+        # Methods of torch.classes pass through the dispatcher too, and the backward pass belongs to PyTorch.
         if type(op) is not OpOverload or torch._C._current_graph_task_id() != -1:
             return
         line = None if op.namespace in _FOREIGN else _line()
@@ -139,18 +141,18 @@ class Recorder:
 
 
 def _is_compiled(module: Any) -> bool:
-    """Whether it is what torch.compile puts around a model, which is then the one to speak of."""
+    """Return whether a module is the wrapper of torch.compile around a model; the model itself is reported."""
     return type(module).__name__ == "OptimizedModule"
 
 
 @cache
 def _register() -> tuple[Any, ...]:
-    """What is registered stays for good: PyTorch has no public way to take a fallback back."""
+    """Register the fallback for good: PyTorch has no public way to remove one."""
     everything = torch.library.Library("_", "IMPL")
     everything.fallback(_pass_on, _KEY.name)
     aten = torch.library.Library("aten", "IMPL")
     for name in _BOOKKEEPING:
-        # Not even seen: a Parameter is made from a detached tensor that must not have met Python yet.
+        # These bypass Python: a Parameter is made from a detached tensor that Python must not have touched yet.
         aten.impl(name, torch.library.fallthrough_kernel, _KEY.name)
     return everything, aten
 
@@ -164,7 +166,7 @@ def _pass_on(op: Any, *args: Any, **kwargs: Any) -> Any:
 
 @cache
 def functional(op: Any) -> Any:
-    """The overload with the same arguments that writes to none of them, or `op` itself where there is none."""
+    """Return the overload with the same arguments that writes to none of them, or `op` if there is none."""
     if not op._schema.is_mutable:
         return op
     wanted = [(item.name, str(item.type)) for item in op._schema.arguments if not item.is_out]
@@ -181,14 +183,14 @@ def functional(op: Any) -> Any:
 
 def _functional_names(name: str) -> tuple[str, ...]:
     if name.startswith("__i"):
-        return (f"__{name[3:]}",)  # __iand__ is __and__ in place
+        return (f"__{name[3:]}",)  # __iand__ is the in-place __and__
     return (name.removesuffix("_"), f"{name.removesuffix('_')}_functional")
 
 
 def _line() -> str | None:
-    """The user's line that the call comes from, or torch's where the model is torch's own.
+    """Return the user's line that makes the call, or torch's line if the model is torch's own.
 
-    None: the call is no part of the model.
+    Return None if the call is no part of the model.
     """
     users, torchs = "", ""
     frame: FrameType | None = sys._getframe(1)
@@ -208,7 +210,7 @@ def _line() -> str | None:
 
 
 _PLACEMENT = (torch.device, torch.layout, torch.memory_format, torch.Generator)
-"""Where and how values lie, which another framework says in its own way."""
+"""Types that describe where and how values are stored; other frameworks express this differently."""
 
 
 def _tensors(value: Any) -> Iterator[Any]:
@@ -220,18 +222,18 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 def _is_transforming() -> bool:
-    """Whether a transform such as vmap is at work, which would transform what is done to keep a tensor too."""
+    """Return whether a transform such as vmap is active, which would also transform the copying of a tensor."""
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _is_plain(tensor: Any) -> bool:
-    """Whether its values can be had: not those of a subclass, sparse, nested or meta tensor."""
+    """Return whether the values can be read: not those of a subclass, or a sparse, nested or meta tensor."""
     kind = type(tensor)
     return kind in (torch.Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and not tensor.is_meta
 
 
 def described(value: Any) -> object:
-    """What tells two calls apart: everything except sizes and values of tensors."""
+    """Return what distinguishes calls: everything except sizes and values of tensors."""
     if isinstance(value, torch.Tensor):
         return (value.dtype, value.ndim, value.requires_grad and torch.is_grad_enabled())
     if isinstance(value, (list, tuple)):

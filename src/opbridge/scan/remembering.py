@@ -1,4 +1,4 @@
-"""Verdicts on operators that were tried once on this machine, by all that they depend on."""
+"""Verdicts on operators that were tried before on this machine, cached by all that they depend on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from opbridge.scan.probing import probe
 
 
 def verdicts_on(operators: Iterable[ScannedOperator], framework: str, device: str, cache: Cache) -> dict[str, Verdict]:
-    """What a framework makes of operators as they were called; only what no cache knows is tried.
+    """Return a framework's verdicts on operators as they were called, and try only those that are not cached.
 
-    That one failed is not kept: it may have been the machine.
+    A failure is not cached: the machine may have caused it.
     """
     keys = {each.name: (_key(each, framework, device), each) for each in operators}
     entries = {name: cache.find(key) for name, (key, _) in keys.items()}

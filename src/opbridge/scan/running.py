@@ -1,4 +1,4 @@
-"""Running what the user names: a script as Python would run it, or a model on inputs of given shapes."""
+"""Run the user's target: a script as Python would run it, or a model on inputs of given shapes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ _TARGET = re.compile(r"(?P<module>[\w.]+):(?P<name>[\w.]+)(?P<call>\(\))?")
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor to run a model on, as the command line has it: `2,3,224,224:float32`."""
+    """A tensor to run a model on, in command-line form: `2,3,224,224:float32`."""
 
     shape: tuple[int, ...]
     dtype: str
 
     @classmethod
     def parse(cls, text: str) -> Input:
+        """Parse the command-line form; raise InputError if it is no shape or has an unknown dtype."""
         match = _INPUT.fullmatch(text.replace(" ", ""))
         if match is None or not match["shape"]:
             hint = "sizes, and a dtype if it is not float32: 2,3,224,224 or 8,128:int64; scalar for no sizes"
@@ -45,11 +46,12 @@ class Input:
         return cls(sizes, dtype)
 
     def tensor(self) -> Any:
+        """Return a random tensor; integers are 0 and 1, which are valid indices in most models."""
         dtype = getattr(torch, self.dtype)
         try:
             if dtype.is_floating_point or dtype.is_complex:
                 return torch.randn(self.shape, dtype=dtype)
-            # Small enough for an index into most things.
+            # Small enough to be a valid index almost everywhere.
             return torch.randint(0, 2, self.shape).to(dtype)
         except (RuntimeError, TypeError) as error:
             shape = ",".join(map(str, self.shape))
@@ -58,12 +60,13 @@ class Input:
 
 
 def drawn(texts: Sequence[str]) -> tuple[Any, ...]:
-    """Tensors of the shapes on a command line, the same at every run."""
+    """Return tensors of the shapes on a command line, the same in every run."""
     torch.manual_seed(0)
     return tuple(Input.parse(text).tensor() for text in texts)
 
 
 def run_script(script: Path, arguments: Sequence[str], recorder: Recorder) -> None:
+    """Run a script with arguments as `__main__`, and record its operators."""
     if not script.is_file():
         near = [path.name for path in script.parent.glob("*.py")] if script.parent.is_dir() else []
         hint = did_you_mean(script.name, near) or "a model in a module is named as package.module:Model"
@@ -79,6 +82,7 @@ def run_script(script: Path, arguments: Sequence[str], recorder: Recorder) -> No
 
 
 def run_model(target: str, inputs: Sequence[Input], recorder: Recorder) -> None:
+    """Run a model on random inputs, the same in every run, and record its operators."""
     model = loaded_model(target)
     if not inputs:
         raise InputError(
@@ -92,7 +96,7 @@ def run_model(target: str, inputs: Sequence[Input], recorder: Recorder) -> None:
 
 
 def loaded_model(target: str) -> Any:
-    """The model that `package.module:Model` names, or that `package.module:make()` gives."""
+    """Return the model `package.module:Model`, or the result of `package.module:make()`."""
     found, match = _named(target)
     with _as_written(target):
         model = found() if match["call"] or isinstance(found, type) else found
@@ -114,7 +118,7 @@ def _named(target: str) -> tuple[Any, re.Match[str]]:
     if match is None:
         hint = "a script, train.py; or a model, package.module:Model or package.module:make_model()"
         raise InputError(f"'{target}' names no model", hint=hint)
-    sys.path.insert(0, os.getcwd())  # as `python -m` has it
+    sys.path.insert(0, os.getcwd())  # as `python -m` does
     with _as_written(target):
         return _found(match), match
 
@@ -136,12 +140,12 @@ def _found(match: re.Match[str]) -> Any:
 
 @contextmanager
 def _as_written(name: str) -> Iterator[None]:
-    """Lets the user's code run uncompiled, and says it in a sentence where that code fails."""
+    """Run the user's code uncompiled, and turn its failures into an InputError of one sentence."""
     compile_disabled = os.environ.get("TORCH_COMPILE_DISABLE")
     os.environ["TORCH_COMPILE_DISABLE"] = "1"
     try:
         with warnings.catch_warnings():
-            # True of the recorder's hooks, and nothing for the user to mend.
+            # The recorder's hooks cause this warning, and the user cannot fix it.
             warnings.filterwarnings("ignore", "Using `torch.compile", UserWarning)
             yield
     except InputError:
@@ -165,5 +169,5 @@ def _as_written(name: str) -> Iterator[None]:
 
 
 _UNDER_A_MODE = "func != nullptr"
-"""What PyTorch says where Python stands both behind a dispatch key, as the recorder does, and in a mode."""
+"""The PyTorch error when Python implements a dispatch key, as the recorder does, and a mode is active too."""
 _NOT_USERS = (os.path.dirname(torch.__file__), os.path.dirname(__file__), "<frozen", os.path.dirname(runpy.__file__))

@@ -1,4 +1,4 @@
-"""The package that a scan leaves: an ops.yaml of what MindSpore lacks, and a function for each operator."""
+"""Write the package of a scan: an ops.yaml of the operators that MindSpore lacks, and a function for each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTH = 88
 
 @dataclass(frozen=True)
 class Function:
-    """One operator of the package."""
+    """One operator of the package, as a Python function."""
 
     name: str
     operator: ScannedOperator
@@ -30,10 +30,12 @@ class Function:
 
     @property
     def entry(self) -> Mapping[str, object]:
+        """The entry of the operator in ops.yaml."""
         return {"func": str(self.schema), "kernels": {"cpu": self.operator.name}}
 
     @property
     def source(self) -> str:
+        """The source of the Python function."""
         names = {argument.name for argument in self.schema.arguments}
         parameters: list[str] = []
         passed: list[str] = []
@@ -65,7 +67,7 @@ class Function:
 def functions(
     operators: Iterable[tuple[ScannedOperator, Verdict]], namespace: str
 ) -> tuple[list[Function], list[ScannedOperator]]:
-    """A function for each operator, and the operators whose schema is none of a library's."""
+    """Return a function for each operator, and the operators whose schemas a library cannot have."""
     wanted = list(operators)
     bases = [operator.base for operator, _ in wanted]
     made: list[Function] = []
@@ -83,7 +85,7 @@ def functions(
 
 
 def package(made: Sequence[Function], namespace: str, scanned: str, lacking: str) -> dict[str, str]:
-    """The files of the package by name."""
+    """Return the files of the package, by name."""
     manifest = to_yaml({"namespace": namespace, "ops": [function.entry for function in made]})
     names = sorted(function.name for function in made)
     purpose = f"Operators of {scanned} that {lacking} lacks, computed by PyTorch's kernels."
@@ -109,7 +111,11 @@ import opbridge as ob
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
-    """Writes the package; a folder with anything but an earlier one of it is left alone."""
+    """Write the package into a folder.
+
+    Raises:
+        InputError: A file there is not from an earlier scan, or the folder cannot be written.
+    """
     try:
         for name in files:
             path = folder / name
@@ -123,15 +129,15 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def _own_schema(schema: Schema, namespace: str, name: str) -> Schema:
-    """The schema under another name, without what PyTorch can say for itself: where values lie, and who computes."""
+    """Return the schema under another name, without optional PyTorch-only arguments."""
     asked = (item for item in schema.arguments if item.name not in PYTORCH_ONLY or not item.has_default)
     own = replace(schema, namespace=None, name=name, overload="", arguments=tuple(asked))
-    Schema.parse(str(own.with_namespace(namespace)))  # a word of TorchScript's cannot be its name
+    Schema.parse(str(own.with_namespace(namespace)))  # a TorchScript keyword cannot be its name
     return own
 
 
 def _function_name(operator: str) -> str:
-    """`aten::pow.Tensor_Scalar` as pow_tensor_scalar, `aten::__and__` as and_."""
+    """Return a Python name: pow_tensor_scalar for `aten::pow.Tensor_Scalar`, and_ for `aten::__and__`."""
     name = re.sub(r"\W", "_", operator.partition("::")[2].lower()).strip("_")
     return f"{name}_" if keyword.iskeyword(name) else name
 
@@ -143,7 +149,7 @@ def _python_name(argument: str, taken: set[str]) -> str:
 
 
 def _wrapped(head: str, items: Sequence[str], tail: str, indent: str) -> list[str]:
-    """On one line where there is room, otherwise one item a line."""
+    """Return a bracketed list on one line if it fits, otherwise with one item a line."""
     line = head + ", ".join(items) + tail
     if len(line) <= _WIDTH:
         return [line]

@@ -1,4 +1,4 @@
-"""PyTorch's function schemas as a model; parsing and printing are inverse."""
+"""A model of PyTorch's function schemas; parsing and printing are inverse."""
 
 from __future__ import annotations
 

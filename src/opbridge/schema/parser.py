@@ -1,4 +1,4 @@
-"""The grammar of PyTorch's function schemas: the text behind `Schema.parse`."""
+"""The grammar of PyTorch's function schemas, which `Schema.parse` uses."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _VALUE_TYPES = (
     "Device",
 )
 _HANDLE_TYPES = ("Generator", "Dimname", "QScheme", "Storage", "Stream", "Quantizer", "ConstQuantizerPtr", "Any")
-# One object a name: schemas by the thousand share them, and a lookup is the whole check.
+# One object for each name: thousands of schemas share them, and a lookup is the whole check.
 _BASE_TYPES = {name: BaseType(name) for name in ("Tensor", *_INTEGER_TYPES, *_VALUE_TYPES, *_HANDLE_TYPES)}
 
-# What people write from the habit of C++, Python or NumPy, in lower case.
+# Type names that people carry over from C++, Python or NumPy, in lower case.
 _TYPE_HABITS = {
     **{name.lower(): name for name in _BASE_TYPES},
     **dict.fromkeys(("double", "float16", "float32", "float64"), "float"),
@@ -55,8 +55,8 @@ _TYPE_HABITS = {
     "tensorlist": "Tensor[]",
 }
 
-# The literals each type takes as a default, and how a message calls them.  PyTorch prints the values of the types that
-# are named as plain integers (`MemoryFormat memory_format=0`), so those are read as well.
+# The literals that each type accepts as a default, and their names in messages.  PyTorch prints enum values as plain
+# integers (`MemoryFormat memory_format=0`), so these are accepted as well.
 _LITERALS: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(_INTEGER_TYPES, ((int,), "an integer")),
     "float": ((int, float), "a finite number"),
@@ -81,8 +81,8 @@ _ENUM_NAMES: dict[str, tuple[str, ...]] = {
 }
 _LIST_DEFAULTS = frozenset(_BASE_TYPES[name] for name in (*_INTEGER_TYPES, "float", "complex", "bool"))
 
-# A whole `[...]` is one token, as is a number with whatever clings to it (`0x10`, `1_000`), and a quote or bracket that
-# is never closed takes what follows: every alternative matches at the first attempt, so the time is linear in the text.
+# A whole `[...]` is one token, and so is a number with adjacent letters (`0x10`, `1_000`). An unclosed quote or bracket
+# extends to the end: every alternative matches at the first attempt, so the time is linear in the text.
 _TOKEN = re.compile(
     r"""\s*( [A-Za-z_]\w* | -> | :: | \[[^][]*]? | -?\.?\d(?:[eE][+-]|[\w.])*
            | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'? | \S )""",
@@ -101,7 +101,7 @@ _MOST_LAYERS = 8
 
 
 class Parser:
-    """Recursive descent over the tokens; columns are worked out only for an error."""
+    """A recursive-descent parser over the tokens; columns are computed only for an error."""
 
     def __init__(self, text: str, where: Location | None) -> None:
         self.text = text
@@ -111,7 +111,7 @@ class Parser:
         self.at = 0
 
     def schema(self) -> tuple[str | None, str, str, tuple[Argument, ...], tuple[Return, ...]]:
-        """Namespace, name, overload, arguments and returns."""
+        """Parse the whole text; return namespace, name, overload, arguments and returns."""
         namespace = None
         name = self.name("the operator's name")
         if self.accept("::"):
@@ -128,6 +128,7 @@ class Parser:
         return namespace, name, overload, arguments, returns
 
     def overload(self) -> str:
+        """Parse the overload name after the dot."""
         overload = self.name("the overload's name")
         if overload == "default" or overload.startswith("__"):
             raise self.error(
@@ -136,6 +137,7 @@ class Parser:
         return overload
 
     def arguments(self) -> tuple[Argument, ...]:
+        """Parse the arguments in parentheses."""
         if not self.accept("("):
             raise self.unexpected("'(' and the arguments")
         if self.accept(")"):
@@ -153,7 +155,7 @@ class Parser:
                 return tuple(arguments)
 
     def star(self, already: bool) -> None:
-        """What follows a '*', up to the first keyword-only argument."""
+        """Check the text after a '*', up to the first keyword-only argument."""
         if already:
             raise self.error("'*' comes a second time", self.at - 1, hint="one '*' makes all that follow keyword-only")
         if self.tokens[self.at] == ")":
@@ -162,7 +164,10 @@ class Parser:
             raise self.unexpected("',' after '*'")
 
     def argument(self, previous: Argument | None, kwarg_only: bool, names: set[str]) -> Argument:
-        """One argument; `previous` is its positional neighbour on the left, `names` those taken so far."""
+        """Parse one argument.
+
+        `previous` is the positional argument on its left; `names` holds the names taken so far.
+        """
         type_, alias = self.type()
         at = self.at
         name = self.name(f"a name for the {type_} argument")
@@ -179,6 +184,7 @@ class Parser:
         return Argument(name, type_, default, alias, kwarg_only)
 
     def returns(self, arguments: tuple[Argument, ...]) -> tuple[Return, ...]:
+        """Parse the returns, in parentheses unless there is exactly one."""
         if not self.accept("("):
             return (self.return_(_carriers(arguments)),)
         if self.accept(")"):
@@ -196,6 +202,7 @@ class Parser:
                 return tuple(returns)
 
     def return_(self, carriers: Mapping[str, list[Argument]]) -> Return:
+        """Parse one return; `carriers` maps aliases to the arguments that carry them."""
         at = self.at
         type_, alias = self.type()
         if alias is not None:
@@ -204,7 +211,10 @@ class Parser:
         return Return(name, type_, alias)
 
     def check_carried(self, alias: Alias, carriers: Mapping[str, list[Argument]], at: int) -> None:
-        """PyTorch registers a return that aliases no argument, and then nothing can tell what it shares."""
+        """Check that a return's alias belongs to an argument.
+
+        PyTorch registers a return that aliases no argument, but then nothing can tell what it shares.
+        """
         found = [argument for name in alias.before for argument in carriers.get(name, ())]
         if not found:
             raise self.error(
@@ -222,6 +232,7 @@ class Parser:
                 )
 
     def type(self) -> tuple[Type, Alias | None]:
+        """Parse a type with its alias."""
         base = _BASE_TYPES.get(self.tokens[self.at])
         if base is None:
             raise self.unknown_type()
@@ -252,13 +263,14 @@ class Parser:
                 raise self.error(f"a type has at most {_MOST_LAYERS} '[]' and '?'", self.at - 1)
 
     def element(self, type_: Type) -> Type:
-        """A type about to become a list's element: PyTorch takes a sized list only as the outermost one."""
+        """Check that a type can be a list element: PyTorch allows a sized list only as the outermost one."""
         inner = type_.elem if isinstance(type_, OptionalType) else type_
         if isinstance(inner, ListType) and inner.size is not None:
             raise self.error(f"'{type_}' cannot be the element of a list", hint="leave the inner size out")
         return type_
 
     def size(self, token: str) -> int | None:
+        """Return the size in a `[...]` token, or None."""
         if not token.endswith("]"):
             raise self.unexpected("']'")
         digits = token[1:-1].strip(_BLANKS)
@@ -269,6 +281,7 @@ class Parser:
         return int(digits)
 
     def alias(self, base: BaseType) -> Alias:
+        """Parse an alias annotation, such as `(a! -> b|c)`."""
         if not base.is_tensor_like:
             raise self.not_a_tensor(base)
         self.at += 1
@@ -282,12 +295,14 @@ class Parser:
         return Alias(before, write, after)
 
     def alias_set(self) -> tuple[str, ...]:
+        """Parse alias names separated by `|`."""
         names = [self.name("an alias such as 'a'")]
         while self.accept("|"):
             names.append(self.name("an alias such as 'b'"))
         return tuple(names)
 
     def default(self, type_: Type) -> Default:
+        """Parse the default of an argument."""
         token = self.tokens[self.at]
         inner = type_.elem if isinstance(type_, OptionalType) else type_
         if token == "None" and type_.is_optional:
@@ -304,6 +319,7 @@ class Parser:
         return Default(token, value)
 
     def list_default(self, token: str, type_: ListType) -> tuple[object, ...]:
+        """Return the default of a list; a sized list also accepts a single item."""
         if token[:1] == "[":
             return self.list_items(token, type_.elem)
         value = self.literal(token, type_.elem, type_)
@@ -312,6 +328,7 @@ class Parser:
         return (value,) * type_.size
 
     def list_items(self, token: str, elem: Type) -> tuple[object, ...]:
+        """Return the items in a `[...]` token."""
         if not token.endswith("]"):
             raise self.unexpected("']'")
         if not token[1:-1].strip(_BLANKS):
@@ -325,7 +342,7 @@ class Parser:
         return tuple(values)
 
     def literal(self, token: str, base: Type, type_: Type, offset: int = 0) -> object:
-        """A value of type `base` in the default of a `type_`, `offset` characters into the current token."""
+        """Return a value of type `base` for the default of a `type_`, `offset` characters into the current token."""
         kinds, expected = _LITERALS[base.base]
         value = self.value(token, offset)
         if isinstance(value, EnumName):
@@ -339,7 +356,7 @@ class Parser:
         raise self.error(f"expected {expected}, got '{token}'", offset=offset, hint=_meant(value, type_))
 
     def value(self, token: str, offset: int) -> bool | int | float | complex | str | None:
-        """What a literal says, whatever the type; None where it is no literal."""
+        """Return the value of a literal of any type, or None if the token is not a literal."""
         if token in ("True", "False"):
             return token == "True"
         if is_identifier(token):
@@ -347,7 +364,7 @@ class Parser:
         if _STRING.fullmatch(token):
             return self.string(token, offset)
         if _INTEGER.fullmatch(token):
-            # The length first: Python itself refuses to convert thousands of digits.
+            # The length comes first: Python raises its own error for thousands of digits.
             if len(token) <= 20 and -(2**63) <= int(token) < 2**63:
                 return int(token)
             raise self.error(f"'{token}' does not fit in 64 bits", offset=offset)
@@ -361,6 +378,7 @@ class Parser:
         return complex(0.0, value) if real["imaginary"] else value
 
     def string(self, token: str, offset: int) -> str:
+        """Return the content of a quoted string."""
         for escape in _ESCAPE.finditer(token):
             if escape[1] not in _ESCAPES:
                 at = offset + escape.start()
@@ -368,6 +386,7 @@ class Parser:
         return _ESCAPE.sub(lambda escape: _ESCAPES[escape[1]], token[1:-1])
 
     def name(self, expected: str) -> str:
+        """Take a name that is not reserved; `expected` describes it in errors."""
         token = self.tokens[self.at]
         if not is_identifier(token):
             raise self.unexpected(expected)
@@ -380,13 +399,14 @@ class Parser:
         return token
 
     def accept(self, symbol: str) -> bool:
+        """Take the next token if it is this symbol, and return whether it was."""
         if self.tokens[self.at] != symbol:
             return False
         self.at += 1
         return True
 
     def another(self) -> bool:
-        """Whether a ',' announces one more item, or a ')' ends the list."""
+        """Take a ',' or ')'; return whether it announces another item."""
         if self.accept(","):
             return True
         if self.accept(")"):
@@ -394,7 +414,7 @@ class Parser:
         raise self.unexpected("',' or ')'")
 
     def unexpected(self, expected: str, hint: str = "") -> SchemaError:
-        """The error for a current token that does not belong; the hint is for a well-formed token."""
+        """Return the error about a misplaced current token; the hint applies to a well-formed token."""
         token = self.tokens[self.at]
         if token[:1] in _QUOTES and not _STRING.fullmatch(token):
             return self.error("this string is never closed", hint=f"close it with {token[0]} on the same line")
@@ -406,9 +426,11 @@ class Parser:
         return self.error(f"expected {expected}, got {got}", hint=hint)
 
     def not_a_tensor(self, type_: Type) -> SchemaError:
+        """Return the error about an alias on a type that is not a tensor."""
         return self.error(f"only tensors alias, and {type_} is not one", hint="remove the annotation")
 
     def unknown_type(self) -> SchemaError:
+        """Return the error about an unknown type."""
         word = self.tokens[self.at]
         if not is_identifier(word):
             return self.unexpected("a type")
@@ -417,13 +439,14 @@ class Parser:
         return self.error(f"unknown type '{word}'", hint=hint or f"the types are {', '.join(_BASE_TYPES)}")
 
     def error(self, message: str, at: int | None = None, *, offset: int = 0, hint: str = "") -> SchemaError:
-        """An error `offset` characters into the token number `at`, or into the current one."""
+        """Return an error `offset` characters into the token number `at`, or into the current one."""
         at = self.at if at is None else at
         end = len(self.text.rstrip(_BLANKS))
         start = next((match.start(1) for match in islice(_TOKEN.finditer(self.text, 0, end), at, None)), end)
         return SchemaError(message, self.location(start + offset), hint)
 
     def location(self, position: int) -> Location:
+        """Return the location of a position in the text."""
         line_start = self.text.rfind("\n", 0, position) + 1
         if self.where and not line_start:
             return self.where.shifted(position)
@@ -433,7 +456,7 @@ class Parser:
 
 
 def _carriers(arguments: Iterable[Argument]) -> dict[str, list[Argument]]:
-    """The arguments that carry each alias."""
+    """Return the arguments that carry each alias."""
     found: dict[str, list[Argument]] = {}
     for argument in arguments:
         if argument.alias is not None:
@@ -443,7 +466,7 @@ def _carriers(arguments: Iterable[Argument]) -> dict[str, list[Argument]]:
 
 
 def _meant(value: object, type_: Type) -> str:
-    """A guess at what a default of the wrong kind was to say."""
+    """Return a hint about a default of the wrong kind."""
     if value is None:
         return ""
     if not isinstance(value, EnumName):

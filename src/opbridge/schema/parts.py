@@ -1,4 +1,4 @@
-"""What a schema is made of: types, aliases, defaults, arguments, returns.  Each prints as PyTorch writes it."""
+"""The parts of a schema: types, aliases, defaults, arguments, returns. Each prints as PyTorch writes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import keyword
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-# PyTorch's schema lexer has TorchScript's keywords: Python's, less those TorchScript does not know.
+# PyTorch's schema lexer has the keywords of TorchScript: those of Python except the ones TorchScript does not know.
 RESERVED_WORDS = frozenset(keyword.kwlist) - frozenset(
     {"async", "await", "except", "finally", "from", "lambda", "nonlocal", "try", "yield"}
 )
@@ -20,77 +20,89 @@ class Type(ABC):
     @property
     @abstractmethod
     def base(self) -> str:
-        """The innermost name: "Tensor" of `Tensor?[]`, "int" of `int[2]?`."""
+        """The innermost name: "Tensor" for `Tensor?[]`, "int" for `int[2]?`."""
 
     @abstractmethod
     def spelled(self, alias: str) -> str:
-        """The type as written, with an alias annotation such as `(a!)` where PyTorch puts it: behind the base name."""
+        """Return the type as text, with an alias such as `(a!)` after the base name, as in PyTorch."""
 
     def __str__(self) -> str:
         return self.spelled("")
 
     @property
     def is_optional(self) -> bool:
-        """Whether None is a value: true of `int[]?`, not of `Tensor?[]`."""
+        """Whether None is a value: true for `int[]?`, not for `Tensor?[]`."""
         return isinstance(self, OptionalType)
 
     @property
     def is_list(self) -> bool:
-        """Whether the outermost layer is a list: true of `Tensor?[]`, not of `int[]?`."""
+        """Whether the outermost layer is a list: true for `Tensor?[]`, not for `int[]?`."""
         return isinstance(self, ListType)
 
     @property
     def is_tensor_like(self) -> bool:
-        """Tensor, and every optional and list of it."""
+        """Whether the type is Tensor, or any optional or list of it."""
         return self.base == "Tensor"
 
 
 @dataclass(frozen=True, slots=True)
 class BaseType(Type):
+    """A type without layers, such as `Tensor` or `int`."""
+
     name: str
 
     @property
     def base(self) -> str:
+        """The name of the type."""
         return self.name
 
     def spelled(self, alias: str) -> str:
+        """Return the name, followed by the alias."""
         return self.name + alias
 
 
 @dataclass(frozen=True, slots=True)
 class OptionalType(Type):
+    """A type that also accepts None, such as `Tensor?`."""
+
     elem: Type
 
     @property
     def base(self) -> str:
+        """The innermost name."""
         return self.elem.base
 
     def spelled(self, alias: str) -> str:
+        """Return the type as text, with the alias after the base name."""
         return f"{self.elem.spelled(alias)}?"
 
 
 @dataclass(frozen=True, slots=True)
 class ListType(Type):
+    """A list, such as `int[]` or `int[2]`."""
+
     elem: Type
     size: int | None
-    """`int[2]`: a single int stands for two of it.  PyTorch does not hold a list to this length, and neither do we."""
+    """For `int[2]`, 2: a single int means two of it.  Like PyTorch, opbridge does not enforce this length."""
 
     @property
     def base(self) -> str:
+        """The innermost name."""
         return self.elem.base
 
     def spelled(self, alias: str) -> str:
+        """Return the type as text, with the alias after the base name."""
         return f"{self.elem.spelled(alias)}[{'' if self.size is None else self.size}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """`(a! -> b|c)`: which storage a tensor shares before the call and after it, and whether the call writes to it."""
+    """An annotation `(a! -> b|c)`: the storage shared before and after the call, and whether it is written to."""
 
     before: tuple[str, ...]
     write: bool
     after: tuple[str, ...]
-    """Empty where the schema has no `->`: the tensor then stays in the sets it was in."""
+    """The sets after the call; empty without a `->`, which leaves the tensor in the sets before it."""
 
     def __str__(self) -> str:
         text = "|".join(self.before) + ("!" if self.write else "")
@@ -105,14 +117,18 @@ class EnumName(str):
 
 @dataclass(frozen=True, slots=True)
 class Default:
+    """The default of an argument."""
+
     text: str
-    """As written: `1e-05`, `[-2,-1]`, `'none'`."""
+    """The default as written: `1e-05`, `[-2,-1]`, `'none'`."""
     value: object
-    """What an operator receives: None, bool, int, float, complex, str, EnumName, or a tuple of them."""
+    """The value that an operator receives: None, bool, int, float, complex, str, EnumName, or a tuple of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
+    """An argument of a schema."""
+
     name: str
     type: Type
     default: Default | None = None
@@ -121,14 +137,17 @@ class Argument:
 
     @property
     def is_tensor(self) -> bool:
+        """Whether it is a tensor, an optional tensor or a list of tensors."""
         return self.type.is_tensor_like
 
     @property
     def mutable(self) -> bool:
+        """Whether the operator writes to it."""
         return self.alias is not None and self.alias.write
 
     @property
     def has_default(self) -> bool:
+        """Whether callers may leave it out."""
         return self.default is not None
 
     def __str__(self) -> str:
@@ -138,6 +157,8 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Return:
+    """A return of a schema."""
+
     name: str | None
     type: Type
     alias: Alias | None = None
@@ -152,4 +173,5 @@ def _annotated(type_: Type, alias: Alias | None) -> str:
 
 
 def shares_storage(argument: Argument, alias: Alias) -> bool:
+    """Return whether an argument may share its storage with a return of this alias."""
     return argument.alias is not None and not {*argument.alias.before, *argument.alias.after}.isdisjoint(alias.before)

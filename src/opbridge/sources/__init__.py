@@ -1,4 +1,4 @@
-"""Where kernels come from: source files that are built, and libraries that somebody already built."""
+"""The origins of kernels: source files that opbridge builds, and libraries that are already built."""
 
 from __future__ import annotations
 

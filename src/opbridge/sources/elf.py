@@ -1,4 +1,4 @@
-"""Reads what a shared library exports and needs, without loading it: for messages about libraries that do not load."""
+"""The exports and needs of a shared library, read without loading it, for messages about libraries that do not load."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNDEFINED_SYMBOL = re.compile(r"undefined symbol: (\w+)")
 _PYTORCH_NAME = re.compile(r"_ZN\w*?(?:2at|3c10|5torch)")
 
 TAKES_BLOCK, DUAL_ABI, OLD_STRINGS = 1, 2, 4
-"""The flags of `attribute_block`; native/aot_kernel.h has them too."""
+"""The flags of `attribute_block`, which native/aot_kernel.h repeats."""
 _BLOCK_CLASSES = ("8AotExtra", "13AotKernelData", "15AotExtraDualABI", "20AotKernelDataDualABI")
 _MORE = "what is wrong in full: opbridge doctor "
 _BLOCK_FUNCTIONS = ("Init", "InferShape", "InferType")
@@ -35,6 +35,8 @@ _OLD_STRING_FUNCTIONS = ("_ZNSs", "_ZNKSs")
 
 @dataclass(frozen=True)
 class Symbol:
+    """A symbol of a shared library."""
+
     name: str
     is_function: bool
     is_defined: bool
@@ -46,23 +48,25 @@ class Library:
 
     machine: str
     symbols: tuple[Symbol, ...]
-    """Those that the loader sees."""
+    """The symbols that the loader sees."""
     local_names: tuple[str, ...] = ()
-    """Those that only a debugger sees, unless the library was stripped."""
+    """The names that only a debugger sees; empty if the library was stripped."""
 
     @property
     def exported_functions(self) -> tuple[str, ...]:
+        """The names of defined functions."""
         return tuple(s.name for s in self.symbols if s.is_defined and s.is_function)
 
     @property
     def undefined(self) -> tuple[str, ...]:
+        """The names of symbols that other libraries must define."""
         return tuple(s.name for s in self.symbols if not s.is_defined)
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The functions that describe themselves as kernels; where none does, all that are not mangled C++.
+        """The functions that describe themselves as kernels; if none does, all that are not mangled C++.
 
-        The functions that go with a kernel in MindSpore are none.
+        The functions that accompany a kernel in MindSpore do not count.
         """
         names = {s.name for s in self.symbols if s.is_defined}
         functions = self.exported_functions
@@ -72,13 +76,22 @@ class Library:
 
 
 def read_library(path: str | Path) -> Library:
+    """Read the symbols of a shared library.
+
+    Raises:
+        KernelError: The file is missing, damaged, or not a library for this kind of machine.
+    """
     data = _read(path)
     with damage_explained(path):
         return _parse(data)
 
 
 def check_library(path: str | Path) -> None:
-    """Refuses what the loader would not: it maps a file that was cut short, and the process dies of the first look."""
+    """Check that a library is complete: the loader maps a truncated file, and the first access kills the process.
+
+    Raises:
+        KernelError: The file is missing, damaged, truncated, or not a library.
+    """
     data = _read(path, HEADER.size)
     with damage_explained(path):
         header = HEADER.unpack_from(data)
@@ -108,10 +121,10 @@ def _segment_end(data: bytes, at: int) -> int:
 
 
 def attribute_block(path: str | Path, has_block_functions: bool) -> int:
-    """Which of MindSpore's attribute blocks a kernel is compiled against, as flags; 0 for a bare aot function.
+    """Return, as flags, which MindSpore attribute block a kernel is compiled against; 0 for a bare aot function.
 
-    That it has an <F>Init, <F>InferShape or <F>InferType proves it takes one.  The rest shows in mangled names: of the
-    block's classes, and of the two kinds of std::string there are, which are passed to it by value.
+    A kernel with an <F>Init, <F>InferShape or <F>InferType takes a block. Mangled names show the rest: those of the
+    block classes, and those of the two kinds of std::string, which are passed to it by value.
     """
     library = read_library(path)
     names = [*(symbol.name for symbol in library.symbols), *library.local_names]
@@ -127,11 +140,12 @@ def attribute_block(path: str | Path, has_block_functions: bool) -> int:
 
 
 def exported_functions(path: str | Path) -> tuple[str, ...]:
+    """Return the names of the functions that a library exports."""
     return read_library(path).exported_functions
 
 
 def why_not_loaded(path: str, reason: str) -> str:
-    """What to add to the loader's own words, after a line break; empty where they say it all."""
+    """Return an explanation to append to the loader's message, after a line break; empty if there is none."""
     try:
         library = read_library(path)
     except KernelError as error:
@@ -156,7 +170,7 @@ def why_not_loaded(path: str, reason: str) -> str:
 
 
 def why_no_symbol(path: str, symbol: str) -> str:
-    """What a library without `symbol` has instead, after a line break."""
+    """Return what a library without `symbol` exports instead, after a line break."""
     try:
         kernels = read_library(path).kernels
     except KernelError as error:
@@ -188,7 +202,7 @@ def _parse(data: bytes) -> Library:
 
 
 def _symbols(table: bytes, names: bytes) -> list[tuple[Symbol, int]]:
-    """Every symbol with its binding."""
+    """Return every symbol with its binding."""
     result = []
     for name, info, _, section, _, _ in SYMBOL.iter_unpack(table):
         if name:

@@ -1,6 +1,6 @@
-"""What the dynamic loader reads of a shared library: what it needs, what it defines, and in which versions.
+"""The tables of a shared library that the dynamic loader reads: its needs, definitions and versions.
 
-The file is mapped, not read: libraries of frameworks have hundreds of megabytes, and few of them are looked at.
+The file is mapped, not read: framework libraries have hundreds of megabytes, and only a few of them are examined.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ _WEAK, _FUNCTION_KINDS = 2, (2, 10)
 
 @dataclass(frozen=True)
 class ImageSymbol:
+    """A symbol of a mapped library."""
+
     name: str
     is_function: bool
     is_defined: bool
@@ -54,6 +56,8 @@ class _Section:
 
 
 class Image:
+    """A mapped ELF file."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
@@ -79,39 +83,42 @@ class Image:
 
     @property
     def is_program(self) -> bool:
+        """Whether the file is a program instead of a library."""
         return self.kind == EXECUTABLE or any(segment[0] == _INTERPRETER for segment in self._segments)
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
+        """The names of the libraries that this one needs."""
         return self._dynamic_texts(_NEEDED)
 
     @cached_property
     def soname(self) -> str:
+        """The name under which others need this library; by default, its file name."""
         return next(iter(self._dynamic_texts(_SONAME)), self.path.name)
 
     @cached_property
     def run_path(self) -> tuple[str, ...]:
-        """Where the loader looks for what this library needs, with its folder in the place of $ORIGIN."""
+        """The folders where the loader looks for needed libraries, with this one's folder in place of $ORIGIN."""
         return self._folders(_RUNPATH)
 
     @cached_property
     def inherited_run_path(self) -> tuple[str, ...]:
-        """The older kind, which holds for what its libraries need too."""
+        """The folders of the older kind of run path, which also applies to the needs of needed libraries."""
         return () if self.run_path else self._folders(_RPATH)
 
     @cached_property
     def symbols(self) -> tuple[ImageSymbol, ...]:
-        """All that the loader sees."""
+        """The symbols that the loader sees."""
         return tuple(self._symbols(_SECTION_SYMBOLS))
 
     @cached_property
     def local_names(self) -> tuple[str, ...]:
-        """All that a debugger sees, unless the library was stripped."""
+        """The names that a debugger sees; empty if the library was stripped."""
         return tuple(symbol.name for symbol in self._symbols(_SECTION_ALL_SYMBOLS))
 
     @cached_property
     def versions_needed(self) -> dict[str, tuple[str, ...]]:
-        """By library: the versions of its interface that this one was linked with."""
+        """The interface versions that this library was linked with, by library."""
         found: dict[str, list[str]] = {}
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_NEEDED_VERSIONS):
@@ -129,6 +136,7 @@ class Image:
 
     @cached_property
     def versions_defined(self) -> frozenset[str]:
+        """The interface versions that this library defines."""
         found = set()
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_DEFINED_VERSIONS):
@@ -142,7 +150,7 @@ class Image:
 
     @cached_property
     def x86_level_needed(self) -> int | None:
-        """2, 3 or 4 of x86-64-v4; 1 for any processor; None where the file does not say."""
+        """The x86-64 level that the file needs, 2 to 4; 1 for any CPU; None if the file does not state it."""
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_NOTE):
                 for kind, value in self._properties(section):
@@ -151,14 +159,17 @@ class Image:
         return None
 
     def defines(self, name: str) -> bool:
-        """As the loader looks a symbol up: in the hash table, whose chains end with an odd value."""
+        """Return whether the library defines a symbol.
+
+        The lookup uses the hash table, as the loader does; the chains of the table end with an odd value.
+        """
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_HASH):
                 return self._in_hash_table(section, name.encode())
         return any(symbol.name == name and symbol.is_defined for symbol in self.symbols)
 
     def defined_names(self, prefix: str) -> tuple[str, ...]:
-        """The defined symbols that begin so."""
+        """Return the defined symbols that begin with `prefix`, sorted."""
         found = set()
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_SYMBOLS):
@@ -171,23 +182,26 @@ class Image:
 
     @property
     def data(self) -> mmap.mmap:
+        """The mapped file."""
         return self._data
 
     def holds(self, text: bytes) -> bool:
+        """Return whether the file contains a text."""
         return self._data.find(text) >= 0
 
     def read(self, address: int, size: int) -> bytes:
-        """What will be in memory there, before the loader changes it."""
+        """Return the bytes at a memory address, before relocation."""
         place = self._place(address, size)
         return self._data[place : place + size]
 
     def pointer(self, address: int) -> int:
-        """What a pointer in memory there will lead to."""
+        """Return the target of the pointer at a memory address, after relocation."""
         if address in self._relocations:
             return self._relocations[address]
         return int.from_bytes(self.read(address, 8), "little")
 
     def text_at(self, address: int) -> str:
+        """Return the zero-terminated text at a memory address."""
         start = self._place(address, 1)
         end = self._data.find(b"\0", start)
         if end < 0:
@@ -195,17 +209,17 @@ class Image:
         return self._data[start:end].decode(errors="replace")
 
     def _place(self, address: int, size: int) -> int:
-        """Where in the file is what will be in memory there."""
+        """Return the file offset of a memory address."""
         for kind, _, offset, start, _, in_file, _, _ in self._segments:
             if kind == _LOADED and start <= address and address + size <= start + in_file:
                 place: int = offset + address - start
-                if place + size <= len(self._data):  # a damaged file may promise more than it has
+                if place + size <= len(self._data):  # the headers of a damaged file may exceed its size
                     return place
         raise KernelError(f"{self.path} has nothing at address {address:#x}")
 
     @cached_property
     def _relocations(self) -> dict[int, int]:
-        """Those with a known target: a place of this library, and for a symbol of its own where that is."""
+        """The relocations with a known target: an address in this library, or that of one of its symbols."""
         found = {}
         with damage_explained(self.path):
             for section in self._of_kind(_SECTION_RELOCATIONS):
@@ -221,7 +235,7 @@ class Image:
         return (section for section in self._sections if section.kind == kind)
 
     def _room(self, section: _Section, entry: struct.Struct) -> int:
-        """How many entries a table can have."""
+        """Return the maximum number of entries of a table."""
         return min(section.size, len(self._data)) // entry.size
 
     def _slice(self, section: _Section) -> bytes:
@@ -296,7 +310,11 @@ class Image:
 
 
 def _less(room: int, entries: int) -> int:
-    """What is left of the room, or the error of a table whose entries overlap, which may go on for hours."""
+    """Return the room left after some entries.
+
+    Raises:
+        ValueError: None is left; entries that overlap could otherwise loop for hours.
+    """
     if entries > room:
         raise ValueError("its table of versions is longer than its section")
     return room - entries

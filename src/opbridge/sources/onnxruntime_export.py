@@ -1,7 +1,7 @@
-"""What `opbridge compile ops.yaml lib.so --for onnxruntime` makes: a library of custom operators of ONNX Runtime.
+"""The build of `opbridge compile ops.yaml lib.so --for onnxruntime`: a library of ONNX Runtime custom operators.
 
-A generated source tells the runtime of each operator, checks what that gives by schema and rules, and calls the kernel.
-The library needs neither opbridge nor the runtime's headers.
+A generated source registers each operator with the runtime, checks its arguments by schema and rules, and calls the
+kernel. The library needs neither opbridge nor the runtime's headers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ _NATIVE = INCLUDE.parent / "native"
 
 
 def request_for(ops: Sequence[OpSpec], output: str, root: Path, cache: Cache) -> BuildRequest:
-    """The build of one library with the operators of a manifest."""
+    """Return the build of one library with the operators of a manifest.
+
+    Raises:
+        UnsupportedError: An operator cannot be exported to ONNX Runtime.
+    """
     kept = [with_files(op, cache) for op in ops]
     sources = dict.fromkeys(op.file(_kernel(op)) for op in kept)
     for op in kept:
@@ -41,11 +45,12 @@ def request_for(ops: Sequence[OpSpec], output: str, root: Path, cache: Cache) ->
 
 
 def operator_name(schema: Schema) -> str:
-    """Within the domain, which is the namespace."""
+    """Return the name of an operator within its domain, which is the namespace."""
     return "_".join(filter(None, (schema.name, schema.overload)))
 
 
 def generate(ops: Iterable[OpSpec]) -> str:
+    """Return the source that registers the operators."""
     lines = ["#include <standalone/onnxruntime.h>"]
     names = []
     for op in ops:
@@ -59,7 +64,7 @@ def generate(ops: Iterable[OpSpec]) -> str:
 
 
 def _kernel(op: OpSpec) -> KernelRef:
-    """The source for the CPU."""
+    """Return the CPU source of an operator."""
     kernel = op.kernel("cpu")
     if kernel is None or kernel.path is None or kernel.is_library:
         have = ", ".join(f"{known.device}: {known}" for known in op.kernels)

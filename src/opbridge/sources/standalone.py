@@ -1,7 +1,7 @@
-"""What `opbridge compile` and `opbridge build -o` add to a library, so that MindSpore can use it without opbridge.
+"""The additions of `opbridge compile` and `opbridge build -o` that let MindSpore use a library without opbridge.
 
-MindSpore keeps attributes in a C++ object that kernels on kernel.h know nothing of.  A generated source beside the
-kernel's reads them by name: <F>Init, and where the out rules are known <F>InferShape and <F>InferType.
+MindSpore keeps attributes in a C++ object that kernels on kernel.h cannot read. A generated source, linked with the
+kernel's, reads them by name in <F>Init and, if the out rules are known, in <F>InferShape and <F>InferType.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _OPENING, _CLOSING = "(<[{", ")>]}"
 
 @dataclass(frozen=True)
 class StandaloneKernel:
-    """A kernel as the generated source has it."""
+    """A kernel for the generated source."""
 
     symbol: str
     attributes: tuple[str, ...]
-    """The names, in the order of the C++ parameters."""
+    """The attribute names, in the order of the C++ parameters."""
     operator: OpSpec | None = None
-    """Where the schema is known: for the attributes' defaults, and for the rules of its outputs."""
+    """The operator, if its schema is known: it has the defaults of the attributes and the rules of the outputs."""
 
 
 def for_mindspore(request: BuildRequest, kernels: Sequence[StandaloneKernel], cache: Cache) -> BuildRequest:
-    """The same library with what MindSpore needs to use its kernels' attributes."""
+    """Return the build with the additions that MindSpore needs to use the attributes of the kernels."""
     if any(_BLOCK_HEADER.search(_text(source)) for source in request.sources):
-        # The kernels read the block themselves, and name attributes in strings as MindSpore has them.
+        # The kernels read the attribute block themselves, and pass it std::strings of MindSpore's ABI.
         return replace(request, defines=(*request.defines, ("_GLIBCXX_USE_CXX11_ABI", "0")))
     if not kernels or request.language != "c++":
         return request
@@ -49,13 +49,16 @@ def for_mindspore(request: BuildRequest, kernels: Sequence[StandaloneKernel], ca
         request,
         sources=(*request.sources, source),
         include_dirs=(*request.include_dirs, INCLUDE, _NATIVE),
-        # The kernels' folder stays the project, wherever the generated source lies.
+        # The project stays the folder of the kernels, wherever the generated source is.
         root=request.project,
     )
 
 
 def kernels_of_source(path: Path) -> list[StandaloneKernel]:
-    """The kernels of a source whose parameters its text shows; those that a macro or another file makes it does not."""
+    """Return the kernels of a source whose parameters are visible in its text.
+
+    Parameters from a macro or another file are not visible.
+    """
     text = _code(path)
     shown = {name: _parameters(text, name) for name in _KERNEL.findall(text)}
     return [
@@ -68,7 +71,7 @@ def kernels_of_source(path: Path) -> list[StandaloneKernel]:
 
 
 def kernels_of_operators(path: Path, operators: Mapping[str, OpSpec]) -> list[StandaloneKernel]:
-    """The kernels of a source that operators of a manifest use, by symbol."""
+    """Return the kernels of a source that the operators of a manifest use; `operators` are by symbol."""
     made = symbols_of_source(path)
     return [
         StandaloneKernel(symbol, tuple(item.name for item in spec.schema.arguments if not item.is_tensor), spec)
@@ -78,27 +81,27 @@ def kernels_of_operators(path: Path, operators: Mapping[str, OpSpec]) -> list[St
 
 
 def parameters_of_source(path: Path, symbol: str) -> list[str] | None:
-    """What one of them takes, as its text has it; None where that does not show."""
+    """Return the parameters of a kernel as its source spells them, or None if the text does not show them."""
     return _parameters(_code(path), symbol)
 
 
 def symbols_of_source(path: Path) -> set[str]:
-    """The kernels on kernel.h whose names the text of a source shows."""
+    """Return the names of the kernels on kernel.h that the text of a source shows."""
     return set(_KERNEL.findall(_code(path)))
 
 
 def plan_array(name: str, spec: OpSpec) -> str:
-    """An operator as native/plan.h reads it, as a C++ array."""
-    # Imported here: it brings the compilers of rules and formulas.
+    """Return an operator as native/plan.h reads it, as a C++ array."""
+    # Imported here because it imports the compilers of rules and formulas.
     from opbridge.native.plan import encode
 
-    # Gradients have no place in another host's call.
+    # Other hosts do not call gradients.
     plan = encode([replace(spec, rules=replace(spec.rules, derivatives=(), backward=None))])
     return f"alignas(8) static const unsigned char {name}[] = {{{', '.join(map(str, plan))}}};"
 
 
 def why_not_inferred(spec: OpSpec) -> str:
-    """Why MindSpore must be told what the operator's outputs are like; empty where the library says it."""
+    """Return why MindSpore must be told shapes and dtypes of the outputs; empty if the library infers them."""
     if not spec.schema.returns or len(spec.schema.new_outputs) != len(spec.schema.returns):
         return "it writes to its arguments"
     for argument in spec.schema.arguments:
@@ -110,7 +113,10 @@ def why_not_inferred(spec: OpSpec) -> str:
 
 
 def generate(kernels: Iterable[StandaloneKernel]) -> str:
-    """The text of the source; it comes before any other header because of MindSpore's std::string."""
+    """Return the text of the source.
+
+    Its first header must come before any other, because of MindSpore's std::string.
+    """
     with_operator = any(kernel.operator for kernel in kernels)
     lines = [f"#include <standalone/{'rules' if with_operator else 'attributes'}.h>"]
     for kernel in kernels:
@@ -140,7 +146,7 @@ def _known_names(kernel: StandaloneKernel) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    """Empty where there is no such file, as the build will say."""
+    """Return the text of a file; empty if there is none, which the build reports."""
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
 
@@ -149,7 +155,7 @@ def _code(path: Path) -> str:
 
 
 def _parameters(code: str, function: str) -> list[str] | None:
-    """The parameters of a function that is defined here, each as its text."""
+    """Return the parameters of a function that the code defines, each as text, or None."""
     for found in re.finditer(rf"\b{function}\s*\(", code):
         parameters, end = _split(code, found.end())
         if re.match(r"\s*(noexcept\b[^{;]*)?\{", code[end:]):
@@ -158,7 +164,7 @@ def _parameters(code: str, function: str) -> list[str] | None:
 
 
 def _split(code: str, start: int) -> tuple[list[str], int]:
-    """What stands between commas from `start` to the closing bracket, and where that ends."""
+    """Split text at commas up to the closing bracket; return the parts and the end of the bracket."""
     depth, begin = 0, start
     parameters = []
     for at in range(start, len(code)):
@@ -176,6 +182,6 @@ def _split(code: str, start: int) -> tuple[list[str], int]:
 
 
 def _name(parameter: str) -> str:
-    """`alpha` of `const double alpha = 1.0`; empty where the parameter has no name."""
+    """Return the name of a parameter, as `alpha` for `const double alpha = 1.0`; empty if it has none."""
     words = re.findall(r"\w+", parameter.partition("=")[0])
     return words[-1] if len(words) > 1 else ""

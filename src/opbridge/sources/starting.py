@@ -1,4 +1,4 @@
-"""What starts a bare kernel for an operator: a function on kernel.h, whose parameters and numbers its schema has."""
+"""The host function that starts a bare kernel for an operator: a function on kernel.h, derived from the schema."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _ATTRIBUTES = {
 
 
 class StartingFunction:
-    """The part that kernels of all devices have in common; opbridge/launch_values.h has what its text calls."""
+    """The part of the host function that kernels of all devices share.
+
+    The generated code calls the functions of opbridge/launch_values.h.
+    """
 
     def __init__(self, operator: str, source: Path, schema: Schema, launch: Mapping[str, str]) -> None:
         self.operator = operator
@@ -48,7 +51,11 @@ class StartingFunction:
         self.kinds = {argument.name: kind_of(argument.type) for argument in schema.arguments}
 
     def parameter(self, argument: Argument, element: str) -> str:
-        """Of the function that hosts call."""
+        """Return a parameter of the function that hosts call.
+
+        Raises:
+            UnsupportedError: The type of the argument is not supported.
+        """
         kind = self.kinds[argument.name]
         if kind is Kind.TENSOR:
             spelled = f"ob::{'InOut' if argument.mutable else 'In'}<{element}>"
@@ -63,6 +70,11 @@ class StartingFunction:
         return f"{spelled} a_{argument.name}"
 
     def expression(self, expr: Expr | None) -> str:
+        """Return the C++ code of an expression.
+
+        Raises:
+            InputError: The expression is not allowed in `launch`.
+        """
         match expr:
             case Int(value):
                 return f"int64_t{{{value}}}"
@@ -103,5 +115,6 @@ class StartingFunction:
         )
 
     def value(self, name: str) -> str:
+        """Return the C++ code of an argument's value; the code checks that an optional argument is given."""
         argument = self.schema.argument(name)
         return f'ob::launch::given(a_{name}, "{name}")' if isinstance(argument.type, OptionalType) else f"a_{name}"

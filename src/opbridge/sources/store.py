@@ -1,4 +1,4 @@
-"""The kernels of one library: built when their device is first needed, then opened once."""
+"""The kernels of one library, built when their device is first needed, and opened once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from opbridge.native.catalog import Catalog, CatalogEntry
 
 LANGUAGES = {"cpu": "c++", "cuda": "cuda", "npu": "ascend"} | {twin: twin for twin in TWINS}
-"""The language of a device's sources."""
+"""The language of the sources for each device."""
 
 SIMULATED: dict[str, str] = {}
-"""The twin that stands for a device in this process, where something simulates that device for a framework."""
+"""The twin for each device that is simulated in this process for a framework."""
 
 
 class KernelStore:
+    """The kernels of one library, which it builds and opens on demand."""
+
     def __init__(
         self,
         catalog: Catalog,
@@ -40,8 +42,11 @@ class KernelStore:
         twin: str | None = None,
         manifest: Path | None = None,
     ) -> None:
-        """`begun` is the build of the only source, where that was started before its rules were read; tensors on the
-        CPU go to the kernels that `twin` runs; `manifest` is the file that declares the operators, if one does."""
+        """Create a store without building anything.
+
+        `begun` is the build of the only source, if it was started before its rules were read. CPU tensors go to the
+        kernels that `twin` runs. `manifest` is the file that declares the operators, if one does.
+        """
         self._twins = tuple(name for name, one in TWINS.items() if name == twin or one.is_asked_for)
         self._catalog = catalog
         self._begun = begun
@@ -51,13 +56,13 @@ class KernelStore:
         self._manifest = manifest
         self._libraries: dict[tuple[str, str], Path] = {}
         self._functions: dict[tuple[str, str], str] = {}
-        """What libraries of Ascend C export, by device and operator, where that is not told by their kernels' names."""
+        """The exported functions of Ascend C libraries, by device and operator, if not named like the kernel."""
         self._lock = Lock()
         self._is_profiled = bool(os.environ.get(PROFILE))
-        """One call is: compiling the others' kernels anew, to count, would be for nothing."""
+        """Whether one call is profiled: then only its own kernel is compiled again, for counting."""
 
     def build(self, device: str) -> list[BuiltLibrary]:
-        """Builds all kernels of a device, in parallel; what is cached costs a look."""
+        """Build all kernels of a device in parallel; cached ones cost only a lookup."""
         return [] if self._is_profiled else self._build_those(self._catalog.kernels, device)
 
     def _build_those(self, kernels_of_operators: Sequence[tuple[KernelRef, ...]], device: str) -> list[BuiltLibrary]:
@@ -85,11 +90,11 @@ class KernelStore:
 
     def _is_new(self, ref: KernelRef) -> bool:
         library = self._libraries.get((ref.device, str(ref.path)))
-        # What nobody has used for long may have left the cache since.
+        # The cache may have evicted a library that was not used for long.
         return library is None or not (ref.is_library or library.is_file())
 
     def _build_generated(self, ref: KernelRef) -> None:
-        """The kernel of a formula is built when it is called: there is no mistake of its author's to tell of before."""
+        """Build the kernel of a formula when it is called: it has no author whose mistakes to report earlier."""
         with self._lock:
             if self._is_new(ref):
                 path = generated_file(ref, self._cache)
@@ -97,7 +102,12 @@ class KernelStore:
                 self._libraries[ref.device, str(ref.path)] = built.path
 
     def kernel(self, index: int, device: str) -> Kernel:
-        """The kernel of one operator for tensors on one device."""
+        """Return the kernel of one operator for tensors on one device, building it on first use.
+
+        Raises:
+            KernelError: The operator has no kernel for the device, or its library does not load.
+            UnsupportedError: The kernel is PyTorch's own operator.
+        """
         entry = self._catalog.entries[index]
         ref = self._ref(entry.kernels, device)
         if ref is None:
@@ -129,24 +139,27 @@ class KernelStore:
             self._build_those([entry.kernels] if self._is_profiled else self._catalog.kernels, device)
 
     def devices(self, index: int) -> tuple[str, ...]:
-        """Where tensors may be that one operator has a kernel for; the CPU first, whose kernel is easiest to build."""
+        """Return the devices that one operator has kernels for.
+
+        The CPU comes first, because its kernels are the easiest to build.
+        """
         entry = self._catalog.entries[index]
         others = (ref.device for ref in entry.kernels if ref.device not in ("cpu", *TWINS))
         return (*(("cpu",) if self._ref(entry.kernels, "cpu") else ()), *others)
 
     def device_of(self, index: int, device: str) -> str | None:
-        """Whose kernel tensors on a device go to; None where the operator has none for them."""
+        """Return the device whose kernel serves tensors on `device`, or None if no kernel does."""
         ref = self._ref(self._catalog.entries[index].kernels, device)
         return ref.device if ref else None
 
     def beside(self, device: str) -> KernelStore:
-        """The same kernels, where tensors on the CPU go to those of a twin if it is that which is asked for."""
+        """Return a store of the same kernels that prefers `device`, if it is a twin, for tensors on the CPU."""
         return KernelStore(
             self._catalog, self._root, self._cache, self._allow_outside, twin=device, manifest=self._manifest
         )
 
     def _uses(self, refs: Mapping[str, KernelRef], device: str) -> dict[str, list[Use]]:
-        """By its source, what operators are to be called by way of a source of Ascend C."""
+        """Return, by source, the operators to call through an Ascend C source."""
         uses: dict[str, list[Use]] = {}
         for entry in self._catalog.entries:
             ref = self._ref(entry.kernels, device)
@@ -155,16 +168,16 @@ class KernelStore:
         return uses
 
     def _advice(self, operator: str) -> str:
-        """How to find what is wrong with one that crashes."""
+        """Return the command or call that examines an operator that crashes."""
         if self._manifest is None:
             return 'rows = opbridge.check.check(op, sanitize=["address"])'
-        manifest = os.fsencode(self._manifest).decode(errors="replace")  # a folder's name may be no text
+        manifest = os.fsencode(self._manifest).decode(errors="replace")  # a folder name may not be valid text
         return f"opbridge check {manifest} --op {operator.partition('::')[2]} --sanitize address"
 
     def _ref(self, kernels: tuple[KernelRef, ...], device: str) -> KernelRef | None:
         by_device = {ref.device: ref for ref in kernels}
         if twin := SIMULATED.get(device):
-            # As PyTorch's own operators do there, one without a kernel for the device takes that for the CPU.
+            # Like a PyTorch operator, one without a kernel for the device falls back to the CPU kernel.
             return by_device.get(twin) or twinned(kernels, twin) or by_device.get(device) or by_device.get("cpu")
         if device != "cpu":
             return by_device.get(device)
@@ -193,13 +206,13 @@ class KernelStore:
 
 
 def twinned(kernels: tuple[KernelRef, ...], twin: str) -> KernelRef | None:
-    """The kernel for another device that a twin runs, where its source is at hand."""
+    """Return the kernel for another device as a kernel of the twin, if its source is available."""
     ref = next((ref for ref in kernels if ref.device == TWINS[twin].of), None)
     return replace(ref, device=twin) if ref and ref.path and not ref.is_library else None
 
 
 def with_twinned(op: OpSpec, twin: str) -> OpSpec:
-    """The operator with the kernel that a twin runs of it, for those that build before anybody loads."""
+    """Return the operator with the kernel that a twin runs, for callers that build before anything loads."""
     ref = None if op.kernel(twin) else twinned(op.kernels, twin)
     return replace(op, kernels=(*op.kernels, ref)) if ref else op
 
@@ -218,7 +231,7 @@ def _symbol(entry: CatalogEntry, ref: KernelRef) -> str:
 
 
 def _opener(ref: KernelRef) -> Callable[[str, str, str], Kernel]:
-    """What opens the library of a kernel, by the call that it has."""
+    """Return the function that opens the library of a kernel, which depends on its calling convention."""
     if not ref.has_tvm_ffi_call:
         return load_kernel
     from opbridge.sources.tvm_ffi import load_function
@@ -227,12 +240,16 @@ def _opener(ref: KernelRef) -> Callable[[str, str, str], Kernel]:
 
 
 def generated_file(ref: KernelRef, cache: Cache) -> Path:
-    """The source of a formula's kernel as a file that compilers, debuggers and people can open."""
+    """Return the source of a formula's kernel as a file that compilers, debuggers and people can open."""
     return cache.keep(str(ref.path), str(ref.source))
 
 
 def with_files(op: OpSpec, cache: Cache) -> OpSpec:
-    """The operator with the kernels of its formula as files, for those that take sources somewhere."""
+    """Return the operator with the kernels of its formula as files, for callers that copy sources.
+
+    Raises:
+        UnsupportedError: The operator has a formula and other kernels, which are in different places.
+    """
     generated = [kernel for kernel in op.kernels if kernel.source is not None]
     if not generated:
         return op
@@ -246,7 +263,11 @@ def with_files(op: OpSpec, cache: Cache) -> OpSpec:
 
 
 def language_of(device: str) -> str:
-    """What the sources of a device's kernels are compiled as."""
+    """Return the language of the sources of a device's kernels.
+
+    Raises:
+        UnsupportedError: opbridge does not build for the device.
+    """
     if device not in LANGUAGES:
         raise UnsupportedError(
             f"this version does not build for {device}\n"
@@ -259,7 +280,11 @@ def language_of(device: str) -> str:
 def source_request(
     root: Path, path: str, device: str, portable: bool = False, uses: AscendUses | None = None
 ) -> BuildRequest:
-    """How one source of a library is built; `uses` says for which operators, where it is Ascend C."""
+    """Return the build of one source of a library; `uses` names the operators of an Ascend C source.
+
+    Raises:
+        UnsupportedError: The source is CUDA and the device is the CPU, or the device is unknown.
+    """
     language = language_of(device)
     if language == "c++" and path.endswith(".cu"):
         raise UnsupportedError(
@@ -275,13 +300,13 @@ def source_request(
     )
     if uses is None or not uses.bare:
         return request
-    from opbridge.sources.ascend.host_code import with_hosts  # large libraries of other kernels need none of it
+    from opbridge.sources.ascend.host_code import with_hosts  # large libraries of other kernels do not need it
 
     return with_hosts(request, uses)
 
 
 def defines_for(device: str) -> tuple[tuple[str, str], ...]:
-    """The CUDA twin's kernels are compiled with their checks, unless the user wants them fast; Ascend's ask later."""
+    """Return the macros of a device: the CUDA twin compiles checks in unless disabled; Ascend's ask at run time."""
     if device != "cuda-twin":
         return ()
     from opbridge.toolchains.cuda_twin import CHECKS
@@ -292,7 +317,7 @@ def defines_for(device: str) -> tuple[tuple[str, str], ...]:
 
 
 def companions(device: str) -> tuple[Path, ...]:
-    """What a library of this device's kernels needs beside it, wherever it goes."""
+    """Return the libraries that a library of this device's kernels needs next to it."""
     if device not in TWINS:
         return ()
     if device == "cuda-twin":

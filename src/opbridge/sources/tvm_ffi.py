@@ -1,7 +1,7 @@
-"""Functions of tvm-ffi's libraries as kernels: `tvm_ffi:lib.so:function`.
+"""Functions of tvm-ffi libraries as kernels: `tvm_ffi:lib.so:function`.
 
-Such a function takes the arguments of the schema in their order, then the outputs that it writes to.  Its library needs
-libtvm_ffi.so, which it reports its errors through.
+Such a function takes the arguments of the schema in order, then the outputs that it writes to. Its library needs
+libtvm_ffi.so, through which it reports errors.
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ from opbridge.manifest.kernels import TVM_FFI
 from opbridge.sources.elf import read_library
 
 PREFIX = "__tvm_ffi_"
-"""Of the symbol of every function in such a library."""
+"""The prefix of the symbol of every function in such a library."""
 
 _RUNTIME = "libtvm_ffi.so"
 _NO_FUNCTIONS = ("_library_ctx", "_library_bin", "_metadata_", "_doc_")
-"""How the rest of a symbol begins that stands for something else."""
+"""The beginnings after the prefix of symbols that are not functions."""
 _PLACES = ("lib", "lib64")
 
 
 def load_function(path: str, function: str, shown: str) -> Kernel:
-    """A function of a library, which stays loaded; messages call the library `shown`."""
+    """Load a function of a library, which stays loaded; messages call the library `shown`."""
     return load_tvm_ffi_kernel(path, function, shown, os.fspath(runtime_library(Path(path).parent)))
 
 
 def runtime_library(folder: Path) -> Path:
-    """libtvm_ffi.so of the installed package, or the one that lies in the folder."""
+    """Return libtvm_ffi.so of the installed package, or the one in the folder.
+
+    Raises:
+        ToolchainError: There is none.
+    """
     package = importlib.util.find_spec("tvm_ffi")
     homes = map(Path, package.submodule_search_locations or ()) if package else ()
     places = [*(home / name / _RUNTIME for home in homes for name in _PLACES), folder / _RUNTIME]
@@ -44,13 +48,13 @@ def runtime_library(folder: Path) -> Path:
 
 
 def functions(symbols: tuple[str, ...]) -> tuple[str, ...]:
-    """The functions among what a library exports, as tvm-ffi's hosts name them."""
+    """Return the functions among exported symbols, as tvm-ffi hosts name them."""
     names = (symbol.removeprefix(PREFIX) for symbol in symbols if symbol.startswith(PREFIX))
     return tuple(name for name in names if not name.startswith(_NO_FUNCTIONS))
 
 
 def why_no_function(path: str, function: str) -> str:
-    """What a library without `function` has instead, after a line break."""
+    """Return what a library without `function` has instead, after a line break."""
     try:
         exported = read_library(path).exported_functions
     except KernelError as error:

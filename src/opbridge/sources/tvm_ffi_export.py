@@ -1,7 +1,7 @@
-"""What `opbridge build --export tvm-ffi` adds to a library: a function of tvm-ffi's call for each of its operators.
+"""The addition of `opbridge build --export tvm-ffi` to a library: a tvm-ffi function for each of its operators.
 
-A generated source checks the arguments by the operator's schema and rules, and calls the kernel.  It needs nothing of
-tvm-ffi to be compiled; what it asks of the host when it runs, it looks up there.
+A generated source checks the arguments by schema and rules, and calls the kernel. It compiles without tvm-ffi, and
+looks up the functions of the host at run time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ _DEVICES = {"cpu": "OB_DEVICE_CPU", "cuda": "OB_DEVICE_CUDA"}
 def with_functions(
     request: BuildRequest, device: str, operators: Sequence[tuple[str, OpSpec]], cache: Cache
 ) -> BuildRequest:
-    """The same library with a function of tvm-ffi's call for each operator, which comes with its kernel's symbol."""
+    """Return the build with a tvm-ffi function for each operator; `operators` pairs kernel symbols with operators.
+
+    Raises:
+        UnsupportedError: The device or an operator cannot be exported.
+    """
     if device not in _DEVICES:
         raise UnsupportedError(f"kernels for {device} cannot be exported to tvm-ffi; those for cpu and cuda can")
     known = {symbol for source in request.sources for symbol in symbols_of_source(source)}
@@ -44,12 +48,13 @@ def with_functions(
         sources=(*request.sources, source),
         include_dirs=tuple(dict.fromkeys((*request.include_dirs, INCLUDE, _NATIVE))),
         link_flags=(*request.link_flags, "-ldl"),
-        # The kernels' folder stays the project, wherever the generated source lies.
+        # The project stays the folder of the kernels, wherever the generated source is.
         root=request.project,
     )
 
 
 def generate(operators: Iterable[tuple[str, OpSpec]], device: str) -> str:
+    """Return the source of the functions."""
     lines = ["#include <standalone/tvm_ffi.h>"]
     for symbol, spec in operators:
         name = "_".join(filter(None, (spec.schema.name, spec.schema.overload)))

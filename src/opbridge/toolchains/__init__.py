@@ -1,4 +1,4 @@
-"""Compilers: one module each behind one Protocol, and builds through the cache."""
+"""Compilers, one module each that implements the `Toolchain` protocol, and cached builds of shared libraries."""
 
 from __future__ import annotations
 

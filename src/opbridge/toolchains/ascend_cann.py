@@ -1,7 +1,8 @@
-"""A folder that projects of Ascend C take for an installed CANN: they build with the host's compiler and the twin.
+"""Write a folder that Ascend C projects accept as an installed CANN: they build with the host compiler and the twin.
 
-It holds what such projects look for by name, as the public documents and permissively licensed projects show it, and
-nothing of CANN's: CMake's `ascendc_library`, the headers, libascendcl, and scripts that set the environment.
+It contains the files that such projects look for by name: `ascendc_library` for CMake, the headers,
+libascendcl, and scripts that set the environment. The names follow public documents and permissively licensed
+projects. No file is part of CANN.
 """
 
 from __future__ import annotations
@@ -29,13 +30,17 @@ _CPU_CMAKE = "tools/tikicpulib/lib/cmake/tikicpulib"
 _LIBRARIES = (
     *("ascendcl", "nnopbase", "runtime", "ascendc_runtime", "profapi", "platform", "register", "tiling_api", "c_sec"),
 )
-"""The names that hosts link; the twin's library has what it has of all of them."""
+"""The names that host programs link; one twin library provides the functions of all of them."""
 
 
 def write(folder: Path) -> Path:
-    """Writes the folder, or brings it up to date, and returns its absolute path."""
+    """Write the folder or update it, and return its absolute path.
+
+    Raises:
+        InputError: The folder exists and was not written by this function.
+    """
     home = Path(os.path.abspath(folder))
-    stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
+    stamped_folder.stamp_of(home)  # fail before building anything if the folder cannot be written
     texts, library = _texts(home), ascend_twin.runtime()
     return stamped_folder.write(home, _stamp(texts, library), lambda new: _fill(new, texts, library))
 
@@ -53,7 +58,7 @@ def _fill(new: Path, texts: Mapping[str, str], library: Path) -> None:
         (new / path).parent.mkdir(parents=True, exist_ok=True)
         (new / path).write_text(text, encoding="utf-8")
     (new / _COMPILER).chmod(0o755)
-    # Copies, which stay what the library beside them was built with when opbridge changes.
+    # Copy the headers: they must keep matching the library in this folder when opbridge changes.
     for name, folder in _HEADERS.items():
         shutil.copytree(folder, new / name, dirs_exist_ok=True)
     (new / "lib64").mkdir()
@@ -94,7 +99,7 @@ def _quoted(words: Iterable[str]) -> str:
 
 
 def _command(home: Path) -> tuple[str, ...]:
-    # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
+    # Isolated, because the project's folder is the current one and may contain modules named like Python's own.
     return sys.executable, "-I", str(home / _DRIVER)
 
 

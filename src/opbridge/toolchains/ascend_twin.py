@@ -1,8 +1,8 @@
-"""The Ascend C twin: the host's C++ compiler for kernels of the NPU, with headers and a library of opbridge's own.
+"""The Ascend C twin: the host C++ compiler with opbridge's own headers and library, for NPU kernels.
 
-Each source is rewritten and compiled by one command (opbridge.twins.ascend.compiling).  The library is built once, by
-the host toolchain; every kernel is linked with it, so that in one process they share memory and reports.  Whether its
-checks are on is asked when a kernel is launched: `OPBRIDGE_TWIN_CHECKS=0` in the environment turns them off.
+One command rewrites and compiles each source (opbridge.twins.ascend.compiling). The host toolchain builds the
+library once. Every kernel is linked with it, so that the kernels of one process share memory and reports. The
+checks are switched on or off at each launch: `OPBRIDGE_TWIN_CHECKS=0` in the environment turns them off.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ suffixes = (".asc", *host.suffixes)
 
 
 def find() -> tuple[str, ...]:
+    """Return the command of the host C++ compiler."""
     return host.find()
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    """Return the identity of the host compiler and a digest of the code that rewrites the sources."""
     return (*host.identity(request, cache), rewriting.state("ascend"))
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
+    """Return the commands that rewrite, compile and link the sources with the twin headers and library."""
     prepared = replace(
         request,
         flags=(*_flags(), *request.flags),
@@ -37,20 +40,22 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    """Return the host compiler's command to precompile `header` with the twin flags."""
     return host.precompile(replace(request, flags=(*_flags(), *request.flags)), header, target)
 
 
 def _flags() -> tuple[str, ...]:
-    # Whatever the request includes, the twin's headers are written on opbridge's own types.
+    # The twin headers always need opbridge's own types, whatever the request includes.
     return (*ascend.flags(), f"-isystem{INCLUDE}", "-g")
 
 
 def runtime() -> Path:
-    """The library that every kernel is linked with."""
+    """Return the path of the library that every kernel is linked with, building it if necessary."""
     return shipped.library(runtime_request())
 
 
 def runtime_request() -> BuildRequest:
+    """Return the build request for the library that every kernel is linked with."""
     return rewriting.runtime_request(
         ascend.RUNTIME, ascend.LIBRARY, (ascend.INCLUDE, INCLUDE), title="the Ascend twin's library"
     )

@@ -1,7 +1,7 @@
-"""CANN's compiler for Ascend C, bisheng: of ASCEND_HOME_PATH, else on PATH.
+"""CANN's Ascend C compiler, bisheng: from ASCEND_HOME_PATH, else from PATH.
 
-Nothing of this has run: no machine with CANN was at hand.  The commands are those of the public reference, one library
-for the architecture of the chip that OPBRIDGE_ASCEND_SOC names.
+This module has never run: no machine with CANN was available. The commands follow the public reference and
+build one library for the architecture of the chip that OPBRIDGE_ASCEND_SOC names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ name = "Ascend C"
 suffixes = (".asc", *host.suffixes)
 
 SOC = "OPBRIDGE_ASCEND_SOC"
-"""The variable that names the chip, for the twin too."""
+"""The environment variable that names the chip; the twin reads it too."""
 
 _DEFAULT_SOC = "Ascend910B"
 _ARCHITECTURES = {
@@ -35,8 +35,13 @@ _PLACES = ("bin", "compiler/ccec_compiler/bin", "tools/bisheng_compiler/bin")
 
 
 def find() -> tuple[str, ...]:
+    """Return the command of bisheng from the CANN folder, else from PATH; skip folders written for the twin.
+
+    Raises:
+        ToolchainError: No bisheng was found.
+    """
     named = [os.environ[variable] for variable in _HOMES if os.environ.get(variable)]
-    # The folder that stands for CANN's has a command of this name, which compiles for the CPU.
+    # The twin's replacement for CANN also contains a `bisheng`, which compiles for the CPU.
     homes = [home for home in named if not Path(home, stamped_folder.MARK).is_file()]
     for candidate in (*(f"{home}/{place}/bisheng" for home in homes for place in _PLACES), "bisheng"):
         if executable := shutil.which(candidate):
@@ -49,10 +54,12 @@ def find() -> tuple[str, ...]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    """Return the compiler's version text, the CANN folder, and the variables that affect the compiler."""
     return (compiler(find(), cache), str(_home()), *host.files_of_flags(request), *environment())
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
+    """Return the bisheng commands that compile each source for the chip's architecture and link the library."""
     scratch = folder / "scratch"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     home = _home()
@@ -86,11 +93,12 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    """Return None: bisheng precompiles no headers."""
     return None
 
 
 def _home() -> Path:
-    """CANN's folder: the variables name it, else the compiler's place shows it."""
+    """Return the CANN folder, from the environment variables, else derived from the compiler's path."""
     named = next((os.environ[variable] for variable in _HOMES if os.environ.get(variable)), None)
     if named is not None:
         return Path(named)

@@ -1,4 +1,4 @@
-"""What a build works with, from its first command to its last."""
+"""The objects that one build uses from its first command to its last."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from opbridge.toolchains.process import Compilers, Outcome
 
 @dataclass(frozen=True)
 class BuildContext:
+    """The toolchain, cache, progress callback and compiler processes of one build."""
+
     toolchain: Toolchain
     cache: Cache
     progress: Callable[[str], None]
     compilers: Compilers
 
     def run(self, command: Command, folder: Path, scratch: Path) -> Outcome:
+        """Run a command in `folder` and report it as progress when it starts."""
         return self.compilers.run(command, folder, scratch, lambda: self.tell(command.about))
 
     def tell(self, text: str) -> None:

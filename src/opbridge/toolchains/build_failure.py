@@ -1,4 +1,4 @@
-"""What a failed build says: each compiler's words once, told for the reader, and where all of them are kept."""
+"""The error of a failed build: each compiler message once, explained for the user, and where the whole log is kept."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ _KEY_SHOWN = 12
 
 
 def failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> OpbridgeError:
+    """Return the error to raise for a build in which some commands failed, and keep the whole output in the cache.
+
+    The error is a BuildError, or the full-disk error if a compiler ran out of space.
+    """
     for outcome in outcomes:
         if outcome.failed and (full := _DISK_FULL.search(outcome.stderr)):
             return full_disk(cache.root, full.group())
@@ -25,7 +29,7 @@ def failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> Opb
     log = cache.keep(LOG, everything)
     theirs = tuple(path for path in request.include_dirs if not path.is_relative_to(INCLUDE))
     project = Project(request.project, request.sources, theirs)
-    # A header that many sources include is wrong once.
+    # An error in a header appears once for every source that includes it; show it once.
     texts = list(dict.fromkeys(explain(outcome, project) for outcome in outcomes if outcome.failed))
     if known := _known_folder(request.project, cache):
         texts = [re.sub(rf"(?<![\w.~/-]){re.escape(str(known))}{os.sep}", "", text) for text in texts]
@@ -37,9 +41,9 @@ def failure(request: BuildRequest, outcomes: list[Outcome], cache: Cache) -> Opb
 
 
 def _known_folder(project: Path, cache: Cache) -> Path | None:
-    """The folder that the names of files need not begin with, for the reader is there."""
+    """Return the folder to strip from file names in messages: the reader's current folder, or None."""
     if cache.holds(project):
-        # A text that was handed over is a file for the compiler alone; its author knows it by its name at most.
+        # The source came as text. Its file exists for the compiler only, so its author knows at most the file name.
         return project
     try:
         here = Path.cwd()

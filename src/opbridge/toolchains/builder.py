@@ -1,4 +1,4 @@
-"""Builds shared libraries through the cache, whatever the toolchain."""
+"""Build shared libraries through the cache, with any toolchain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ Progress = Callable[[str], None]
 
 
 def build(request: BuildRequest, cache: Cache | None = None, on_progress: Progress | None = None) -> BuiltLibrary:
-    """The library of a request, built if anything that shapes it changed."""
+    """Return the library of a request, building it if anything that affects the result changed.
+
+    Raises:
+        OpbridgeError: The sources do not exist or do not compile, or no compiler was found.
+    """
     cache = cache or Cache()
     return _built(_job(request, cache), cache, on_progress or _log_progress, None)
 
@@ -29,9 +33,10 @@ def build(request: BuildRequest, cache: Cache | None = None, on_progress: Progre
 def begin(
     request: BuildRequest, cache: Cache, on_progress: Progress | None = None, compilers: Compilers | None = None
 ) -> Callable[[], BuiltLibrary]:
-    """Starts a build that takes time beside the caller's work; the function returned waits for it.
+    """Start a build in a background thread and return a function that waits for it and returns the library.
 
-    Python ends no sooner than the build, but for one whose `compilers` are stopped, as by an interruption of the wait.
+    Python does not exit before the build ends. The exception is a build whose `compilers` are stopped, for example
+    because the wait was interrupted.
     """
     job = _job(request, cache)
     entry = cache.find(job.key, job.places)
@@ -54,7 +59,7 @@ def begin(
             running_compilers.stop()
             raise
         if error:
-            raise error.with_traceback(None)  # the other thread's way is none of the caller's
+            raise error.with_traceback(None)  # the other thread's traceback is of no use to the caller
         return running.result()
 
     return wait
@@ -66,11 +71,15 @@ def build_many(
     jobs: int | None = None,
     on_progress: Progress | None = None,
 ) -> list[BuiltLibrary]:
-    """The libraries of several requests, `jobs` compilers at a time; one error tells all that failed."""
+    """Build the libraries of several requests with at most `jobs` compilers at a time, and return them in order.
+
+    Raises:
+        BuildError: Some requests failed; the one error reports all of them.
+    """
     cache, progress = cache or Cache(), on_progress or _log_progress
     outcomes: dict[int, BuiltLibrary | BaseException] = {}
     missing: dict[int, _PreparedBuild] = {}
-    # What is there already is found faster than threads start.
+    # Look for cached libraries first: that takes less time than starting threads.
     for place, request in enumerate(requests):
         try:
             job = _job(request, cache)
@@ -99,7 +108,7 @@ def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
 
 
 def precompile(request: BuildRequest, cache: Cache | None = None) -> None:
-    """All headers of the library that the sources include, for who will compile many that need them."""
+    """Precompile all headers of the library that the sources include, before compiling many such sources."""
     from opbridge.toolchains.build_context import BuildContext
     from opbridge.toolchains.precompiled_headers import precompile_whole
     from opbridge.toolchains.process import Compilers
@@ -111,7 +120,7 @@ def precompile(request: BuildRequest, cache: Cache | None = None) -> None:
 
 @dataclass(frozen=True)
 class _PreparedBuild:
-    """A request that was looked at: everything but the build itself."""
+    """A validated request with its toolchain and cache key; only the build itself is left to do."""
 
     request: BuildRequest
     toolchain: Toolchain
@@ -140,7 +149,7 @@ def _built_together(
     from opbridge.toolchains.process import Compilers
 
     compilers = Compilers(jobs)
-    # The threads mostly wait for compilers, whose number has its own bound.
+    # The threads only wait for compilers, whose number has its own bound.
     with cache.step(_about(missing.values())), ThreadPoolExecutor(len(missing)) as threads:
         built = carried(_built)
         try:
@@ -158,7 +167,7 @@ def _about(jobs: Collection[_PreparedBuild]) -> str:
 
 def _built(job: _PreparedBuild, cache: Cache, progress: Progress, compilers: Compilers | None) -> BuiltLibrary:
     def work(folder: Path) -> Dependencies:
-        # Compiling takes modules that a hit does not need, and they are slow to import.
+        # A cache hit does not need the modules that compile, and they are slow to import.
         from opbridge.toolchains.compilation import compile_library
         from opbridge.toolchains.process import Compilers
 
@@ -173,7 +182,7 @@ def _library(job: _PreparedBuild, entry: CacheEntry) -> BuiltLibrary:
 
 
 def absolute(request: BuildRequest) -> BuildRequest:
-    """The request as a toolchain takes it: independent of the current folder, with opbridge's headers."""
+    """Return the request with absolute paths and opbridge's include folders, as a toolchain expects it."""
 
     def full(path: Path) -> Path:
         return Path(os.path.abspath(path))
@@ -200,7 +209,7 @@ def _check_sources(request: BuildRequest, toolchain: Toolchain) -> None:
 
 
 def _key(request: BuildRequest, toolchain: Toolchain, cache: Cache) -> Key:
-    """Everything that is known of a build before it starts."""
+    """Return the cache key: everything known about a build before it starts."""
     anywhere = _anywhere(request)
     commands = toolchain.commands(anywhere, Path("@build"))
     key = KeyBuilder("library").add("language", request.language)
@@ -217,7 +226,7 @@ def _key(request: BuildRequest, toolchain: Toolchain, cache: Cache) -> Key:
 
 
 def _anywhere(request: BuildRequest) -> BuildRequest:
-    """The request with its paths written so that copies of the project elsewhere have the same."""
+    """Return the request with project-relative paths, so that copies of the project elsewhere get the same key."""
 
     def moved(path: Path) -> Path:
         for name, folder in (("@opbridge", INCLUDE), ("@project", request.project)):

@@ -1,4 +1,4 @@
-"""The work of a build that the cache does not have: compile, link, and find out what was read."""
+"""The work of a build that is not in the cache: compile, link, and find out which files were read."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ def compile_library(
     progress: Callable[[str], None],
     compilers: Compilers,
 ) -> Dependencies:
+    """Compile and link the library into `folder`, and return the files that it depends on.
+
+    Try slim or precompiled library headers first, and fall back to the library's full headers if that fails.
+
+    Raises:
+        OpbridgeError: A compilation or the link failed.
+    """
     context = BuildContext(toolchain, cache, progress, compilers)
     scratch = folder / "scratch"
     scratch.mkdir()
@@ -46,7 +53,7 @@ def compile_library(
     else:
         attempt = _attempt_by(short, request, context, folder, scratch)
     if slim and not attempt.compiled and not attempt.is_final:
-        # Whatever the short way said, the library's own headers have the last word.
+        # A failure with the slim headers is not final: only the library's own headers decide.
         short = _longer_way(request, attempt, context)
         attempt = _attempt_by(short, request, context, folder, scratch)
     commands, outcomes = attempt.commands, attempt.outcomes
@@ -66,9 +73,9 @@ def compile_library(
 class _Attempt:
     commands: Commands
     outcomes: list[Outcome]
-    """Of the compilations, and of the link if they all went well."""
+    """The outcomes of the compilations, and of the link if all compilations succeeded."""
     is_final: bool
-    """One failed that no longer way is left for."""
+    """Whether a source failed that the full headers would not fix."""
 
     @property
     def compiled(self) -> bool:
@@ -76,12 +83,12 @@ class _Attempt:
 
 
 def _is_final(way: ShortWay | None, source: Path, failed: Outcome) -> bool:
-    """Whether no longer way is left that it could compile by."""
+    """Return whether compiling the source with the full headers could not fix the failure."""
     return way is None or source not in way.sources or would_fail_anyway(failed.stderr, way.library)
 
 
 def _longer_way(request: BuildRequest, attempt: _Attempt, context: BuildContext) -> ShortWay | None:
-    """For those that failed; the objects of others are there."""
+    """Return the next attempt for the sources that failed; the objects of the others are kept."""
     failed = _failed_sources(attempt, request)
     if request.library is None or not keeps_objects(request) or len(failed) == len(request.sources):
         return whole_way(request, context)
@@ -95,7 +102,7 @@ def _failed_sources(attempt: _Attempt, request: BuildRequest) -> list[Path]:
 
 
 def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:
-    """Which are compiled beside the kernel where it is the first."""
+    """Compile the kernel and, for the first kernel in this cache, its shared parts at the same time."""
     parts = partial(place_parts, request, context, scratch)
     attempt = _attempt(with_parts(request, scratch), context, folder, scratch, parts)
     return attempt if are_placed(scratch) else _attempt(request, context, folder, scratch)
@@ -117,7 +124,7 @@ def _attempt(
     beside: Callable[[], None] = lambda: None,
     way: ShortWay | None = None,
 ) -> _Attempt:
-    """`beside` is done before the link."""
+    """Compile all sources, then link them if all succeeded. `beside` runs in parallel and ends before the link."""
     headers = way.headers if way else ()
     commands = context.toolchain.commands(request, folder)
     for path, text in commands.texts:
@@ -168,7 +175,7 @@ def _dependencies(
         besides.append(header.parent)
         depfiles.append((Path(f"{header}.d"), header.parent))
     files = [path for depfile, origin in depfiles for path in files_read(depfile, origin, besides)]
-    # Objects and static libraries become part of the result; a shared library is looked up anew when ours is loaded.
+    # Objects and static libraries become part of the result; shared libraries are looked up when the result is loaded.
     linked = re.findall(r"^\(?([^()\n]+\.[ao])(?=[)\n])", attempt.outcomes[-1].stdout, re.MULTILINE)
     archives = [path for name in linked if not (path := request.project / name).is_relative_to(folder)]
     system = system_folders(context, attempt.commands.depfiles[0].parent)

@@ -1,4 +1,4 @@
-"""The sources of one library, whose turns to be compiled come one after the other."""
+"""Count the sources of one library as their compilations begin, and stop the rest once one cannot compile."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 
 class GivenUpError(Exception):
-    """The turn of a source that is not compiled any more, because another cannot be."""
+    """Raised when a source's turn comes after another source has failed for good."""
 
 
 class Turns:
+    """Thread-safe progress over the sources of one library."""
+
     def __init__(self, sources: int, progress: Callable[[str], None]) -> None:
         self._sources = sources
         self._progress = progress
@@ -19,6 +21,11 @@ class Turns:
         self.given_up = False
 
     def come(self, about: str) -> None:
+        """Report that a source starts compiling, with its position.
+
+        Raises:
+            GivenUpError: Another source has failed for good.
+        """
         with self._guard:
             if self.given_up:
                 raise GivenUpError
@@ -27,11 +34,11 @@ class Turns:
         self._progress(f"{about}{position}")
 
     def end(self, about: str) -> None:
-        """Of one whose object may have been there, so that its turn never came."""
+        """Count a source that may never have started to compile, because its object was cached."""
         with self._guard:
             self._begun.add(about)
 
     def give_up(self) -> None:
-        """Lets those that run end, and no other begin."""
+        """Let running compilations end and prevent new ones from starting."""
         with self._guard:
             self.given_up = True

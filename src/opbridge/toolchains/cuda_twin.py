@@ -1,7 +1,8 @@
-"""The CUDA twin: the host's C++ compiler for `.cu` sources, with headers and a library of opbridge's own.
+"""The CUDA twin: the host C++ compiler for `.cu` sources, with opbridge's own headers and library.
 
-Each source is rewritten and compiled by one command (opbridge.twins.cuda.compiling).  The library is built once, by the
-host toolchain; every kernel is linked with it, so that in one process they share the device, its memory and streams.
+One command rewrites and compiles each source (opbridge.twins.cuda.compiling). The host toolchain builds the
+library once. Every kernel is linked with it, so that the kernels of one process share the device, its memory
+and its streams.
 """
 
 from __future__ import annotations
@@ -24,22 +25,29 @@ _BINDINGS, _BINDINGS_FILE = INCLUDE.parent / "native" / "torch_bindings", "libop
 
 name = "CUDA twin"
 suffixes = (".cu", *host.suffixes)
-"""Sources beside a .cu that are C++ see the same device."""
+"""The C++ sources of a library see the same device as its .cu sources."""
 
 CHECKS = "OPBRIDGE_TWIN_CHECKS"
-"""The macro that a request defines to have its kernels checked as they run; where a user's environment says `0`, none
-asks for it."""
+"""The macro that a request defines to have its kernels checked as they run.
+
+No request defines it if the environment variable of this name is `0`."""
 
 
 def find() -> tuple[str, ...]:
+    """Return the command of the host C++ compiler."""
     return host.find()
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    """Return the identity of the host compiler and a digest of the code that rewrites the sources."""
     return (*host.identity(request, cache), rewriting.state("cuda"))
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
+    """Return the commands that rewrite, compile and link the sources with the twin headers and library.
+
+    The macros CHECKS and PROFILE in the request select checked and profiled kernels.
+    """
     checks = _has_checks(request)
     are_linked = request.one_of_several or len(request.sources) > 1
     several = ((SEVERAL, "1"),) if are_linked else ()
@@ -74,7 +82,11 @@ def _without_level(request: BuildRequest) -> BuildRequest:
 
 
 def _with_device_code_first(made: Commands, sources: Sequence[Path]) -> Command:
-    """Of an inline function that bindings have too, without checks, the linker keeps what comes first."""
+    """Return the link command with the .cu objects first.
+
+    The linker keeps the first copy of an inline function. Bindings are compiled without checks, so theirs must not
+    win.
+    """
     objects = [str(depfile.with_suffix("")) for depfile in made.depfiles]
     in_order = sorted(zip(sources, objects, strict=True), key=lambda pair: pair[0].suffix != ".cu")
     argv = list(made.link.argv)
@@ -84,6 +96,7 @@ def _with_device_code_first(made: Commands, sources: Sequence[Path]) -> Command:
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    """Return the host compiler's command to precompile `header` with the twin flags."""
     return host.precompile(
         replace(request, flags=(*_flags(request, request.sources[0]), *request.flags)), header, target
     )
@@ -110,7 +123,10 @@ def _bindings_flags() -> tuple[str, ...]:
 
 
 def bindings_request() -> BuildRequest:
-    """The library that knows Python, for sources which only say of which types their functions are."""
+    """Return the build request for the library that registers functions with Python.
+
+    Sources that only state the types of their functions are linked with it.
+    """
     return BuildRequest(
         sources=(_BINDINGS / "bindings.cpp",),
         output=_BINDINGS_FILE,
@@ -129,26 +145,33 @@ def _has(request: BuildRequest, macro: str) -> bool:
 
 
 def runtime() -> Path:
-    """The library that every kernel is linked with; in a process that is profiled the one that counts, so that there
-    are no two devices."""
+    """Return the library that every kernel is linked with.
+
+    In a profiled process it is the counting library, so that the process has one simulated device and not two.
+    """
     return profile_runtime() if os.environ.get(PROFILE) else shipped.library(runtime_request())
 
 
 def profile_runtime() -> Path:
-    """The same for kernels that are profiled."""
+    """Return the library that profiled kernels are linked with."""
     return shipped.library(profile_runtime_request())
 
 
 def library(name: str, twin: Path | None = None) -> Path:
-    """One of NVIDIA's libraries as the twin has it, linked with the twin's own, which who has it need not look for."""
+    """Return the twin's version of an NVIDIA library such as cuBLAS.
+
+    It is already linked with the twin's own library, so its users need not find that one.
+    """
     return shipped.library(library_request(name, twin))
 
 
 def runtime_request() -> BuildRequest:
+    """Return the build request for the library that every kernel is linked with."""
     return rewriting.runtime_request(cuda.RUNTIME, cuda.LIBRARY, (cuda.INCLUDE,), ("-g1",), "the CUDA twin's library")
 
 
 def profile_runtime_request() -> BuildRequest:
+    """Return the build request for the library that profiled kernels are linked with."""
     plain = runtime_request()
     return replace(
         plain,
@@ -162,6 +185,7 @@ def profile_runtime_request() -> BuildRequest:
 
 
 def library_request(name: str, twin: Path | None = None) -> BuildRequest:
+    """Return the build request for the twin's version of an NVIDIA library."""
     file = f"libopbridge_{name}_twin.so"
     return BuildRequest(
         sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),

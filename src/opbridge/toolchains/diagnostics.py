@@ -1,4 +1,4 @@
-"""What a compiler or linker said, told from the user's side: their line first, the library's innards left out."""
+"""Explain compiler and linker errors to the user: the user's own line first, library internals left out."""
 
 from __future__ import annotations
 
@@ -87,13 +87,14 @@ _NO_SUCH_TYPE = re.compile(
 
 @dataclass(frozen=True)
 class Project:
-    """The files that are the user's own, where an error can be mended."""
+    """The user's own files, where an error can be fixed."""
 
     root: Path
     sources: tuple[Path, ...]
     include_dirs: tuple[Path, ...]
 
     def owns(self, file: str) -> bool:
+        """Return whether a file name in a message, relative to the root, is inside the user's folders."""
         path = Path(os.path.normpath(self.root / file))
         return any(path.is_relative_to(folder) for folder in (self.root, *self.include_dirs))
 
@@ -105,7 +106,7 @@ class _Place:
     column: int
 
     def excerpt(self, root: Path) -> list[str]:
-        """The line and a caret, where the compiler shows neither."""
+        """Return the source line and a caret, for messages in which the compiler shows neither."""
         try:
             text = (root / self.file).read_text(encoding="utf-8", errors="replace").splitlines()[self.line - 1]
         except (OSError, IndexError):
@@ -123,13 +124,13 @@ class _Diagnostic:
     place: _Place
     message: str
     context: list[str]
-    """The lines before it: how the compiler came there."""
+    """The lines before the message: the includes and calls that led to it."""
     excerpt: list[str] = field(default_factory=list)
     notes: list[_Diagnostic] = field(default_factory=list)
 
 
 def explain(outcome: Outcome, project: Project) -> str:
-    """The text of the error for a run that failed."""
+    """Return the error text for a run that failed."""
     about, said = outcome.command.about, outcome.stderr
     if outcome.timed_out:
         return f"{about} took too long and was ended; OPBRIDGE_BUILD_TIMEOUT sets the seconds it may take"
@@ -139,7 +140,7 @@ def explain(outcome: Outcome, project: Project) -> str:
     if not errors:
         return _explain_link(about, said) or f"{about} failed with exit code {outcome.code}:\n{_indented(_tail(said))}"
     if errors[0].message.startswith("#error "):
-        # What a header says of a compiler or of flags that it was not written for, and all else comes of.
+        # A header rejects the compiler or its flags; all other errors follow from that.
         errors = errors[:1]
     shown = _first_of_each_line(errors, project)
     if len(shown) > _ERRORS_SHOWN:
@@ -187,7 +188,10 @@ def _parse(said: str) -> list[_Diagnostic]:
 
 
 def _first_of_each_line(errors: list[_Diagnostic], project: Project) -> list[str]:
-    """The errors as text, one a line: what follows from it there, inside a library or for another T is noise."""
+    """Return the errors as text, one for each source line.
+
+    Later errors on the same line, inside a library or for another T, are consequences.
+    """
     placed = [
         (error, error.place if project.owns(error.place.file) else _users_place(error, project)) for error in errors
     ]
@@ -215,7 +219,7 @@ def _render(error: _Diagnostic, place: _Place, project: Project) -> str:
 
 
 def _users_place(error: _Diagnostic, project: Project) -> _Place | None:
-    """The innermost line of the user's on the way to an error: where they called, included or expanded what failed."""
+    """Return the innermost user line that led to an error: the call, include or macro expansion."""
     steps = [
         _Place(found["file"], int(found["line"]), int(found["column"] or 0))
         for line in error.context
@@ -242,7 +246,7 @@ def _hint(error: _Diagnostic, project: Project) -> str | None:
 
 
 def _which_function(error: _Diagnostic, project: Project) -> str:
-    """Why OB_KERNEL's name is not that of one function."""
+    """Return a hint about why the name in OB_KERNEL does not identify one function."""
     found = _NAMED.search("\n".join([error.message, *error.excerpt]))
     place = _users_place(error, project) or error.place
     try:
@@ -285,7 +289,7 @@ def _explain_link(about: str, said: str) -> str | None:
 
 
 def _demangled(symbols: Sequence[str]) -> Sequence[str]:
-    """Linkers demangle on their own, but not all and not everywhere."""
+    """Return the symbols demangled with c++filt: not every linker demangles all of them."""
     import shutil
     import subprocess
 

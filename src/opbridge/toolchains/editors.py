@@ -1,7 +1,7 @@
-"""What editors are told of a build: compile_commands.json, which clangd and others look for beside the sources.
+"""Write compile_commands.json, which clangd and other tools look for next to the sources.
 
-A twin's sources are rewritten before they are compiled.  An editor gets what the user wrote: with the twin's headers
-all of it but a launch by arrows is C++.
+The twins rewrite their sources before compiling them. Editors get the source as the user wrote it: with the
+twin's headers, all of it except a `<<<...>>>` launch is valid C++.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ _BEFORE_THE_SOURCE = {
     "cuda-twin": ("-D__shared__=static", "-include", CUDA_PRELUDE),
     "ascend-twin": ("-include", ASCEND_PRELUDE),
 }
-"""By the twin's language."""
+"""The flags before the source, by language of the twin."""
 
 _WRITTEN_WORDS = len(files_of(Path(), "")) - 2
 _UNKNOWN = "-Wno-unknown-warning-option"
-"""The commands are g++'s, and most editors ask clang."""
+"""The commands are written for g++, but most editors use clang."""
 
 Entry = dict[str, object]
 
 
 def write(requests: Iterable[BuildRequest], folder: Path) -> Path:
-    """What others wrote into the file of other sources stays."""
+    """Write the commands for the requests' sources into the folder, and return the path of the file.
+
+    Entries that other tools wrote for other sources are kept.
+    """
     file = folder / NAME
     entries = [entry for request in requests for entry in _entries(request)]
     ours = {entry["file"] for entry in entries}
@@ -68,7 +71,7 @@ def _entries(request: BuildRequest) -> Iterable[Entry]:
 
 
 def _as_written(language: str, source: Path, command: Command) -> list[str]:
-    """Without what the command would write."""
+    """Return the command for the source as the user wrote it, without the flags that write output files."""
     if language in _BEFORE_THE_SOURCE:
         words = (*compiler_words(command), "-x", "c++", *_BEFORE_THE_SOURCE[language], "-c", str(source))
     else:

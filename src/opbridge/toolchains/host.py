@@ -27,10 +27,10 @@ from opbridge.toolchains.named_files import expanded, named_files
 
 name = "host C++"
 suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++", ".c")
-"""C is compiled as C++, which is what g++ and PyTorch make of it too."""
+"""C sources are compiled as C++, as g++ and PyTorch do."""
 
 PROCESSOR = "OPBRIDGE_MARCH"
-"""The variable that names the processor to build for, where results go to machines that have another one."""
+"""The environment variable that names the target processor, for builds that run on other machines."""
 
 OPTIMIZATION = "OPBRIDGE_OPTIMIZE"
 """The variable that lowers the optimization level of kernels, for tests and edits that wait for the compiler."""
@@ -44,6 +44,11 @@ _PREEMPTIBLE = f"{{ {_POOL} }};\n"
 
 
 def find() -> tuple[str, ...]:
+    """Return the compiler's command, with any arguments from CXX.
+
+    Raises:
+        ToolchainError: CXX names a missing compiler, or no compiler is on PATH.
+    """
     chosen = environment_words("CXX")
     if chosen:
         if executable := shutil.which(chosen[0]):
@@ -62,23 +67,27 @@ def find() -> tuple[str, ...]:
 
 
 def _by_its_own_name(executable: str) -> str:
-    """A `c++` that is a link to g++ as g++, so that those whom CMake tells of the one share what the other built."""
+    """Return g++ or clang++ for a `c++` that links to it, so that both names share builds.
+
+    CMake often chooses the name `c++`.
+    """
     if Path(executable).name != "c++":
         return executable
     real = os.path.realpath(executable)
     known = filter(None, map(shutil.which, _CANDIDATES))
-    # Links to one wrapper, such as ccache, may mean different compilers.
+    # Several links to one wrapper, such as ccache, may mean different compilers.
     return next(
         (one for one in known if os.path.realpath(one) == real and Path(one).name in Path(real).name), executable
     )
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    """Return the facts that affect a result: compiler, processor (if the code is native to it), environment."""
     native = any(flag.endswith("=native") for flag in (*_chosen_flags(request), *processor_flag(request.portable)))
     return (
         compiler(find(), cache),
         processor() if native else "",
-        # The user's debug information names the project's folder, so then its copies cannot share what is built.
+        # Debug information contains the project's folder, so copies of the project cannot share the build.
         str(request.project) if _has_debug_information(request) else "",
         *files_of_flags(request, *environment_words("CXXFLAGS"), *environment_words("LDFLAGS")),
         *environment(),
@@ -92,13 +101,14 @@ def files_of_flags(request: BuildRequest, *words: str) -> tuple[str, ...]:
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
+    """Return the commands that compile each source and link the library, and the file that lists its exports."""
     scratch = folder / "scratch"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     driver = (*find(), *environment_words("CXXFLAGS"))
     shared = (
         *_code_generation(request),
         *_line_tables(request),
-        # __FILE__ must not tell one copy of the project from another, for they share what is built.
+        # __FILE__ must be the same in all copies of the project, because they share the build.
         *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
         *(f"-I{path}" for path in request.include_dirs),
         *(f"-D{macro}={value}" if value else f"-D{macro}" for macro, value in request.defines),
@@ -113,9 +123,9 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     link = Command(
         (
             *(*driver, "-shared", "-fPIC"),
-            # An undefined symbol is an error now, with its name, and not when the library is loaded.
+            # Report an undefined symbol by name now, not when the library is loaded.
             *("-Wl,-z,defs", "-Wl,--trace", *own_symbols(scratch)),
-            # Libraries come behind the objects that need them, or linkers that drop what is unused would drop them.
+            # Libraries must follow the objects that need them: linkers drop libraries that nothing needs yet.
             *("-o", str(folder / request.output), *objects, *environment_words("LDFLAGS"), *request.link_flags),
         ),
         f"linking {request.output}",
@@ -136,32 +146,36 @@ def with_own_symbols(commands: Commands, scratch: Path) -> Commands:
 
 
 def files_of(source: Path, target: str) -> tuple[str, ...]:
-    """The part of a compilation's command that nvcc has too."""
+    """Return the part of a compile command that nvcc shares: the source, the object and the depfile."""
     language = ("-x", "c++") if source.suffix == ".c" else ()
     return ("-c", *language, str(source), "-o", target, "-MD", "-MF", f"{target}.d")
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
-    # Paths and macros of one project have no place in what all of them share.
+    """Return the command to precompile `header` into `target`.gch, with a depfile, without project paths or macros."""
+    # All projects share the precompiled header, so the paths and macros of one project must stay out.
     argv = (
         *find(),
         *environment_words("CXXFLAGS"),
         *_code_generation(request),
         *_that_precompiling_needs(request.flags),
     )
-    # Collecting garbage on the way takes g++ longer than having it; clang++ has no such setting, and says so unheard.
+    # g++ is faster without garbage collection here. clang++ has no such setting; its warning is discarded.
     argv = (*argv, "--param", "ggc-min-heapsize=1000000")
     files = ("-x", "c++-header", str(header), "-o", f"{target}.gch", "-MD", "-MF", f"{target}.d")
     return Command((*argv, *files), f"precompiling {target.name}")
 
 
 def _that_precompiling_needs(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """g++ takes a header that was precompiled without -fwrapv where sums wrap around, clang++ does not."""
+    """Return the flags for precompiling, without -fwrapv for g++.
+
+    g++ accepts such a header in sources compiled with -fwrapv; clang++ does not.
+    """
     return flags if is_clang() else tuple(flag for flag in flags if flag != "-fwrapv")
 
 
 def compile_header(request: BuildRequest, header: Path, target: Path, macro: str) -> Command:
-    """A header of opbridge's own, as kernels of the request are compiled, to an object that they share."""
+    """Return the command that compiles an opbridge header to an object that such kernels share."""
     argv = (*find(), *_code_generation(request), f"-I{VECTOR}", f"-I{INCLUDE}", f"-D{macro}", "-x", "c++")
     return Command((*argv, *files_of(header, str(target))), f"compiling {target.stem}")
 
@@ -169,7 +183,7 @@ def compile_header(request: BuildRequest, header: Path, target: Path, macro: str
 def _code_generation(request: BuildRequest) -> tuple[str, ...]:
     return (
         *(optimization(), f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
-        # As these functions are never replaced from outside, they may be inlined and called directly.
+        # Nothing replaces these functions from outside, so they may be inlined and called directly.
         "-fno-semantic-interposition",
         *floating_point.FLAGS,
         *vector_width(),
@@ -192,8 +206,8 @@ def optimization() -> str:
 
 
 def _line_tables(request: BuildRequest) -> tuple[str, ...]:
-    """So that a crash can name its line; the file is called as the user called it, and not by the folder it was in."""
-    # What is made for others is small, and a precompiled header fits one kind of debug information.
+    """Return flags that let a crash report name its source line, with file names relative to the user's project."""
+    # Keep portable libraries small. A precompiled header fits only one kind of debug information.
     if request.portable or request.library or _has_debug_information(request):
         return ()
     names = (f"-fdebug-prefix-map={path}={path.name}" for path in request.include_dirs)
@@ -211,6 +225,11 @@ def _chosen_flags(request: BuildRequest) -> tuple[str, ...]:
 
 
 def environment_words(variable: str) -> list[str]:
+    """Return an environment variable split into words as a shell would.
+
+    Raises:
+        ToolchainError: The quotes in the value do not match.
+    """
     text = os.environ.get(variable, "")
     try:
         return shlex.split(text)
@@ -219,28 +238,33 @@ def environment_words(variable: str) -> list[str]:
 
 
 def vector_width() -> tuple[str, ...]:
-    """Registers as wide as the processor has them: g++ takes half of AVX-512's, for processors that it slowed down.
+    """Return the flag that makes g++ use the full width of the vector registers.
 
-    A loop of exponentials takes a quarter less time so; where there is no AVX-512, nothing changes.
+    By default g++ uses half of AVX-512, for older processors that wide registers slowed down. With the flag, a
+    loop of exponentials takes a quarter less time. Without AVX-512 it changes nothing.
     """
     is_foreign = os.environ.get(PROCESSOR, "").startswith("arm")
     return ("-mprefer-vector-width=512",) if os.uname().machine == "x86_64" and not is_foreign else ()
 
 
 def _selections() -> tuple[str, ...]:
-    """g++ computes what follows a condition once for each way, and selects of all of it in a vector loop.
+    """Return the flag that keeps g++ from duplicating the code after a condition, so that a vector loop selects once.
 
-    Without that a sigmoid takes two thirds of the time.  clang++ does not, and knows no such flag.
+    With it a sigmoid takes two thirds of the time. clang++ does not duplicate the code and does not know the flag.
     """
     return ("-fno-thread-jumps",) if "g++" in Path(find()[0]).name and not is_clang() else ()
 
 
 def is_clang() -> bool:
+    """Return whether the host compiler is clang."""
     return any("clang" in Path(word).name for word in find())
 
 
 def processor_flag(portable: bool = False) -> tuple[str, ...]:
-    """g++ and clang++ agree on a spelling for each architecture, but not across architectures."""
+    """Return the flag that selects the target processor; none if `portable`.
+
+    g++ and clang++ use the same option on one architecture, but the option differs between architectures.
+    """
     if portable:
         return ()
     option = "-mcpu" if os.uname().machine in ("aarch64", "arm64") else "-march"

@@ -1,4 +1,4 @@
-"""What of this machine shapes what a compiler makes."""
+"""The properties of this machine that affect what a compiler produces."""
 
 from __future__ import annotations
 
@@ -27,9 +27,13 @@ _ENVIRONMENT = (
 
 
 def compiler(command: tuple[str, ...], cache: Cache, ask: str = "-v") -> str:
-    """The executables in the command, and the compiler's version, target and configuration as it tells them to `ask`.
+    """Return the executables in the command and what the compiler prints for `ask`: version, target, configuration.
 
-    The command may begin with a wrapper such as ccache.  The compiler is asked once for each state of the executables.
+    The command may begin with a wrapper such as ccache. The compiler runs once for each state of the executables;
+    the answer is cached.
+
+    Raises:
+        ToolchainError: The compiler cannot be run or fails.
     """
     found = [path for word in command if (path := shutil.which(word))]
     stamps = "\n".join(
@@ -53,12 +57,12 @@ def _answer(*asked: str) -> bytes:
 
 
 def environment() -> tuple[str, ...]:
-    """The variables that make a compiler look elsewhere."""
+    """Return the variables, as NAME=value, that change where a compiler searches."""
     return tuple(f"{name}={os.environ[name]}" for name in _ENVIRONMENT if name in os.environ)
 
 
 def processor() -> str:
-    """The processor as `-march=native` sees it."""
+    """Return a description of the processor, as detailed as `-march=native` sees it."""
     return _processor(CPUINFO)
 
 
@@ -67,7 +71,7 @@ def _processor(cpuinfo: Path) -> str:
     fields = [os.uname().machine]
     try:
         with cpuinfo.open(encoding="utf-8", errors="replace") as lines:
-            # An empty line ends the first processor: the others are alike, and listing them all takes long.
+            # An empty line ends the first processor. The others are the same, and reading them all is slow.
             for line in iter(lines.readline, "\n"):
                 name, colon, value = line.partition(":")
                 if not colon:
@@ -75,6 +79,6 @@ def _processor(cpuinfo: Path) -> str:
                 if name.strip() in _CPU_FIELDS:
                     fields.append(f"{name.strip()}={value.strip()}")
     except OSError:
-        # Not Linux: then the machine's own name has to tell processors apart.
+        # Not Linux: use the machine's name to distinguish processors.
         fields.append(os.uname().nodename)
     return "\n".join(fields)

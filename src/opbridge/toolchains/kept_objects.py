@@ -1,4 +1,4 @@
-"""Of a library of many sources, an edit of one compiles that one: the objects of the others are in the cache."""
+"""Cache the object of each source of a large library, so that editing one source recompiles only that one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class _NotCompiledError(Exception):
 
 
 def keeps_objects(request: BuildRequest) -> bool:
-    """Whether a source's compilation takes long, as with a large library's headers, and asks for no other source."""
+    """Return whether to cache an object for each source.
+
+    That is so if compiling a source takes long, as with a large library's headers, and needs no other source.
+    """
     many = len(request.sources) > 1
     return many and request.library is not None and request.language in _COMPILED_EACH_BY_ITSELF
 

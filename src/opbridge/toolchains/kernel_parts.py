@@ -1,7 +1,7 @@
-"""What is the same in all kernels on opbridge/kernel.h: compiled once, and linked to each instead of being in it.
+"""Compile the parts that all kernels using opbridge/kernel.h share once, and link them instead of recompiling them.
 
-A third of a small kernel's compilation is code that runs on failure alone.  Whoever builds a kernel without opbridge
-gets that code with the headers.
+A third of a small kernel's compile time goes to code that only runs on failure. A kernel built without
+opbridge gets that code from the headers.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _KERNEL = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]opbridge/kernel\.h[>\"]"
 _GRID = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]opbridge/grid\.h[>\"]", re.MULTILINE)
 _FOREIGN = re.compile(rb"^[ \t]*#[ \t]*include(?![ \t]*[<\"](opbridge/|cmath\b|c?stdint\b))", re.MULTILINE)
 _SPECIAL = re.compile(rb"assoc_|\bbeta|bessel|ellint|expint|hermite|laguerre|legendre|neumann|riemann_zeta")
-"""Functions of <cmath> since C++17, whose definitions take an eighth of a small kernel's compilation."""
+"""The special functions in <cmath> since C++17; their definitions take an eighth of a small kernel's compile time."""
 
 
 def leaves_parts(request: BuildRequest) -> bool:
-    """Whether nothing that its author or the environment says could change what the parts mean."""
+    """Return whether the kernel can link the shared parts: no flag, macro or variable changes their meaning."""
     own = (request.flags, request.suffix_flags, request.source_flags, request.defines, os.environ.get("CXXFLAGS"))
     if request.language != "c++" or request.library is not None or any(own):
         return False
@@ -43,7 +43,7 @@ def _includes(header: re.Pattern[bytes], request: BuildRequest) -> bool:
 
 
 def with_parts(request: BuildRequest, scratch: Path) -> BuildRequest:
-    """The request for a link with what `place_parts` puts into the folder."""
+    """Return the request changed to link the object that `place_parts` writes into the folder."""
     texts = [source.read_bytes() for source in request.sources]
     is_plain = not any(_FOREIGN.search(text) or _SPECIAL.search(text) for text in texts)
     plain = ((_PLAIN, "1"),) if is_plain else ()
@@ -55,7 +55,10 @@ def with_parts(request: BuildRequest, scratch: Path) -> BuildRequest:
 
 
 def place_parts(request: BuildRequest, context: BuildContext, scratch: Path) -> None:
-    """From the cache, or compiled now; a kernel compiles without them too, so what goes wrong here is no error."""
+    """Copy the object with the shared parts into `scratch`, from the cache or compiled now.
+
+    Failures are only reported as progress: a kernel also compiles without the object.
+    """
     header = _GRID_HEADER if _includes(_GRID, request) else _HEADER
     command = host.compile_header(request, header, Path(_OBJECT), _HERE)
 
@@ -74,4 +77,5 @@ def place_parts(request: BuildRequest, context: BuildContext, scratch: Path) -> 
 
 
 def are_placed(scratch: Path) -> bool:
+    """Return whether `place_parts` has written its object."""
     return (scratch / _OBJECT).is_file()

@@ -1,4 +1,4 @@
-"""What the headers of an installed library say, and those that they include."""
+"""Read the text of an installed library's headers and of the headers that they include."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ _STANDARD = (
     *("/usr/include/c++/*", "/usr/include/*/c++/*", "/usr/lib/gcc/*/*/include"),
     *("/usr/include/*-linux-gnu", "/usr/include"),
 )
-"""Where a compiler's own headers mostly are, which a library's include too."""
+"""The usual folders of a compiler's own headers, which a library's headers include too."""
 _INCLUDED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def header_texts(library: InstalledLibrary, slim: SlimHeaders) -> Iterator[bytes]:
-    """All that the library's own in the place of the slim ones may include, and maybe more: no condition is read."""
+    """Yield the text of every header that the library's full headers may include.
+
+    The result may contain too many headers, because preprocessor conditions are not evaluated.
+    """
     own = (Path(flag) for flag in slim.flags if flag.startswith("/"))
     folders = [*own, library.folder, *standard_folders(), slim.include_dir]
     stood_for = slim.include_dir.rglob("*.h")
@@ -38,7 +41,7 @@ def header_texts(library: InstalledLibrary, slim: SlimHeaders) -> Iterator[bytes
 
 
 def mention(library: InstalledLibrary, slim: SlimHeaders, macros: Iterable[str]) -> bool:
-    """Whether headers of the library, or those that they include, could mean something else for one of the macros."""
+    """Return whether one of the macros could change the meaning of the library's headers or of those they include."""
     names = [re.escape(name.encode()) for name in sorted(macros)]
     if not names:
         return False
@@ -48,4 +51,5 @@ def mention(library: InstalledLibrary, slim: SlimHeaders, macros: Iterable[str])
 
 @cache
 def standard_folders() -> tuple[Path, ...]:
+    """Return the existing folders of the compiler's and the system's headers."""
     return tuple(Path(folder) for pattern in _STANDARD for folder in sorted(glob(pattern)))

@@ -1,4 +1,4 @@
-"""What a build is asked for, and what every toolchain offers."""
+"""The data of a build request, and the protocol that every toolchain implements."""
 
 from __future__ import annotations
 
@@ -14,40 +14,44 @@ INCLUDE = Path(__file__).parents[1] / "include"
 """The folder of opbridge's own headers."""
 
 COMPATIBLE = INCLUDE / "compat"
-"""Headers that sources written for another host include by that host's names."""
+"""Headers for sources written for another host, under the names of that host's headers."""
 
 VECTOR = INCLUDE / "vector"
-"""Headers of the standard library's names, before it: the functions of <cmath> as loops want them."""
+"""Headers that replace standard ones of the same name: the functions of <cmath> in a form that loops can vectorize."""
 
 PROFILE = "OPBRIDGE_TWIN_PROFILE"
-"""The macro of a request whose kernels, with a twin's checks, are to be profiled as they run; and the variable that
-names the folder where a process leaves what it has counted."""
+"""The macro that a request defines to have its kernels, compiled with the twin's checks, profiled as they run.
+
+The environment variable of this name contains the folder where a process writes its counts."""
 
 LOG = "build.log"
-"""The file beside a library that holds what its compilers said."""
+"""The file next to a library that contains the compilers' messages."""
 
 
 @dataclass(frozen=True)
 class SlimHeaders:
-    """A shorter way through a library's headers, for sources that need no more of them than most do.
+    """A smaller set of a library's headers, enough for most sources and faster to compile.
 
-    A source that compiles with it means what it meant without it; one that does not is compiled without it.
+    A source that compiles with them has the same meaning as with the full headers. One that does not compile with
+    them is compiled with the full headers.
     """
 
     include_dir: Path
-    """Stands first on the include path, with headers of the library's names that include smaller ones."""
+    """First on the include path: headers with the library's names that include smaller ones."""
     header: Path
-    """The one of them to read before the source, precompiled where the compiler can."""
+    """The header to include before the source, precompiled if the compiler supports that."""
     name: str
-    """Of the precompiled header, for whoever looks into the cache."""
+    """The file name of the precompiled header, readable for people who inspect the cache."""
     namespaces: tuple[str, ...] = ()
-    """Those that only the library's own headers declare anything in."""
+    """The namespaces in which only the library's own headers declare anything."""
     flags: tuple[str, ...] = ()
-    """What the headers need of the compiler; a request for the library has them first."""
+    """The compiler flags that the headers need; they come first in a request for the library."""
     leaves_python_to_library: bool = False
-    """Whether what is compiled with them is linked with native/torch_bindings."""
+    """Whether the sources compiled with these headers are linked with native/torch_bindings."""
     worth_from: int = 1
-    """For how many sources at a time they are precompiled at once; for fewer, not until others come."""
+    """The smallest number of sources in a request for which to precompile immediately.
+
+    With fewer sources, precompile when a later request compiles other sources."""
 
 
 @dataclass(frozen=True)
@@ -56,46 +60,47 @@ class InstalledLibrary:
 
     folder: Path
     identity: tuple[str, ...]
-    """Stands for all files in the folder, which are too many to look at each."""
+    """Identifies the contents of the folder, which has too many files to hash each of them."""
     slim_headers: SlimHeaders | None = None
     binding_headers: SlimHeaders | None = None
-    """Those of the request's `bindings`, where they need others."""
+    """The headers for the request's `bindings`, if those need different ones."""
     whole_headers: SlimHeaders | None = None
-    """All of them, for sources that slim ones are too slim for: used where they were precompiled, but not made for one
-    source, which is compiled in less time."""
+    """All headers, for sources that do not compile with the slim ones.
+
+    They are used only if already precompiled: compiling one source takes less time than precompiling them."""
     before: tuple[tuple[Path, frozenset[str] | None], ...] = ()
-    """The macros that single sources define before the library's header; None where more than macros stands there."""
+    """The macros that each source defines before the library's header; None if the source has other code there."""
 
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """One shared library, from sources of one language."""
+    """A shared library to build from sources of one language."""
 
     sources: tuple[Path, ...]
     output: str
-    """The file name of the library, as in "scaled_add.so"."""
+    """The file name of the library, for example "scaled_add.so"."""
     include_dirs: tuple[Path, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     flags: tuple[str, ...] = ()
-    """For the compiler, after all others, so they win; relative paths in them start at `root`."""
+    """Compiler flags, passed after all others, so they win; relative paths in them start at `root`."""
     suffix_flags: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """More of them, for the sources of one suffix alone."""
+    """Additional compiler flags for the sources with one suffix."""
     link_flags: tuple[str, ...] = ()
     portable: bool = False
-    """For any machine of this architecture, not for the processor at hand."""
+    """Whether to build for any machine of this architecture instead of for this processor."""
     standard: str = "c++17"
     language: str = "c++"
     root: Path | None = None
-    """The user's project, by default the folder of the sources: its copies elsewhere share what is built."""
+    """The user's project, by default the folder of the sources. Copies of the project elsewhere share its builds."""
     library: InstalledLibrary | None = None
     bindings: tuple[Path, ...] = ()
-    """Those of the sources that only tell Python of functions: nothing in them is worth optimizing or watching."""
+    """The sources that only register functions with Python, which need no optimization and no checks."""
     source_flags: tuple[tuple[Path, tuple[str, ...]], ...] = ()
-    """What single sources have before all others' flags."""
+    """Flags for single sources, before the flags for all sources."""
     title: str = ""
     """What users know the result by, where that is not its file's name."""
     one_of_several: bool = False
-    """Whether the source is compiled by itself, to be linked with others."""
+    """Whether the source is compiled separately and linked with others later."""
 
     def __post_init__(self) -> None:
         if not self.sources:
@@ -104,6 +109,7 @@ class BuildRequest:
             raise BuildError(f"{self.output!r} cannot name a library: expected a file name without a folder")
 
     def flags_for(self, source: Path) -> tuple[str, ...]:
+        """Return the compiler flags for one source in the order in which they are passed."""
         return (
             *(flag for path, flags in self.source_flags if path == source for flag in flags),
             *self.flags,
@@ -117,6 +123,7 @@ class BuildRequest:
 
     @property
     def project(self) -> Path:
+        """The user's project folder: `root`, else the common folder of the sources."""
         return self.root or Path(os.path.commonpath([source.parent for source in self.sources]))
 
 
@@ -126,50 +133,64 @@ class Command:
 
     argv: tuple[str, ...]
     about: str
-    """What it does, for progress and errors: "compiling scaled_add.cpp"."""
+    """What the command does, for progress and errors: "compiling scaled_add.cpp"."""
 
 
 @dataclass(frozen=True)
 class Commands:
-    """The compilations are independent of each other; the link needs all of them."""
+    """The commands of one build: independent compilations, and the link that needs all of them."""
 
     compiles: tuple[Command, ...]
     link: Command
     depfiles: tuple[Path, ...]
-    """The makefile rules that the compilations write, naming every file they read."""
+    """The makefile rules that the compilations write; each names every file that was read."""
     texts: tuple[tuple[Path, str], ...] = ()
-    """Files that the commands need beside the sources."""
+    """Files with their contents that must be written before the commands run."""
     exports: Path | None = None
     """The version script among them."""
 
 
 class Toolchain(Protocol):
-    """One compiler; each is a module, listed in TOOLCHAINS."""
+    """The interface of a compiler; each implementation is a module listed in TOOLCHAINS."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The compiler's name in messages."""
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """What its sources' names end in."""
+        """The file name suffixes of its sources."""
 
     def find(self) -> tuple[str, ...]:
-        """The compiler's command, which may hold arguments, or a ToolchainError that says how to get one."""
+        """Return the compiler's command, which may contain arguments.
+
+        Raises:
+            ToolchainError: The compiler is not installed; the message says how to install it.
+        """
 
     def identity(self, request: BuildRequest, cache: Cache) -> tuple[str, ...]:
-        """Everything beside the commands and the files that shapes a result: versions, processor, environment."""
+        """Return everything else that affects a result: versions, processor, environment."""
 
     def commands(self, request: BuildRequest, folder: Path) -> Commands:
-        """Builds folder/request.output, with all by-products in folder/scratch; depends on nothing else."""
+        """Return the commands that build folder/request.output.
+
+        They write all by-products into folder/scratch. The result depends on the two arguments and the environment
+        only.
+        """
 
     def precompile(self, request: BuildRequest, header: Path, target: Path) -> Command | None:
-        """Writes `target`.gch and `target`.d, for the sources of the request; None: this compiler cannot."""
+        """Return the command that writes `target`.gch and `target`.d for the request's sources.
+
+        The result is None if this compiler cannot precompile headers.
+        """
 
 
 @dataclass(frozen=True)
 class BuiltLibrary:
+    """A library in the cache, and how it got there."""
+
     path: Path
     seconds: float
     cached: bool
     log: str
-    """What the compilers said when the library was built, warnings above all."""
+    """The compilers' messages from when the library was built, mainly warnings."""

@@ -1,9 +1,10 @@
-"""NVIDIA's CUDA compiler: nvcc on PATH, else of CUDA_HOME, of /usr/local/cuda, or of the wheel nvidia-cuda-nvcc.
+"""NVIDIA's CUDA compiler: nvcc from PATH, CUDA_HOME, /usr/local/cuda or the wheel nvidia-cuda-nvcc, in this order.
 
-A library holds code for the architectures that the user names in OPBRIDGE_CUDA_ARCHS, else for the GPUs at hand, else,
-and wherever it is to be portable, for every major one that this nvcc knows; the newest one's also in a form that later
-GPUs translate.  It carries its own copy of the CUDA runtime, which shares the context of whoever loads it; streams come
-from the caller.
+A library contains code for the architectures in OPBRIDGE_CUDA_ARCHS, else for the GPUs of this machine.
+Without either, and for portable libraries, it contains code for every major architecture that this nvcc knows.
+Code for the newest architecture is also included as PTX, which later GPUs translate. The library has its own
+copy of the CUDA runtime, which shares the context of the process that loads it. The caller provides the
+streams.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from opbridge.toolchains.model import BuildRequest, Command, Commands
 
 name = "CUDA"
 suffixes = (".cu", *host.suffixes)
-"""Sources beside a .cu that are C++ go through nvcc to the host's compiler."""
+"""C++ sources of the same library also go through nvcc, which passes them to the host compiler."""
 
 ARCHITECTURES = "OPBRIDGE_CUDA_ARCHS"
-"""The variable that names what to compile for: "80;90", with or without PyTorch's dots and NVIDIA's `sm_`."""
+"""The environment variable with the target architectures: "80;90", also as PyTorch's "8.0" and NVIDIA's "sm_80"."""
 
 _OF_PYTORCH = "TORCH_CUDA_ARCH_LIST"
-"""PyTorch's own, which counts for sources with its headers."""
+"""PyTorch's variable for the same purpose, used for sources that include PyTorch headers."""
 
 _FAMILIES = {
     "Turing": ("75",),
@@ -41,13 +42,13 @@ _FAMILIES = {
     "Blackwell": ("100", "103", "120", "121"),
     "Blackwell+Tegra": ("110",),
 }
-"""The names that PyTorch's variable may have in the place of numbers, of those that today's nvcc compiles for."""
+"""The names that PyTorch's variable accepts instead of numbers, if current versions of nvcc compile for them."""
 
 _HOMES = ("CUDA_HOME", "CUDA_PATH")
 _DEFAULT_HOME = "/usr/local/cuda"
 _ENVIRONMENT = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
 _CHOOSING = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code")
-# What extensions of PyTorch are compiled with, and the twin takes without being told.
+# PyTorch extensions are compiled with these flags; the twin always accepts what they enable.
 _LANGUAGE = ("--extended-lambda", "--expt-relaxed-constexpr")
 _PLAIN = re.compile(r"[\w@%+=:./-]+")
 _ACTIVE = re.compile(r'[\\"$`,]')
@@ -55,6 +56,11 @@ _SMI_SECONDS = 10
 
 
 def find() -> tuple[str, ...]:
+    """Return the command of nvcc with the host compiler that it should use.
+
+    Raises:
+        ToolchainError: No nvcc or no host compiler was found.
+    """
     homes = [os.environ[variable] for variable in _HOMES if os.environ.get(variable)]
     for candidate in ("nvcc", *(f"{home}/bin/nvcc" for home in (*homes, _DEFAULT_HOME, *_wheels()))):
         if executable := shutil.which(candidate):
@@ -66,7 +72,7 @@ def find() -> tuple[str, ...]:
 
 
 def _wheels() -> list[str]:
-    """The toolkits that NVIDIA's wheels make up, the newest first: site-packages/nvidia/cu13."""
+    """Return the toolkit folders installed by NVIDIA's wheels, newest first: site-packages/nvidia/cu13."""
     from importlib.util import find_spec
 
     package = find_spec("nvidia")
@@ -75,6 +81,7 @@ def _wheels() -> list[str]:
 
 
 def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
+    """Return the versions of nvcc and of the host compiler, and the variables that affect either."""
     nvcc, _, host_compiler = find()
     flags = tuple(f"{variable}={os.environ[variable]}" for variable in _ENVIRONMENT if variable in os.environ)
     named = host.files_of_flags(request, *(word for flag in flags for word in flag.split()))
@@ -88,6 +95,7 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 
 
 def commands(request: BuildRequest, folder: Path) -> Commands:
+    """Return the nvcc commands that compile each source for the chosen architectures and link the library."""
     scratch = folder / "scratch"
     objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     shared = (
@@ -123,6 +131,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
+    """Return None: nvcc precompiles no headers."""
     return None
 
 
@@ -139,7 +148,10 @@ def _architectures(request: BuildRequest) -> tuple[str, ...]:
 
 
 def _code_for(architectures: Iterable[str]) -> tuple[str, ...]:
-    """The machine code of each, and the newest as PTX; an architecture's own features (90a) are of no use to others."""
+    """Return flags for machine code for each architecture, plus PTX for the newest.
+
+    Architecture-specific variants such as 90a get no PTX, because no other architecture can use it.
+    """
     chosen = sorted(dict.fromkeys(architectures), key=_age)
     newest = max((name for name in chosen if name.isdigit()), key=_age, default="")
     kinds = {name: f"sm_{name},compute_{name}" if name == newest else f"sm_{name}" for name in chosen}
@@ -166,25 +178,28 @@ def _as_nvcc_names(words: Iterable[str], variable: str) -> list[str]:
 
 
 def _served(gpus: Iterable[str]) -> list[str]:
-    """What to compile for these GPUs: a newer one than nvcc knows translates what is for the newest known."""
+    """Return the architectures to compile for so that these GPUs can run the code.
+
+    A GPU newer than this nvcc translates the PTX of the newest architecture that nvcc knows.
+    """
     known = _known() if gpus else ()
     return [gpu if gpu in known else known[-1] for gpu in gpus if gpu in known or _age(gpu) > _age(known[-1])]
 
 
 def _known() -> tuple[str, ...]:
-    """The architectures that this nvcc compiles for, from the oldest to the newest."""
+    """Return the architectures that this nvcc compiles for, oldest first."""
     answer = compiler(find()[:1], Cache(), ask="--list-gpu-arch")
     return tuple(sorted(re.findall(r"^compute_(\d+)$", answer, re.MULTILINE), key=_age))
 
 
 def has_gpu() -> bool:
-    """Whether this machine is known to have one."""
+    """Return whether nvidia-smi reports a GPU on this machine."""
     return bool(_gpus())
 
 
 @functools.cache
 def _gpus() -> tuple[str, ...]:
-    """The architectures of this machine's GPUs; none where nobody can tell."""
+    """Return the architectures of this machine's GPUs; none if nvidia-smi is missing or does not answer."""
     import subprocess
 
     ask = ("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
@@ -197,7 +212,7 @@ def _gpus() -> tuple[str, ...]:
 
 
 def _spelled(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The host compiler's flags in nvcc's spelling, where that differs."""
+    """Return the host compiler's flags in the form in which nvcc passes them on."""
     spelled: list[str] = []
     for flag in flags:
         if flag.startswith("-Wl,"):
@@ -214,5 +229,5 @@ def _for_host(*flags: str) -> tuple[str, ...]:
 
 
 def _quoted(flag: str) -> str:
-    """As nvcc hands it on whole: it splits flags at commas, and runs its tools by way of a shell."""
+    """Return the flag quoted so that nvcc passes it on unchanged: it splits at commas and runs its tools in a shell."""
     return flag if _PLAIN.fullmatch(flag) else '"' + _ACTIVE.sub(r"\\\g<0>", flag) + '"'

@@ -1,7 +1,7 @@
-"""Ends the compilers of a process that was killed: nobody waits for what they write, and each may take gigabytes.
+"""End the compilers of a process that was killed: nobody waits for their results, and each may use gigabytes of memory.
 
-A shell reads which of them begin and end, and at the end of what it reads, which is the end of this process, ends those
-that are left.
+A shell reads from a pipe which compilers start and end. The pipe closes when this process ends; the shell then
+kills the compilers that are still running.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ for one in $running; do kill -KILL "-$one"; done 2>/dev/null
 
 _guard = threading.Lock()
 _watchers: dict[int, int] = {}
-"""Where the shell of a process reads; one that was forked has a shell of its own."""
+"""The pipe to the watching shell, by process id: a forked process needs its own shell."""
 
 
 @contextmanager
 def ended_with_us(group: int) -> Iterator[None]:
-    """Of a process that leads a group of its own, while it runs."""
+    """Ensure inside the `with` block that a process group is killed if this process dies.
+
+    `group` is the id of a process that leads its own group.
+    """
     _tell("+", group)
     try:
         yield
@@ -49,7 +52,7 @@ def _started() -> int:
     reads, writes = os.pipe()
     try:
         silent = [(os.POSIX_SPAWN_OPEN, descriptor, os.devnull, os.O_WRONLY, 0) for descriptor in (1, 2)]
-        # A session of its own, which Ctrl-C does not end.
+        # Give the shell its own session, so that Ctrl-C does not end it.
         os.posix_spawn(
             _SHELL,
             [_SHELL, "-c", _WATCH],

@@ -1,4 +1,4 @@
-"""The short way through a library's headers: smaller ones in their place, precompiled once for many sources."""
+"""Use smaller headers instead of a library's large ones, precompiled once for many sources."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ _NO_ASSERT = INCLUDE / "slim" / "no_assert.h"
 
 @dataclass(frozen=True)
 class ShortWay:
+    """A request changed to use slim or precompiled headers."""
+
     request: BuildRequest
     library: InstalledLibrary
     headers: tuple[Path, ...]
-    """What the compiler reads first, precompiled in the cache; NAME.d beside each tells what went into it."""
+    """The precompiled headers, which the compiler reads first; NAME.d next to each lists its inputs."""
     sources: tuple[Path, ...]
-    """Those that take it; others are compiled as ever."""
+    """The sources that use the slim headers; the others are compiled with the full headers."""
 
 
 def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
+    """Return the request with slim headers for the sources that can use them; None if no source can."""
     library = request.library
     if library is None or library.slim_headers is None:
         return None
@@ -54,11 +57,11 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
 
 
 def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
-    """Through all of a library's headers, where `precompile_whole` has made them."""
+    """Return the request with all of the library's headers precompiled, if `precompile_whole` made them; else None."""
     library = request.library
     if library is None or library.whole_headers is None:
         return None
-    # One precompiled header for all sources, so that all are compiled as the kernels are.
+    # Use one precompiled header for all sources: compile the bindings with the same flags as the kernels.
     request = replace(request, bindings=())
     _, key = _keyed(request, library, library.whole_headers, context) or (None, None)
     entry = context.cache.find(key) if key else None
@@ -71,20 +74,23 @@ def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
 
 
 def _beginning_with(library: InstalledLibrary, headers: SlimHeaders, request: BuildRequest) -> list[Path]:
-    """The sources in which the headers may stand first, as nothing before them could change what they mean."""
+    """Return the sources that may include these headers first: nothing before the library's header affects them."""
     before = {**dict.fromkeys(request.sources, frozenset[str]()), **dict(library.before)}
     harmless = {names for names in set(before.values()) if names is not None and not mention(library, headers, names)}
     return [source for source in request.sources if before[source] in harmless]
 
 
 def precompile_whole(request: BuildRequest, context: BuildContext) -> None:
-    """For who will compile many sources."""
+    """Precompile all of the library's headers, before compiling many sources."""
     if request.library and request.library.whole_headers:
         _precompiled(request, request.library, request.library.whole_headers, context)
 
 
 def _no_assert(request: BuildRequest, source: Path) -> tuple[str, ...]:
-    """NDEBUG behind the header: in front of it the compiler would not take what was precompiled without."""
+    """Return flags that define NDEBUG after the precompiled header, if the source is compiled with NDEBUG.
+
+    The compiler would reject a header that was precompiled without NDEBUG if the macro were defined before it.
+    """
     flags = (*(f"-D{macro}" for macro, _ in request.defines), *request.flags_for(source))
     said = [flag for flag in flags if _ASSERT.match(flag)]
     return ("-include", str(_NO_ASSERT)) if said and said[-1].startswith("-D") else ()
@@ -104,9 +110,9 @@ def _silent_on_assert(request: BuildRequest) -> BuildRequest:
 
 
 def _shared(request: BuildRequest, slim_headers: SlimHeaders) -> BuildRequest:
-    """The request without flags of one project that a precompiled header fits whatever they say.
+    """Return the request without the project's flags that do not affect a precompiled header.
 
-    Where a macro does change what the header means, the compiler sees it and reads the header as text.
+    If one of the project's macros does affect the header, the compiler notices and reads the header as text.
     """
     everything = request.flags_for(request.sources[0])
     own = [flag for flag in everything[len(slim_headers.flags) :] if not _BESIDES.match(flag)]
@@ -116,7 +122,10 @@ def _shared(request: BuildRequest, slim_headers: SlimHeaders) -> BuildRequest:
 def _precompiled(
     request: BuildRequest, library: InstalledLibrary, slim_headers: SlimHeaders, context: BuildContext
 ) -> Path | None:
-    """From the cache, or made now; a source compiles without it too, so what goes wrong here is no error."""
+    """Return the precompiled header from the cache, making it if necessary; None if there is none.
+
+    Failures are only reported as progress: a source also compiles without the precompiled header.
+    """
     name = slim_headers.name
     keyed = _keyed(request, library, slim_headers, context)
     if keyed is None:
@@ -132,7 +141,7 @@ def _precompiled(
         if outcome.failed or not (folder / f"{name}.gch").is_file():
             raise ToolchainError(f"{command.about} failed:\n{outcome.stderr}")
         remove(scratch)
-        # For a compiler that finds that what was precompiled does not fit after all.
+        # A compiler that rejects the precompiled file reads this text instead.
         (folder / name).write_text(f'#include "{slim_headers.header}"\n', encoding="utf-8")
         return Dependencies(tuple(files_read(folder / f"{name}.d", folder, [library.folder])))
 
@@ -144,7 +153,10 @@ def _precompiled(
 
 
 def _are_the_first(sources: tuple[Path, ...], header: Key, context: BuildContext) -> bool:
-    """Who builds one extension and goes on to use it waits for what that takes alone, whatever is tried for it."""
+    """Return whether no other sources have asked for this header yet.
+
+    Do not precompile for the first sources: a user who builds only one extension must never wait for it.
+    """
     texts = {KeyBuilder("text").add("source", source).key() for source in sources}
     first = KeyBuilder("first sources of a precompiled header").add("header", header).key()
     return context.cache.find(header) is None and texts <= set(
@@ -155,8 +167,8 @@ def _are_the_first(sources: tuple[Path, ...], header: Key, context: BuildContext
 def _keyed(
     request: BuildRequest, library: InstalledLibrary, headers: SlimHeaders, context: BuildContext
 ) -> tuple[Command, Key] | None:
-    """None where the compiler precompiles nothing."""
-    # The target is named from the folder the compiler runs in, so that the command is the same everywhere.
+    """Return the command that precompiles the headers, and its cache key; None if the compiler cannot."""
+    # Use a target relative to the compiler's folder, so that the command and the key are the same everywhere.
     command = context.toolchain.precompile(_shared(request, headers), headers.header, Path(headers.name))
     if command is None:
         return None

@@ -1,4 +1,4 @@
-"""Runs compilers: so many at a time, each with a time limit, all stopped when the caller gives up."""
+"""Run compilers: a limited number at a time, each with a time limit, all stopped when the caller gives up."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ _TIMEOUT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Outcome:
+    """The result of one command."""
+
     command: Command
     code: int
     """The exit code, or minus the signal that ended the process."""
@@ -27,25 +29,31 @@ class Outcome:
     stderr: str
     timed_out: bool = False
     is_left_out: bool = False
-    """It was never run."""
+    """Whether the command was never run."""
 
     @classmethod
     def left_out(cls, command: Command) -> Outcome:
+        """Return the outcome of a command that was never run."""
         return cls(command, 0, "", "", is_left_out=True)
 
     @classmethod
     def of(cls, command: Command, code: int, stdout: bytes, stderr: bytes, timed_out: bool = False) -> Outcome:
-        """What is said on stdout is paths, whose bytes count; what is said on stderr is for people."""
+        """Return the outcome of a finished process.
+
+        Standard output contains paths, so its bytes are preserved. Standard error is for people, so invalid bytes are
+        replaced.
+        """
         paths = stdout.decode("utf-8", "surrogateescape")
         return cls(command, code, paths, stderr.decode("utf-8", "replace"), timed_out)
 
     @property
     def failed(self) -> bool:
+        """Whether the command returned an error or timed out."""
         return self.code != 0 or self.timed_out
 
 
 class Compilers:
-    """The compiler processes of one request of the user."""
+    """The compiler processes of one user request, and the limits that they share."""
 
     def __init__(self, jobs: int | None = None) -> None:
         self._slots = threading.BoundedSemaphore(jobs or processors())
@@ -55,7 +63,10 @@ class Compilers:
         self._timeout = _timeout()
 
     def run(self, command: Command, folder: Path, scratch: Path, begins: Callable[[], None]) -> Outcome:
-        """`begins` is called when its turn has come, which of many sources is long after it was asked for."""
+        """Run a command in `folder` and return its outcome; wait for a free slot first.
+
+        `begins` is called when the command gets its slot. With many sources, that may be long after this call.
+        """
         with self._slots:
             begins()
             process = self._start(command, folder, scratch)
@@ -76,20 +87,20 @@ class Compilers:
                     self._running.discard(process)
 
     def stop(self) -> None:
-        """Ends what runs, and lets nothing else start."""
+        """Kill the running commands and prevent new ones from starting."""
         with self._guard:
             self._stopped = True
             for process in self._running:
                 _kill(process)
 
     def _start(self, command: Command, folder: Path, scratch: Path) -> subprocess.Popen[bytes]:
-        # English messages for the hints, and temporary files where they are cleaned up even if we are killed.
+        # The hints match English messages. Temporary files go where they are removed even if this process is killed.
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(scratch)}
         with self._guard:
             if self._stopped:
                 raise ToolchainError(f"{command.about} was called off")
             try:
-                # A session of its own makes the driver and its compiler passes one group, which can be ended together.
+                # A new session makes the driver and its compiler passes one group, which can be killed together.
                 process = subprocess.Popen(
                     command.argv,
                     cwd=folder,
@@ -106,7 +117,7 @@ class Compilers:
 
 
 def processors() -> int:
-    """Those this process may use, which in a container are fewer than the machine has."""
+    """Return the number of processors that this process may use; a container may allow fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,4 +1,4 @@
-"""Whether what did not compile by the short way through a library's headers could compile by the long one."""
+"""Decide whether a source that does not compile with slim headers could compile with the full ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_OF_HEADERS = re.compile(
     r"|.*: No such file or directory|'.*' file not found|.*: not supported by the CUDA twin"
     r"|(?:#error )?C\+\+\d+ or later compatible compiler is required "
 )
-"""More declarations mend none of these."""
+"""Errors that additional declarations cannot fix."""
 _NOT_A_MEMBER = re.compile(
     r"['‘](\w+)['’] is not a member of ['‘]([\w:]+)['’]|no member named '(\w+)' in namespace '([\w:]+)'"
 )
@@ -24,7 +24,10 @@ _NOT_DECLARED = re.compile(r"['‘](\w+)['’] was not declared in this scope|us
 
 
 def would_fail_anyway(messages: str, library: InstalledLibrary) -> bool:
-    """By a compiler's first error, since later ones may come of it."""
+    """Return whether the source would fail with the library's full headers too.
+
+    Only the compiler's first error counts, since later ones may follow from it.
+    """
     first = _ERROR.search(messages)
     if first is None or _NOT_OF_HEADERS.match(first[1]):
         return first is not None

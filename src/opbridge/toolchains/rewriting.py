@@ -1,4 +1,4 @@
-"""What the toolchains of the twins share: the host's compiler, with what rewrites a source in front of it."""
+"""The part that all twin toolchains share: the host compiler, preceded by a command that rewrites the source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opbridge.twins.common import RUNTIME
 from opbridge.twins.common.host_calls import INNER
 
 _PACKAGES = Path(__file__).parents[2]
-# Isolated, because the user's folder is the current one and may hold modules named like Python's own.
+# Isolated, because the user's folder is the current one and may contain modules named like Python's own.
 _DRIVER = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from opbridge.twins.{}.compiling import main; sys.exit(main(sys.argv[2:]))"
@@ -23,7 +23,7 @@ _DRIVER = (
 
 
 def commands(twin: str, request: BuildRequest, folder: Path) -> Commands:
-    """The host compiler's commands, each source of which a package of `opbridge.twins` rewrites first."""
+    """Return the host compiler's commands, preceded by the twin's rewriting of each source."""
     plain = host.commands(request, folder)
     driver = (sys.executable, "-I", "-c", _DRIVER.format(twin), str(_PACKAGES))
     compiles = tuple(
@@ -47,27 +47,33 @@ def _rewriting(
 
 @cache
 def state(twin: str) -> str:
-    """Of the code that rewrites: what was compiled before it changed is another thing."""
+    """Return a digest of the code that rewrites sources, so that libraries are rebuilt when it changes."""
     folders = (_PACKAGES / "opbridge" / "cxx", *(_PACKAGES / "opbridge" / "twins" / name for name in ("common", twin)))
     sources = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def compiler_words(command: Command) -> tuple[str, ...]:
-    """Of a twin's compilation: the compiler's own command, which lacks its input."""
+    """Return the compiler's own command from a twin's compile command, without its input file."""
     return command.argv[command.argv.index("--") + 1 :]
 
 
 def named(library: str) -> tuple[str, ...]:
-    """Link flags; what is linked with it takes its functions from it alone, and from no other library that a process
-    shows to all, such as the CUDA that a build of PyTorch for GPUs brings."""
+    """Return link flags that name the library and version its symbols.
+
+    Whatever is linked with it takes the functions from this library only. Another library whose symbols are
+    visible in the whole process, such as the CUDA runtime of a GPU build of PyTorch, cannot replace them.
+    """
     return (f"-Wl,-soname,{library}", "-Wl,--default-symver")
 
 
 def runtime_request(
     folder: Path, library: str, include_dirs: Sequence[Path], flags: tuple[str, ...] = (), title: str = ""
 ) -> BuildRequest:
-    """The build of the library that a twin's kernels are linked with, from its sources and those of all twins."""
+    """Return the build request for the library that a twin's kernels are linked with.
+
+    Its sources are the twin's own and those that all twins share.
+    """
     return BuildRequest(
         sources=tuple(sorted((*folder.glob("*.cpp"), *RUNTIME.glob("*.cpp")))),
         output=library,

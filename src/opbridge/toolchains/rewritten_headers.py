@@ -1,5 +1,7 @@
-"""Headers of installed libraries that hold device code, as the CUDA twin's compiler is given them: rewritten once, into
-a folder of the cache."""
+"""Rewrite the headers of installed libraries that contain device code, once, into a folder of the cache.
+
+The compiler of the CUDA twin uses these copies instead of the installed headers.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from opbridge.twins.cuda import cccl, for_torch
 
 @cache
 def of_cccl() -> tuple[str, ...]:
-    """Flags with which they are found before the installed ones; none where nothing has brought these."""
+    """Return flags that put the rewritten CCCL headers before the installed ones; empty if CCCL is not installed."""
     headers = cccl.find()
     if headers is None:
         return ()
@@ -25,7 +27,7 @@ def of_cccl() -> tuple[str, ...]:
 
 @cache
 def of_torch(install: Path, identity: tuple[str, ...]) -> tuple[str, ...]:
-    """The same of a PyTorch, whose own headers are found anyway."""
+    """Return the flag that puts the rewritten headers of a PyTorch before its own, which the build adds in any case."""
     stamp = _stamp(*identity, str(cccl.find()))
     name = f"torch_{hashlib.sha256(str(install).encode()).hexdigest()[:12]}"
     headers = install / "include"

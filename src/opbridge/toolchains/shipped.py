@@ -1,7 +1,7 @@
-"""The twins' libraries as opbridge's own wheel brings them, so that its users' machines compile none of them.
+"""The twins' libraries as included in opbridge's wheels, so that users need not compile them.
 
-They fit every processor.  The build of a wheel writes them by tools/ship_twins.py; a clone, whose sources change, has
-none, and the cache keeps what is built there.
+They run on every processor of the architecture. The wheel build writes them with tools/ship_twins.py. A clone
+has none, because its sources change; the libraries built there are kept in the cache.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ FOLDER = Path(__file__).parents[1] / "twins" / "built"
 
 
 def library(request: BuildRequest) -> Path:
-    """The one that was brought, or else is built where the cache of this process's environment has not got it."""
+    """Return the library from the wheel, else from the cache, building it if necessary."""
     brought = FOLDER / request.output
     return brought if brought.is_file() else build(request).path

@@ -1,4 +1,4 @@
-"""A folder that stands for an installed toolkit: put in place as a whole, and again when it would be another."""
+"""A folder that replaces an installed toolkit: written as a whole, and again when its inputs change."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from opbridge.cache.filesystem import set_aside
 from opbridge.errors import InputError
 
 MARK = "opbridge-twin"
-"""The file that says whose folder this is, and what it was made from."""
+"""The file that marks the folder as written by opbridge and records what it was made from."""
 
 
 def write(home: Path, stamp: str, fill: Callable[[Path], None]) -> Path:
-    """Has `fill` write the folder in a place beside its own, unless it is there with this stamp.
+    """Write the folder with `fill`, unless it already has this stamp, and return its path.
 
-    Another process may be writing the same one, or using it.
+    `fill` writes into a temporary folder next to it, which then replaces the old one. Another process may be
+    writing or using the same folder.
+
+    Raises:
+        InputError: The folder exists and was not written by opbridge.
     """
     if stamp_of(home) == stamp:
         return home
@@ -34,12 +38,16 @@ def write(home: Path, stamp: str, fill: Callable[[Path], None]) -> Path:
             new.rename(home)
         except OSError:
             if stamp_of(home) != stamp:
-                raise  # and where it is, another process was quicker
+                raise  # an equal stamp means that another process was faster
     return home
 
 
 def stamp_of(home: Path) -> str:
-    """What the folder was made from; an InputError where it is somebody else's."""
+    """Return the stamp of the folder; empty if the folder is missing or empty.
+
+    Raises:
+        InputError: The folder has other content.
+    """
     try:
         return (home / MARK).read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""Which toolchain compiles which language; each module is imported when it is first asked for."""
+"""The table of toolchains by language; each module is imported on first use."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ TOOLCHAINS: dict[str, str] = {
 
 
 def toolchain_for(language: str) -> Toolchain:
+    """Return the toolchain for a language.
+
+    Raises:
+        ToolchainError: No toolchain compiles this language.
+    """
     if language not in TOOLCHAINS:
         raise ToolchainError(
             f"no toolchain for the language {language!r}; expected one of {', '.join(TOOLCHAINS)}. "

@@ -1,7 +1,8 @@
-"""Bindings of functions that have tensors and numbers alone: no header of PyTorch's is read for them.
+"""Recognize bindings whose functions take only tensors and numbers: they compile without any PyTorch header.
 
-The sources that load_inline writes for most extensions declare functions, and bind them.  Such a one is told by its
-text, to the last word, is compiled with include/slim/signatures, and linked with a library that knows Python.
+For most extensions, load_inline writes a source that only declares functions and binds them. Such a source is
+recognized by its whole text. It is compiled with include/slim/signatures and linked with a library that
+registers the functions with Python.
 """
 
 from __future__ import annotations
@@ -22,5 +23,5 @@ _SOURCE = re.compile(rf"(?:{_INCLUDE})+(?:{_DECLARATION})*{_MODULE}")
 
 
 def says_only_types(text: str) -> bool:
-    """Of a source without its comments."""
+    """Return whether a source, given without comments, only declares functions and binds them."""
     return _SOURCE.fullmatch(text) is not None

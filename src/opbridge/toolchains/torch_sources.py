@@ -1,9 +1,9 @@
-"""Sources that include PyTorch's headers: they are recognised by their text, and get the flags they need.
+"""Recognize sources that include PyTorch's headers by their text, and add the flags they need.
 
-`torch/extension.h` brings everything PyTorch has, and takes half a minute to compile.  A kernel that calls operators on
-tensors needs a third of it, one that is bound to Python a little more; both stand in include/slim under its name and
-are precompiled once.  What stands before the header in a source could change what the header means: where that is so,
-the source takes the long way.
+`torch/extension.h` includes all of PyTorch and takes half a minute to compile. A kernel that calls tensor
+operators needs a third of that, and one with Python bindings a little more. include/slim has a header for each
+case under the same name; each is precompiled once. Code before the header in a source could change the
+header's meaning. If so, the source is compiled with the full headers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from opbridge.toolchains.torch_signatures import says_only_types
 from opbridge.twins.cuda import for_torch
 
 EXTENSION_NAME = "TORCH_EXTENSION_NAME"
-"""The macro that names the Python module; a request that defines it is for PyTorch whatever its sources include."""
+"""The macro that names the Python module; a request that defines it always builds for PyTorch."""
 
 _SLIM = INCLUDE / "slim"
 _TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
@@ -35,7 +35,7 @@ _SHIMS = {
     ),
     "stable_shim_blas.cpp": re.compile(r"\btorch_get_current_cuda_blas_handle\b"),
 }
-"""What the stable ABI has in PyTorch for GPUs alone, by the twin's sources for it."""
+"""The functions of the stable ABI that only a GPU build of PyTorch has, by the twin source that defines them."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
 _BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(autograd|wrap_pybind_function)\b")
@@ -51,9 +51,9 @@ _LOOP = re.compile(
 class _Text:
     path: Path
     text: str
-    """Without its comments."""
+    """The file's text without comments."""
     includes: tuple[tuple[str, Path | None], ...]
-    """The names in its #include lines, and which file of the request's folders each of them is."""
+    """The names in the #include lines, each with its file in the request's folders or None."""
 
     @property
     def names_torch(self) -> bool:
@@ -61,13 +61,13 @@ class _Text:
 
     @property
     def is_stable(self) -> bool:
-        """Whether PyTorch's stable ABI is all it asks for."""
+        """Whether the file uses only PyTorch's stable ABI."""
         names = [name for name, _ in self.includes]
         return any(map(_STABLE_HEADER.match, names)) and not any(map(_UNSTABLE_HEADER.match, names))
 
 
 def with_torch(request: BuildRequest) -> BuildRequest:
-    """The request with what PyTorch's headers need, where its sources or headers of theirs include one."""
+    """Return the request with the flags for PyTorch, if its sources or project headers include PyTorch headers."""
     request = _without_torchs_folders(request)
     texts = list(_own_texts(request))
     is_extension = any(macro == EXTENSION_NAME for macro, _ in request.defines)
@@ -75,7 +75,7 @@ def with_torch(request: BuildRequest) -> BuildRequest:
         return request
     install = TorchInstall.at_hand()
     if install is None:
-        # The compiler says best which header is missing, for it knows whether the line counts.
+        # Let the compiler report the missing header: it knows whether the #include line is active.
         return request
     install.check_version()
     uses_python = is_extension or any(_PYTHON.search(text.text) for text in texts)
@@ -88,7 +88,7 @@ def with_torch(request: BuildRequest) -> BuildRequest:
     python = ((EXTENSION_NAME, Path(request.output).stem),) if uses_python and not is_extension else ()
     return replace(
         request,
-        # What is compiled for PyTorch's own processor-independent binaries can be shared as they are.
+        # PyTorch's own binaries run on any processor of the architecture; make the extensions equally portable.
         portable=True,
         standard="c++20",
         defines=(*request.defines, *python),
@@ -106,9 +106,12 @@ def with_torch(request: BuildRequest) -> BuildRequest:
 
 
 def _without_torchs_folders(request: BuildRequest) -> BuildRequest:
-    """Its headers are no project's own, whoever names their folder; a request for PyTorch has them behind slim ones."""
+    """Return the request without the PyTorch include folders.
+
+    PyTorch headers never belong to a project, and a request for PyTorch needs them after the slim ones.
+    """
     folders = {folder: Path(os.path.normpath(folder)) for folder in request.include_dirs}
-    # Most requests are no business of PyTorch's, which is not looked for then.
+    # Most requests do not involve PyTorch; do not search for it then.
     install = TorchInstall.at_hand() if any("torch" in path.parts for path in folders.values()) else None
     theirs = install.include_dirs if install else ()
     own = tuple(folder for folder, path in folders.items() if path not in theirs)
@@ -122,7 +125,10 @@ def _compile_flags(install: TorchInstall) -> tuple[str, ...]:
 
 
 def _optimization(texts: list[_Text]) -> tuple[str, ...]:
-    """Sources that only call operators run no faster for being optimized, but half of their compilation is that."""
+    """Return the flag for a lower optimization level, for sources that only call operators.
+
+    Those run no faster when optimized, and optimization takes half of their compile time.
+    """
     return () if any(_LOOP.search(text.text) for text in texts) else ("-O1",)
 
 
@@ -133,7 +139,10 @@ def _shims(texts: list[_Text]) -> Iterator[Path]:
 
 
 def _stability(request: BuildRequest, texts: list[_Text]) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Tells the twin, which has PyTorch's headers before a source's own, what the flags of another source may say."""
+    """Yield the flag that marks each source of the stable ABI.
+
+    The twin includes PyTorch's headers before a source's own lines, so a macro in the source would come too late.
+    """
     for text in texts:
         if request.language == "cuda-twin" and text.path in request.sources and text.is_stable:
             yield text.path, ("-DTORCH_STABLE_ONLY",)
@@ -143,13 +152,13 @@ def _link_flags(install: TorchInstall, language: str, uses_python: bool) -> tupl
     names = ["torch_cpu", "c10"]
     if uses_python:
         names.insert(0, "torch_python")
-    # What registers PyTorch's CUDA kernels is never called by name, so it is linked whether needed or not.
+    # The code that registers PyTorch's CUDA kernels is never called by name, so force the linker to keep it.
     cuda = ("torch_cuda", "c10_cuda") if language == "cuda" and install.has_cuda else ()
     return (
         f"-L{install.lib}",
         *(("-Wl,--no-as-needed", *(f"-l{name}" for name in cuda)) if cuda else ()),
         *(f"-l{name}" for name in names),
-        # The library finds PyTorch where it was built, whoever loads it.
+        # Let the library find this PyTorch, whatever process loads it.
         f"-Wl,-rpath,{install.lib}",
         # The headers' unused functions for Python would need Python's symbols, which no library has.
         "-Wl,--gc-sections",
@@ -158,7 +167,7 @@ def _link_flags(install: TorchInstall, language: str, uses_python: bool) -> tupl
 
 
 def _identity(install: TorchInstall) -> tuple[str, ...]:
-    """Its version, and what a rebuilt PyTorch of the same version would not share."""
+    """Return PyTorch's version, and file sizes and times that differ in a rebuilt PyTorch of the same version."""
     stamps = [(name, os.stat(install.lib / name)) for name in ("libc10.so", "libtorch_cpu.so")]
     files = [f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in stamps]
     return ("torch", install.version, install.revision, *files)
@@ -190,11 +199,11 @@ def _library(
 
 
 def _before(request: BuildRequest, source: Path, texts: dict[Path, _Text]) -> frozenset[str] | None:
-    """The macros before PyTorch's headers; None where there is more."""
+    """Return the macros before PyTorch's headers in a source; None if it has other code there."""
     flags = (*(f"-D{macro}" for macro, _ in request.defines), *request.flags_for(source))
     is_stable = texts[source].is_stable or any(map(_STABLE_FLAG.match, flags))
     if request.language == "cuda-twin" and not is_stable:
-        # Its opbridge_twin/torch.h brings them before the first line of any source.
+        # The twin includes them through opbridge_twin/torch.h before the first line of any source.
         return frozenset()
     return macros_before(source, texts, COMPATIBLE)
 
@@ -202,7 +211,7 @@ def _before(request: BuildRequest, source: Path, texts: dict[Path, _Text]) -> fr
 def _umbrellas(
     slim_headers: Callable[[str], SlimHeaders], texts: list[_Text], bindings: tuple[Path, ...]
 ) -> tuple[SlimHeaders, SlimHeaders | None]:
-    """The short way, and that of the bindings."""
+    """Return the slim headers for the kernels, and those for the bindings if they differ."""
     others = [text for text in texts if text.path not in bindings]
     if any(_BINDINGS.search(text.text) for text in others):
         return slim_headers("python"), None
@@ -213,7 +222,7 @@ def _umbrellas(
 
 
 def _only_binds(text: _Text) -> bool:
-    """Whether it declares functions and tells Python of them, and has no code of its own."""
+    """Return whether the source only declares functions and registers them with Python, without other code."""
     module = _MODULE.search(text.text)
     if module is None:
         return False
@@ -222,7 +231,7 @@ def _only_binds(text: _Text) -> bool:
 
 
 def _own_texts(request: BuildRequest) -> Iterator[_Text]:
-    """The sources and, of what they include, the files in the request's folders that are not opbridge's own."""
+    """Yield the sources and the headers they include from the request's folders, without opbridge's own headers."""
     waiting, seen = list(request.sources), set(request.sources)
     while waiting:
         path = waiting.pop()

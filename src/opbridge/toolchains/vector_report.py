@@ -1,7 +1,8 @@
-"""Which loops of a kernel are vector code, as g++ tells it in its optimization record, and what keeps others scalar.
+"""Report which loops of a kernel g++ vectorized, from its optimization record, and what keeps the others scalar.
 
-A record names the loop's place and every function that was inlined around it: so the loop of `ob::parallel_for`, which
-stands in a header, is told of by the lambda that is its body, once for each type of the kernel's template.
+A record contains a loop's location and every function that was inlined around it. The loop of
+`ob::parallel_for` is in a header. Its records name the lambda that is its body, once for each type of the
+kernel's template.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Loop:
+    """One loop of a kernel, and why it is scalar if it is."""
+
     file: Path
     line: int
-    """The loop's, or of a loop in a header the first line of its body that was told of."""
+    """The line of the loop; for a loop in a header, the first line of its body in the record."""
     kernel: str
-    """The function it is in, with its types: `silu<float>`."""
+    """The function that contains it, with its types: `silu<float>`."""
     reason: str
-    """Why it stays scalar; empty of vector code."""
+    """Why it stays scalar; empty for vector code."""
     advice: str
 
     def __str__(self) -> str:
@@ -41,7 +44,7 @@ class Loop:
         return f"{self.file.name}:{self.line}: {self.kernel}: {found}" + (f"\n  {self.advice}" if self.advice else "")
 
 
-# What g++ says, what that means in a kernel, and what helps; the first that fits.
+# A pattern for g++'s message, its meaning in a kernel, and advice; the first match counts.
 _REASONS = (
     (
         r"clobbers memory: .*?(?:= )?(?:__builtin_)?(\w+) ?\(|function calls? .*?(\w+) ?\(",
@@ -72,7 +75,7 @@ _REASONS = (
     (r"not profitable", "the compiler reckons that vector code would be no faster", "nothing to do: it is short"),
 )
 _CONVERSIONS = ("ob::detail::widen(", "ob::detail::narrow(")
-"""Loops of ob::map's own, which would be told of in the place of the kernel's."""
+"""Internal loops of ob::map, which would be reported instead of the kernel's."""
 _MAP = "ob::detail::map_row("
 _HALVES = "halves are converted by a dozen operations each: ob::map(out, f, x, ...) has the processor's one for it"
 _NOT_A_REASON = ("loop nest", "inner loop", "basic block")
@@ -80,7 +83,13 @@ _SELDOM_THE_REASON = "no vectype"
 
 
 def loops(request: BuildRequest) -> tuple[Loop, ...]:
-    """Of the request's C++ sources, in the order of their lines; compiles them once more, beside the cache."""
+    """Return the loops of the request's C++ sources in the order of their lines.
+
+    The sources are compiled once more, outside the cache.
+
+    Raises:
+        ToolchainError: The host compiler is clang, or a source does not compile.
+    """
     if host.is_clang():
         raise ToolchainError("which loops are vector code is read from g++'s records\n  unset CXX, or name g++ in it")
     found: dict[Loop, None] = {}
@@ -100,7 +109,11 @@ def loops(request: BuildRequest) -> tuple[Loop, ...]:
 
 
 def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop]:
-    """A template's loop is one for each of its types; it is scalar if any copy of it is."""
+    """Yield the loops in one record.
+
+    A template's loop appears once for each of its types. It is scalar in a function if no copy of it there was
+    vectorized.
+    """
     by_function: dict[str, list[Record]] = {}
     for record in records:
         by_function.setdefault(record.get("function", ""), []).append(record)
@@ -129,18 +142,24 @@ def _loops_of(records: list[Record], sources: tuple[Path, ...]) -> Iterator[Loop
 
 
 def _converts_halves(record: Record, kernel: str) -> bool:
-    """On processors with an instruction for it, which g++ puts into no loop."""
+    """Return whether the loop converts halves on a processor with an instruction for it, which g++ uses in no loop."""
     names = (str(link.get("fndecl")) for link in record.get("inlining_chain", []))
     return "half" in kernel and os.uname().machine == "x86_64" and not any(_MAP in name for name in names)
 
 
 def _spots_in(sources: tuple[Path, ...], told: list[Record]) -> list[tuple[Path, int]]:
-    """Once for a function, of which g++ tells thousands of things."""
+    """Return the user's source lines in a function's records.
+
+    Call it once per function: g++ writes thousands of records for each.
+    """
     return sorted({spot for record in _all(told) for spot in _spots(record, sources)}, key=lambda spot: spot[1])
 
 
 def _place(record: Record, theirs: list[tuple[Path, int]], sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
-    """In the user's own files; `theirs` are the places in them that its function tells of."""
+    """Return the loop's place in the user's files, with its kernel; None if it has none.
+
+    `theirs` are the places in those files from all records of the function.
+    """
     chain = record.get("inlining_chain", [])
     names = [text for link in chain if (text := link.get("fndecl"))]
     kernel = next((name for text in names if (name := _kernel(text))), "")
@@ -151,7 +170,7 @@ def _place(record: Record, theirs: list[tuple[Path, int]], sources: tuple[Path, 
 
 
 def _defined(kernel: str, sources: tuple[Path, ...]) -> tuple[Path, int, str] | None:
-    """Where the function begins, for a loop of which no line of the user's is told."""
+    """Return where the function begins, for a loop whose records contain no line of the user's source."""
     name = re.compile(rf"\b{re.escape(kernel.partition('<')[0])}\(")
     for file in sources:
         for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
@@ -175,7 +194,7 @@ def _spots(record: Record, sources: tuple[Path, ...]) -> Iterator[tuple[Path, in
 
 
 def _kernel(text: str) -> str:
-    """`silu<float>`, of "... [with F = const silu<float>(ob::In<...>...)::<lambda(int64_t)>]"."""
+    """Return `silu<float>` from "... [with F = const silu<float>(ob::In<...>...)::<lambda(int64_t)>]"."""
     found = re.search(r"(?:F = (?:const )?|auto function = |Map = |Body = )([\w:]+(?:<[\w:, ]*>)?)(?=[(;\]])", text)
     return found[1] if found else ""
 

@@ -1,1 +1,1 @@
-"""Stand-ins for hardware that is not here: kernels run on the CPU, fast or with checks."""
+"""The twins: CPU simulators that run CUDA and Ascend C kernels, at full speed or with every access checked."""

@@ -1,1 +1,1 @@
-"""Wheels of kernels: `opbridge wheel` makes them, and `installed` is what they import where they were installed."""
+"""Build wheels of kernels for `opbridge wheel`; an installed wheel imports `opbridge.wheel.installed`."""

@@ -1,4 +1,4 @@
-"""PyTorch adapters that travel in a wheel: one for each environment that the author names by its Python."""
+"""Build the PyTorch adapters that a wheel includes: one for each environment that the author names by its Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ print(json.dumps([
 
 
 def build_for(python: str, cache: Cache) -> tuple[str, Path]:
-    """The adapter for an interpreter and its PyTorch: the name it travels under, and the library."""
+    """Build the adapter for an interpreter and its PyTorch; return its file name in the wheel and the library.
+
+    Raises:
+        InputError: The interpreter does not run or has no PyTorch.
+        ToolchainError: The C headers of the interpreter are missing.
+    """
     headers, suffix, torch = _asked(python)
     if torch is None:
         raise InputError(f"{python} has no PyTorch to make an adapter for", hint=f"{python} -m pip install torch")

@@ -1,4 +1,4 @@
-"""The file format of wheels: a zip with metadata and a record of hashes; equal contents are equal bytes."""
+"""Write the wheel file format: a zip file with metadata and a record of hashes; equal contents give equal bytes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from opbridge.errors import InputError
 from opbridge.openings import read_file
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The time of every file: when a wheel was made must not show in it."""
+"""The timestamp of every file; a wheel must not depend on when it was made."""
 
 _REGULAR_FILE = 0o100644 << 16
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
-# What PEP 440 calls the canonical form.
+# The canonical form of a version in PEP 440.
 _VERSION = re.compile(
     r"([1-9][0-9]*!)?(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*))*((a|b|rc)(0|[1-9][0-9]*))?(\.post(0|[1-9][0-9]*))?"
     r"(\.dev(0|[1-9][0-9]*))?(\+{part}(\.{part})*)?".replace("{part}", r"(0|[1-9][0-9]*|[0-9]*[a-z][a-z0-9]*)")
@@ -34,6 +34,8 @@ _LICENSE = re.compile(r"[A-Za-z0-9.+:() -]+")
 
 @dataclass(frozen=True)
 class Metadata:
+    """The metadata of a wheel, checked on creation: InputError reports what a package manager would refuse."""
+
     name: str
     version: str
     summary: str
@@ -57,10 +59,11 @@ class Metadata:
 
     @property
     def stem(self) -> str:
-        """How file names begin."""
+        """The beginning of the file names: the normalized name and the version."""
         return f"{re.sub('[-_.]+', '_', self.name).lower()}-{self.version}"
 
     def text(self) -> str:
+        """Return the contents of the METADATA file."""
         lines = [
             "Metadata-Version: 2.4",
             f"Name: {self.name}",
@@ -81,9 +84,10 @@ def write_wheel(
     files: Mapping[str, bytes],
     accept: Callable[[Path], None] = lambda _: None,
 ) -> Path:
-    """Writes the wheel with these files, by their place below site-packages, in one step.
+    """Write the wheel with these files, keyed by path below site-packages, and return its path.
 
-    `accept` sees it before it is there, and may raise.
+    The wheel appears under its name in one step. `accept` is called with the unfinished file first; if it raises,
+    no wheel is left. Raise InputError if a file cannot be read or written.
     """
     info = f"{metadata.stem}.dist-info"
     pure = "true" if tag.endswith("-any") else "false"
@@ -102,7 +106,7 @@ def write_wheel(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(unfinished, "w") as archive:
-            # The metadata comes last, as the format asks for.
+            # The wheel format recommends that the metadata come last.
             for name, content in sorted(contents.items(), key=lambda item: (item[0].startswith(info), item[0])):
                 entry = zipfile.ZipInfo(name, _EARLIEST)
                 entry.external_attr = _REGULAR_FILE

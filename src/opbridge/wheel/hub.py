@@ -1,4 +1,7 @@
-"""The folder that Hugging Face's `kernels` loads: NAME/build/VARIANT with a module, libraries and metadata.json."""
+"""Write the folder that the Hugging Face `kernels` package loads: NAME/build/VARIANT.
+
+It contains a module, libraries and metadata.json.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,12 @@ _NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]")
 
 @dataclass(frozen=True)
 class HubKernel:
+    """One build of a kernel for the Hugging Face hub: its files and what its metadata say."""
+
     name: str
-    """As in "my-kernel"."""
+    """The name on the hub, such as "my-kernel"."""
     framework: str
-    """As variants name it: "torch213-cxx11" or "torch-stable-abi210"."""
+    """The framework part of the variant: "torch213-cxx11" or "torch-stable-abi210"."""
     backend: str
     version: int
     license: str | None
@@ -37,21 +42,23 @@ class HubKernel:
 
     @property
     def package(self) -> str:
+        """The name of the Python package."""
         return self.name.replace("-", "_")
 
     @property
     def variant(self) -> str:
-        """A kernel in Python alone is for every machine."""
+        """The name of the build folder; a kernel of Python code alone has no machine in it."""
         return f"{self.framework}-{self.backend}" + (
             f"-{os.uname().machine}-linux" if self.framework != "torch" else ""
         )
 
     def metadata(self) -> bytes:
+        """Return the contents of metadata.json."""
         digest = hashlib.sha256()
         for place, content in sorted(self.files.items()):
             digest.update(f"{len(place)} {place} {len(content)} ".encode() + content)
         said = {
-            # Python knows the module by it, so each content has its own.
+            # Python names the module after it, so different contents need different ids.
             "id": f"_{self.package}_{self.backend}_{digest.hexdigest()[:12]}",
             "name": self.name,
             "version": self.version,
@@ -63,9 +70,13 @@ class HubKernel:
 
 
 def write_kernel(folder: Path, kernel: HubKernel, accept: Callable[[Path], None]) -> Path:
-    """Writes the variant in one step; other variants of the kernel stay.
+    """Write the variant in one step and return its folder; other variants of the kernel stay.
 
-    `accept` is given a folder where the package lies under its name, and may raise.
+    `accept` is called first with a folder that contains the package under its name; if it raises, nothing is
+    written.
+
+    Raises:
+        InputError: The target is no kernel, or cannot be written.
     """
     target = folder / kernel.name / "build" / kernel.variant
     if os.path.lexists(target) and not (target / METADATA).is_file():

@@ -1,4 +1,7 @@
-"""`opbridge wheel --format kernels`: from a manifest, or a project of kernel-builder, to a kernel for the hub."""
+"""Build a kernel for the Hugging Face hub from a manifest or a kernel-builder project.
+
+This implements `opbridge wheel --format kernels`.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,21 @@ from opbridge.wheel.trying import import_package
 
 _BACKEND = "cpu"
 _LIMITED_API = ("Py_LIMITED_API", "0x030A0000")
-"""Of the oldest Python that PyTorch runs on, so that one library serves all."""
+"""The limited API of the oldest Python that PyTorch supports, so that one library serves all versions."""
 
 
 def make_kernel(order: Order, folder: Path, cache: Cache) -> Made:
+    """Build the ordered kernel and write it below `folder`; check first that its package can be imported.
+
+    Raises:
+        UnsupportedError: The order is for another device than the CPU.
+    """
     if order.devices != (_BACKEND,):
         raise UnsupportedError("--format kernels writes kernels for the CPU; --device cuda goes with wheels")
     if order.manifest.name == FILE:
         return _of_project(order, folder, cache)
     package = assemble(order, cache)
-    # opbridge connects its kernels with whatever PyTorch is there.
+    # opbridge connects its kernels to any installed PyTorch.
     framework = _stable(".".join(map(str, OLDEST)))
     kernel = _kernel(order, package.metadata.name, framework, package.contents)
     path = write_kernel(folder, kernel, lambda place: import_package(place, kernel.package, cache))
@@ -73,13 +81,13 @@ def _kernel(
 
 
 def _portable(wanted: BuildRequest, stable: str | None) -> BuildRequest:
-    """For all versions of Python, and of PyTorch where the sources keep to its stable interface."""
+    """Return the request for all Python versions, and for all PyTorch versions if the sources use its stable ABI."""
     target = [("TORCH_TARGET_VERSION", _target(stable))] if stable else []
     return replace(wanted, defines=(*wanted.defines, _LIMITED_API, *target), portable=True)
 
 
 def _target(version: str) -> str:
-    """As PyTorch's headers compare it."""
+    """Return the version as the PyTorch headers compare it."""
     major, minor = map(int, version.split("."))
     return f"0x{major << 56 | minor << 48:016x}"
 
@@ -94,7 +102,7 @@ def _this_torch() -> str:
 
 
 def _major(version: str) -> int:
-    """The hub counts versions by one number."""
+    """Return the major version: the hub counts versions by one number."""
     number = version.partition(".")[0]
     if not number.isdigit():
         raise InputError(f"a kernel of the hub has a number for its version, not {version!r}", hint="as in --version 2")

@@ -1,6 +1,7 @@
-"""What a package that `opbridge wheel` made does when it is imported.
+"""Open the operators of an installed package that `opbridge wheel` made.
 
-Packages in the world call `open_library` by this place and name, with wheels older than the opbridge beside them.
+Published packages call `open_library` by this module and name, and their wheels may be older than the installed
+opbridge. Do not rename or move it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ from opbridge.op import OpLibrary
 from opbridge.wheel.variants import processor_features, suitable
 
 KERNELS = "_kernels"
-"""The package's folder of manifests, one for each kind of processor, with their libraries."""
+"""The package folder of the manifests, one for each kind of processor, and their libraries."""
 
 ADAPTERS = "adapters"
-"""The folder in it of PyTorch adapters that came along."""
+"""The folder in KERNELS of the PyTorch adapters that the wheel includes."""
 
 
 def open_library(package: str, file: str) -> OpLibrary:
-    """The operators of a package that is being imported from `file`, with the kernels that suit this processor best."""
+    """Return the operators of a package whose `file` is being imported, with the kernels that fit this processor best.
+
+    Raises:
+        KernelError: The package has no manifest for this processor.
+    """
     folder = Path(file).parent / KERNELS
     manifests = [folder / variant.manifest for variant in suitable(processor_features())]
     # A wheel may be older than a variant.
@@ -45,7 +50,7 @@ def _library_of(package: str) -> OpLibrary:
 
 
 def _define_in_torch(library: OpLibrary) -> None:
-    """Exported programs look operators up by name, so they must be there before the first call of one."""
+    """Define the operators in PyTorch: exported programs look them up by name, even before the first call."""
     try:
         for op in library:
             op.torch  # noqa: B018 - asking for one defines all

@@ -1,4 +1,4 @@
-"""From a manifest to a wheel: kernels built for several processors, and a package around them."""
+"""Build a wheel from a manifest: kernels for several processors, and a package around them."""
 
 from __future__ import annotations
 
@@ -34,47 +34,51 @@ _SUMMARY_NAMES = 5
 
 @dataclass(frozen=True)
 class Order:
-    """What somebody wants a wheel of."""
+    """The options of one wheel."""
 
     manifest: Path
     version: str
     name: str | None = None
-    """Of the package, by default the manifest's namespace."""
+    """The package name; by default the manifest namespace."""
     license: str | None = None
     license_files: tuple[Path, ...] = ()
     devices: tuple[str, ...] = ("cpu",)
     adapters_for: tuple[str, ...] = ()
-    """The Pythons of the environments whose PyTorch adapters come along."""
+    """The Python interpreters of the environments to include PyTorch adapters for."""
 
 
 @dataclass(frozen=True)
 class Made:
+    """A wheel or hub kernel that was written."""
+
     path: Path
     kernels: dict[str, tuple[str, ...]]
-    """The sources and libraries that are in it, as the manifest has them, and the processors there is a copy for."""
+    """The sources and libraries in it, by their path in the manifest, and the processors that each has a copy for."""
     adapters: tuple[str, ...]
     notes: tuple[str, ...]
-    """What its author should know about it."""
+    """Remarks for the author, such as kernels that were left out."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """What installs the operators, in whatever form it travels."""
+    """The contents that install the operators, independent of the archive format."""
 
     name: str
     metadata: Metadata
     platform: str
-    """As wheels name it: manylinux_2_28_x86_64, or any."""
+    """The platform tag of wheels: manylinux_2_28_x86_64, or any."""
     contents: dict[str, bytes]
     kernels: dict[str, tuple[str, ...]]
     adapters: tuple[str, ...]
     notes: tuple[str, ...]
 
     def made(self, path: Path) -> Made:
+        """Return the description of this package, written to `path`."""
         return Made(path, self.kernels, self.adapters, self.notes)
 
 
 def make_wheel(order: Order, folder: Path, cache: Cache) -> Made:
+    """Build the ordered wheel in `folder`; check first that its package can be imported."""
     package = assemble(order, cache)
     files = {f"{package.name}/{place}": data for place, data in package.contents.items()}
     tag = f"py3-none-{package.platform}"
@@ -83,12 +87,17 @@ def make_wheel(order: Order, folder: Path, cache: Cache) -> Made:
 
 
 def assemble(order: Order, cache: Cache) -> Package:
+    """Build the kernels and adapters of an order and return the contents of its package.
+
+    Raises:
+        InputError: The manifest declares no operators, or the order cannot become a package.
+    """
     manifest = Manifest.load(order.manifest)
     if not manifest.ops:
         raise InputError(f"{order.manifest} declares no operators", hint="a wheel needs at least one")
     ops = tuple(_kept(with_files(op, cache), order.devices) for op in manifest.ops)
     names = python_code.function_names(ops)
-    # What is wrong with them is told before anything is compiled.
+    # Report mistakes in names and metadata before anything is compiled.
     name, metadata = _package_name(order.name or manifest.namespace), _metadata(order, manifest.namespace, names)
     libraries = _libraries(ops, cache)
     brought = dict(adapters.build_for(python, cache) for python in order.adapters_for)
@@ -145,7 +154,7 @@ def _metadata(order: Order, namespace: str, names: Iterable[str]) -> Metadata:
 
 
 def _kept(op: OpSpec, devices: tuple[str, ...]) -> OpSpec:
-    """The operator with the kernels that a wheel for these devices has."""
+    """Return the operator with only the kernels for these devices; raise InputError if none is left."""
     kernels = tuple(kernel for kernel in op.kernels if kernel.operator or kernel.device in devices)
     if not kernels:
         have = ", ".join(kernel.device for kernel in op.kernels)
@@ -158,7 +167,7 @@ def _kept(op: OpSpec, devices: tuple[str, ...]) -> OpSpec:
 
 
 def _libraries(ops: tuple[OpSpec, ...], cache: Cache) -> dict[str, Path]:
-    """Every library of the wheel, by its place below the manifests."""
+    """Return every library of the wheel, keyed by its path below the manifests."""
     found: dict[str, Path] = {}
     first: dict[str, BuildRequest] = {}
     later: dict[str, BuildRequest] = {}
@@ -175,7 +184,7 @@ def _libraries(ops: tuple[OpSpec, ...], cache: Cache) -> dict[str, Path]:
                 elif place not in first and place not in later:
                     batch = first if variant in (None, variants()[-1]) else later
                     batch[place] = _request(op, kernel, variant)
-    # A mistake in a source is told once, and not for every processor.
+    # Build for one processor first, so that a mistake in a source is reported once.
     for batch in (first, later):
         built = build_many(list(batch.values()), cache)
         found |= {place: library.path for place, library in zip(batch, built, strict=True)}
@@ -190,12 +199,16 @@ def _check_library(path: Path) -> None:
 
 
 def _variants(kernel: KernelRef) -> tuple[Variant | None, ...]:
-    """The processors that there is a copy of the kernel's library for; None stands for all."""
+    """Return the processors to build a separate kernel library for; None means all processors."""
     return variants() if kernel.device == "cpu" and not kernel.is_library else (None,)
 
 
 def _request(op: OpSpec, kernel: KernelRef, variant: Variant | None) -> BuildRequest:
-    """Whatever the C++ compiler, its library comes along: another distribution's may be older."""
+    """Return the build of a kernel for one processor, with the C++ library linked statically.
+
+    A distribution where the wheel is installed may have an older C++ library. Raise InputError if the kernel
+    includes PyTorch headers.
+    """
     request = source_request(op.root or Path(), kernel.path or "", kernel.device)
     if with_torch(absolute(request)).library is not None:
         raise InputError(
@@ -203,11 +216,11 @@ def _request(op: OpSpec, kernel: KernelRef, variant: Variant | None) -> BuildReq
             op.where,
             "write it on opbridge/kernel.h, or name PyTorch's own operator: `cpu: aten::NAME`",
         )
-    # libgcc_s stays shared: it is everywhere, and the unwinder in a new static one wants a new glibc.
+    # libgcc_s stays shared: every system includes it, and the unwinder in a new static one needs a new glibc.
     private = "-static-libstdc++"
     hidden = "-Wl,--exclude-libs,ALL"
     if variant is None:
-        # nvcc puts the number of its process into the names of symbols that nobody needs.
+        # nvcc puts its process number into the names of unneeded symbols; stripping keeps the build reproducible.
         return replace(request, link_flags=("-Xcompiler", private, hidden, "-Wl,--strip-all"), portable=True)
     # Debug information would name the folder that the author built in.
     return replace(request, flags=(*variant.flags, "-g0"), link_flags=(private, hidden), portable=True)
@@ -220,11 +233,11 @@ def _placed(kernel: KernelRef, variant: Variant) -> KernelRef:
 
 
 def _place(kernel: KernelRef, variant: Variant | None) -> str:
-    """Where a kernel's library lies, below the manifests."""
+    """Return the path of a kernel library, below the manifests."""
     path = posixpath.normpath(kernel.path or "")
     if kernel.is_library:
         return f"libraries/{path}"
-    # Of k.cpp and k.cc there are two libraries.
+    # Keep the suffix of the source: k.cpp and k.cc become two libraries.
     return f"{variant.name if variant else kernel.device}/{path}.so"
 
 

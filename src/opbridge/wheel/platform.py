@@ -1,4 +1,4 @@
-"""The platform tag of a wheel: the oldest system that has everything its libraries ask of it."""
+"""Find the platform tag of a wheel: the oldest system that provides everything its libraries need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opbridge.errors import KernelError
 from opbridge.sources.elf_image import Image
 
 _OLDEST_GLIBC = (2, 17)
-"""Of the systems that Python from 3.10 and PyTorch from 2.10 run on."""
+"""The oldest C library among the systems that Python 3.10 and PyTorch 2.10 support."""
 
 _CXX_RELEASES = (
     ((2, 17), {"GLIBCXX": (3, 4, 19), "CXXABI": (1, 3, 7)}),
@@ -23,7 +23,7 @@ _CXX_RELEASES = (
     ((2, 35), {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13)}),
     ((2, 39), {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15)}),
 )
-"""With which C library distributions brought which C++ library, as the manylinux policies have it."""
+"""The C++ library versions that distributions shipped with each C library, from the manylinux policies."""
 
 _EVERYWHERE = re.compile(r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[\w-]*)\.so\.\d+")
 _PYTORCHS = re.compile(r"lib(torch|torch_cpu|torch_python|c10)\.so")
@@ -31,20 +31,21 @@ _PYTORCHS = re.compile(r"lib(torch|torch_cpu|torch_python|c10)\.so")
 
 @dataclass(frozen=True)
 class Needs:
-    """What a library asks of the system that loads it."""
+    """What a library requires of the system that loads it."""
 
     libraries: tuple[str, ...]
     versions: tuple[str, ...]
-    """Such as GLIBC_2.17."""
+    """Symbol versions such as GLIBC_2.17."""
 
     @classmethod
     def of(cls, path: Path) -> Needs:
+        """Read what a library requires."""
         image = Image(path)
         return cls(image.needed, tuple(version for versions in image.versions_needed.values() for version in versions))
 
     @property
     def glibc(self) -> tuple[int, ...]:
-        """The C library of the oldest system that has all the versions."""
+        """The C library version of the oldest system that has all required versions."""
         newest: tuple[int, ...] = _OLDEST_GLIBC
         for version in self.versions:
             library, _, number = version.partition("_")
@@ -58,13 +59,13 @@ class Needs:
 
     @property
     def strangers(self) -> tuple[str, ...]:
-        """The libraries that neither every system nor PyTorch has."""
+        """The required libraries that neither every system nor PyTorch provides."""
         known = (_EVERYWHERE.fullmatch(name) or _PYTORCHS.fullmatch(name) for name in self.libraries)
         return tuple(name for name, is_known in zip(self.libraries, known, strict=True) if not is_known)
 
 
 def platform_tag(needs: Iterable[Needs]) -> str:
-    """For pip, which compares it with the system's C library; "any" where there is nothing to load."""
+    """Return the platform tag, which pip compares with the C library; "any" if there are no libraries."""
     oldest = max((need.glibc for need in needs), default=None)
     return "any" if oldest is None else f"manylinux_{oldest[0]}_{oldest[1]}_{os.uname().machine}"
 

@@ -1,4 +1,7 @@
-"""The Python files of a wheel: operators by name, each with a docstring, and their types for editors and checkers."""
+"""Generate the Python files of a wheel.
+
+The module has the operators by name, each with a docstring; the stub has their types for editors and type checkers.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,17 @@ _TYPES = {
     "Scalar": "complex",
     "str": "str",
 }
-"""What the base types of schemas are in Python; a type checker takes an int for a float, and both for a complex."""
+"""The Python types of schema base types; type checkers accept an int as a float, and both as a complex."""
 
 _TAKEN = {"Any", "Op", "Sequence", "Tensor", "TypeVar", "_library", "_open_library"}
-"""What the files use themselves."""
+"""Names that the generated files use themselves."""
 
 _INDENT = " " * 4
 _UNWRITABLE = "*args: Any, **kwargs: Any"
 
 
 def function_names(ops: Sequence[OpSpec]) -> dict[str, OpSpec]:
-    """What each operator is called in the package."""
+    """Return the operators, keyed by their function name in the package; raise InputError if two share a name."""
     names: dict[str, OpSpec] = {}
     for op in ops:
         schema = op.schema
@@ -44,6 +47,7 @@ def function_names(ops: Sequence[OpSpec]) -> dict[str, OpSpec]:
 
 
 def module(namespace: str, version: str, names: dict[str, OpSpec]) -> str:
+    """Return the text of the package's `__init__.py`."""
     lines = [
         _docstring(_about(namespace, names)),
         "",
@@ -61,6 +65,7 @@ def module(namespace: str, version: str, names: dict[str, OpSpec]) -> str:
 
 
 def stub(namespace: str, names: dict[str, OpSpec]) -> str:
+    """Return the text of the package's `__init__.pyi`."""
     lines = [
         _docstring(_about(namespace, names)),
         "",
@@ -87,7 +92,7 @@ def stub(namespace: str, names: dict[str, OpSpec]) -> str:
 
 
 def documentation(op: OpSpec) -> str:
-    """What an operator's schema and rules say, in words."""
+    """Describe an operator in words, from its schema and rules."""
     operator = next((kernel.operator for kernel in op.kernels if kernel.operator), None)
     if operator is not None:
         return f"{op.schema}\n\nIt is PyTorch's {operator}, with its gradient and on its devices."
@@ -135,7 +140,7 @@ def _parameter(argument: Argument) -> str:
 
 
 def _literal(value: object) -> str:
-    """A default as a stub writes it; what a reader could not type in is left open."""
+    """Return a default value for a stub; `...` for what a reader could not type in."""
     if isinstance(value, (bool, int)) or value is None or type(value) is str:
         return repr(value)
     if isinstance(value, float) and math.isfinite(value):
@@ -148,14 +153,14 @@ def _type(type_: Type) -> str:
         return f"{_type(type_.elem)} | None"
     if isinstance(type_, ListType):
         item = _type(type_.elem)
-        # PyTorch takes one number for `int[2]`, and means it twice.
+        # PyTorch accepts one number for `int[2]` and repeats it.
         return f"{item} | Sequence[{item}]" if type_.size is not None else f"Sequence[{item}]"
     return "_Tensor" if type_.base == "Tensor" else _TYPES.get(type_.base, "Any")
 
 
 def _returned(schema: Schema) -> str:
     types = [_returned_type(output.type) for output in schema.returns]
-    # A checker learns from the arguments which tensors they are.
+    # A type checker infers the tensor type from the arguments.
     if not schema.tensor_arguments or _UNWRITABLE in _parameters(schema):
         types = ["Any" for _ in types]
     if not types:

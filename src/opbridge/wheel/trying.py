@@ -1,4 +1,4 @@
-"""Imports a wheel before anybody else does."""
+"""Check that a new wheel can be imported, before it is published."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ except OpbridgeError as error:
 
 
 def import_wheel(wheel: Path, package: str, cache: Cache) -> None:
-    """Refuses a wheel whose package does not import in a process of its own, or that has a damaged manifest."""
+    """Raise BuildError if the package of the wheel does not import in a fresh process, or has a damaged manifest."""
     with tempfile.TemporaryDirectory(prefix="opbridge-wheel-") as folder:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
@@ -38,8 +38,8 @@ def import_wheel(wheel: Path, package: str, cache: Cache) -> None:
 
 
 def import_package(folder: Path, package: str, cache: Cache) -> None:
-    """The same of a package in a folder."""
-    # It finds this opbridge, however that was found here.
+    """Raise BuildError if the package in `folder` does not import in a fresh process, or has a damaged manifest."""
+    # The process must find this opbridge, whatever put it on the path here.
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     tried = subprocess.run(
         [sys.executable, "-c", _IMPORT, str(folder), package, KERNELS],

@@ -1,4 +1,4 @@
-"""The processors that a wheel has a copy of its kernels for, and which copy suits the one at hand."""
+"""Describe the processors that a wheel has kernels for, and choose the ones that fit this processor."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from opbridge.toolchains.identity import CPUINFO
 
 @dataclass(frozen=True)
 class Variant:
+    """A kind of processor, and how to compile for it."""
+
     name: str
-    """Also the folder of its libraries."""
+    """The name, which is also the folder of its libraries."""
     flags: tuple[str, ...]
-    """For the compiler, which would follow CXXFLAGS or its own default otherwise."""
+    """Compiler flags that fix the processor, instead of CXXFLAGS or the compiler default."""
     features: frozenset[str] = frozenset()
-    """What Linux calls the abilities that the flags take for granted."""
+    """The processor features that the flags require, by their names in Linux."""
 
     @property
     def manifest(self) -> str:
+        """The file name of its manifest."""
         return f"ops.{self.name}.yaml"
 
     def extended(self, name: str, features: Mapping[str, str]) -> Variant:
-        """With more abilities: what Linux calls each, and the compiler's flag for it."""
+        """Return a variant with more features: the name of each in Linux, and the compiler flag for it."""
         return Variant(name, (*self.flags, *features.values()), self.features | features.keys())
 
 
-# The levels 3 and 4 of x86-64, one by one: compilers before GCC 11 do not know them by these names.
+# The features of x86-64-v3 and v4, one by one: compilers before GCC 11 do not know the level names.
 _PORTABLE_X86 = Variant("portable", ("-march=x86-64",))
 _AVX2 = _PORTABLE_X86.extended(
     "avx2",
@@ -61,17 +64,17 @@ _VARIANTS = {
 
 
 def variants() -> tuple[Variant, ...]:
-    """Those of this kind of machine, the fastest first; the last one runs anywhere."""
+    """Return the variants for this machine type, the fastest first; the last one runs anywhere."""
     return _VARIANTS.get(os.uname().machine, (Variant("portable", ()),))
 
 
 def suitable(features: frozenset[str]) -> list[Variant]:
-    """Those that a processor with these abilities can run, the fastest first."""
+    """Return the variants that a processor with these features can run, the fastest first."""
     return [variant for variant in variants() if variant.features <= features]
 
 
 def processor_features(cpuinfo: Path = CPUINFO) -> frozenset[str]:
-    """What Linux says this processor can do; where Linux does not say, nothing is taken for granted."""
+    """Return the features that Linux reports for this processor; an empty set if it reports none."""
     try:
         with cpuinfo.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:

@@ -1,4 +1,4 @@
-"""From a shared cache into a folder of one's own: regular files of the size and content that their seal says."""
+"""Copy from a shared cache into a private folder: only regular files whose size and content match the seal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _PIECE_BYTES = 1 << 20
 
 
 def copy_files(result: int, seal: Seal, folder: Path) -> None:
-    """Copies first and checks the copies, as nobody else can change those; an OSError leaves none of them."""
+    """Copy the files of a result, then check the copies, which no other user can change.
+
+    Raises:
+        OSError: A file is missing or damaged; all copies are removed then.
+    """
     try:
         with opened_folder("files", result) as files:
             for file in seal.files:
@@ -31,6 +35,7 @@ def copy_files(result: int, seal: Seal, folder: Path) -> None:
 
 
 def are_whole(files: Path, seal: Seal) -> bool:
+    """Return whether all files of a result exist and match the seal."""
     try:
         return all(digest_of(files / file.name) == file.digest for file in seal.files)
     except OSError:
@@ -48,7 +53,7 @@ def _copy(files: int, file: SealedFile, target: Path) -> None:
         if os.fstat(source.fileno()).st_size != file.size:
             raise _damaged(file)
         left = file.size
-        # It may grow while it is read, without end.
+        # Read no more than the recorded size: the file may keep growing while it is read.
         while left and (piece := source.read(min(left, _PIECE_BYTES))):
             copy.write(piece)
             left -= len(piece)

@@ -1,4 +1,4 @@
-"""Results in a shared cache: taken where they fit and can be trusted, and added."""
+"""Results in a shared cache: take one that matches and can be trusted, or add one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from logging import Logger
 
 _SEAL_BYTES = 16 << 20
-"""Of a hundred thousand headers, which nobody has; what is longer is no seal."""
+"""Enough for a hundred thousand headers, more than any build has; a longer file is not a seal."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,16 @@ class _Result:
 
 @dataclass(frozen=True)
 class SharedCache:
+    """A shared cache in one folder."""
+
     root: Path
 
     def take(self, first: str, roots: Mapping[str, str], folder: Path, max_bytes: int) -> DependencySet | None:
-        """Copies the files of the result that fits what is on the disk now into `folder`, if one is there."""
+        """Copy the files of a result that matches the current files on disk into `folder`.
+
+        Return its dependency set, or None if there is no such result. A shared cache that cannot be read or trusted
+        only causes a warning.
+        """
         digests: dict[str, str] = {}
         try:
             with self._opened(first) as shelf, closing(self._results(first, shelf, keys_named())) as results:
@@ -63,7 +69,11 @@ class SharedCache:
     def publish(
         self, first: str, record: DependencySet, entry: Path, hashes: Mapping[str, str], key: SigningKey | None
     ) -> bool:
-        """Adds a result; False if it is there."""
+        """Add a result and return True; return False if it already exists.
+
+        Raises:
+            CacheError: The folder cannot be written, or other machines would not trust it.
+        """
         try:
             if not self.root.is_dir():
                 self.root.mkdir(parents=True, exist_ok=True)
@@ -102,11 +112,11 @@ class SharedCache:
 
     @contextmanager
     def _opened(self, first: str, make: bool = False) -> Iterator[int]:
-        """The folder of a first key's results, by way of those above it, none of which a stranger may write."""
+        """Open the folder of a first key's results, unless a stranger may write it or a folder above it."""
         with ExitStack() as opened:
             folder = opened.enter_context(opened_folder(self.root))
             expect_trusted(os.fstat(folder), "is")
-            # As open as the root: several users may publish into one.
+            # Use the root's mode, because several users may publish into one shared cache.
             mode = stat.S_IMODE(os.fstat(folder).st_mode)
             for name in (first[:2], first):
                 folder = opened.enter_context(make_folder(name, folder, mode) if make else opened_folder(name, folder))
@@ -114,7 +124,7 @@ class SharedCache:
             yield folder
 
     def _results(self, first: str, shelf: int, keys: tuple[str, ...]) -> Generator[_Result, None, None]:
-        """Those that somebody trusted has sealed."""
+        """Yield the results whose seals were written or signed by a trusted user."""
         for name in sorted(os.listdir(shelf)):
             if name.startswith("."):
                 continue
@@ -173,12 +183,12 @@ def _taken(result: _Result, folder: Path, max_bytes: int) -> bool:
 
 @functools.cache
 def _warn(text: str) -> None:
-    """Once for a process, which may look for hundreds of results."""
+    """Log a warning once per process, because a process may look for hundreds of results."""
     _log().warning("%s", text)
 
 
 def _log() -> Logger:
-    # Imported where something is said, as logging is slow to import.
+    # Import logging only when needed: it is slow to import.
     import logging
 
     return logging.getLogger("opbridge")

@@ -1,4 +1,4 @@
-"""What stands in a seal: which result it is of, what that was made from, and its files."""
+"""The contents of a seal: the key of its result, the files it was made from, and its own files."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from opbridge.cache.dependencies import DependencySet, dependency_set, is_digest
 
 @dataclass(frozen=True)
 class SealedFile:
+    """One file of a result."""
+
     name: str
-    """Relative, with slashes, and not out of the folder."""
+    """A relative path with slashes that does not leave the folder."""
     digest: str
     size: int
 
 
 @dataclass(frozen=True)
 class Seal:
+    """The description of a result in a shared cache; `bytes(seal)` is the file to write."""
+
     first: str
     record: DependencySet
     files: tuple[SealedFile, ...]
 
     @classmethod
     def parse(cls, content: bytes) -> Seal | None:
-        """None for what is damaged, or was never a seal."""
+        """Return the seal in a file's content, or None if the content is damaged or not a seal."""
         body = unsealed(content)
         if body is None:
             return None
@@ -46,7 +50,7 @@ class Seal:
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """The number of bytes in all files."""
         return sum(file.size for file in self.files)
 
 

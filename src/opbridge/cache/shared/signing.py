@@ -1,6 +1,7 @@
-"""The keys of those who publish: Ed25519, from the package cryptography, which is imported where a key is named.
+"""The keys of publishers: Ed25519, from the package cryptography, which is imported only if a key is used.
 
-The private key is a PEM file as openssl writes it; the public one is a word, `ed25519:` and 32 bytes in base64.
+The private key is a PEM file as openssl writes it. The public key is one word: `ed25519:` and 32 bytes in
+base64.
 """
 
 from __future__ import annotations
@@ -24,16 +25,22 @@ KEYS = "OPBRIDGE_SHARED_CACHE_KEYS"
 SIGNATURE_BYTES = 64
 _KIND = "ed25519:"
 _PURPOSE = b"seal of opbridge's shared cache\n"
-"""In front of what is signed: a signature for anything else must not count here."""
+"""The prefix of signed content: a signature made for another purpose must not be valid here."""
 
 
 @dataclass(frozen=True)
 class SigningKey:
+    """A private key that signs what is published."""
+
     private: Ed25519PrivateKey
 
     @classmethod
     def make(cls, path: Path) -> SigningKey:
-        """A new key in a file of this user alone."""
+        """Create a key and write it to a new file that only this user may read.
+
+        Raises:
+            InputError: The file exists or cannot be written.
+        """
         _import_cryptography()
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -51,6 +58,11 @@ class SigningKey:
 
     @classmethod
     def read(cls, path: Path) -> SigningKey:
+        """Read a key from a file.
+
+        Raises:
+            InputError: The file is missing, accessible to other users, or not an Ed25519 key without a password.
+        """
         _import_cryptography()
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -75,10 +87,11 @@ class SigningKey:
 
     @property
     def public(self) -> str:
-        """The word that OPBRIDGE_SHARED_CACHE_KEYS takes."""
+        """The public key as OPBRIDGE_SHARED_CACHE_KEYS expects it."""
         return _KIND + base64.b64encode(self.private.public_key().public_bytes_raw()).decode()
 
     def sign(self, content: bytes) -> bytes:
+        """Return the signature of the content."""
         signature: bytes = self.private.sign(_PURPOSE + content)
         return signature
 
@@ -87,13 +100,17 @@ _HOW = "expected one without a password, as `opbridge cache key FILE` and `opens
 
 
 def keys_named() -> tuple[str, ...]:
-    """The public keys of OPBRIDGE_SHARED_CACHE_KEYS; none where it is not set."""
+    """Return the public keys in OPBRIDGE_SHARED_CACHE_KEYS; empty if the variable is not set.
+
+    Raises:
+        InputError: The variable is set but empty, or contains an invalid key.
+    """
     text = os.environ.get("OPBRIDGE_SHARED_CACHE_KEYS")
     if text is None:
         return ()
     words = tuple(text.replace(",", " ").split())
     if not words:
-        # Somebody wanted keys: going on without would be the opposite.
+        # The user asked for keys, so continuing without any would be unsafe.
         raise InputError(f"{KEYS} is set and names no key", hint=f"name one, or unset {KEYS}")
     for word in words:
         _public_bytes(word)
@@ -101,7 +118,7 @@ def keys_named() -> tuple[str, ...]:
 
 
 def is_signed(content: bytes, signature: bytes, keys: tuple[str, ...]) -> bool:
-    """Whether one of these public keys made the signature."""
+    """Return whether one of these public keys made the signature."""
     _import_cryptography()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

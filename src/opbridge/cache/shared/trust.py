@@ -1,4 +1,4 @@
-"""Whose files and folders count in a shared cache."""
+"""Decide whose files and folders to trust in a shared cache."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ TRUST = "OPBRIDGE_SHARED_CACHE_TRUST"
 
 
 class Untrusted(Exception):
-    """Somebody who is not trusted could have written what was met; the text says who, and what to do."""
+    """Raised if an untrusted user could have written a file or folder; the text names the user and the remedy."""
 
 
 def expect_trusted(status: os.stat_result, what: str) -> None:
-    """Refuses what has a stranger among those who may write it."""
+    """Raise Untrusted if an untrusted user or group may write the file or folder.
+
+    `what` begins the message, for example "has a seal that is".
+    """
     named = os.environ.get(TRUST, "")
     mode = stat.S_IMODE(status.st_mode)
     if not _trusted(status.st_uid, named):
@@ -50,7 +53,7 @@ def _words(named: str) -> list[str]:
 
 
 def _means(word: str, user: int) -> bool:
-    """Whether a user's name, their number or @ and the name of a group of theirs means a user."""
+    """Return whether a word in the variable covers a user: a user name, a number, or @ and a group of that user."""
     import pwd
 
     if word.isdigit():

@@ -1,4 +1,4 @@
-"""Into a shared cache: a result is written under a name that counts as nothing, and appears by one rename."""
+"""Write a result into a shared cache under a name that readers ignore, then publish it with one rename."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABANDONED_SECONDS = 24 * 3600
 
 @contextmanager
 def make_folder(name: str, within: int, mode: int) -> Iterator[int]:
-    """An opened folder, made if it is not there, with this mode whatever the umask says."""
+    """Open a folder, creating it if necessary with this mode regardless of the umask."""
     made = False
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=within)
@@ -30,6 +30,7 @@ def make_folder(name: str, within: int, mode: int) -> Iterator[int]:
 
 
 def write_result(shelf: int, place: Path, entry: Path, seal: Seal, key: SigningKey | None) -> None:
+    """Write the files, the seal and the signature of a result, and rename the result to its final name."""
     unfinished = f".{os.urandom(6).hex()}"
     try:
         with make_folder(unfinished, shelf, 0o755) as folder:
@@ -44,7 +45,7 @@ def write_result(shelf: int, place: Path, entry: Path, seal: Seal, key: SigningK
 
 
 def _write(name: str, folder: int, content: bytes) -> None:
-    """For others to read; on the disk before the rename that shows it to them."""
+    """Write a file that others may read, and flush it to the disk before the rename that publishes it."""
     *levels, last = name.split("/")
     with ExitStack() as opened:
         for level in levels:
@@ -58,6 +59,7 @@ def _write(name: str, folder: int, content: bytes) -> None:
 
 
 def remove_abandoned(place: Path) -> None:
+    """Remove unfinished results that are older than a day."""
     for unfinished in place.glob(".*"):
         with suppress(OSError):
             if unfinished.stat().st_mtime < time.time() - _ABANDONED_SECONDS:

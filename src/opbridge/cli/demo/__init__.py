@@ -1,4 +1,4 @@
-"""Five sources become operators of every framework here: built, checked and timed in front of the user."""
+"""opbridge demo: five sources become operators in every installed framework, built, checked and timed for the user."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ _LIBRARY = Path(__file__).parent / "library"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `opbridge demo`."""
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="leave the demo's files and its report in this folder, to play with"
     )
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the demo; return 1 if a check, a command or the extension fails."""
     if options.keep:
         shutil.copytree(_LIBRARY, options.keep, dirs_exist_ok=True)
         return _show(options.keep.absolute(), options.keep)
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(folder: Path, kept: Path | None) -> int:
-    # A comment that no run had before: what follows is a build and not a look into the cache.
+    # Append a unique comment to each source, so that the demo compiles it instead of finding it in the cache.
     for name in ("swiglu.cpp", "row_norm.cu", "squared_relu.cpp"):
         edit(folder / name)
     print(f"{bold(f'opbridge {__version__}')}: write a tensor operator once, call it from every framework\n")
@@ -56,7 +58,7 @@ def _show(folder: Path, kept: Path | None) -> int:
     references = {one.operator: f"{folder / 'expected.py'}:{one.operator}" for one in scenarios}
     table = Table(frameworks, built)
     show(f"checking values and gradients in {', '.join(frameworks)} ...")
-    # The dispatch is for the report, and looked at beside the checks: PyTorch's import is most of it.
+    # The report needs the dispatch; compute it during the checks, since importing PyTorch takes most of its time.
     with ThreadPoolExecutor(1) as thread:
         dispatch = thread.submit(walks, operators)
         rows = check(
@@ -72,7 +74,7 @@ def _show(folder: Path, kept: Path | None) -> int:
     running = commands.start(folder, frameworks)
     extension_fails = show_extension(folder, WIDTH, frameworks)
     commands_fail = commands.show(running, str(kept) if kept else "the folder that opbridge demo --keep DIR leaves")
-    # Behind all else, which would be in its way.
+    # Measure last, so that other work does not affect the times.
     show("timing calls ...")
     peer = f"swiglu={folder / 'peers.py'}:swiglu"
     measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)

@@ -1,4 +1,4 @@
-"""What else is one command away: each runs as a user would type it, while the screen shows the rest."""
+"""Other commands that the demo shows, each run as a user would type it, while the demo prints the rest."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ _WIDTH = 110
 
 @dataclass(frozen=True)
 class Command:
+    """A command line, and how to summarize its output."""
+
     words: tuple[str, ...]
     said: Callable[[str], str]
-    """The sentence to show of all that it printed."""
+    """Returns the sentence to show from the whole output."""
     ends_with: int = 0
     needs: tuple[str, ...] = ()
-    """Frameworks."""
+    """The frameworks that it needs."""
     switches: tuple[str, ...] = ()
-    """By which it prints what `said` reads; nobody need type them."""
+    """Options that make the output readable for `said`; the demo does not show them."""
 
 
 @dataclass(frozen=True)
 class Running:
+    """A command that was started."""
+
     command: Command
     process: subprocess.Popen[str]
 
@@ -64,6 +68,7 @@ _COMMANDS = (
 
 
 def start(folder: Path, frameworks: Sequence[str]) -> list[Running]:
+    """Start every command whose frameworks are installed, in the folder with the demo's files."""
     return [
         Running(
             command,
@@ -81,7 +86,10 @@ def start(folder: Path, frameworks: Sequence[str]) -> list[Running]:
 
 
 def show(running: Sequence[Running], place: str) -> bool:
-    """Whether one did not say what it should; `place` is where a user can type them too."""
+    """Print each command with its result, and return whether any failed.
+
+    `place` is the folder in which the user can type the commands too.
+    """
     print(f"\n{bold('One command away')}, in {place}", flush=True)
     fails = False
     for one in running:

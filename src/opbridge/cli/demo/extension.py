@@ -1,4 +1,4 @@
-"""A line below the table: a PyTorch extension with a gradient; what compiles it is imported in this process."""
+"""A line below the demo's table: a PyTorch extension with a gradient, compiled and imported in this process."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _CELL = "demo::cell(Tensor x, Tensor state, Tensor weights) -> (Tensor new_state
 
 
 def show_extension(folder: Path, width: int, frameworks: list[str]) -> bool:
+    """Build, call and check the extension, print its line, and return whether it is wrong."""
     line = f"\n  {EXTENSION.source:{width}}  {EXTENSION.operator:13} "
     if "torch" not in frameworks:
         print(f"{line}{'':9} {NO_TORCH}")

@@ -1,4 +1,4 @@
-"""What the screen shows below its table: calls, a mistake that a twin finds, an edit, and the report."""
+"""The parts of the demo below its table: call times, a bug that a twin finds, an edit, and the report."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _BARRIER = "  sums[threadIdx.x] = sum;\n  __syncthreads();\n"
 
 
 def show_calls(measured: Run) -> None:
+    """Print the time of a small call in each framework next to the framework's own expression."""
     print(f"\n{bold('A call')} of swiglu on a few floats, beside the framework's own silu(x) * gate")
     for one in measured.measurements:
         if one.extent == SMALL:
@@ -37,7 +38,7 @@ def _microseconds(seconds: float) -> str:
 
 
 def show_bug(folder: Path) -> None:
-    """The CUDA kernel without its first barrier, which a GPU may run right for years."""
+    """Run the CUDA kernel without its first barrier, a bug that a GPU may hide for years, and print the report."""
     import numpy as np
 
     source = folder / "racing.cu"
@@ -54,6 +55,7 @@ def show_bug(folder: Path) -> None:
 
 
 def show_edit(folder: Path) -> None:
+    """Change the C++ kernel, call it again, and print how long that took."""
     import numpy as np
 
     edit(folder / "swiglu.cpp")
@@ -65,7 +67,7 @@ def show_edit(folder: Path) -> None:
 def report(
     operators: list[Op], rows: list[Row], measured: Run, dispatch: Mapping[str, tuple[Level, ...]], path: Path | None
 ) -> Path:
-    """Written to `path`, or kept in the cache."""
+    """Write the report to `path`, or into the cache if that is None; return its path."""
     shown = operators_of(operators, rows, measured, dispatch)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     text = page(Contents("demo", now, __version__, shown, measured))
@@ -76,4 +78,5 @@ def report(
 
 
 def edit(source: Path) -> None:
+    """Append a unique comment to a source, so that it must be compiled again."""
     source.write_text(f"{source.read_text()}// {time.time_ns()}\n")

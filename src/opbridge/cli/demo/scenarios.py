@@ -1,4 +1,4 @@
-"""What people bring, and what becomes of it: builds, and marks for what a check found."""
+"""The demo's scenarios: the sources that users have, their build times, and marks for the results of their checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_TORCH = "needs PyTorch: pip install torch"
 
 @dataclass(frozen=True)
 class Scenario:
-    """One thing that people bring."""
+    """One kind of source that users have, and the operator it becomes."""
 
     source: str
     operator: str
@@ -24,6 +24,7 @@ class Scenario:
 
     @property
     def is_built(self) -> bool:
+        """Whether a compiler is needed: not for operators that PyTorch provides."""
         return not self.file.startswith("aten::")
 
 
@@ -37,13 +38,14 @@ EXTENSION = Scenario("a PyTorch extension", "cell", "cell.cpp")
 
 
 def seconds_to_build(folder: Path) -> dict[str, float]:
-    """The seconds that the compiler takes for each source, all at once."""
+    """Build all sources at the same time, and return the compile time of each operator in seconds."""
     built = [one for one in SCENARIOS if one.is_built]
     libraries = build_many([source_request(folder, one.file, one.device) for one in built])
     return {one.operator: library.seconds for one, library in zip(built, libraries, strict=True)}
 
 
 def mark(rows: list[Row], operator: str, framework: str) -> str:
+    """Return the marks for an operator's values and gradients in a framework, padded to the column's width."""
     of = {row.check: row for row in rows if (row.operator, row.framework) == (f"demo::{operator}", framework)}
     shown = ""
     for name, sign in (("values", "✓"), ("gradients", "∂")):

@@ -1,4 +1,4 @@
-"""The demo's table, whose rows are on the screen as soon as they are known."""
+"""The demo's table, which prints each row as soon as its results are known."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ WIDTH = max(len(scenario.source) for scenario in (*SCENARIOS, EXTENSION))
 
 
 class Table:
-    """One line for each scenario, in their order; frameworks check the operators in that order too, side by side."""
+    """One line per scenario, in order.
+
+    The frameworks check the operators in that order too, in parallel.
+    """
 
     def __init__(self, frameworks: Sequence[str], built: Mapping[str, float]) -> None:
         self._frameworks = frameworks
         self._built = built
         self._rows: list[Row] = []
         self._begun = dict.fromkeys(frameworks, 0)
-        """Which scenario each framework is at."""
+        """The index of the scenario that each framework is checking."""
         self._shown = 0
-        self._lock = Lock()  # rows come from a thread for each framework
+        self._lock = Lock()  # each framework adds rows from its own thread
         columns = " ".join(f"{name:10}" for name in frameworks)
         show()
         print(bold(f"  {'you bring':{WIDTH}}  {'operator':13} {'built in':9} {columns}"), flush=True)
 
     def add(self, row: Row) -> None:
-        """What a framework is past, nothing more will be known of."""
+        """Add a result, and print the scenarios that every framework has finished."""
         with self._lock:
             self._rows.append(row)
             at = next(place for place, one in enumerate(SCENARIOS) if row.operator == f"demo::{one.operator}")
@@ -38,6 +41,7 @@ class Table:
             self._show_until(min(self._begun.values()))
 
     def finish(self) -> None:
+        """Print the remaining scenarios, the legend, and the frameworks that are not installed."""
         self._show_until(len(SCENARIOS))
         print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
         for framework in FRAMEWORKS.values():

@@ -1,7 +1,7 @@
-"""From a working ops.yaml to sources that need nothing of opbridge: its rules become C++, its kernels stay as they are.
+"""Turn a working ops.yaml into sources that do not need opbridge: rules become C++, kernels stay unchanged.
 
 expressions   numbers, sizes and dtypes of rules in C++
 formulas      derivatives in C++, in terms of at:: functions
-operators     the operators of a manifest as a backend's
-files         the kernels' sources, the headers they include, and a build
+operators     the operators of a manifest as those of a backend
+files         the kernel sources, the headers that they include, and a build
 """

@@ -1,4 +1,4 @@
-"""The array functions of formulas, each as a call of PyTorch's C++."""
+"""Translate the array functions of formulas to calls of PyTorch's C++ functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME = frozenset(
         *("logical_and", "logical_or", "logical_xor", "matmul", "where"),
     }
 )
-"""Functions of at:: with the same name, of tensors alone."""
+"""Functions that have the same name in at:: and take only tensors."""
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _RELATIONS = {
     "equal": "==",
@@ -34,29 +34,38 @@ Given = Mapping[str, Expr]
 
 
 class Tensors(Protocol):
-    """Translates the arguments of such a call."""
+    """A translator for the arguments of such calls."""
 
-    def value(self, expr: Expr, /) -> Value: ...
+    def value(self, expr: Expr, /) -> Value:
+        """Return an expression in C++ with its kind."""
 
-    def tensor(self, expr: Expr, /) -> str: ...
+    def tensor(self, expr: Expr, /) -> str:
+        """Return an expression as a C++ tensor."""
 
-    def plain(self, value: Value, /) -> str: ...
+    def plain(self, value: Value, /) -> str:
+        """Return the text of a value; an optional number is checked to be present."""
 
-    def as_kind(self, expr: Expr, kind: Kind, /) -> str: ...
+    def as_kind(self, expr: Expr, kind: Kind, /) -> str:
+        """Return an expression as a C++ value of a kind."""
 
-    def axes(self, expr: Expr, /) -> str: ...
+    def axes(self, expr: Expr, /) -> str:
+        """Return dimensions as a braced list or an array."""
 
-    def whole_number(self, expr: Expr, /) -> str: ...
+    def whole_number(self, expr: Expr, /) -> str:
+        """Return an expression as an int64_t, not as a symbol."""
 
-    def binary(self, op: str, left: Value, right: Value, expr: Expr, /) -> Value: ...
+    def binary(self, op: str, left: Value, right: Value, expr: Expr, /) -> Value:
+        """Return a binary operation."""
 
-    def compare(self, op: str, left: Value, right: Value, /) -> Value: ...
+    def compare(self, op: str, left: Value, right: Value, /) -> Value:
+        """Return a comparison."""
 
-    def unsupported(self, expr: Expr, /) -> UnsupportedError: ...
+    def unsupported(self, expr: Expr, /) -> UnsupportedError:
+        """Return the error that an expression has no translation."""
 
 
 def array_call(to: Tensors, expr: Call, given: Given) -> str:
-    """The call of one function, by its arguments' names."""
+    """Return the call of one array function; `given` has its arguments by name."""
     name = expr.name
     if name in _SAME:
         return f"at::{name}({', '.join(to.tensor(value) for value in given.values())})"
@@ -143,7 +152,7 @@ def _clipped(to: Tensors, expr: Call, given: Given) -> str:
 
 def _flipped(to: Tensors, expr: Call, given: Given) -> str:
     axes = _axes(to, given, otherwise="")
-    # Turning every axis round is turning the flat array round.
+    # Reversing every axis reverses the flat array.
     whole = f"at::flip(at::flatten({_x(to, given)}), {{0}}).view_as({_x(to, given)})"
     return f"at::flip({_x(to, given)}, {axes})" if axes else whole
 

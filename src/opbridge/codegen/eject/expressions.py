@@ -1,4 +1,4 @@
-"""Expressions over sizes, numbers and dtypes in C++, with the functions of headers/Sizes.h."""
+"""Translate expressions over sizes, numbers and dtypes to C++, with the functions of headers/Sizes.h."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ class Value:
     text: str
     kind: Kind
     argument: Argument | None = None
-    """Which argument it is, where it is no more than that."""
+    """The argument that it is, if it is exactly that."""
 
     @property
     def is_scalar(self) -> bool:
-        """It is an at::Scalar, with which C++ does not compute."""
+        """Whether it is an at::Scalar, with which C++ cannot compute."""
         return self.argument is not None and self.argument.type.base == "Scalar"
 
 
 def arguments(schema: Schema) -> dict[str, Value]:
-    """What the arguments' names mean where they are parameters of a C++ function."""
+    """Return the values of the argument names, which are parameters of a C++ function."""
     return {argument.name: Value(argument.name, kind_of(argument.type), argument) for argument in schema.arguments}
 
 
 class Sizes:
-    """Translates what the rules allow; that they do was checked when the manifest was read."""
+    """A translator for the expressions that the rules allow, which were checked when the manifest was read."""
 
     def __init__(self, schema: Schema, names: Mapping[str, Value], where: Location | None) -> None:
         self.schema = schema
@@ -75,6 +75,7 @@ class Sizes:
         self.where = where
 
     def as_kind(self, expr: Expr, kind: Kind) -> str:
+        """Return an expression as text of a kind; numbers become doubles and lists become Sizes."""
         value = self.value(expr)
         if kind is Kind.FLOAT:
             return self.real(value)
@@ -83,6 +84,7 @@ class Sizes:
         return value.text
 
     def unsupported(self, expr: Expr) -> UnsupportedError:
+        """Return the error that an expression has no translation to C++."""
         at = f"{self.where}: " if self.where else ""
         return UnsupportedError(
             f"{at}'{expr}' of {self.schema.full_name} has no translation to C++\n"
@@ -90,6 +92,7 @@ class Sizes:
         )
 
     def value(self, expr: Expr) -> Value:
+        """Return an expression in C++ with its kind; raise UnsupportedError if it has no translation."""
         match expr:
             case Name(id):
                 return self.name(id)
@@ -127,23 +130,27 @@ class Sizes:
         raise self.unsupported(expr)
 
     def name(self, name: str) -> Value:
+        """Return the value of a name, or of a dtype."""
         if name in self.names:
             return self.names[name]
         return Value(f"at::ScalarType::{_TYPES[name]}", Kind.DTYPE)
 
     def given(self, value: Value) -> str:
-        """The value of an argument that may be None and must not be here."""
+        """Return the text of a value; an argument that may be None is checked to be present."""
         if value.argument is not None and value.argument.type.is_optional:
             return f"given({value.text}, {quoted(value.argument.name)})"
         return value.text
 
     def listed(self, value: Value) -> str:
+        """Return a list of integers as Sizes."""
         return f"sizes_of({self.given(value)})" if value.argument is not None else value.text
 
     def real(self, value: Value) -> str:
+        """Return a number as a double."""
         return value.text if value.kind is Kind.FLOAT and not value.is_scalar else f"real({self.given(value)})"
 
     def attribute(self, value: Value, name: str, expr: Expr) -> Value:
+        """Return the shape, rank, element count or dtype of a tensor."""
         tensor = self.given(value)
         match name:
             case "shape":
@@ -157,6 +164,7 @@ class Sizes:
         raise self.unsupported(expr)
 
     def index(self, value: Value, items: tuple[Expr, ...], expr: Expr) -> Value:
+        """Return an item or a slice of a list."""
         item = items[0]
         if isinstance(item, Slice):
             start, stop = (
@@ -171,11 +179,13 @@ class Sizes:
         return Value(f"item({of}, {self.as_kind(item, Kind.INT)})", ELEMENTS[value.kind])
 
     def negated(self, value: Value) -> Value:
+        """Return the negative of a value."""
         text = self.real(value) if value.kind is Kind.FLOAT else self.given(value)
         number = text.lstrip("-").replace(".", "").isalnum()
         return Value(f"-{text}" if number else f"-({text})", value.kind)
 
     def binary(self, op: str, left: Value, right: Value, expr: Expr) -> Value:
+        """Return a binary operation on numbers, or the concatenation of two lists."""
         if left.kind is Kind.INTS:
             return Value(f"joined({self.listed(left)}, {self.listed(right)})", Kind.INTS)
         is_real = op == "/" or Kind.FLOAT in (left.kind, right.kind)
@@ -190,11 +200,12 @@ class Sizes:
         raise self.unsupported(expr)
 
     def integer(self, value: Value) -> str:
-        """As a symbol may be on the other side, every whole number but a literal is one too."""
+        """Return a whole number, as a symbol unless it is a literal: the other side may be one."""
         text = self.given(value)
         return f"Int({text})" if value.argument is not None else text
 
     def compare(self, op: str, left: Value, right: Value) -> Value:
+        """Return a comparison of numbers, lists or dtypes, or a test for None."""
         if op in ("is", "is not"):
             is_there = self.is_there(left)
             return Value(is_there if op == "is not" else f"!{is_there}", Kind.BOOL)
@@ -204,9 +215,11 @@ class Sizes:
         return Value(f"({a} {op} {b})", Kind.BOOL)
 
     def is_there(self, value: Value) -> str:
+        """Return the test that an optional value is present."""
         return f"{value.text}.has_value()"
 
     def chosen(self, condition: Value, body: Value, orelse: Value) -> Value:
+        """Return a conditional expression whose branches have one type."""
         kinds = {body.kind, orelse.kind}
         if kinds <= {Kind.INT, Kind.FLOAT}:
             kind = Kind.FLOAT if Kind.FLOAT in kinds else Kind.INT
@@ -217,6 +230,7 @@ class Sizes:
         return Value(f"({condition.text} ? {a} : {b})", kind)
 
     def call(self, expr: Call) -> Value:
+        """Return the call of a function of the rules."""
         values = [self.value(arg) for arg in expr.args]
         match expr.name:
             case "broadcast" | "promote":

@@ -1,4 +1,4 @@
-"""What ejected operators need besides: the kernels' sources, opbridge's headers with their licence, and a build."""
+"""Collect what ejected operators also need: kernel sources, opbridge's headers with their license, and a build."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTE = HEADER.removeprefix("// ").rstrip()
 
 
 def ejected_backend(manifest: Manifest, cpp_namespace: str | None) -> tuple[Backend, dict[str, str]]:
-    """A backend to generate sources for, and the files that it needs besides."""
+    """Return a backend to generate sources for, and the additional files that it needs."""
     backend, operators = ejected(manifest, cpp_namespace)
     files = {
         "Kernels.cpp": kernels_source(backend, operators),
@@ -48,7 +48,7 @@ def _opbridge_headers() -> Iterator[tuple[str, str]]:
 
 
 def _kernel_sources(manifest: Manifest, operators: tuple[Ejected, ...]) -> dict[str, str]:
-    """The kernels' sources, and what they include from beside them."""
+    """Return the kernel sources, and the files that they include from their own folders."""
     files: dict[str, str] = {}
     for each, kernel in ((one, kernel) for one in operators for kernel in one.spec.kernels):
         if kernel.path is None or kernel.is_library:
@@ -62,7 +62,7 @@ def _kernel_sources(manifest: Manifest, operators: tuple[Ejected, ...]) -> dict[
             if name in files:
                 continue
             text = _text(file, each)
-            # Messages of kernels name their file and line, and these are still the author's.
+            # Kernel messages name a file and line, which must remain those of the author's file.
             files[name] = f'// {MARK}: copied from {file.name}.\n#line 1 "{file.name}"\n{text}'
             beside = (file.parent / included for included in _INCLUDED.findall(text))
             waiting += [found.resolve() for found in beside if found.is_file() and root in found.resolve().parents]

@@ -1,4 +1,4 @@
-"""Derivatives in C++: the array functions of formulas as functions of at::, operators of the library as its own C++."""
+"""Translate derivatives to C++: array functions become at:: calls, library operators their own C++ functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TENSOR_CALLS = {"//": "floor_divide", "%": "remainder", "**": "pow", "@": "matm
 def translated(
     derivative: Derivative, schema: Schema, operators: Mapping[str, Schema], where: Location | None
 ) -> Formula:
-    """One formula as the generated nodes take it."""
+    """Return one formula in the form that the generated nodes take."""
     translation = Tensors(schema, operators, where)
     expr = derivative.formula.expr
     several = len(derivative.arguments) > 1
@@ -36,7 +36,7 @@ def translated(
 
 
 class Tensors(Sizes):
-    """Expressions with tensors in them; those of sizes alone are as everywhere."""
+    """A translator for expressions with tensors; expressions of sizes alone are translated by `Sizes`."""
 
     def __init__(self, schema: Schema, operators: Mapping[str, Schema], where: Location | None) -> None:
         super().__init__(schema, arguments(schema), where)
@@ -44,24 +44,27 @@ class Tensors(Sizes):
         self.meanings = meanings(schema)
 
     def tensor(self, expr: Expr) -> str:
-        """A gradient, or any other value that has to be a tensor."""
+        """Return a gradient, or any other value that must be a tensor."""
         value = self.value(expr)
         if value.kind is Kind.NONE:
             return "at::Tensor()"
         return f"number({self.plain(value)})" if value.kind in NUMBERS else value.text
 
     def plain(self, value: Value) -> str:
+        """Return the text of a value; an optional number is checked to be present."""
         return self.given(value) if value.kind in NUMBERS else value.text
 
     def is_there(self, value: Value) -> str:
-        """Nodes keep a tensor that is not there as an undefined one."""
+        """Return the test that a value is present: nodes keep an absent tensor as an undefined one."""
         is_tensor = value.argument is not None and str(value.argument.type) == "Tensor?"
         return f"{value.text}.defined()" if is_tensor or value.kind is Kind.TENSOR else f"{value.text}.has_value()"
 
     def given(self, value: Value) -> str:
+        """Return the text of a value; tensors need no check."""
         return value.text if value.kind is Kind.TENSOR else super().given(value)
 
     def name(self, name: str) -> Value:
+        """Return the value of a name: an argument, a result, a gradient, or the list of either."""
         if name not in self.meanings:
             return super().name(name)
         (meaning,) = self.meanings[name]
@@ -75,6 +78,7 @@ class Tensors(Sizes):
         return self.output(meaning.grads, meaning.results)
 
     def output(self, grads: tuple[int, ...], results: tuple[int, ...]) -> Value:
+        """Return one result, or the gradient of one."""
         index = (grads or results)[0]
         kind = kind_of(self.schema.returns[index].type)
         if kind is Kind.TENSORS:
@@ -82,6 +86,7 @@ class Tensors(Sizes):
         return Value(f"grads[{index}]" if grads else f"result{index}", kind)
 
     def value(self, expr: Expr) -> Value:
+        """Return an expression in C++; lists with tensors become vectors."""
         match expr:
             case Index(Name("grads" | "results" as group), (Int(number),)) if not self.schema.returns[0].type.is_list:
                 return self.output((number,) if group == "grads" else (), () if group == "grads" else (number,))
@@ -93,11 +98,13 @@ class Tensors(Sizes):
         return super().value(expr)
 
     def attribute(self, value: Value, name: str, expr: Expr) -> Value:
+        """Return an attribute, which for tensors includes T and mT."""
         if name in ("T", "mT"):
             return Value(f"{value.text}.{'numpy_T' if name == 'T' else 'mT'}()", Kind.TENSOR)
         return super().attribute(value, name, expr)
 
     def index(self, value: Value, items: tuple[Expr, ...], expr: Expr) -> Value:
+        """Return an indexed tensor, or a part of a tuple of unknown type."""
         if value.kind is Kind.ANY and len(items) == 1 and isinstance(items[0], Int):
             return Value(f"part<{items[0].value}>({value.text})", Kind.TENSOR)
         if value.kind not in (Kind.TENSOR, Kind.ANY):
@@ -106,6 +113,7 @@ class Tensors(Sizes):
         return Value(f"{value.text}.index({{{texts}}})", Kind.TENSOR)
 
     def subscript(self, item: Expr) -> str:
+        """Return one index of a tensor as an at::indexing value."""
         match item:
             case NoneLiteral():
                 return "at::indexing::None"
@@ -124,9 +132,11 @@ class Tensors(Sizes):
         return f"concrete({self.as_kind(item, Kind.INT)})"
 
     def negated(self, value: Value) -> Value:
+        """Return the negative of a value."""
         return Value(f"-{value.text}", value.kind) if value.kind in (Kind.TENSOR, Kind.ANY) else super().negated(value)
 
     def binary(self, op: str, left: Value, right: Value, expr: Expr) -> Value:
+        """Return a binary operation, which tensors may take part in."""
         if not {left.kind, right.kind} & {Kind.TENSOR, Kind.ANY}:
             return super().binary(op, left, right, expr)
         a, b = self.plain(left), self.plain(right)
@@ -136,11 +146,13 @@ class Tensors(Sizes):
         return Value(f"({a} {op} {b})", Kind.TENSOR)
 
     def compare(self, op: str, left: Value, right: Value) -> Value:
+        """Return a comparison, which tensors may take part in."""
         if op in ("is", "is not") or not {left.kind, right.kind} & {Kind.TENSOR, Kind.ANY}:
             return super().compare(op, left, right)
         return Value(f"({self.plain(left)} {op} {self.plain(right)})", Kind.TENSOR)
 
     def chosen(self, condition: Value, body: Value, orelse: Value) -> Value:
+        """Return a conditional expression, in which None becomes an undefined tensor."""
         kinds = {body.kind, orelse.kind}
         if not kinds & {Kind.TENSOR, Kind.ANY}:
             return super().chosen(condition, body, orelse)
@@ -148,6 +160,7 @@ class Tensors(Sizes):
         return Value(f"({condition.text} ? {a} : {b})", Kind.TENSOR)
 
     def call(self, expr: Call) -> Value:
+        """Return the call of an array function, of an ATen operator or of an operator of the library."""
         if expr.name in ARRAY_FUNCTIONS:
             names = [parameter.name for parameter in ARRAY_FUNCTIONS[expr.name].parameters]
             given = dict(zip(names, expr.args, strict=False)) | dict(expr.kwargs)
@@ -161,7 +174,7 @@ class Tensors(Sizes):
         return self.operator(expr, self.operators[expr.name])
 
     def operator(self, expr: Call, schema: Schema) -> Value:
-        """An operator of the library, through its own C++ function; every argument is written out."""
+        """Return the call of a library operator by its own C++ function, with every argument written out."""
         named = dict(zip((argument.name for argument in schema.positional), expr.args, strict=False)) | dict(
             expr.kwargs
         )
@@ -175,6 +188,7 @@ class Tensors(Sizes):
         return Value(call, kind_of(schema.returns[0].type) if len(schema.returns) == 1 else Kind.ANY)
 
     def passed(self, argument: Argument, expr: Expr) -> str:
+        """Return an argument in the type that the operator's C++ function takes."""
         value = self.value(expr)
         kind = kind_of(argument.type)
         if kind is Kind.TENSOR and value.kind is not Kind.NONE:
@@ -190,7 +204,7 @@ class Tensors(Sizes):
         return value.text
 
     def axes(self, expr: Expr) -> str:
-        """Dimensions, as a list in braces or an array."""
+        """Return dimensions as a braced list or an array."""
         if isinstance(expr, ListOf):
             return f"{{{', '.join(map(self.whole_number, expr.items))}}}"
         value = self.value(expr)
@@ -199,7 +213,7 @@ class Tensors(Sizes):
         return value.text if value.argument is not None else f"concrete({value.text})"
 
     def whole_number(self, expr: Expr) -> str:
-        """An int64_t and no symbol."""
+        """Return an expression as an int64_t, not as a symbol."""
         value = self.value(expr)
         is_plain = re.fullmatch(r"-?\d+", value.text) or (
             value.argument is not None and value.argument.type.base == "int"
@@ -208,7 +222,7 @@ class Tensors(Sizes):
 
 
 def missing(schema: Schema, argument: Argument) -> Formula:
-    """The formula of an argument that the manifest has none for."""
+    """Return the formula of an argument for which the manifest has none: it raises an error when it is needed."""
     message = (
         f"{schema.full_name} has no derivative for '{argument.name}'; add one under `derivatives:` (or a `backward:`), "
         "or pass a tensor that does not require grad"

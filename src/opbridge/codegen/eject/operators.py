@@ -1,4 +1,4 @@
-"""The operators of a manifest as those of a backend on the CPU, and the C++ functions that run them."""
+"""Convert the operators of a manifest to operators of a CPU backend, with the C++ functions that run them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,33 @@ from opbridge.rules.outputs import FromKernel, Like, ShapeDtype
 from opbridge.schema import Argument, OptionalType, Schema
 
 _EVERYWHERE = "CompositeExplicitAutograd"
-"""The key of kernels that are called for tensors of every kind, or for none, and say what they cannot take."""
+"""The key of kernels that are called for any tensors, or for none, and report what they cannot take."""
 
 
 @dataclass(frozen=True)
 class Ejected:
-    """One operator with what of its manifest becomes C++."""
+    """One operator with the parts of its manifest that become C++."""
 
     spec: OpSpec
     outputs: tuple[Like | ShapeDtype, ...]
-    """What each new output is like."""
+    """The rule of each new output."""
     operator: BackendOperator
     source: str
-    """Of its kernel, as the manifest names it."""
+    """The source of its kernel, as the manifest names it."""
     symbol: str
 
     @property
     def schema(self) -> Schema:
+        """The schema of the operator."""
         return self.operator.schema
 
 
 def ejected(manifest: Manifest, cpp_namespace: str | None) -> tuple[Backend, tuple[Ejected, ...]]:
+    """Return the backend and the operators of a manifest, sorted by name.
+
+    Raises:
+        ManifestError: An operator has no CPU kernel in source form, or no complete `out` rule.
+    """
     target = TargetBackend(manifest.namespace, "CPU", cpp_namespace or f"{manifest.namespace}::native")
     known = {spec.schema.full_name: spec.schema for spec in manifest.ops}
     found = tuple(_one(spec, target, known) for spec in manifest.ops)
@@ -73,7 +79,10 @@ def _one(spec: OpSpec, target: TargetBackend, known: Mapping[str, Schema]) -> Ej
 
 
 def _derivative(spec: OpSpec, known: Mapping[str, Schema]) -> Derivative | None:
-    """Operators without formulas have one too: it says that there is none, where a gradient is asked for."""
+    """Return the derivative of an operator.
+
+    One without formulas also has a derivative: it reports the lack when a gradient is required.
+    """
     schema = spec.schema
     returned = {each.name for each in map(schema.aliased_argument, schema.returns) if each}
     is_silent = any(argument.name not in returned for argument in schema.mutable_arguments)
@@ -91,7 +100,7 @@ def _is_optional_list(argument: Argument) -> bool:
 
 
 def kernels_source(backend: Backend, operators: tuple[Ejected, ...]) -> str:
-    """Kernels.cpp: what allocates the outputs by the `out` rule and calls the kernel."""
+    """Return Kernels.cpp, which allocates the outputs by the `out` rules and calls the kernels."""
     headers = HEADER + includes('"KernelCall.h"', '"Kernels.h"')
     rules = [text for each in operators for text in _rules(each)]
     calls = [_call(each, backend.target.namespace) for each in operators]
@@ -103,7 +112,7 @@ def kernels_source(backend: Backend, operators: tuple[Ejected, ...]) -> str:
 
 
 def library_name(namespace: str, source: str) -> str:
-    """Of the library that is made of one source of kernels."""
+    """Return the name of the library that is built from one kernel source."""
     return f"_{namespace}_{re.sub(r'[^A-Za-z0-9]', '_', source.rpartition('.')[0])}"
 
 
@@ -133,7 +142,7 @@ def _spelled(rule: Like | ShapeDtype) -> str:
 
 
 def _used(each: Ejected, rule: ShapeDtype) -> list[str]:
-    """The arguments that a rule asks for."""
+    """Return the arguments that a rule uses."""
     names = set(re.findall(r"[A-Za-z_]\w*", _described(each, rule)))
     return [argument.name for argument in each.schema.arguments if argument.name in names]
 
@@ -178,7 +187,7 @@ def _handed(argument: Argument) -> str:
 
 
 def _pairs_elements(each: Ejected) -> bool:
-    """The kernel goes through all tensors at once, so that they have to be alike."""
+    """Return whether the kernel visits all tensors at once, so that they must have equal shapes."""
     batch = each.spec.rules.batch
     return str(batch) == "elementwise" and all(isinstance(rule, Like) for rule in each.outputs)
 
@@ -192,7 +201,7 @@ def _output(each: Ejected, index: int, rule: Like | ShapeDtype) -> str:
 
 
 def _returned(schema: Schema) -> list[str]:
-    """The results in the schema's order: new ones, and arguments that were written to."""
+    """Return the statement that returns new outputs and written arguments, in the order of the schema."""
     if not schema.returns:
         return []
     names, made = [], 0

@@ -1,4 +1,4 @@
-"""Reads the files of every dialect into one backend; a file's dialect is told by the keys it begins with."""
+"""Read the files of every dialect into one backend; the keys at the start of a file determine its dialect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIGNS = {
     "backend": ("backend", "cpp_namespace", "supported"),
     "deprecated": ("deprecated",),
 }
-"""Keys that tell a dialect whose file is a mapping."""
+"""Keys that identify a dialect whose file is a mapping."""
 
 _FORMS = (
     "expected opbridge's ops.yaml (`namespace:`, `ops:`), PyTorch's native_functions.yaml (`- func: …`), "
@@ -41,27 +41,28 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be generated, as far as the files do not say it."""
+    """The options of a run, where the files do not determine them."""
 
     key: str = "PrivateUse1"
     namespace: str | None = None
     cpp_namespace: str | None = None
     torch_version: str | None = None
     strict: bool = False
-    """Fields that are not known are errors."""
+    """Treat unknown fields as errors."""
     keep_going: bool = False
-    """Entries with errors are left out."""
+    """Leave out entries with errors."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything that shapes the result, before any of it is understood."""
+    """Everything that determines the result, before it is interpreted."""
 
     sources: tuple[Source, ...]
     wish: Wish
 
     @classmethod
     def read(cls, paths: Sequence[Path], wish: Wish) -> Inputs:
+        """Read the files; raise ManifestErrors for all that cannot be read."""
         sources, errors = [], []
         for path in paths:
             try:
@@ -73,11 +74,11 @@ class Inputs:
         return cls(tuple(sources), wish)
 
     def backend(self) -> Backend:
-        """All that the files declare; every error of all of them in one exception."""
+        """Return everything that the files declare; raise the errors of all files in one exception."""
         return self.read_backend()[0]
 
     def read_backend(self) -> tuple[Backend, tuple[InputError, ...]]:
-        """The same, and the errors of the entries that were left out because it was wished so."""
+        """Return the backend, and the errors of the entries that were left out as `keep_going` requires."""
         left: list[InputError] = []
         while True:
             try:
@@ -96,7 +97,7 @@ class Inputs:
         )
 
     def unknown_fields(self) -> tuple[str, ...]:
-        """One line for each field that was left out, because nobody here knows it."""
+        """Return one line for each unknown field that was left out."""
         return tuple(
             f"{places[0]}: '{name}' is not known and left out, {len(places)} times"
             for source in self.sources
@@ -105,11 +106,11 @@ class Inputs:
 
     @property
     def is_manifest(self) -> bool:
-        """Whether all there is is one ops.yaml, which brings its kernels along."""
+        """Whether the only input is one ops.yaml, which includes its kernels."""
         return len(self.sources) == 1 and _dialect(self.sources[0]) == "ops.yaml"
 
     def manifest(self) -> Manifest:
-        """That ops.yaml."""
+        """Return the manifest of that ops.yaml."""
         source = self.sources[0]
         return Manifest.decode(source.data, source.path)
 
@@ -163,7 +164,7 @@ class _Reading:
         return self.by_dialect.get(dialect, [])
 
     def aten(self) -> native.Catalogue:
-        """PyTorch's own functions: as given, or else as the PyTorch that is installed has them."""
+        """Return PyTorch's own functions: from the inputs if they have any, else from the installed PyTorch."""
         if self._aten is None:
             given = {name: each for name, each in self._given.items() if name.startswith(f"{ATEN}::")}
             self._aten = given or _installed_catalogue()
@@ -181,13 +182,13 @@ class _Reading:
         said = [named.name.lower() for named in backends] + [manifest.namespace for manifest in manifests] + sorted(own)
         namespace = self.wish.namespace or (said[0] if said else "")
         if not is_cpp_name(namespace) or "::" in namespace or is_special(namespace) or namespace == ATEN:
-            self.stop_on_errors()  # They may be why the files name none.
+            self.stop_on_errors()  # Such errors may be the reason that the files name none.
             got = f"got '{namespace}'" if namespace else "the files name none"
             raise InputError(f"expected a namespace for the backend's own operators, {got}", hint="--namespace NAME")
         return TargetBackend(namespace, self.wish.key, self.wish.cpp_namespace or f"{namespace}::native")
 
     def merged(self, found: Iterable[tuple[Source, Iterable[BackendOperator]]]) -> list[BackendOperator]:
-        """One file may name kernels of an operator for keys that another does not; both may not for one key."""
+        """Merge operators: files may name kernels for different keys, but not two for one key."""
         operators: dict[str, BackendOperator] = {}
         for source, some in found:
             for operator in some:
@@ -230,7 +231,7 @@ def _dialect(source: Source) -> str:
 
 
 def _of_manifest(manifest: Manifest, target: TargetBackend) -> list[BackendOperator]:
-    """The operators of an ops.yaml; their kernels are C++ functions over tensors, named by PyTorch's convention."""
+    """Return the operators of an ops.yaml, whose kernels are C++ functions named by PyTorch's convention."""
     return [
         BackendOperator(
             spec.schema,

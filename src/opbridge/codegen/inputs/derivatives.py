@@ -1,4 +1,4 @@
-"""derivatives.yaml: formulas for gradients, in PyTorch's dialect (a list) and in torch_npu's (with versions)."""
+"""Read derivatives.yaml, formulas for gradients, in PyTorch's dialect (a list) or torch_npu's (with versions)."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _OFFERED = frozenset(
     {"handle_r_to_c", "not_implemented", "sum_to", "scalar_tensor"}
     | {"maybe_multiply", "cholesky_backward", "cholesky_jvp"}
 )
-"""Functions that formulas call and that are no operators: those of AutogradNodes.h, and of at:: itself."""
+"""Functions that formulas call and that are no operators: those of AutogradNodes.h and of at:: itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class DerivativeEntry:
-    """One entry, for the chosen version."""
+    """One entry of the file, for the chosen version."""
 
     schema: Schema
     where: Location
@@ -61,7 +61,7 @@ class DerivativeEntry:
 
 
 def entries(source: Source, wanted: str | None) -> list[DerivativeEntry]:
-    """The derivatives of a file, for one version where it has several."""
+    """Read the derivatives of a file, for one version if it has several."""
     if source.is_list:
         read = [source.attempt(_entry, source, (index,), fields) for index, fields in mappings(source.read(_ENTRIES))]
         return [entry for entry in read if entry is not None]
@@ -88,7 +88,7 @@ def _entry(source: Source, path: tuple[str | int, ...], fields: dict[str, object
             "`name` is missing from a derivative", source.at(*path), "it is the operator's whole schema"
         )
     schema = Schema.parse(name, where=where)
-    # A number has no gradient, whatever is said.
+    # A number has no gradient, whatever the entry declares.
     tensors = [return_.type.base == "Tensor" for return_ in schema.returns]
     outputs = names_in(fields.get("output_differentiability")) or ("true",) * len(schema.returns)
     if len(outputs) != len(schema.returns):
@@ -110,7 +110,7 @@ def _entry(source: Source, path: tuple[str | int, ...], fields: dict[str, object
             tangents += source.attempts(_tangent, schema, places, text, source.at(*path, key))
         else:
             formulas += source.attempts(_formula, schema, key, text, source.at(*path, key))
-    # Other than true and false there are conditions on a dtype, which PyTorch looks at in every output itself.
+    # Apart from true and false there are conditions on a dtype, which PyTorch checks itself in every output.
     differentiable = tuple(
         output.lower() != "false" and tensor for output, tensor in zip(outputs, tensors, strict=True)
     )
@@ -147,13 +147,13 @@ def _used(text: str, known: Collection[str], where: Location) -> frozenset[str]:
 
 
 def _results(schema: Schema) -> dict[str, int]:
-    """Results by the names that a schema and a formula give them."""
+    """Return the positions of results by the names that a schema and a formula give them."""
     named = {return_.name: index for index, return_ in enumerate(schema.returns) if return_.name}
     return {"result": 0, **named}
 
 
 def _has_variables(text: str) -> bool:
-    """Whether a formula holds a lambda, whose variables it names itself."""
+    """Return whether a formula contains a lambda, which declares variables itself."""
     return ";" in text
 
 
@@ -165,7 +165,7 @@ def with_derivatives(
     aten: Lookup,
     spoiled: Collection[str] = (),
 ) -> list[BackendOperator]:
-    """The operators with their derivatives; those of operators whose declarations are `spoiled` are left out."""
+    """Return the operators with their derivatives; those of `spoiled` declarations are ignored."""
     by_name = {operator.schema.full_name: operator for operator in operators}
     seen: dict[str, Location] = {}
     pytorchs = _pytorchs_own() if source.is_list else {}
@@ -179,7 +179,7 @@ def with_derivatives(
         if name is None and entry.schema.full_name.rpartition("::")[2] in spoiled:
             continue
         if name is None and any(each in aten() for each in candidates):
-            # It has no kernel for the target, and what runs in its place is differentiated by PyTorch.
+            # It has no kernel for the target; PyTorch differentiates what runs in its place.
             continue
         if name is None:
             near = did_you_mean(candidates[0], by_name)
@@ -199,7 +199,7 @@ def with_derivatives(
 
 @functools.lru_cache(maxsize=1)
 def _pytorchs_own() -> Mapping[str, frozenset[tuple[tuple[str, ...], str]]]:
-    """The derivatives that the installed PyTorch was generated from, by operator: its own nodes are there already."""
+    """Return the derivatives of the installed PyTorch by operator: its own nodes already exist."""
     path = installed_derivatives()
     if path is None:
         return {}
@@ -214,7 +214,10 @@ def _texts(derivative: Derivative) -> frozenset[tuple[tuple[str, ...], str]]:
 
 
 def _named_as(operator: BackendOperator, entry: DerivativeEntry) -> Schema | None:
-    """The operator's schema with the names of arguments that a derivative goes by; PyTorch's own change over time."""
+    """Return the operator's schema with the derivative's argument names, which PyTorch changes over time.
+
+    Return None if the names are the same, or if the arguments differ in more than names.
+    """
     own, other = operator.schema, entry.schema.with_namespace(operator.schema.namespace or ATEN)
     if [argument.name for argument in own.arguments] == [argument.name for argument in other.arguments]:
         return None
@@ -229,7 +232,7 @@ def _form(argument: Argument) -> tuple[str, bool]:
 
 
 def _check_calls(operator: BackendOperator, entry: DerivativeEntry, declared: Iterable[str], aten: Lookup) -> None:
-    """A function that only PyTorch's own sources have would be found missing by the linker, far from its formula."""
+    """Refuse functions that only PyTorch's own sources have: the linker would report them far from the formula."""
     derivative = entry.derivative
     own = {full_name.partition("::")[2].partition(".")[0] for full_name in declared}
     for text in [*(each.text for each in derivative.formulas), *(each.text for each in derivative.tangents)]:

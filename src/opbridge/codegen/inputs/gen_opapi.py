@@ -1,4 +1,4 @@
-"""`gen_opapi`: kernels whose text is generated, each from what its outputs are like and what it calls."""
+"""Read `gen_opapi`: kernels that are generated from descriptions of their outputs and of the function they call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opbridge.schema import Schema
 
 _VALUE = ByForm(Text("a value"), Anything(), Anything())
 KIND: Kind = Table(ByForm(Text("a value"), Table(_VALUE, "a mapping"), Anything()), "a mapping")
-"""A list is always a field that is not known yet."""
+"""A list is always an unknown field."""
 
 _KEYS = ("exec", "new_params", "structured_inherit")
 _OUTPUT_KEYS = ("size", "dtype", "name")
@@ -23,23 +23,25 @@ _OUTPUT_KEYS = ("size", "dtype", "name")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One `gen_opapi`, as it is written."""
+    """One `gen_opapi` as it is written."""
 
     outputs: tuple[Output, ...]
     variables: tuple[tuple[str, str], ...]
     execute: tuple[str, ...]
-    """The library's function, and its arguments where they are not simply the operator's."""
+    """The library's function, and its arguments if they differ from those of the operator."""
     inherits: str | None
-    """The out variant whose description is this one's too."""
+    """The out variant whose description also applies here."""
     places: Mapping[str, Location]
-    """Where each output and variable stands, and `exec`; under an empty name the whole."""
+    """The places of each output and variable, and of `exec`; an empty name represents the whole."""
 
     @property
     def where(self) -> Location:
+        """The place of the whole description."""
         return self.places[""]
 
 
 def description(source: Source, path: Path_, given: object) -> Description | None:
+    """Read one description; None if there is none, or none that can be used."""
     if not isinstance(given, dict):
         return None
     path = (*path, "gen_opapi")
@@ -75,7 +77,10 @@ Described = tuple[Schema, Description]
 
 
 def launch(source: Source, schema: Schema, own: Description, described: Mapping[str, Described]) -> OpapiCall:
-    """What the kernel of `schema` does; `described` has those that may be inherited from, by name and overload."""
+    """Return the call that the kernel of `schema` makes.
+
+    `described` has the descriptions to inherit from, by name and overload.
+    """
     base, said = _inherited(schema, own, described)
     made = OpapiCall(_function(said), _arguments(base, said), said.outputs, said.variables)
     if base is not schema:
@@ -115,7 +120,7 @@ def _arguments(schema: Schema, said: Description) -> tuple[str, ...]:
 
 
 def _renaming(schema: Schema, base: Schema, own: Description) -> dict[str, str]:
-    """An in-place variant writes to the tensor it reads, where its out variant has an argument of its own."""
+    """Return new names for the outputs of an out variant: an in-place variant writes to the tensor that it reads."""
     names = [argument.name for argument in schema.arguments]
     lacking = [argument.name for argument in base.out_arguments if argument.name not in names]
     written = [argument.name for argument in schema.mutable_arguments]
@@ -139,7 +144,7 @@ def _renamed_output(output: Output, names: Mapping[str, str]) -> Output:
 
 
 def _ordered(schema: Schema, outputs: tuple[Output, ...], own: Description) -> tuple[Output, ...]:
-    """New outputs stand for the schema's returns in their order, and each needs a size and a dtype."""
+    """Check the outputs: new ones have the order of the schema's returns, each with a size and a dtype."""
     arguments = {argument.name: argument for argument in schema.arguments}
     for output in outputs:
         known = arguments.get(output.name)
@@ -186,7 +191,7 @@ def _check_names(source: Source, schema: Schema, launch: OpapiCall, said: Descri
 
 
 def _expressions(launch: OpapiCall) -> Iterator[tuple[str, str]]:
-    """Every expression, by the name it is written under."""
+    """Yield every expression with the name that it is written under."""
     for output in launch.outputs:
         yield from ((output.name, text) for text in (output.size, output.dtype, *output.named_like) if text)
     yield from launch.variables

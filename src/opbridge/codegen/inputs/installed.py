@@ -1,4 +1,4 @@
-"""The declarations that the installed PyTorch was generated from; it brings them for generators such as this one."""
+"""Find the declarations that the installed PyTorch was generated from; it includes them for generators such as this."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 
 
 def installed_functions() -> Path | None:
-    """Its list of operators."""
+    """Return the path of PyTorch's list of operators, or None."""
     return _packaged("ATen", "native", "native_functions.yaml")
 
 
 def installed_derivatives() -> Path | None:
+    """Return the path of PyTorch's list of derivatives, or None."""
     return _packaged("autograd", "derivatives.yaml")
 
 

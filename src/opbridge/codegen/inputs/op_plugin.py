@@ -1,7 +1,7 @@
-"""The dialect of torch_npu: op_plugin_functions.yaml, npu_native_functions.yaml and deprecated.yaml.
+"""Read the dialect of torch_npu: op_plugin_functions.yaml, npu_native_functions.yaml and deprecated.yaml.
 
-The first declares operators in sections, each entry for a range of PyTorch versions.  The second names kernels that the
-backend has besides.  The third says which operators users are to stop calling.
+The first declares operators in sections, each entry for a range of PyTorch versions. The second names additional
+kernels of the backend. The third lists the operators that users should stop calling.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class PluginEntry:
     """One entry of a section, for the chosen version."""
 
     schema: Schema
-    """Without a namespace: the section, or PyTorch, says whose operator it is."""
+    """The schema without a namespace: the section, or PyTorch, determines whose operator it is."""
     section: str
     where: Location
     fields: Mapping[str, object]
@@ -122,17 +122,18 @@ class PluginEntry:
 
     @property
     def checks_devices(self) -> bool:
+        """Whether tensors must be on one device."""
         return self.fields.get("device_check") != "NoCheck"
 
     def function(self, target: TargetBackend, *, symint: bool) -> str:
-        """The qualified name of its kernel."""
+        """Return the qualified name of the kernel."""
         name = self.fields.get("wrap_impl") or self.fields.get("impl_name") or kernel_name(self.schema, symint=symint)
         return f"{self.fields.get('impl_ns') or target.cpp_namespace}::{name}"
 
 
 @dataclass
 class _Merged:
-    """What several entries say of one operator."""
+    """Everything that several entries declare about one operator."""
 
     entry: PluginEntry
     sections: dict[str, PluginEntry] = field(default_factory=dict)
@@ -140,14 +141,15 @@ class _Merged:
 
 @dataclass(frozen=True, slots=True)
 class PluginFile:
-    """op_plugin_functions.yaml, for one version of PyTorch."""
+    """The contents of op_plugin_functions.yaml, for one version of PyTorch."""
 
     entries: tuple[PluginEntry, ...]
     names: frozenset[str]
-    """Of the operators of every version."""
+    """The names of the operators of every version."""
 
     @classmethod
     def read(cls, source: Source, wanted: str | None) -> PluginFile:
+        """Read a file for one PyTorch version; errors are recorded in the source."""
         file = source.read(OP_PLUGIN)
         fields = file if isinstance(file, dict) else {}
         known = names_in(fields.get("all_version"))
@@ -194,7 +196,7 @@ def _entry(source: Source, versions: Versions, path: Path_, fields: dict[str, ob
 def operators(
     source: Source, found: Iterable[PluginEntry], target: TargetBackend, aten: Lookup
 ) -> list[BackendOperator]:
-    """One operator for all the entries that name it: an entry in `symint` or `quant` adds to one elsewhere."""
+    """Return one operator for all entries that name it: `symint` and `quant` entries add to one elsewhere."""
     merged: dict[str, _Merged] = {}
     for entry in found:
         known = merged.setdefault(entry.schema.full_name, _Merged(entry))
@@ -240,7 +242,7 @@ def _operator(
     ]
     generated = next((part.generated for part in sections.values() if part.generated), None)
     if dense is not None and generated is not None and not elsewhere:
-        # What it calls takes numbers, whatever the schema says.
+        # The function that it calls takes numbers, whatever the schema declares.
         made = gen_opapi.launch(source, entry.schema, generated, described)
         kernels.append(BackendKernel(target.key, dense.function(target, symint=False), launch=made))
     elif dense is not None and not elsewhere:
@@ -261,7 +263,7 @@ def _operator(
 
 @dataclass(frozen=True, slots=True)
 class NamedBackend:
-    """npu_native_functions.yaml: what the backend is called, and kernels it has besides those declared elsewhere."""
+    """The contents of npu_native_functions.yaml: the backend's name and its additional kernels."""
 
     name: str
     cpp_namespace: str
@@ -269,6 +271,7 @@ class NamedBackend:
 
 
 def backend(source: Source) -> NamedBackend:
+    """Read npu_native_functions.yaml."""
     file = source.read(BACKEND)
     fields = file if isinstance(file, dict) else {}
     return NamedBackend(str(fields.get("backend", "")), str(fields.get("cpp_namespace", "")), fields)
@@ -277,7 +280,7 @@ def backend(source: Source) -> NamedBackend:
 def named_operators(
     source: Source, named: NamedBackend, target: TargetBackend, aten: Lookup, elsewhere: Mapping[str, BackendOperator]
 ) -> list[BackendOperator]:
-    """The operators of npu_native_functions.yaml; those that are declared elsewhere need no more than a name there."""
+    """Return the operators of npu_native_functions.yaml; those declared elsewhere need only a name there."""
     target = replace(target, cpp_namespace=named.cpp_namespace or target.cpp_namespace)
     keys = {
         "autograd": f"Autograd{target.key}",
@@ -294,7 +297,7 @@ def named_operators(
             where = source.at(section, index)
             key = keys.get(section, target.key)
             if key == target.key and _text(item) in own:
-                continue  # Its kernel is that of its declaration.
+                continue  # Its declaration has its kernel.
             base = source.attempt(_declared, item, where, section, target, aten, own)
             if base is None:
                 continue
@@ -314,11 +317,11 @@ def named_operators(
 
 
 def _written_out(source: Source, named: NamedBackend, target: TargetBackend, aten: Lookup) -> Iterable[BackendOperator]:
-    """The backend's own operators, whose whole schemas the file has."""
+    """Yield the backend's own operators, for which the file has the whole schema."""
     for section in _BACKEND_SECTIONS:
         for item in _items(named.fields.get(section)):
             if "(" in _text(item):
-                with suppress(InputError):  # It is said where the item is read.
+                with suppress(InputError):  # The error is reported where the item is read.
                     yield _declared(item, source.at(section), section, target, aten, {})
 
 
@@ -366,7 +369,7 @@ def _declared(
 def deprecations(
     source: Source, operators: Iterable[BackendOperator], other_names: frozenset[str]
 ) -> list[BackendOperator]:
-    """The operators with what deprecated.yaml says of them; `other_names` may lack among them."""
+    """Return the operators with their deprecations; `other_names` may be absent from the operators."""
     file = source.read(DEPRECATED)
     by_name = {operator.name: operator for operator in operators}
     for index, fields in mappings(file.get("deprecated") if isinstance(file, dict) else None):

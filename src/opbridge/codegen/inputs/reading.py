@@ -1,4 +1,4 @@
-"""What the readers of all dialects share: a YAML file with the place of everything in it, and its errors."""
+"""Shared parts of all dialect readers: a YAML file with the place of everything in it, and its errors."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Path_ = tuple[str | int, ...]
-"""Where something stands below the document's root: keys of mappings and numbers of list items."""
+"""A place below the document's root: keys of mappings and numbers of list items."""
 
 _FLAGS = {"true": True, "True": True, "false": False, "False": False}
 
 
 class LenientReader(Reader):
-    """Leaves out the fields that it does not know, as files of a newer make have them, and remembers them."""
+    """A reader that leaves out unknown fields, which newer files have, and records them."""
 
     def __init__(self, document: Document) -> None:
         super().__init__(document)
         self.left_out: list[tuple[str, Location]] = []
 
     def unknown(self, key: Node, name: str, near: str, known: str) -> None:
+        """Record an unknown field; one that resembles a known field is an error."""
         if near:
             super().unknown(key, name, near, known)
         else:
@@ -47,18 +48,20 @@ class Source:
     path: Path
     data: bytes
     strict: bool = False
-    """Fields that are not known are errors."""
+    """Treat unknown fields as errors."""
 
     @cached_property
     def document(self) -> Document:
+        """The parsed document."""
         return Document(decode(self.data, self.path), str(self.path))
 
     @cached_property
     def reader(self) -> Reader:
+        """The reader of the document, which collects its errors."""
         return Reader(self.document) if self.strict else LenientReader(self.document)
 
     def unknown_fields(self) -> dict[str, list[Location]]:
-        """Where the fields stand that were left out, by name."""
+        """Return the places of the fields that were left out, by name."""
         found: dict[str, list[Location]] = {}
         for name, where in self.reader.left_out if isinstance(self.reader, LenientReader) else ():
             found.setdefault(name, []).append(where)
@@ -66,15 +69,16 @@ class Source:
 
     @cached_property
     def spoiled(self) -> set[str]:
-        """Names of operators whose declarations are wrong: that they lack elsewhere is no error of its own."""
+        """Names of operators with faulty declarations: their absence elsewhere is no separate error."""
         return set()
 
     def spoil(self, declaration: str) -> None:
+        """Record that the declaration of an operator is faulty."""
         self.spoiled.add(declaration.partition("(")[0].strip().rpartition("::")[2])
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The keys of the root, or of the first entry where the root is a list; they tell the dialect."""
+        """The keys of the root, or of its first entry if it is a list; they determine the dialect."""
         root = self.document.root
         if root.id == "sequence" and root.value:
             root = root.value[0]
@@ -82,24 +86,28 @@ class Source:
 
     @property
     def is_list(self) -> bool:
+        """Whether the root is a list."""
         return self.document.root.id == "sequence"
 
     def read(self, kind: Kind) -> object:
+        """Read the whole document as a kind."""
         return kind.read(self.document.root, self.reader)
 
     def at(self, *path: str | int) -> Location:
+        """Return the location of a path below the root."""
         return self.document.location(self.document.root, path)
 
     def refuse(self, message: str, where: Location, hint: str = "") -> None:
+        """Record an error."""
         self.reader.errors.append(ManifestError(message, where, hint))
 
     def refuse_unknown(self, name: str, near: str, known: str, *path: str | int) -> None:
-        """A key that stands where the keys are not a record's."""
+        """Record an unknown key in a mapping that is no record."""
         node: Any = self.document.node(self.document.root, path)
         self.reader.unknown(node, name, near, known)
 
     def leave_out(self, errors: Iterable[InputError]) -> bool:
-        """Drops the entries that errors are in, as if they had not been written; False where one is in none."""
+        """Remove the entries that contain errors; return False if an error is in no entry."""
         entries = [(entry, items) for items in _lists(self.document.root) for entry in items]
         dropped: dict[int, tuple[Node, list[Node]]] = {}
         for error in errors:
@@ -114,11 +122,11 @@ class Source:
             for key, value in entry.value if entry.id == "mapping" else ():
                 if key.value == "func":
                     self.spoil(str(value.value))
-        del self.__dict__["reader"]  # It reads anew.
+        del self.__dict__["reader"]  # The next use reads again.
         return True
 
     def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
-        """What `make` gives, or None and one more error of this file."""
+        """Return the result of `make`; None, and one more error of this file, if it fails."""
         try:
             return make(*arguments)
         except InputError as error:
@@ -126,17 +134,19 @@ class Source:
             return None
 
     def attempts(self, make: Callable[..., T], *arguments: object) -> list[T]:
-        """The same as a list of one or none."""
+        """Return the result of `make` in a list, which is empty if it fails."""
         made = self.attempt(make, *arguments)
         return [] if made is None else [made]
 
     def schema(self, text: str, where: Location) -> Schema | None:
+        """Parse a schema; on an error, record it, mark the operator as spoiled, and return None."""
         schema = self.attempt(lambda: Schema.parse(text, where=where))
         if schema is None:
             self.spoil(text)
         return schema
 
     def flag(self, fields: dict[str, object], name: str, path: Path_, *, default: bool = False) -> bool:
+        """Return a boolean field; record an error for any other value."""
         text = fields.get(name)
         if text is None:
             return default
@@ -148,30 +158,34 @@ class Source:
 
 @dataclass(frozen=True)
 class OrNothing:
-    """A list or a mapping, or an empty one: sections and tables that nobody has filled yet stand in real files."""
+    """A list, a mapping, or an empty value: real files contain sections that are not filled yet."""
 
     kind: Kind
 
     def read(self, node: Node, reader: Reader) -> object:
+        """Return None for an empty value, else read it as the kind."""
         return None if node.value in ([], "", "~", "null") else self.kind.read(node, reader)
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema, which also allows null."""
         return {"anyOf": [self.kind.json_schema(), {"type": "null"}]}
 
 
 @dataclass(frozen=True)
 class Anything:
-    """A value of any form, which nobody looks into."""
+    """A value of any form, which is not inspected."""
 
     def read(self, node: Node, reader: Reader) -> object:
+        """Return the node itself."""
         return node
 
     def json_schema(self) -> dict[str, object]:
+        """Return the JSON schema that allows every value."""
         return {}
 
 
 def _lists(root: Node) -> list[list[Node]]:
-    """The lists of entries of a file: the whole, or one a section."""
+    """Return the lists of entries of a file: the whole file, or one per section."""
     nodes = [root] if root.id == "sequence" else [value for _, value in root.value] if root.id == "mapping" else []
     return [node.value for node in nodes if node.id == "sequence"]
 
@@ -186,7 +200,7 @@ def _end(node: Node) -> tuple[int, int]:
 
 @contextmanager
 def placed(where: Location) -> Iterator[None]:
-    """Says of errors that know no place that it is this one."""
+    """Add a location to errors that have none."""
     try:
         yield
     except InputError as error:
@@ -196,18 +210,18 @@ def placed(where: Location) -> Iterator[None]:
 
 
 def mappings(value: object) -> Iterable[tuple[int, dict[str, object]]]:
-    """The items of a list that are mappings, each with its number; what is none was refused when it was read."""
+    """Return the items of a list that are mappings, with their numbers; others were refused when they were read."""
     items = value if isinstance(value, list) else []
     return [(index, item) for index, item in enumerate(items) if isinstance(item, dict)]
 
 
 def texts(value: object) -> dict[str, str]:
-    """The pairs of a mapping from names to texts."""
+    """Return the pairs of a mapping from names to texts."""
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: text for name, text in pairs if isinstance(text, str)}
 
 
 def names_in(value: object) -> tuple[str, ...]:
-    """`a, b` or `[a, b]`: both are written."""
+    """Return the names in `a, b` or `[a, b]`; files contain both forms."""
     items = value if isinstance(value, list) else str(value or "").split(",")
     return tuple(str(item).strip() for item in items if item is not None and str(item).strip())

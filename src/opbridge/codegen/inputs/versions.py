@@ -1,4 +1,4 @@
-"""The PyTorch versions that an entry of the torch_npu dialect is for."""
+"""Select the entries of the torch_npu dialect for a PyTorch version."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ _NEWEST = "newest"
 
 @dataclass(frozen=True)
 class Versions:
-    """The versions that one file knows, and which of them is generated for."""
+    """The versions that one file knows, and the one to generate for."""
 
     known: tuple[str, ...]
-    """Oldest first, as in `all_version: [v2.1, v2.2]`."""
+    """The versions of the file, oldest first, as in `all_version: [v2.1, v2.2]`."""
     chosen: str
 
     @classmethod
     def of(cls, known: tuple[str, ...], wanted: str | None, where: Location) -> Versions:
-        """`wanted` is a PyTorch version such as 2.7 or 2.7.1; without one it is the newest that the file knows."""
+        """Choose a version.
+
+        `wanted` is a PyTorch version such as 2.7 or 2.7.1; None selects the newest that the file knows.
+
+        Raises:
+            InputError: The file has no entries for the version.
+        """
         if not known:
             raise ManifestError("expected a list of versions in `all_version`, got an empty one", where)
         if wanted is None:
@@ -32,7 +38,10 @@ class Versions:
         return cls(known, chosen)
 
     def select(self, field: object, where: Location) -> bool:
-        """Whether the chosen version is among those of a field: `all_version`, `v2.1, v2.2` or `[v2.1, newest]`."""
+        """Return whether a field includes the chosen version.
+
+        A field is `all_version`, `v2.1, v2.2` or `[v2.1, newest]`.
+        """
         if field == EVERY:
             return True
         if isinstance(field, list):

@@ -1,1 +1,1 @@
-"""One module a kind of output; each turns a backend into texts by file name."""
+"""Output generators, one module per kind; each turns a backend into texts by file name."""

@@ -1,9 +1,9 @@
-"""What PyTorch has to know of the backend's own operators that write to tensors or return views of them.
+"""Generate the alias information for the backend's own operators that write to tensors or return views.
 
-    ADInplaceOrView.cpp     counts up the versions of what is written to, and notes whose view a result is
-    Functionalization.cpp   a write becomes a new tensor in the place of the old one, a view one that writes go through
+    ADInplaceOrView.cpp     increments the versions of written tensors, and records the base of a view
+    Functionalization.cpp   replaces a write by a new tensor, and makes a view one that writes pass through
 
-For PyTorch's own operators both are there already.
+PyTorch already has both for its own operators.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _ENTER = "at::functionalization::impl::from_functional_tensor"
 
 
 def aliasing(backend: Backend) -> dict[str, str]:
+    """Return the files for operators that write or return views."""
     files = {}
     sharing = [operator for operator in backend.custom if operator.schema.mutable_arguments or _base(operator.schema)]
     if sharing:
@@ -52,7 +53,7 @@ def _versions_and_views(operators: list[BackendOperator]) -> str:
 
 
 def _noted_view(operator: BackendOperator, base: Argument) -> str:
-    """PyTorch's own fallback does this too, but not for sizes that are symbols."""
+    """Return the function that records a view: PyTorch's fallback does too, but not for symbolic sizes."""
     signature = Signature.of(operator, symint=True)
     below = wrapped("return op.redispatch(", ["keys & c10::after_ADInplaceOrView_keyset", *signature.names], ");")
     return (
@@ -90,7 +91,7 @@ def _name(operator: BackendOperator) -> str:
 
 
 def _base(schema: Schema) -> Argument | None:
-    """The tensor that the operator's one result is a view of."""
+    """Return the tensor of which the operator's only result is a view."""
     if schema.mutable_arguments or len(schema.returns) != 1 or str(schema.returns[0].type) != "Tensor":
         return None
     argument = schema.aliased_argument(schema.returns[0])
@@ -105,21 +106,21 @@ def _function(operator: BackendOperator, by_name: dict[str, BackendOperator]) ->
     elif _writes_and_returns(operator.schema):
         body = _write(operator, signature, _counterpart(operator, by_name))
     else:
-        # PyTorch makes a functional operator of one without results by itself when it compiles.
+        # When PyTorch compiles, it functionalizes operators without results itself.
         return ""
     lines = indent("\n".join(body), "  ")
     return f"// {operator.schema}\n{signature.head(f'{_name(operator)}_functional')} {{\n{lines}\n}}\n"
 
 
 def _writes_and_returns(schema: Schema) -> bool:
-    """It returns what it writes to, in that order, and nothing else."""
+    """Return whether the operator returns exactly the tensors that it writes to, in that order."""
     written = [argument.name for argument in schema.mutable_arguments]
     returned = [each.name if each else "" for each in map(schema.aliased_argument, schema.returns)]
     return bool(written) and written == returned and all(str(each.type) == "Tensor" for each in schema.returns)
 
 
 def _counterpart(operator: BackendOperator, by_name: dict[str, BackendOperator]) -> BackendOperator | None:
-    """The operator that returns what this one writes: `f` for `f_` and `f.out`."""
+    """Return the operator that returns the tensors this one writes: `f` for `f_` and `f.out`; None if there is none."""
     schema = operator.schema
     outputs = {argument.name for argument in schema.out_arguments}
     inputs = [(str(each.type), each.name) for each in schema.arguments if each.name not in outputs]
@@ -133,7 +134,7 @@ def _counterpart(operator: BackendOperator, by_name: dict[str, BackendOperator])
 
 
 def _inner(signature: Signature) -> Iterator[str]:
-    """The tensors behind those of the functional kind."""
+    """Yield the lines that unwrap functional tensors."""
     for parameter in signature.parameters:
         if parameter.argument.is_tensor:
             yield f"at::functionalization::impl::sync({parameter.name});"
@@ -160,7 +161,7 @@ def _write(operator: BackendOperator, signature: Signature, counterpart: Backend
     yield "}"
     yield from _inner(signature)
     if counterpart is None:
-        # There is nothing that returns what this one writes, so it writes to a copy.
+        # No operator returns what this one writes, so it writes to a copy.
         for name in written:
             yield f"auto new_{name} = inner_{name}.clone();"
         call = wrapped("op.call(", _names(signature, **{name: f"new_{name}" for name in written}), ");")
@@ -182,7 +183,7 @@ def _write(operator: BackendOperator, signature: Signature, counterpart: Backend
 
 
 def _view(operator: BackendOperator, base: Argument, signature: Signature) -> Iterator[str]:
-    """A view is where its elements are, which PyTorch's `as_strided` says, and that can be undone."""
+    """Yield the lines of a view: PyTorch's invertible `as_strided` describes where its elements are."""
     yield f"static const auto op = {found_handle(operator, signature)};"
     yield from _inner(signature)
     call = wrapped("return op.call(", _names(signature), ");")

@@ -1,11 +1,11 @@
 """Output d: gradients, from the formulas of derivatives.yaml.
 
-    AutogradNodes.h       what the nodes share, and functions that formulas call
-    VariableType_N.cpp    a node for each operator with a derivative, and the kernel of the autograd key that makes it
+    AutogradNodes.h       the shared parts of nodes, and functions that formulas call
+    VariableType_N.cpp    a node for each operator with a derivative, and the autograd kernel that creates it
 
-A formula runs through the dispatcher like any code, so that it can be differentiated again.  It sees its arguments, the
-operator's results and `grad` as local variables, and the functions of at:: and of CustomFunctions.h.  Forward mode is a
-formula of its own, or what the formulas of the gradients give as linear functions of `grad`.
+A formula runs through the dispatcher like any code, so it can be differentiated again. It uses its arguments, the
+operator's results and `grad` as local variables, and the functions of at:: and of CustomFunctions.h. Forward mode
+uses a separate formula, or the formulas of the gradients as linear functions of `grad`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _SHARED = Path(__file__).parent.parent / "headers" / "AutogradNodes.h"
 
 
 def autograd(backend: Backend) -> dict[str, str]:
+    """Return the files for operators with derivatives."""
     differentiable = [_as_formulas_name_it(each) for each in backend.operators if each.derivative is not None]
     if not differentiable:
         return {}
@@ -58,7 +59,7 @@ def _source(operators: tuple[BackendOperator, ...], backend: Backend) -> str:
     ]
     own = ['"AutogradNodes.h"', *(['"CustomFunctions.h"'] if backend.custom else [])]
     if backend.is_ejected:
-        # Its formulas name where everything is.
+        # Its formulas use qualified names.
         own, names = [*own, '"Sizes.h"'], []
     else:
         names = ["// What formulas name.\nusing namespace at;\n" + using]
@@ -77,7 +78,7 @@ def _function(operator: BackendOperator, derivative: Derivative) -> str:
 
 
 def _body(operator: BackendOperator, derivative: Derivative, signature: Signature) -> Iterator[str]:
-    """Below, the operator runs without autograd; around it stands what the graph has to know."""
+    """Yield the body of an autograd kernel: it runs the operator below autograd, and records the graph around it."""
     results = _results(operator)
     tensors = _through(operator, derivative)
     uses_node = remembers_results(operator, derivative)
@@ -123,7 +124,7 @@ def _body(operator: BackendOperator, derivative: Derivative, signature: Signatur
         yield from (indent(line, "  ") for line in _forward(operator, derivative, results, before))
         yield "}"
     if uses_node:
-        # A kept result keeps its tangent too.
+        # A saved result keeps its tangent too.
         views = f", {results[0]}.is_view()" if written else ""
         kept_results = ", ".join(results[index] for index in uses_node)
         yield f"if (node_) node_->remember_results({kept_results}, true{views});"
@@ -131,37 +132,37 @@ def _body(operator: BackendOperator, derivative: Derivative, signature: Signatur
 
 
 def _is_view(operator: BackendOperator) -> bool:
-    """Its tangent is a view of its argument's tangent, which PyTorch makes itself."""
+    """Return whether the result is a view: PyTorch makes its tangent itself, as a view of the argument's tangent."""
     schema = operator.schema
     return not schema.mutable_arguments and any(return_.alias is not None for return_ in schema.returns)
 
 
 def _is_used(argument: Argument, derivative: Derivative) -> bool:
-    """A formula means the value that an argument had before the call."""
+    """Return whether a formula uses the value that an argument had before the call."""
     tangents = {f"{argument.name}_p", f"original_{argument.name}_p"}
     return argument.name in derivative.uses or any(tangents & tangent.uses for tangent in derivative.tangents)
 
 
 def _through(operator: BackendOperator, derivative: Derivative) -> list[str]:
-    """The tensors among the arguments that gradients go through."""
+    """Return the tensor arguments through which gradients pass."""
     without = {*derivative.without_gradient, *derivative.without_formula(operator.schema)}
     return [argument.name for argument in operator.schema.tensor_arguments if argument.name not in without]
 
 
 def _no_edge(argument: Argument) -> str:
-    """An argument that no gradient goes through still has its place among the others."""
+    """Return a placeholder for an argument without gradients, which keeps its place among the others."""
     if is_list(argument):
         return f"::std::vector<at::Tensor>({argument.name}.size())"
     return "at::Tensor()"
 
 
 def _new(index: int) -> str:
-    """A result that is no argument; arguments never end like that."""
+    """Return the name of a result that is no argument; argument names never end with an underscore."""
     return f"output{index}_"
 
 
 def _results(operator: BackendOperator) -> list[str]:
-    """What the results are called: an argument where one is written to and returned."""
+    """Return the names of the results; a written and returned argument has its own name."""
     names = []
     for index, return_ in enumerate(operator.schema.returns):
         argument = operator.schema.aliased_argument(return_)

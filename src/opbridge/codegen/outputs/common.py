@@ -1,4 +1,4 @@
-"""What all generated sources share: their first lines, and how operators are spread over files."""
+"""Shared parts of all generated sources: their first lines, and the distribution of operators over files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ TENSOR_HEADERS = (
     "<ATen/core/Tensor.h>",
     "<c10/core/Stream.h>",
 )
-"""What declarations need; <ATen/ATen.h>, with a function for every operator, takes many times as long to compile."""
+"""Headers for declarations; <ATen/ATen.h> has a function per operator and takes many times as long to compile."""
 
 _OPERATORS_PER_SHARD = 100
 
 
 def shards(operators: Sequence[BackendOperator]) -> list[tuple[BackendOperator, ...]]:
-    """Groups to be compiled in parallel; an operator's name decides its group, whatever others there are."""
+    """Return groups to compile in parallel; an operator's name determines its group, whatever the others are."""
     count = 1
     while count * _OPERATORS_PER_SHARD < len(operators):
         count *= 2
@@ -35,27 +35,29 @@ def shards(operators: Sequence[BackendOperator]) -> list[tuple[BackendOperator, 
 
 
 def python_packages(backend: Backend) -> tuple[str, ...]:
-    """The Python packages with the backend's operators, its own namespace first."""
+    """Return the Python packages with the backend's operators, its own namespace first."""
     others = {operator.schema.namespace for operator in backend.custom if operator.exposed} - {backend.target.namespace}
     return tuple(f"{namespace}_ops" for namespace in (backend.target.namespace, *sorted(filter(None, others))))
 
 
 def shard_name(stem: str, index: int, count: int) -> str:
+    """Return the file name of one group; a single group has no number."""
     return f"{stem}.cpp" if count == 1 else f"{stem}_{index}.cpp"
 
 
 def includes(*headers: str) -> str:
+    """Return the include lines of headers, which are given with their quotes or brackets."""
     return "".join(f"#include {header}\n" for header in headers)
 
 
 def found_handle(operator: BackendOperator, signature: Signature) -> str:
-    """The C++ expression that finds an operator in the dispatcher."""
+    """Return the C++ expression that finds an operator in the dispatcher."""
     name, overload = quoted(operator.schema.qualified_name), quoted(operator.schema.overload)
     look_up = f"c10::Dispatcher::singleton().findSchemaOrThrow({name}, {overload})"
     return f"{look_up}\n      .typed<{signature.type}>()"
 
 
 def in_namespace(name: str, parts: Iterable[str]) -> str:
-    """`name` is empty for what no other file sees."""
+    """Return parts in a namespace; an empty `name` makes them private to the file."""
     start, end = (f"namespace {name} {{", f"}}  // namespace {name}") if name else ("namespace {", "}  // namespace")
     return "\n".join([start, "", *parts, end, ""])

@@ -1,7 +1,7 @@
 """Output b: a typed C++ function for each of the backend's own operators.
 
-`<namespace>::ops::f` enters the dispatcher where a call from Python does; `<namespace>::redispatch::f` goes on with the
-dispatch keys that the caller has not dealt with yet.
+`<namespace>::ops::f` enters the dispatcher at the same point as a call from Python. `<namespace>::redispatch::f`
+continues with the dispatch keys that the caller has not handled yet.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _KEYS = "c10::DispatchKeySet dispatch_keys"
 
 
 def custom_functions(backend: Backend) -> dict[str, str]:
+    """Return the files; none if the backend has no operators of its own."""
     if not backend.custom:
         return {}
     _refuse_ambiguous(backend.custom)
@@ -37,7 +38,7 @@ def custom_functions(backend: Backend) -> dict[str, str]:
 
 
 def _refuse_ambiguous(operators: Iterable[BackendOperator]) -> None:
-    """Two overloads may differ for PyTorch and be one function for C++."""
+    """Raise ManifestError for overloads that differ in PyTorch and are one function in C++."""
     seen: dict[tuple[str, ...], BackendOperator] = {}
     for operator in operators:
         types = (parameter.type for parameter in _signature(operator).parameters)
@@ -83,7 +84,7 @@ def _handle_name(operator: BackendOperator) -> str:
 
 
 def _handle(operator: BackendOperator) -> str:
-    """The operator, looked up once for both functions."""
+    """Return the function that looks up the operator once, for both functions."""
     look_up = f"static const auto op = {found_handle(operator, _signature(operator))};"
     return f"const auto& {_handle_name(operator)}() {{\n  {look_up}\n  return op;\n}}\n"
 

@@ -1,8 +1,8 @@
-"""Wrappers of operators without a kernel of their own: one variant made from another's kernel.
+"""Generate wrappers of operators without a kernel: each uses the kernel of another variant.
 
-out of functional          the new tensors are copied into the outputs
-in-place of out            the tensor that is written to is the output
-functional of structured   PyTorch's meta kernel says what the outputs are, and the out kernel fills them
+out from functional          copies the new tensors into the outputs
+in-place from out            passes the written tensor as the output
+functional from structured   makes the outputs that PyTorch's meta kernel describes; the out kernel fills them
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ at::Device device_among(const Tensors&... tensors) {
 
 
 def needs_meta_tensors(operator: BackendOperator) -> bool:
+    """Return whether the operator is a functional variant that runs an out kernel."""
     source = operator.derived_from
     return source is not None and bool(source.out_arguments) and not operator.schema.mutable_arguments
 
@@ -70,6 +71,7 @@ def needs_meta_tensors(operator: BackendOperator) -> bool:
 def derived_body(
     operator: BackendOperator, source: Schema, kernel: BackendKernel, signature: Signature
 ) -> Iterator[str]:
+    """Return the lines of a wrapper that runs the kernel of `source`; raise ManifestError if none is possible."""
     if operator.schema.out_arguments and not source.mutable_arguments:
         return _out_of_functional(operator, kernel)
     if source.out_arguments and not operator.schema.out_arguments:

@@ -1,4 +1,4 @@
-"""A node of the autograd graph for each operator with a derivative: what it keeps of a call, and its formulas."""
+"""Generate a node of the autograd graph for each operator with a derivative: its saved values and its formulas."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from opbridge.schema import Argument, OptionalType, Return
 
 @dataclass(frozen=True)
 class Owned:
-    """What outlives the call, of an argument that only looks at something of the caller's."""
+    """A value that outlives the call, for an argument that only refers to the caller's memory."""
 
     type: str
     made: str
-    """From the argument, whose name stands for `{0}`."""
+    """The expression that makes it from the argument, whose name replaces `{0}`."""
     seen: str = "{0}"
-    """How formulas see it, who take it for the argument."""
+    """The expression that formulas use in place of the argument."""
 
 
 _OWNED = {
@@ -38,14 +38,15 @@ _OWNED = {
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a tensor stands among others: lists before it have lengths that a call decides."""
+    """The position of a tensor among others: lengths of lists before it are known only in a call."""
 
     first: str
     count: str = ""
-    """Of a list."""
+    """The length, if it is a list."""
 
 
 def slots(arguments: list[Argument]) -> dict[str, Slot]:
+    """Return the slot of each argument, by name."""
     number, lists, found = 0, "", {}
     for argument in arguments:
         first = f"{number}{lists}"
@@ -59,15 +60,20 @@ def slots(arguments: list[Argument]) -> dict[str, Slot]:
 
 
 def is_list(argument: Argument) -> bool:
+    """Return whether the argument is a list of tensors."""
     return argument.type.is_list
 
 
 def size_of(name: str) -> str:
+    """Return the name of the variable with the length of a list."""
     return f"{name}_size"
 
 
 def node_name(operator: BackendOperator) -> str:
-    """ScaledAddBackward for scaled_add, as PyTorch names its own; PrivateScaledAddBackward for _scaled_add."""
+    """Return a node name as PyTorch names its own.
+
+    Examples are ScaledAddBackward for scaled_add and PrivateScaledAddBackward for _scaled_add.
+    """
     words = [*([] if operator.is_custom else [ATEN]), *operator.identifier.split("_")]
     in_place = "InPlace" if operator.schema.name.endswith("_") else ""
     private = "Private" * (len(operator.identifier) - len(operator.identifier.lstrip("_")))
@@ -75,6 +81,7 @@ def node_name(operator: BackendOperator) -> str:
 
 
 def node(operator: BackendOperator, derivative: Derivative) -> str:
+    """Return the C++ struct of the node."""
     members = [*_members(operator, derivative)]
     name = node_name(operator)
     parts = [
@@ -103,22 +110,22 @@ def _method(head: str, body: Iterator[str]) -> str:
 
 
 def result_type(operator: BackendOperator, index: int) -> str:
-    """As it is kept: what a caller's tensor is written to is a tensor too."""
+    """Return the type in which a result is saved: a tensor of the caller that is written to is a tensor too."""
     return value_type(operator.schema.returns[index])
 
 
 def remembers_results(operator: BackendOperator, derivative: Derivative) -> list[int]:
-    """The results that `remember_results` takes, by number."""
+    """Return the numbers of the results that `remember_results` takes."""
     return [index for index, _ in _used_results(operator, derivative)]
 
 
 def remembered(operator: BackendOperator, derivative: Derivative) -> list[str]:
-    """The arguments that `remember` takes."""
+    """Return the arguments that `remember` takes."""
     return [parameter.name for parameter in _remembered(operator, derivative)]
 
 
 def _remembered(operator: BackendOperator, derivative: Derivative) -> list[CppParameter]:
-    """Those that formulas use, and all lists: the number of their tensors decides where gradients stand."""
+    """Return the arguments that formulas use, and all lists: their lengths determine the places of gradients."""
     signature = Signature.of(operator, symint=True)
     found = []
     for parameter in signature.parameters:
@@ -143,7 +150,7 @@ def _members(operator: BackendOperator, derivative: Derivative) -> Iterator[str]
 
 
 def kept_as(name: str) -> str:
-    """The member for a value: its own name may be that of a member that all nodes have."""
+    """Return the member for a value: its own name may be that of a member that all nodes have."""
     return f"kept_{name}"
 
 
@@ -173,7 +180,7 @@ def _remember_results(operator: BackendOperator, derivative: Derivative) -> Iter
 
 
 def _kept(operator: BackendOperator, derivative: Derivative) -> list[Argument]:
-    """The tensors that formulas use: single ones first, where they stand at fixed places."""
+    """Return the tensors that formulas use: single ones first, which have fixed places."""
     used = [argument for argument in operator.schema.tensor_arguments if argument.name in derivative.uses]
     return sorted(used, key=is_list)
 
@@ -183,7 +190,7 @@ def _is_tensor(operator: BackendOperator, index: int) -> bool:
 
 
 def _used_results(operator: BackendOperator, derivative: Derivative) -> list[tuple[int, str]]:
-    """The results that formulas use, by number and by the name they are used by."""
+    """Return the results that formulas use, by number and by the name in the formula."""
     arguments = {argument.name for argument in operator.schema.arguments}
     names = []
     for index, return_ in enumerate(operator.schema.returns):
@@ -193,7 +200,7 @@ def _used_results(operator: BackendOperator, derivative: Derivative) -> list[tup
 
 
 def _kept_results(operator: BackendOperator, derivative: Derivative) -> list[tuple[int, str]]:
-    """The tensors among them, which the graph saves."""
+    """Return the tensors among the used results, which the graph saves."""
     return [each for each in _used_results(operator, derivative) if _is_tensor(operator, each[0])]
 
 
@@ -245,6 +252,7 @@ def _unpacked(operator: BackendOperator, derivative: Derivative) -> Iterator[str
 
 
 def wanted(slot: Slot) -> str:
+    """Return the C++ condition that the gradient of a slot is needed."""
     return f"any_of(wanted_, {slot.first}, {slot.count})" if slot.count else f"wanted_[{slot.first}]"
 
 
@@ -257,7 +265,7 @@ def _evaluated(formula: Formula, places: dict[str, Slot]) -> Iterator[str]:
     if len(formula.arguments) == 1:
         yield f"  {_put(formula.arguments[0], places, text)}"
     elif not any(places[name].count for name in formula.arguments):
-        # A function may give more gradients than are asked for here.
+        # A function may return more gradients than are needed here.
         targets = ", ".join(f"found_[{places[name].first}]" for name in formula.arguments)
         yield f"  take_first(::std::tie({targets}), {text});"
     else:
@@ -275,7 +283,7 @@ def _put(name: str, places: dict[str, Slot], value: str) -> str:
 
 
 def why_not(operator: BackendOperator, derivative: Derivative) -> ManifestError | None:
-    """What keeps a node from being made, if anything does."""
+    """Return the error that prevents a node, or None."""
     reason = _reason(operator, derivative)
     if reason is None:
         return None

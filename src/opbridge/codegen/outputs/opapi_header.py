@@ -1,4 +1,4 @@
-"""The start of a backend's Launcher.h: it calls the C functions of a library that is linked or loaded."""
+"""The initial Launcher.h of a backend: it calls the C functions of a library that is linked or loaded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from opbridge.codegen.model import TargetBackend
 
 
 def launcher_header(target: TargetBackend, *, has_helpers: bool) -> str:
+    """Return the text of Launcher.h."""
     helpers = '#include "Helpers.h"\n' if has_helpers else ""
     return _TEXT.replace("@NAMESPACE@", target.cpp_namespace).replace("@HELPERS@\n", helpers)
 

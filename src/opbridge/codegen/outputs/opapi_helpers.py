@@ -1,6 +1,6 @@
-"""The start of a backend's Helpers.h: what `gen_opapi` names and neither C++ nor PyTorch has, still to be written.
+"""The initial Helpers.h of a backend: names in `gen_opapi` that neither C++ nor PyTorch defines, still to be written.
 
-What is declared there compiles wherever it is named, and says when it is called that it is not written.
+The declarations there compile wherever they are used. A call of one reports that it is not written.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ _FOUND_BY_ARGUMENT = frozenset(
     | {"isFloatingType", "isIntegralType", "isQIntType", "isReducedFloatingType", "isSignedType", "promoteTypes"}
     | {"result_type", "toComplexType", "toRealValueType", "toString", "typeMetaToScalarType"}
 )
-"""PyTorch's functions that C++ finds without their namespace, because of what they are called with."""
+"""PyTorch functions that C++ finds without their namespace, by the types of their arguments."""
 _PART_OF_TUPLE = re.compile(r"std::get<(?P<index>\d+)>\(\s*(?P<name>[A-Za-z_][\w:]*)")
 _SIZES, _DTYPE, _TEXT, _ANY = "c10::SmallVector<int64_t, 8>", "at::ScalarType", "std::string", "Unwritten"
 
 
 @dataclass
 class _Helper:
-    """A name that is to be given a meaning."""
+    """A name that still needs a definition."""
 
     name: str
     operators: list[str] = field(default_factory=list)
-    """Those whose expressions name it."""
+    """The operators whose expressions use it."""
     types: set[str] = field(default_factory=set)
-    """What its value is taken for."""
+    """The types in which its value is used."""
     arguments: int | None = None
     is_parameter_of_template: bool = False
     parts: int = 0
-    """How many values it returns together, where expressions take them apart."""
+    """The number of values in the tuple that it returns, if expressions take it apart."""
 
 
 def helpers_of(operator: BackendOperator, launch: OpapiCall) -> Iterator[tuple[QualifiedName, str]]:
-    """The names in a kernel's expressions that nothing here explains, and what their values are taken for."""
+    """Yield the unexplained names in a kernel's expressions, and the type in which each value is used."""
     own = {argument.name for argument in operator.schema.arguments} | {name for name, _ in launch.variables}
     own |= {output.name for output in launch.outputs}
     for text, type_ in _expressions(launch):
@@ -74,7 +74,7 @@ def _taken_for(found: QualifiedName, type_: str) -> str:
 
 
 def helpers_header(target: TargetBackend, launched: Iterable[tuple[BackendOperator, OpapiCall]]) -> str:
-    """Empty where every name is known."""
+    """Return the text of Helpers.h; empty if every name is known."""
     helpers = _helpers(launched)
     if not helpers:
         return ""
@@ -106,7 +106,7 @@ def _helpers(launched: Iterable[tuple[BackendOperator, OpapiCall]]) -> list[_Hel
 
 
 def _taken_apart(launch: OpapiCall) -> Iterator[tuple[str, int]]:
-    """Functions whose results expressions take apart, perhaps by the name of a variable."""
+    """Yield the functions whose results expressions take apart, perhaps through a variable."""
     called = {name: found.name for name, text in launch.variables for found in [*qualified_names(text)][:1]}
     for text, _ in _expressions(launch):
         for match in _PART_OF_TUPLE.finditer(text):

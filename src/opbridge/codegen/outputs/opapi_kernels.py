@@ -1,9 +1,9 @@
 """Output e: kernels from `gen_opapi`, which prepare outputs and call one function of the backend's library.
 
 LaunchedKernels_N.cpp   the kernels
-MetaKernels_N.cpp       the same without the call, for tensors without memory: torch.compile asks them for shapes
-Launcher.h              how the function is found and called; written once, and the backend's own from then on
-Helpers.h               functions that expressions name and nobody has, which say so; written once too
+MetaKernels_N.cpp       the kernels without the call, for tensors without memory: torch.compile uses them for shapes
+Launcher.h              finds and calls the function; written once, and maintained by the backend from then on
+Helpers.h               stubs for undefined functions in expressions, which report this; also written once
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SYMBOLIC = (
     (re.compile(r"\bat::IntArrayRef\b"), "c10::SymIntArrayRef"),
     (re.compile(r"\b(ArrayRef|SmallVector|vector)<int64_t\b"), r"\1<c10::SymInt"),
 )
-"""An expression of sizes as one of sizes that torch.compile does not know yet."""
+"""Replacements that turn an expression of sizes into one of symbolic sizes, which torch.compile does not know yet."""
 _CALLED = re.compile(r"(?<![\w:])(?P<name>[A-Za-z_][\w:]*)\s*\(")
 _TAKES_SYMBOLS = frozenset(
     {"size", "sizes", "numel", "stride", "dim", "defined", "scalar_type", "has_value", "value", "value_or"}
@@ -65,6 +65,7 @@ class _OpapiKernel:
 
 
 def launched_kernels(backend: Backend) -> dict[str, str]:
+    """Return the files for operators with generated kernels."""
     launched = [
         _OpapiKernel(operator, kernel, kernel.launch)
         for operator in backend.operators
@@ -89,7 +90,7 @@ def launched_kernels(backend: Backend) -> dict[str, str]:
 
 
 def _lacks_meta(operator: BackendOperator) -> bool:
-    """PyTorch has meta kernels for its own operators."""
+    """Return whether a meta kernel is needed: PyTorch has them for its own operators."""
     return operator.is_custom and not any(operator.kernel(key) for key in ("Meta", *COMPOSITE_KEYS))
 
 
@@ -139,7 +140,7 @@ def _function(operator: BackendOperator, head: str, lines: list[str]) -> str:
 
 
 def _variables(launch: OpapiCall, new: set[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Those that stand before the outputs, which may use them, and those that use new outputs themselves."""
+    """Return the variables that precede the outputs, which may use them, and those that use new outputs."""
     early: list[tuple[str, str]] = []
     late: list[tuple[str, str]] = []
     for name, text in launch.variables:
@@ -149,7 +150,7 @@ def _variables(launch: OpapiCall, new: set[str]) -> tuple[list[tuple[str, str]],
 
 
 def _device(operator: BackendOperator, kernel: BackendKernel) -> str:
-    """Where new outputs go: to the other tensors, or where the operator is asked to make them."""
+    """Return the device of new outputs: that of the other tensors, or the one that the call specifies."""
     outputs = operator.schema.out_arguments
     tensors = [
         argument.name
@@ -166,7 +167,7 @@ def _device(operator: BackendOperator, kernel: BackendKernel) -> str:
 
 
 def _prepared(output: Output, operator: BackendOperator, options: str, *, symbolic: bool) -> Iterator[str]:
-    """A new output is made; one of the caller's is resized; one that is also read has to fit already."""
+    """Yield the lines for an output: a new one is made, the caller's resized, one that is also read checked."""
     arguments = {argument.name: argument for argument in operator.schema.arguments}
     size = None if output.size in (None, output.name) else _size(output.size or "", arguments, symbolic=symbolic)
     dtype = None if output.dtype in (None, output.name) else _dtype(output.dtype or "", arguments)
@@ -243,7 +244,7 @@ def _meta_kernels(launched: list[_OpapiKernel]) -> str:
     blocks = [f"TORCH_LIBRARY_IMPL({name}, Meta, m) {{\n{''.join(lines)}}}\n" for name, lines in registered.items()]
     text = in_namespace("", functions)
     names = {each.kernel.namespace for each in launched} if needs_helpers else set()
-    if names:  # The functions that expressions call stand beside the kernels.
+    if names:  # The functions that expressions call are in the namespaces of the kernels.
         using = "".join(f"using namespace {name};\n" for name in sorted(names))
         text = text.replace("namespace {\n", f"namespace {{\n\n{using}", 1)
     own = includes('"Launcher.h"') + "\n" if needs_helpers else ""
@@ -256,7 +257,7 @@ def _meta_name(operator: BackendOperator) -> str:
 
 
 def _is_symbolic(launched: _OpapiKernel) -> bool:
-    """Whether its outputs' sizes can be told where only symbols stand for sizes."""
+    """Return whether the sizes of the outputs can be computed from symbolic sizes."""
     variables = {name for name, _ in launched.launch.variables}
     numbers = [each.name for each in launched.operator.schema.attributes if each.type.base == "int" and _is_list(each)]
     for output in launched.launch.outputs:

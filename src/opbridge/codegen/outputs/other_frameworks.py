@@ -1,9 +1,9 @@
-"""Output f: the backend's own operators in MindSpore and JAX, where they run on the CPU as those tensors do.
+"""Output f: the backend's own operators in MindSpore and JAX, which share the CPU memory of tensors.
 
     python/<namespace>_ops/mindspore_cells.py    a Cell with `bprop` for each operator
     python/<namespace>_ops/jax_functions.py      a function for each, for jit, grad and vmap
 
-Both go to PyTorch's operator with the memory at hand; the gradient is that of PyTorch's autograd.
+Both call the PyTorch operator on the given memory. The gradient comes from PyTorch's autograd.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _NOTE = HEADER.replace("//", "#")
 
 
 def other_frameworks(backend: Backend) -> dict[str, str]:
+    """Return the files for both frameworks; none for a backend that does not run on the CPU."""
     if backend.target.key != "CPU":
         return {}
     files = {}
@@ -36,7 +37,7 @@ def other_frameworks(backend: Backend) -> dict[str, str]:
 
 
 def _is_function(operator: BackendOperator) -> bool:
-    """Neither framework has tensors that are written to, or views."""
+    """Return whether all results are new tensors: neither framework has written tensors or views."""
     schema = operator.schema
     new = all(return_.type.is_tensor_like and return_.alias is None for return_ in schema.returns)
     return operator.exposed and new and bool(schema.returns) and not schema.mutable_arguments
@@ -75,7 +76,7 @@ def _parameters(arguments: Iterable[Argument]) -> list[str]:
 
 
 def _spelled(value: object) -> str:
-    """A default in Python."""
+    """Return a default in Python."""
     if isinstance(value, EnumName):
         return _REDUCTIONS.get(value) or f"torch.{value}"
     return f"float('{value}')" if isinstance(value, float) and not isfinite(value) else repr(value)

@@ -1,8 +1,8 @@
-"""Output g: what makes a package of the sources, with nothing but PyTorch and a compiler.
+"""Output g: the files that make a package of the sources, with only PyTorch and a compiler.
 
-setup.py, CMakeLists.txt     either builds python/_<namespace>.so of all sources here and in kernels/
-tests/test_operators.py      what can be told of operators without knowing what they compute
-README.md                    what is whose, and what is left to write
+setup.py, CMakeLists.txt     either builds python/_<namespace>.so from all sources here and in kernels/
+tests/test_operators.py      tests that do not depend on what the operators compute
+README.md                    which files are generated, and which are left to write
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _NOTE = HEADER.removeprefix("// ").rstrip()
 
 
 def package(backend: Backend) -> dict[str, str]:
+    """Return the build files, the tests and the README."""
     namespace = backend.target.namespace
     packages = python_packages(backend)
     return {

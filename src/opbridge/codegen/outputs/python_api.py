@@ -1,10 +1,10 @@
 """Output c: the backend's own operators as Python functions.
 
-    python/<namespace>_ops/__init__.py     each name stands for its torch.ops entry; what is deprecated warns first
+    python/<namespace>_ops/__init__.py     assigns each name its torch.ops entry; deprecated ones warn first
     python/<namespace>_ops/__init__.pyi    their signatures, for editors and type checkers
 
-The entries of torch.ops themselves stand in the module, and not functions around them, so that a call costs nothing
-more and torch.compile sees what it knows.
+The module contains the torch.ops entries themselves, not functions around them. A call therefore costs nothing extra,
+and torch.compile sees operators that it knows.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def _deprecated(operator, message):
 
 
 def python_api(backend: Backend) -> dict[str, str]:
+    """Return the Python modules and stubs."""
     files = {}
     exposed = [operator for operator in backend.custom if operator.exposed]
     for name in python_packages(backend):
@@ -98,7 +99,7 @@ def _module(namespace: str, by_name: _ByName, library: str) -> str:
 
 
 def _deprecation(operators: Iterable[BackendOperator]) -> str:
-    """What a call of this name warns of: an overload cannot be told before PyTorch has looked at the arguments."""
+    """Return the warning for a name: the overload is unknown until PyTorch has seen the arguments."""
     for operator in operators:
         if operator.deprecated is not None:
             instead = f"; call {operator.deprecated} instead" if operator.deprecated else ""
@@ -135,7 +136,7 @@ def _argument_type(type_: Type) -> str:
         return f"{_argument_type(type_.elem)} | None"
     if isinstance(type_, ListType):
         sequence = f"Sequence[{_argument_type(type_.elem)}]"
-        # PyTorch takes one number for a list of fixed length.
+        # PyTorch accepts one number for a list of fixed length.
         return f"{sequence} | {_argument_type(type_.elem)}" if type_.size is not None else sequence
     if type_.base not in _TYPES:
         raise SchemaError(f"no Python type is known for {type_}", hint=f"types: {', '.join(_TYPES)}")
@@ -158,7 +159,7 @@ def _returned_type(type_: Type) -> str:
 
 
 def _default(default: Default) -> str:
-    """In a stub `...` says that there is a default."""
+    """Return a default for a stub, in which `...` represents any that is not plain."""
     plain = isinstance(default.value, (bool, int, str, type(None))) and not isinstance(default.value, EnumName)
     return repr(default.value) if plain else "..."
 

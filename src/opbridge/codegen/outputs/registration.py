@@ -5,8 +5,8 @@
     Register<Key>_N.cpp   TORCH_LIBRARY_IMPL and a wrapper for each kernel
     RegisterFallback.cpp  everything else runs on the CPU
 
-A wrapper checks that the tensors are on one device, makes it the current one, and calls the kernel.  Where an operator
-has no kernel of its own, its wrapper is made from that of another variant.
+A wrapper checks that the tensors are on one device, makes it the current one, and calls the kernel. If an operator
+has no kernel, its wrapper uses the kernel of another variant.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from opbridge.codegen.outputs.derived import META_TENSORS, derived_body, needs_m
 from opbridge.schema import Argument
 
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")
-"""Types that at::device_of takes."""
+"""Types that at::device_of accepts."""
 
 
 def registration(backend: Backend) -> dict[str, str]:
+    """Return the files that register schemas, kernels and the fallback."""
     files = {"Kernels.h": _kernels_header(backend)}
     if backend.custom:
         files["RegisterSchemas.cpp"] = _schemas(backend)
@@ -103,7 +104,11 @@ def _wrapper(operator: BackendOperator, kernel: BackendKernel, name: str, target
 
 
 def _precautions(operator: BackendOperator, kernel: BackendKernel, target: TargetBackend) -> Iterator[str]:
-    """Composite and autograd kernels call the dispatcher again, which brings them here for each operator they use."""
+    """Yield the device checks of a wrapper.
+
+    Composite and autograd kernels need none: they call the dispatcher again, and each operator that they use is
+    checked.
+    """
     tensors = operator.schema.tensor_arguments
     if kernel.key.startswith("Autograd") or kernel.key in COMPOSITE_KEYS or not target.switches_devices:
         return
@@ -118,14 +123,14 @@ def _precautions(operator: BackendOperator, kernel: BackendKernel, target: Targe
 
 def _same_device(operator: BackendOperator, argument: Argument) -> str:
     names = f"{quoted(operator.name)}, {quoted(argument.name)}"
-    if argument.type.is_optional and str(argument.type) != "Tensor?":  # PyTorch's function does not take this one.
+    if argument.type.is_optional and str(argument.type) != "Tensor?":  # PyTorch's function does not accept this type.
         checked = f"c10::impl::check_and_update_common_device(common_device, *{argument.name}, {names});"
         return f"if ({argument.name}) {checked}"
     return f"c10::impl::check_and_update_common_device(common_device, {argument.name}, {names});"
 
 
 def _guarded(operator: BackendOperator) -> str:
-    """Where the operator runs: on the device of its first tensor, or on the one it is asked to make tensors on."""
+    """Return the device on which the operator runs: that of its first tensor, or the one that the call specifies."""
     tensors = [argument for argument in operator.schema.tensor_arguments if str(argument.type) in _HAVE_DEVICE]
     if tensors:
         return f"at::device_of({tensors[0].name})"

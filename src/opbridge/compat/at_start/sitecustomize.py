@@ -1,4 +1,4 @@
-"""Imported by every Python that starts below `opbridge run-build`, before the program."""
+"""The startup module of every Python below `opbridge run-build`, imported before the program."""
 
 import sys
 

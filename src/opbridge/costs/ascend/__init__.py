@@ -1,1 +1,1 @@
-"""What Ascend C kernels cost: when each pipe works and what it waits for, by the instructions that the twin ran."""
+"""Compute the cost of Ascend C kernels: the work and waits of each pipe, from the instructions that the twin ran."""

@@ -1,4 +1,4 @@
-"""What to change about a kernel's timeline, and about one of its lines."""
+"""Suggest changes to a kernel, from its timeline, and to its lines."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from opbridge.costs.ascend.model import CoreTimeline, KernelTimeline, StepLine
 from opbridge.costs.ascend.recorded import Buffers
 
 _GOOD_COPY = 16 << 10
-"""Bytes from which on copies are as fast as they get, as the best practices say."""
+"""Bytes from which copies reach full speed, according to the best practices."""
 _REPEAT = 256
 _MANY = 16
-"""Runs of a line in a block that may be called a loop."""
+"""Runs of a line in a block from which it counts as a loop."""
 _WORTH = 0.1
-"""Of the time of a block, below which there is nothing to win."""
+"""The share of a block's time below which there is nothing to gain."""
 _LITTLE_OVERLAP = 0.5
 _ROOMY = 0.5
 
 
 def of_kernel(kernel: KernelTimeline, buffers: tuple[Buffers, ...]) -> Iterator[str]:
+    """Yield advice on the overlap of copies and computation, and on the size of tiles."""
     core = kernel.core
     if _wants_more_buffers(core):
         single = _single_queues(buffers)
@@ -47,12 +48,13 @@ def _wants_more_buffers(core: CoreTimeline) -> bool:
 
 
 def _single_queues(buffers: tuple[Buffers, ...]) -> list[str]:
-    """Where queues from and to global memory were given one buffer alone."""
+    """Return the places where queues from and to global memory have only one buffer."""
     queues = (taken for taken in buffers if taken.position in ("VECIN", "VECOUT"))
     return [taken.place for taken in queues if taken.count == 1]
 
 
 def of_line(line: StepLine, cycles: float) -> str:
+    """Return the advice for a line; empty if it takes too little of the block's `cycles`."""
     if line.cycles + line.waited < _WORTH * cycles:
         return ""
     each = line.bytes / line.runs

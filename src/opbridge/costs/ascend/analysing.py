@@ -1,4 +1,4 @@
-"""From the instructions of a run to the timelines of its kernels."""
+"""Compute the timelines of kernels from the instructions of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opbridge.costs.chips import Chip
 
 
 def timelines(runs: Iterable[Recorded], chip: Chip) -> tuple[KernelTimeline, ...]:
-    """The longest first; kernels no block of which has ended are left out."""
+    """Return the timelines, the longest first; kernels with no finished block are left out."""
     found = [_kernel(run, chip) for run in runs if run.cores]
     return tuple(sorted(found, key=lambda kernel: -kernel.seconds * kernel.launches))
 

@@ -1,8 +1,8 @@
-"""How many cycles an instruction takes, by the published rates of its pipe.
+"""Estimate the cycles of an instruction, from the published rates of its pipe.
 
-Published are the width of the vector unit, the products of the matrix unit, the rate of the chip's memory, that copies
-from 16 kB on are as fast as they get, and that addresses between multiples of 512 bytes take up to 30 percent of it.
-What an instruction takes besides is published nowhere: the constants below are rules of thumb.
+Published are the width of the vector unit, the products of the matrix unit, and the rate of the chip's memory. Copies
+are published to reach full speed from 16 kB on. Addresses between multiples of 512 bytes are published to lose up to
+30 percent of it. No source publishes the remaining costs of an instruction: the constants below are rules of thumb.
 """
 
 from __future__ import annotations
@@ -14,37 +14,39 @@ from opbridge.costs.ascend.recorded import Step
 from opbridge.costs.chips import Chip
 
 ISSUE = 4
-"""From one instruction that the scalar unit hands out to the next."""
+"""Cycles from one instruction that the scalar unit issues to the next."""
 VECTOR_HEAD = 12
 COPY_HEAD = 64
-"""With it copies of 16 kB reach nine tenths of the rate, and such of 2 kB two thirds."""
+"""With this value, copies of 16 kB reach nine tenths of the rate, and copies of 2 kB two thirds."""
 LOCAL_HEAD = 16
 SCALAR = 16
-"""A scalar read from or written to local memory; one of global memory takes as long as a copy begins."""
+"""Cycles of a scalar access to local memory; one to global memory takes as long as the start of a copy."""
 
 _REPEAT = 256
-"""Bytes that the vector unit takes in a cycle, and a local copy moves."""
+"""Bytes that the vector unit processes, or a local copy moves, in a cycle."""
 _PRODUCTS = 16 * 16 * 16
-"""Of halves, by the matrix unit in a cycle."""
+"""Products of halves that the matrix unit computes in a cycle."""
 _HALF, _SUM = 2, 4
-"""Bytes of what is multiplied and of what it is added to."""
+"""Bytes of a factor, and of the sum to which a product is added."""
 _LOST_BY_ALIGNMENT = 0.3
 _WIDEST_PORT = 128
-"""Bytes that a core takes from memory in a cycle at most, however few share it."""
+"""The most bytes that a core gets from memory in a cycle, however few cores share it."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Of one core, while so many work."""
+    """The rates of one core, while a number of cores work."""
 
     bytes_a_cycle: float
-    """From and to global memory."""
+    """Bytes from and to global memory in a cycle."""
 
     @staticmethod
     def of(chip: Chip, cores: int) -> Rates:
+        """Return the rates if `cores` share the chip's memory."""
         return Rates(min(chip.memory_rate / (max(cores, 1) * chip.hertz), _WIDEST_PORT))
 
     def cycles(self, step: Step) -> float:
+        """Return the estimated cycles of an instruction."""
         moved = step.from_global + step.to_global
         if step.site.pipe == "S":
             return COPY_HEAD if moved else SCALAR
@@ -61,6 +63,6 @@ class Rates:
 
 
 def _products(step: Step) -> float:
-    """Of m x k by k x n, whose three tensors have (m k) (k n) (m n) elements."""
+    """Return the products of an m x k by k x n matrix product, whose tensors have mk, kn and mn elements."""
     left, right, sums = (step.bytes_of(memory) for memory in ("L0A", "L0B", "L0C"))
     return math.sqrt(left / _HALF * right / _HALF * sums / _SUM)

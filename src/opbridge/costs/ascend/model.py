@@ -1,4 +1,4 @@
-"""What the timeline of a kernel says: of its pipes, of its lines, and of its local memory."""
+"""The timeline of a kernel: its pipes, its lines, and its local memory."""
 
 from __future__ import annotations
 
@@ -10,39 +10,41 @@ from opbridge.costs.ascend.recorded import Site
 
 @dataclass(frozen=True)
 class Bar:
-    """One instruction on its pipe, in cycles from the block's begin."""
+    """One instruction on its pipe, in cycles from the start of the block."""
 
     site: Site
     begin: float
     end: float
     waited: float
-    """How long the pipe stood still before it."""
+    """The cycles for which the pipe was idle before it."""
     awaited: str
-    """The pipe that it waited for; S where the instruction had not been handed out; empty where it did not wait."""
+    """The pipe that it waited for; S if the instruction had not been issued; empty if it did not wait."""
     bytes: int
-    """From and to global memory, or of the widest operand."""
+    """Bytes from and to global memory, or of the widest operand."""
 
 
 @dataclass(frozen=True)
 class CoreTimeline:
-    """One block."""
+    """The timeline of one block."""
 
     bars: tuple[Bar, ...]
 
     @property
     def cycles(self) -> float:
+        """The cycles until the last instruction ends."""
         return max((bar.end for bar in self.bars), default=0.0)
 
     @property
     def pipes(self) -> tuple[str, ...]:
+        """The pipes that have instructions, in the order of their first."""
         return tuple(dict.fromkeys(bar.site.pipe for bar in self.bars))
 
     def busy(self, *pipes: str) -> float:
-        """Cycles in which one of the pipes works at least."""
+        """Return the cycles in which at least one of the pipes works."""
         return _length(_union(self.bars, pipes))
 
     def waits(self, pipe: str) -> dict[str, float]:
-        """Cycles between its instructions, by the pipe that it waited for."""
+        """Return the idle cycles between a pipe's instructions, by the pipe that it waited for."""
         found: dict[str, float] = {}
         for bar in self.bars:
             if bar.site.pipe == pipe and bar.awaited:
@@ -51,8 +53,10 @@ class CoreTimeline:
 
     @property
     def overlap(self) -> float:
-        """The share of copies from and to global memory during which something is computed, or the other way round
-        where computing takes less time."""
+        """The share of global copies that overlap with computation.
+
+        If computation takes less time than the copies, it is the share of computation that overlaps with copies.
+        """
         copies, work = _union(self.bars, ("MTE2", "MTE3", "FIX")), _union(self.bars, ("V", "M"))
         least = min(_length(copies), _length(work))
         both = _length(copies) + _length(work) - _length(_joined([*copies, *work]))
@@ -79,7 +83,7 @@ def _length(spans: list[tuple[float, float]]) -> float:
 
 @dataclass(frozen=True)
 class StepLine:
-    """What one instruction of the text does in a block."""
+    """The work of one instruction of the source in a block."""
 
     site: Site
     runs: int
@@ -91,6 +95,7 @@ class StepLine:
     advice: str = ""
 
     def fields(self) -> dict[str, Any]:
+        """Return the line as fields for JSON."""
         return {
             "place": self.site.place,
             "instruction": self.site.name,
@@ -105,39 +110,41 @@ class StepLine:
 
 @dataclass(frozen=True)
 class KernelTimeline:
-    """The launches of one kernel with so many blocks, by its slowest block of those that were recorded."""
+    """The launches of one kernel with a number of blocks, by the slowest of the recorded blocks."""
 
     name: str
     launches: int
     blocks: int
     cores: int
-    """That run it: a block may have several."""
+    """The cores that run it; a block may have several."""
     rounds: int
-    """In which the chip's cores take them."""
+    """The rounds in which the chip's cores run them."""
     hertz: float
     core: CoreTimeline
     memory_cycles: float
-    """What the block's bytes take at least, where all cores share the memory's rate."""
+    """The least cycles for the block's bytes, if all cores share the memory rate."""
     lines: tuple[StepLine, ...]
-    """The longest first."""
+    """The lines, the longest first."""
     local_bytes: dict[str, tuple[int, int]]
-    """By memory: how much of it was taken at most, and how much there is."""
+    """The most bytes in use and the bytes available, by memory."""
     is_cut: bool
-    """The block did more than is kept: the end of it is not in here."""
+    """Whether the block has more instructions than are kept: its end is missing here."""
     advice: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
+        """The predicted time of one launch."""
         return self.rounds * max(self.core.cycles, self.memory_cycles) / self.hertz
 
     @property
     def bound(self) -> str:
-        """The pipe that works longest; memory, where its rate allows less than the pipes would do."""
+        """The pipe that works longest; memory, if its rate allows less than the pipes could do."""
         if self.memory_cycles > self.core.cycles:
             return "memory"
         return max(self.core.pipes, key=self.core.busy, default="")
 
     def fields(self) -> dict[str, Any]:
+        """Return the timeline as fields for JSON."""
         core = self.core
         return {
             "name": self.name,

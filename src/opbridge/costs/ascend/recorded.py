@@ -1,4 +1,4 @@
-"""What the twin's library leaves of a process, read as it stands: the instructions of blocks, in program order."""
+"""Read the files that the twin's library leaves for a process: the instructions of blocks, in program order."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 PIPES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
-"""By the numbers that the library has for them."""
+"""The pipes, in the order of the library's numbers for them."""
 MEMORIES = ("unified buffer", "L1", "L0A", "L0B", "L0C", "bias table")
 
 
 @dataclass(frozen=True)
 class Site:
-    """An instruction of the kernel's text."""
+    """An instruction in the source of the kernel."""
 
     name: str
     place: str
@@ -24,7 +24,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor in local memory, as far as one instruction uses it."""
+    """The part of a tensor in local memory that one instruction uses."""
 
     memory: str
     writes: bool
@@ -33,54 +33,56 @@ class Operand:
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction, as it ran."""
+    """One executed instruction."""
 
     site: Site
     known: tuple[int, ...]
-    """How many instructions of each pipe are over before it begins."""
+    """The number of instructions of each pipe that end before it begins."""
     from_global: int
     to_global: int
-    """Bytes."""
+    """Bytes, like `from_global`."""
     pieces: int
-    """Stretches of global memory."""
+    """The number of contiguous ranges of global memory."""
     misaligned: int
-    """Of them, those that begin at no multiple of 512 bytes."""
+    """The number of these ranges that do not begin at a multiple of 512 bytes."""
     operands: tuple[Operand, ...]
 
     @property
     def widest(self) -> int:
+        """The bytes of the largest operand."""
         return max((operand.bytes for operand in self.operands), default=0)
 
     def bytes_of(self, memory: str) -> int:
+        """Return the bytes of the largest operand in a memory."""
         return max((operand.bytes for operand in self.operands if operand.memory == memory), default=0)
 
 
 @dataclass(frozen=True)
 class Buffers:
-    """What one InitBuffer took."""
+    """The buffers of one InitBuffer call."""
 
     position: str
     count: int
     bytes: int
-    """Of each."""
+    """Bytes of each buffer."""
     place: str
 
 
 @dataclass(frozen=True)
 class Core:
-    """One block's run."""
+    """The run of one block."""
 
     is_cut: bool
-    """It did more than is kept."""
+    """Whether it has more instructions than are kept."""
     buffers: tuple[Buffers, ...]
     most: dict[str, int]
-    """Bytes of each memory that were taken at a time."""
+    """The most bytes of each memory that were in use at a time."""
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """The launches of one kernel with so many blocks."""
+    """The launches of one kernel with a number of blocks."""
 
     name: str
     blocks: int
@@ -88,13 +90,13 @@ class Recorded:
     is_cube: bool
     soc: str
     memories: dict[str, int]
-    """How large they are."""
+    """The size of each memory, in bytes."""
     launches: int
     cores: tuple[Core, ...]
 
 
 def read(folder: Path) -> Iterator[Recorded]:
-    """Of all processes that have left a file there."""
+    """Yield the launches of all processes that left a file in a folder."""
     for file in sorted(folder.glob("*.steps")):
         for launch in json.loads(file.read_text(errors="replace")):
             launch["cores"] = tuple(map(_core, launch["cores"]))

@@ -1,4 +1,4 @@
-"""When each instruction of a block begins and ends."""
+"""Compute when each instruction of a block begins and ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from opbridge.costs.ascend.recorded import PIPES, Step
 
 
 def replayed(steps: Iterable[Step], rates: Rates) -> CoreTimeline:
-    """A pipe takes its instructions in their order, when they are handed out and what they wait for is over."""
+    """Return the timeline of a block.
+
+    A pipe runs its instructions in order, once they are issued and the instructions that they wait for have ended.
+    """
     ends: dict[str, list[float]] = {pipe: [0.0] for pipe in PIPES}
     bars: list[Bar] = []
     issued = 0.0
@@ -23,7 +26,7 @@ def replayed(steps: Iterable[Step], rates: Rates) -> CoreTimeline:
                 begin, awaited = ends[other][count], other
         end = begin + rates.cycles(step)
         ends[pipe].append(end)
-        # The scalar unit does nothing else while it reads or writes.
+        # The scalar unit issues nothing while it reads or writes.
         issued = end if pipe == "S" else issued + ISSUE
         moved = step.from_global + step.to_global
         bars.append(Bar(step.site, begin, end, begin - free, awaited, moved or step.widest))

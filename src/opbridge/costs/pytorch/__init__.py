@@ -1,5 +1,5 @@
-"""What a model of PyTorch costs: the kernels of CUDA that it brings, and PyTorch's own operators around them.
+"""Compute the cost of a PyTorch model: its own CUDA kernels, and the PyTorch operators around them.
 
-The model runs at its own sizes without being computed: of each kernel the blocks that are counted run and no others,
-and PyTorch's operators only say what comes out of them.
+The model runs at its own sizes without being computed. Of each kernel, only the counted blocks run, and PyTorch
+operators only determine the form of their results.
 """

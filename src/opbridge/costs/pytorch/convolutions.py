@@ -1,8 +1,8 @@
-"""How long convolutions take by cuDNN and by PyTorch's own kernels, which is not what their products alone say.
+"""Estimate the time of convolutions in cuDNN and in PyTorch's own kernels, which depends on more than their products.
 
-A convolution of floats is a product of matrices on tensor cores where channels lie together, as PyTorch's tensors do
-not: they are turned before, and what comes out is turned back.  A tile of it is as wide as many channels, and few
-channels leave most of the tile empty.
+A convolution of floats is a matrix product on tensor cores if channels are contiguous. They are not in PyTorch
+tensors, so inputs are transposed before, and results are transposed back. A tile has a fixed number of channels, and
+few channels leave most of the tile empty.
 """
 
 from __future__ import annotations
@@ -14,39 +14,40 @@ from typing import Any
 from opbridge.costs.chips import Chip
 
 _TURNED = 2
-"""Passes over what goes in and comes out, before and after."""
+"""Passes over inputs and results to transpose them, before and after."""
 _TILE, _TILE_OF_TRANSPOSED_VOLUMES = (8, 32), (32, 32)
-"""Channels that go in and come out of the smallest tile; tensor cores take 8 of such floats at once.
+"""Input and output channels of the smallest tile; tensor cores take 8 such floats at once.
 
-For three dimensions, transposed, cuDNN has fewer kernels."""
+For transposed convolutions in three dimensions, cuDNN has fewer kernels."""
 _SHARE = 0.35
-"""Of the rate of tensor cores, where channels fill tiles."""
+"""The reached share of the tensor core rate, if channels fill tiles."""
 _SHARE_OF_GROUPS = 0.1
-"""Of the rate of floats, where each group is a small product by itself."""
+"""The reached share of the float rate, if each group is a small separate product."""
 _PASSES_BY_CHANNEL = 4
-"""Of PyTorch's own kernel for one channel a group, which reads what windows share again."""
+"""Passes of PyTorch's own kernel for one channel per group, which reads the overlap of windows again."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Of a convolution."""
+    """The shape of a convolution."""
 
     dimensions: int
     taps: int
     groups: int
     channels: int
-    """Of a group that go in."""
+    """The input channels of a group."""
     results: int
-    """Of a group that come out."""
+    """The output channels of a group."""
     is_transposed: bool
     repeats: int = 1
-    """Times as many products as are needed: with a stride the zeros between what is transposed are multiplied too."""
+    """Computed products per needed one: a transposed convolution with a stride multiplies the zeros between, too."""
 
     biased: float = 0.0
-    """Passes over what goes in and comes out that a bias takes, which PyTorch adds to cuDNN's result in place."""
+    """Passes over inputs and results for a bias, which PyTorch adds to cuDNN's result in place."""
 
 
 def window_of(args: Any, result: Any) -> Window:
+    """Return the window of a convolution, from the arguments and result of aten::convolution."""
     given, weights, bias, stride, _, _, is_transposed, _, groups = args
     return Window(
         dimensions=given.dim() - 2,
@@ -61,7 +62,7 @@ def window_of(args: Any, result: Any) -> Window:
 
 
 def seconds(window: Window, operations: float, moving: float, chip: Chip, tensor_rate: float) -> float:
-    """`moving` is what it takes to move what goes in and comes out once."""
+    """Return the predicted time; `moving` is the time to move inputs and results once."""
     if window.groups > 1 and window.channels == 1:
         return max(_PASSES_BY_CHANNEL * moving, operations / chip.float_rate)
     if window.groups > 1:

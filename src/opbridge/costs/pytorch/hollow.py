@@ -1,4 +1,4 @@
-"""PyTorch's operators, told of and not computed: what comes out has the right sizes, and zeros or nothing in it."""
+"""Record PyTorch operators without computing them: results have the right sizes, and zeros or no values."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ _COMPUTED = {
     *("_local_scalar_dense", "item", "nonzero", "unique", "_unique2", "unique_consecutive", "unique_dim"),
     *("masked_select", "bincount", "equal", "is_nonzero"),
 }
-"""How much comes out of them depends on numbers."""
+"""Operators whose result sizes depend on values."""
 _SMALL = 1 << 16
-"""Elements that may as well be computed: sizes, indices and scales are such."""
+"""The most elements of tensors that are computed after all: sizes, indices and scales are small."""
 
 _NOT_RESERVED = 0x4000
-"""Of a mapping: MAP_NORESERVE of Linux, which Python names since 3.13."""
+"""The mapping flag MAP_NORESERVE of Linux, which Python defines since 3.13."""
 
 
 class Hollow(TorchDispatchMode):  # type: ignore[misc]
+    """A mode that records operator calls and computes only views, small tensors and data-dependent sizes."""
+
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[Call] = []
@@ -63,7 +65,7 @@ def _hollow(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _written(func: Any, args: Any, kwargs: Any) -> list[Any]:
-    """The arguments that the operator changes, whose values stay as they are."""
+    """Return the arguments that the operator changes, whose values stay unchanged here."""
     arguments = func._schema.arguments
     given = {argument.name: value for argument, value in zip(arguments, args, strict=False)} | kwargs
     changed = (argument.name for argument in arguments if argument.alias_info and argument.alias_info.is_write)
@@ -76,7 +78,7 @@ def _as_meta(value: torch.Tensor) -> torch.Tensor:
 
 def _as_memory(value: torch.Tensor, device: Any) -> torch.Tensor:
     if torch.device(device).type == "cpu" and value.numel() > _SMALL:
-        # Nothing is written to it, so that it takes no memory; private memory would still count against the limit.
+        # It is never written, so it takes no memory; private memory would still count against the limit.
         held = mmap(-1, value.untyped_storage().nbytes(), flags=MAP_SHARED | MAP_ANONYMOUS | _NOT_RESERVED)
         return torch.frombuffer(held, dtype=value.dtype).as_strided(value.shape, value.stride())
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=device)

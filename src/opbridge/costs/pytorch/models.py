@@ -1,4 +1,4 @@
-"""A model as tasks write it, called once at its own sizes."""
+"""Call a model of a task once, at its own sizes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from opbridge.costs.pytorch.timing import Call
 
 
 def calls_of(task: Path, answer: Path, names: tuple[str, str, str], device: str) -> list[Call]:
-    """PyTorch's operators that the model calls; `names` are those of its class, and of what makes inputs and arguments.
+    """Return the PyTorch operators that the model calls.
 
-    On the device cuda the kernels that it brings are counted besides, where the process is one that counts.
+    `names` are those of its class, and of the functions that return its inputs and its constructor arguments. On the
+    device cuda, the model's own kernels are counted too, if the process is one that counts.
     """
     if device == "cuda":
-        import opbridge.cuda_twin  # noqa: F401 - brings the device
+        import opbridge.cuda_twin  # noqa: F401 - registers the device
     model_name, inputs_name, initial_name = names
     with torch.no_grad(), Hollow() as watched, Recurrent(watched.calls.append):
         made = _module("task", task)

@@ -1,4 +1,4 @@
-"""How long norms take by PyTorch's kernels, which give a block to each mean: few means leave multiprocessors idle."""
+"""Estimate the time of norms in PyTorch kernels, with a block per mean: few means leave multiprocessors idle."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from typing import Any
 from opbridge.costs.chips import Chip
 
 _THREADS = 512
-"""Of a block, each of which takes one value after the other."""
+"""Threads of a block, each of which processes one value after another."""
 _STEP = 500e-9
-"""For one of them: memory answers an A100 in 404 ns, and a running mean divides by how many there are."""
+"""Seconds per value: A100 memory answers in 404 ns, and a running mean divides by the number of values."""
 _BLOCKS = 4
-"""Of so many threads, at a time on a multiprocessor."""
+"""Blocks of this size on a multiprocessor at a time."""
 
 
 @dataclass(frozen=True)
 class Means:
+    """The means that a norm computes."""
+
     count: int
     length: int
-    """Values of each."""
+    """The number of values of each mean."""
 
 
 def means_of(name: str, args: Any) -> Means | None:
-    """None where none are taken, as when a batch norm has learnt them."""
+    """Return the means of a norm; None if it computes none, as a batch norm that uses learned ones."""
     if name == "native_batch_norm" and args[5]:
         return _of(args[0], args[0].shape[1])
     if name == "native_group_norm":
@@ -37,6 +39,9 @@ def _of(given: Any, count: int) -> Means:
 
 
 def seconds(means: Means, moving: float, chip: Chip) -> float:
-    """`moving` is what it takes to move what goes in and comes out once; what goes in is read for the means before."""
+    """Return the predicted time; `moving` is the time to move inputs and results once.
+
+    The input is read once more, for the means.
+    """
     rounds = max(1.0, means.count / (_BLOCKS * chip.cores))
     return moving + max(moving / 2, rounds * ceil(means.length / _THREADS) * _STEP)

@@ -1,4 +1,4 @@
-"""What one of PyTorch's operators does: its operations, and the bytes of what goes in and comes out."""
+"""Count the operations of a PyTorch operator, and the bytes of its inputs and results."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _FREE = {
 
 
 def call_of(func: Any, args: Any, kwargs: Any, result: Any) -> Call:
+    """Return the record of one operator call."""
     name = func._schema.name.partition("::")[2]
-    # What is changed in place is both.
+    # A tensor that is changed in place is both input and result.
     moved = [*_tensors((args, kwargs)), *_tensors(result)]
     main = max(moved, key=lambda value: value.numel(), default=None)
     count = flop_registry.get(func._overloadpacket)
@@ -36,10 +37,11 @@ def _tensors(values: Any) -> list[torch.Tensor]:
 
 
 def dtype_of(value: torch.Tensor) -> str:
+    """Return the element type of a tensor by name: `float32`."""
     return str(value.dtype).removeprefix("torch.")
 
 
 def bytes_of(value: torch.Tensor) -> int:
-    """Of memory: what is broadcast lies there once."""
+    """Return the bytes in memory, where a broadcast tensor is stored once."""
     held = int(value.untyped_storage().nbytes())
     return min(int(value.numel() * value.element_size()), held)

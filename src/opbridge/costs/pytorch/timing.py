@@ -1,7 +1,7 @@
-"""How long PyTorch's own operators take on a chip: bound by memory, or by the matrices of NVIDIA's libraries.
+"""Estimate the time of PyTorch's own operators on a chip: bound by memory, or by NVIDIA's matrix libraries.
 
-Rates are published; what share of them an operator reaches was chosen on KernelBench's published times of PyTorch, as
-docs/profile.md says.
+Rates are published. The share of them that an operator reaches was fitted to KernelBench's published PyTorch times,
+as docs/profile.md describes.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from opbridge.costs.pytorch.convolutions import Window
 from opbridge.costs.pytorch.norms import Means
 
 START = 20e-6
-"""That the host takes from when a model is called until the chip has something to do, and to hear of its end."""
+"""Seconds of the host from the call of a model until the chip has work, and to learn of its end."""
 HOST = 11e-6
-"""That Python and PyTorch take for an operator or a launch, while the chip does what was asked for before."""
+"""Seconds of Python and PyTorch for an operator or a launch, while the chip does earlier work."""
 _MATRICES, _NORMS = 35e-6, 55e-6
 _LONGER = {
     "convolution": 55e-6,
     **dict.fromkeys(("addmm", "mm", "bmm", "baddbmm"), _MATRICES),
     **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"), _NORMS),
 }
-"""They do for some: libraries are asked which kernel to take, and modules have Python of their own."""
+"""Operators for which they take longer: libraries choose a kernel, and modules have Python code of their own."""
 GAP = 2e-6
-"""Between what an operator runs and the next, on the chip."""
+"""Seconds on the chip between the kernels of an operator and those of the next."""
 _STEP = 2 * (LAUNCH.seconds + GAP)
-"""A step of a recurrent layer is two kernels: a product, and the gates that take it."""
+"""A step of a recurrent layer has two kernels: a product, and the gates that use it."""
 _FLOATS = 0.8
-"""Of products of floats, which PyTorch does not hand to tensor cores."""
+"""The reached share of the float rate for products, which PyTorch does not run on tensor cores."""
 _HALVES = 0.7
 _TENSOR_FLOATS = 0.5
-"""Published is that matrices of rounded floats run at half the rate of halves."""
+"""The published ratio: matrices of rounded floats run at half the rate of halves."""
 _PASSES = {
     "native_layer_norm": 1.3,
     "_softmax": 1.9,
@@ -46,32 +46,34 @@ _PASSES = {
     "max_pool2d_with_indices": 1.9,
     "max_pool3d_with_indices": 1.6,
 }
-"""How often they move what goes in and comes out, beside other operators."""
+"""How often these operators move inputs and results, relative to other operators."""
 _HALF_TYPES = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One of PyTorch's operators, as it ran."""
+    """One call of a PyTorch operator."""
 
     name: str
     dtype: str
     operations: float
-    """Of matrices and convolutions; others are bound by memory."""
+    """Operations of matrix products and convolutions; other operators are bound by memory."""
     bytes: int
     window: Window | None = None
     steps: int = 0
-    """Of a recurrent layer, all layers together: each begins with what the one before has made."""
+    """The steps of a recurrent layer, all layers together: each starts from the result of the one before."""
     means: Means | None = None
-    """Of a norm."""
+    """The means of a norm."""
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Call:
+        """Restore a call from its fields."""
         window, means = fields["window"], fields["means"]
         return cls(**{**fields, "window": window and Window(**window), "means": means and Means(**means)})
 
 
 def seconds(call: Call, chip: Chip) -> float:
+    """Return the predicted time of a call on the chip."""
     if call.bytes == 0:
         return 0.0
     moving = _PASSES.get(call.name, 1.0) * call.bytes / (REACHED * chip.memory_rate)
@@ -91,7 +93,7 @@ def _rate(call: Call, chip: Chip) -> float:
 
 @dataclass(frozen=True)
 class ModelCost:
-    """One call of a model: what it brings itself, and what PyTorch does around it."""
+    """One call of a model: its own kernels, and the PyTorch operators around them."""
 
     chip: Chip
     kernels: tuple[KernelCost, ...]
@@ -99,13 +101,14 @@ class ModelCost:
 
     @property
     def seconds(self) -> float:
-        """The chip's, or the host's where it has so little to do that it waits."""
+        """The predicted time: that of the chip, or that of the host if the chip has to wait for it."""
         own = sum(kernel.seconds * kernel.launches for kernel in self.kernels)
         asked = sum(_LONGER.get(call.name, HOST) for call in self.calls if call.bytes)
         asked += HOST * sum(kernel.launches for kernel in self.kernels)
         return START + max(own + sum(seconds(call, self.chip) for call in self.calls), asked)
 
     def fields(self) -> dict[str, Any]:
+        """Return the cost as fields for JSON."""
         return {
             "chip": self.chip.name,
             "predicted_seconds": self.seconds,

@@ -1,1 +1,1 @@
-"""Projects of Hugging Face's kernel-builder: `ob.extension("build.toml")` builds and imports one as it stands."""
+"""Hugging Face kernel-builder projects: `ob.extension("build.toml")` builds and imports one unchanged."""

@@ -1,4 +1,4 @@
-"""From a project of kernel-builder to its library, for one backend."""
+"""The build of a kernel-builder project for one backend."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from opbridge.toolchains import BuildRequest
 from opbridge.toolchains.model import INCLUDE
 
 BACKENDS = {"cpu": "cpu", "cuda": "cuda", "cuda-twin": "cuda"}
-"""By the device that an extension is built for, the backend whose kernels are compiled."""
+"""The backend whose kernels are compiled, for each device of an extension."""
 
 _REGISTRATION = INCLUDE / "kernel_builder"
 _HEADERS = "csrc"
-"""The folder of a project that kernel-builder has headers looked for in, whatever build.toml says."""
+"""The folder of a project that kernel-builder always searches for headers, whatever build.toml says."""
 
 
 @dataclass(frozen=True)
 class Extra:
-    """What the caller adds to all sources."""
+    """The caller's additions to all sources."""
 
     cxx_flags: tuple[str, ...] = ()
     cuda_flags: tuple[str, ...] = ()
@@ -32,7 +32,11 @@ class Extra:
 
 
 def device_for(project: Project, asked: str | None, has_gpu: bool) -> str:
-    """Where the project is to run: on a GPU that is there, on the CPU where it has kernels for it, else by the twin."""
+    """Return the device to run the project on: an existing GPU, else the CPU if it has kernels for it, else the twin.
+
+    Raises:
+        UnsupportedError: The project has no kernels for the requested device.
+    """
     if asked is None:
         if "cuda" in project.backends and (has_gpu or "cpu" not in project.backends):
             return "cuda" if has_gpu else "cuda-twin"
@@ -46,6 +50,11 @@ def device_for(project: Project, asked: str | None, has_gpu: bool) -> str:
 
 
 def request(project: Project, device: str, extra: Extra) -> BuildRequest:
+    """Return the build of a project for a device.
+
+    Raises:
+        InputError: Headers that the project needs are not installed.
+    """
     backend = BACKENDS[device]
     parts = project.compiled_parts(backend)
     brought = extra.include_dirs or _brought(project, parts)
@@ -78,7 +87,7 @@ def _flags(part: Part, source: Path, device: str) -> tuple[str, ...]:
     if source.suffix != ".cu":
         return part.cxx_flags
     if device == "cuda-twin":
-        # Not at the top: whoever has no use for the twin would wait for it.
+        # Imported here because other builds would wait for it in vain.
         from opbridge.twins.cuda.for_torch import host_flags
 
         return host_flags(part.cuda_flags)
@@ -86,7 +95,7 @@ def _flags(part: Part, source: Path, device: str) -> tuple[str, ...]:
 
 
 def _brought(project: Project, parts: Sequence[Part]) -> tuple[Path, ...]:
-    """The folders of headers that kernel-builder adds to a project's own."""
+    """Return the include folders that kernel-builder adds to the project's own."""
     needs = sorted({need for part in parts for need in part.needs})
     found = {need: cutlass.folders(need) for need in needs}
     missing = [need for need in needs if not found[need]]

@@ -1,4 +1,4 @@
-"""CUTLASS's headers, which kernel-builder brings and a project only names: those of an installed package."""
+"""The CUTLASS headers of an installed package: kernel-builder provides them, and projects only name them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _HEADERS = "cutlass_library/source/include"
 _UTILITIES = "cutlass_library/source/tools/util/include"
 _NUMBER = re.compile(r"#define CUTLASS_(?:MAJOR|MINOR) (\d+)")
 _PUBLISHED: tuple[Version, ...] = ((3, 3), (3, 4), (3, 5), (3, 6), (3, 7), (3, 8), (4, 2))
-"""Of nvidia-cutlass on PyPI (BSD-3-Clause)."""
+"""The versions of nvidia-cutlass on PyPI (BSD-3-Clause)."""
 
 
 def folders(need: str) -> tuple[Path, ...]:
-    """Where the headers of a need such as cutlass_3_6 are; none where no package has brought any that serve."""
+    """Return the include folders for a need such as cutlass_3_6; empty if no suitable package is installed."""
     wanted = _version(need)
     if wanted is None:
         return ()
@@ -27,7 +27,7 @@ def folders(need: str) -> tuple[Path, ...]:
 
 
 def advice(need: str) -> str | None:
-    """What to install for a need; None for those of other things."""
+    """Return the command that installs a need, or None if it is not CUTLASS."""
     wanted = _version(need)
     serving = [version for version in _PUBLISHED if wanted and _serves(version, wanted)]
     if not serving:
@@ -47,7 +47,7 @@ def _version(need: str) -> Version | None:
 
 
 def _installed() -> Iterator[tuple[Path, Version]]:
-    """What an `import` would find first stands first."""
+    """Yield the installed versions, in the order in which `import` would find them."""
     for site in map(Path, sys.path):
         header = site / _HEADERS / "cutlass" / "version.h"
         if header.is_file():

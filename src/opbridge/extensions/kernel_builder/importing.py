@@ -1,4 +1,4 @@
-"""A built project as the Python package that its author wrote around it."""
+"""The import of a built project as the Python package that its author wrote around it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from opbridge.errors import InputError
 from opbridge.extensions.importing import loaded
 
 OPERATORS = "_ops"
-"""The module that kernel-builder writes into a package: it knows where the operators are registered."""
+"""The module that kernel-builder adds to a package, which knows the namespace of the operators."""
 
 
 @functools.cache
 def package(folder: Path, namespace: str, library: Path | None) -> ModuleType:
-    """One module for each library."""
+    """Import the Python package of a project, once for each library.
+
+    Raises:
+        InputError: The project has no Python package.
+    """
     init = folder / "__init__.py"
     if not init.is_file():
         raise InputError(f"expected the Python package of the project in {folder}, with an __init__.py")
@@ -42,7 +46,7 @@ def package(folder: Path, namespace: str, library: Path | None) -> ModuleType:
 
 
 def operators_text(namespace: str, library: str = "") -> str:
-    """That module; `library` is the one beside it which registers them, where nobody has loaded it."""
+    """Return the text of the module; `library` is an adjacent library to import first, if nothing has loaded it."""
     return f'''import torch
 {library and f"from . import {library}"}
 ops = torch.ops.{namespace}

@@ -1,4 +1,4 @@
-"""What `ob.extension("build.toml")` does."""
+"""The implementation of `ob.extension("build.toml")`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from opbridge.toolchains import build
 
 
 def is_project(name: object) -> bool:
+    """Return whether a name is the path of a build.toml."""
     return isinstance(name, (str, os.PathLike)) and os.path.basename(name) == FILE
 
 
 def project_package(file: Path, device: str | None, extra: Extra, progress: Callable[[str], None] | None) -> ModuleType:
-    """The Python package of a project, with its operators registered."""
+    """Build a project, register its operators, and return its Python package."""
     project = load(Path(os.path.abspath(file)))
     device = device_for(project, device, has_device("cuda"))
     namespace = project.namespace(BACKENDS[device])

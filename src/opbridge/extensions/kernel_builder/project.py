@@ -1,4 +1,4 @@
-"""build.toml as data: what a project of kernel-builder is made of."""
+"""The contents of a build.toml, which describes a kernel-builder project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opbridge.openings import read_file
 
 FILE = "build.toml"
 BINDINGS = "torch-ext"
-"""The folder of a project that holds its bindings, and its Python package."""
+"""The folder of a project's bindings and Python package."""
 
 _VERSION = re.compile(r"\d+\.\d+")
 _HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inc", ".inl")
@@ -35,11 +35,13 @@ class Part:
     cxx_flags: tuple[str, ...] = ()
     cuda_flags: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    """What it depends on besides PyTorch."""
+    """The dependencies other than PyTorch."""
 
 
 @dataclass(frozen=True)
 class Project:
+    """A kernel-builder project."""
+
     file: Path
     name: str
     version: int
@@ -47,32 +49,37 @@ class Project:
     backends: tuple[str, ...]
     python_needs: tuple[str, ...]
     bindings: Part | None
-    """None for a project in Python alone."""
+    """The bindings; None for a pure Python project."""
     parts: tuple[Part, ...]
     stable: Mapping[str, str]
-    """The backends whose sources keep to PyTorch's stable interface, and the oldest version that has what they use."""
+    """The backends that use PyTorch's stable ABI, each with the oldest version that provides what it uses."""
     python_suffixes: tuple[str, ...]
 
     @property
     def module(self) -> str:
+        """The name of the Python module."""
         return self.name.replace("-", "_")
 
     @property
     def package(self) -> Path:
-        """The folder of its Python files."""
+        """The folder of the Python files."""
         return self.file.parent / BINDINGS / self.module
 
     @property
     def is_compiled(self) -> bool:
+        """Whether the project has C++ sources."""
         return self.bindings is not None
 
     def compiled_parts(self, backend: str) -> tuple[Part, ...]:
-        """The bindings and the kernels of one backend."""
+        """Return the bindings and the kernels of one backend."""
         kernels = tuple(part for part in self.parts if part.backend == backend)
         return (self.bindings, *kernels) if self.bindings is not None else ()
 
     def namespace(self, backend: str) -> str:
-        """Where its operators are registered: a name of each state of its sources, so that several can be loaded."""
+        """Return the namespace of the operators, which is unique to the state of the sources.
+
+        Several states can therefore be loaded in one process.
+        """
         key = KeyBuilder("kernel-builder")
         for part in self.compiled_parts(backend):
             key.add(part.name, *map(_bytes, (*part.sources, *part.headers)))
@@ -81,6 +88,12 @@ class Project:
 
 
 def load(file: Path) -> Project:
+    """Read a build.toml.
+
+    Raises:
+        InputError: The file is missing or invalid.
+        ToolchainError: Python has no TOML reader.
+    """
     document = _parsed(file)
     general = _Table(file, "general", document.get("general", {}))
     torch = _Table(file, "torch", document.get("torch", {}))
@@ -144,7 +157,7 @@ def _bytes(path: Path) -> bytes:
 
 
 class _Table:
-    """One table of the file, whose values are told from what they should be by their place."""
+    """A table of the file; errors name the table and the key."""
 
     def __init__(self, file: Path, name: str, values: object) -> None:
         if not isinstance(values, dict):
@@ -173,7 +186,7 @@ class _Table:
         return tuple(self._file.parent / text for text in self.texts(key))
 
     def table(self, key: str, of_each: Iterable[str]) -> _Table:
-        """Which may be written as one text, that holds for each of some keys."""
+        """Return a table that may also be one text, which then applies to each of the given keys."""
         value = self.values.get(key, {})
         values = dict.fromkeys(of_each, value) if isinstance(value, str) else value
         return _Table(self._file, f"{self._name}.{key}", values)
@@ -185,7 +198,7 @@ class _Table:
         return self.values
 
     def _value(self, key: str) -> Any:
-        """Older files write `_` for `-`."""
+        """Return a value; older files write `_` for `-` in keys."""
         return self.values.get(key, self.values.get(key.replace("-", "_")))
 
     def _refuse(self, key: str, expected: str, value: object) -> Any:

@@ -1,1 +1,1 @@
-"""Operators that PyTorch has itself, in every framework."""
+"""Provide the operators of PyTorch itself in every framework."""

@@ -1,4 +1,4 @@
-"""Whether one operator can stand for another under a name and argument names of its own."""
+"""Check whether one operator can implement another that has its own name and argument names."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from opbridge.errors import SchemaError
 from opbridge.schema import Argument, BaseType, ListType, OptionalType, Return, Schema, Type
 
 DEFAULT = -1
-"""In an order: the other operator's own default."""
+"""The place in an argument order that means the default of the other operator."""
 
 _SCALARS = ("int", "SymInt", "float", "bool")
 _INTEGERS = ("int", "SymInt")
 
 
 def argument_order(own: Schema, other: Schema) -> tuple[int, ...]:
-    """For each argument of `other`, which of `own` it gets: the one of its name, else the next of no such name."""
+    """Return for each argument of `other` the place of the `own` argument that it gets.
+
+    That is the argument of the same name, or the next one whose name `other` does not have. DEFAULT means that
+    there is none.
+
+    Raises:
+        SchemaError: The schemas do not fit.
+    """
     names = {argument.name for argument in other.arguments}
     by_name = {argument.name: place for place, argument in enumerate(own.arguments)}
     unnamed = iter([place for place, argument in enumerate(own.arguments) if argument.name not in names])

@@ -1,4 +1,4 @@
-"""Operators that PyTorch has itself, as Ops: nothing is compiled or declared for them, PyTorch knows it all."""
+"""Represent the operators of PyTorch itself as Ops; PyTorch knows everything about them, so nothing is compiled."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from opbridge.schema import Schema
 
 NAMESPACE = "aten"
 DEFAULT = "default"
-"""How PyTorch calls the overload that has no name."""
+"""The PyTorch name of the overload without a name."""
 
 
 @dataclass
 class _Registered:
-    """What is registered with PyTorch's dispatcher; read again where a name is not among it."""
+    """The operators registered with the PyTorch dispatcher; the list is read again if a name is missing."""
 
     names: frozenset[str] = frozenset()
     qualified: frozenset[str] = frozenset()
@@ -58,15 +58,16 @@ _registered = _Registered()
 
 @dataclass(frozen=True)
 class AtenOperator:
-    """One overload of an operator, or all of them where none is named."""
+    """One overload of an operator, or all of them if none is named."""
 
     namespace: str
     name: str
     overload: str | None
-    """Empty: the one without a name."""
+    """The overload; empty for the one without a name, None for all."""
 
     @classmethod
     def find(cls, text: str) -> AtenOperator:
+        """Return the operator with this name; raise NoSuchOperatorError if PyTorch has none."""
         namespace, _, rest = text.partition("::")
         name, dot, overload = rest.partition(".")
         operator = cls(namespace, name, (overload if overload != DEFAULT else "") if dot else None)
@@ -76,13 +77,13 @@ class AtenOperator:
 
     @classmethod
     def registered(cls, full_name: str) -> AtenOperator:
-        """The one overload that has exactly this name."""
+        """Return the one overload that has exactly this name."""
         found = cls.find(full_name)
         return found if found.overload is not None else replace(found, overload="")
 
     @classmethod
     def one(cls, text: str) -> AtenOperator:
-        """The overload that is named, or the only one."""
+        """Return the named or the only overload; raise CallError if there are several and none is named."""
         found = cls.find(text)
         if len(found.functional) > 1 and found.overload is None:
             names = ", ".join(one.name() for one in found.functional)
@@ -91,14 +92,17 @@ class AtenOperator:
 
     @property
     def qualified_name(self) -> str:
+        """The name with its namespace, without the overload."""
         return f"{self.namespace}::{self.name}"
 
     @property
     def full_name(self) -> str:
+        """The name with its namespace and overload."""
         return f"{self.qualified_name}.{self.overload}" if self.overload else self.qualified_name
 
     @property
     def packet(self) -> Any:
+        """The overload packet in `torch.ops`."""
         return getattr(getattr(torch.ops, self.namespace), self.name)
 
     @property
@@ -108,7 +112,7 @@ class AtenOperator:
 
     @cached_property
     def overloads(self) -> tuple[Any, ...]:
-        """In the order PyTorch tries them, those that write to an `out` last."""
+        """The overloads in the order in which PyTorch tries them; those that write to `out` come last."""
         if self.overload is not None:
             chosen = getattr(self.packet, self.overload or DEFAULT)
             out = out_variant(self.packet, chosen)
@@ -117,17 +121,17 @@ class AtenOperator:
 
     @property
     def functional(self) -> tuple[Any, ...]:
-        """Those that make their results; where one is named, all of `overloads`."""
+        """The overloads that create their results; if one is named, all of `overloads`."""
         return tuple(one for one in self.overloads if self.overload or not _has_out(one))
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema; of several overloads, that of the first."""
+        """The schema; for several overloads, that of the first."""
         return schema_of(self.overloads[0])
 
 
 def forward_to(name: str, schema: str) -> tuple[str, tuple[int, ...]]:
-    """The overload of an operator that a schema fits, and the order of the arguments."""
+    """Return the overload that a schema fits, and the order of its arguments; raise SchemaError if it fits none."""
     own = Schema.parse(schema)
     refusals = []
     overloads = AtenOperator.find(name).overloads
@@ -143,7 +147,7 @@ def forward_to(name: str, schema: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _dispatched(packet: Any) -> list[Any]:
-    """The overloads of a packet, without TorchScript's own on numbers and strings."""
+    """Return the overloads of a packet, except those that only TorchScript uses for numbers and strings."""
     found = [getattr(packet, name) for name in packet.overloads()]
     return [overload for overload in found if overload.name() in _registered.names]
 
@@ -153,7 +157,7 @@ def _has_out(overload: Any) -> bool:
 
 
 def out_variant(packet: Any, functional: Any) -> Any:
-    """The overload that takes the same arguments and writes into tensors of the caller."""
+    """Return the overload with the same arguments that writes to tensors of the caller; None if there is none."""
     wanted = [(argument.name, str(argument.type)) for argument in functional._schema.arguments]
     for overload in _dispatched(packet):
         arguments = overload._schema.arguments
@@ -164,8 +168,10 @@ def out_variant(packet: Any, functional: Any) -> Any:
 
 
 def target_names(operator: AtenOperator) -> tuple[tuple[str, str], ...]:
-    """What the native `operator_target` takes: of each functional overload its name, and that of the overload which
-    writes the results where the caller wants them."""
+    """Return the arguments for the native `operator_target`: each functional overload, and its out variant.
+
+    The out variant writes results to memory of the caller; it is empty if there is none for plain tensors.
+    """
     return tuple((one.name(), _plain_out(operator, one)) for one in operator.functional)
 
 
@@ -178,7 +184,7 @@ def _plain_out(operator: AtenOperator, overload: Any) -> str:
 
 
 def result_types(overload: Any) -> list[str]:
-    """Of what it gives without side effects: what it returns, and then what it writes to and does not return."""
+    """Return the result types of the functional form: what it returns, then what it writes to and does not return."""
     schema = overload._schema
     returned = {name for output in schema.returns if output.alias_info for name in output.alias_info.before_set}
     written = (each for each in schema.arguments if each.is_write and not returned & each.alias_info.before_set)
@@ -186,7 +192,7 @@ def result_types(overload: Any) -> list[str]:
 
 
 def needs_values(overload: Any) -> bool:
-    """Whether what it returns is nothing that a traced program can hold, or cannot be told without running it."""
+    """Return whether the results are no tensors, or whether only a run can determine them."""
     if torch.Tag.data_dependent_output in overload.tags:
         return True
     tensors = all(str(output.type) in ("Tensor", "List[Tensor]") for output in overload._schema.returns)
@@ -194,6 +200,7 @@ def needs_values(overload: Any) -> bool:
 
 
 def schema_of(overload: Any) -> Schema:
+    """Return the schema of an overload; raise UnsupportedError if opbridge cannot represent it."""
     try:
         return Schema.parse(str(overload._schema))
     except SchemaError as error:
@@ -204,7 +211,7 @@ _REFUSALS = (TypeError, ValueError, IndexError)
 
 
 def translated(name: str, error: BaseException) -> BaseException:
-    """What PyTorch raises for an operator, as an error of opbridge; anything else stays what it is."""
+    """Convert an error that PyTorch raises for an operator to an opbridge error; return other errors unchanged."""
     if isinstance(error, OpbridgeError) or type(error) not in (*_REFUSALS, RuntimeError, NotImplementedError):
         return error
     if isinstance(error, NotImplementedError):

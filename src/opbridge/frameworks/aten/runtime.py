@@ -1,4 +1,4 @@
-"""`ob.aten`: the Op of an operator that PyTorch has, and what stands behind it."""
+"""Open operators of PyTorch as Ops, for `ob.aten`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_operator(name: str) -> Op:
-    """The Op of an operator registered with PyTorch; without a namespace the name is one of ATen's."""
+    """Return the Op of an operator that is registered with PyTorch; a name without a namespace is an ATen operator."""
     qualified = name if "::" in name else f"{NAMESPACE}::{name}"
     if qualified in operators:
         return operators[qualified]
@@ -31,14 +31,15 @@ def open_operator(name: str) -> Op:
 
 @dataclass
 class AtenRuntime:
-    """What stands behind the Op of an operator of PyTorch's."""
+    """The runtime of the Op of a PyTorch operator."""
 
     name: str
-    """Of its Op."""
+    """The name of its Op."""
     operator: AtenOperator
     _views: dict[str, Any] = field(default_factory=dict)
 
     def spec(self, index: int) -> OpSpec:
+        """Return a declaration without rules; PyTorch provides them."""
         return self._spec
 
     @cached_property
@@ -50,18 +51,22 @@ class AtenRuntime:
         return OpSpec(self.operator.schema, Rules(), (KernelRef("cpu", operator=self.operator.full_name),))
 
     def schema_text(self, index: int) -> str:
+        """Return the schema; the name if it covers several overloads."""
         return str(self.operator.torch._schema) if self.operator.overload is not None else self.operator.qualified_name
 
     def frameworks(self) -> tuple[str, ...]:
+        """Return the frameworks that support ATen operators."""
         return tuple(row.name for row in FRAMEWORKS.values() if row.runs_aten)
 
     def view(self, index: int, framework: str) -> Any:
+        """Return the view of the operator in a framework, building it on first use."""
         if framework not in self._views:
             self._views[framework] = view(self.operator, framework)
             pickle_by_operator(self._views[framework], operators[self.name], framework)
         return self._views[framework]
 
     def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+        """Return what runs a call with these arguments, and remember it for their type."""
         framework, decided_by = framework_for(op.name, str(self.operator.schema), args, kwargs)
         target = self.view(index, framework.name)
         if isinstance(op, NativeOp):
@@ -69,13 +74,14 @@ class AtenRuntime:
         return target
 
     def reopen(self, index: int) -> tuple[Callable[..., Op], tuple[object, ...]]:
+        """Return the function and arguments that open the operator again when it is unpickled."""
         operator = self.operator
         name = operator.full_name if operator.overload != "" else f"{operator.qualified_name}.{DEFAULT}"
         return open_operator, (name,)
 
 
 def view(operator: AtenOperator, name: str) -> Any:
-    """A framework's own object for an operator of PyTorch's."""
+    """Return the native object of a framework for a PyTorch operator; raise UnsupportedError if it cannot have one."""
     need(framework(name))
     found = aten_adapter(name)
     if found is None:

@@ -1,6 +1,6 @@
-"""Values on their way between NumPy and PyTorch, where PyTorch's own conversions end; called by the native adapter.
+"""Convert values between NumPy and PyTorch where the conversions of PyTorch end; the native adapter calls this.
 
-What goes wrong here is raised as Python's own errors; the adapter's caller puts the operator's name before them.
+Errors here are built-in Python errors; the caller adds the operator name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PYTHON_TYPES = {bool: torch.bool, int: torch.int64, float: torch.float64, compl
 
 
 def as_attribute(type_: str, value: object) -> object:
-    """What PyTorch takes for a value of a schema's type; TypeError where there is none."""
+    """Return the value that PyTorch accepts for a schema type; raise TypeError if there is none."""
     base = type_.rstrip("?")
     if value is None:
         return None
@@ -42,7 +42,7 @@ def as_attribute(type_: str, value: object) -> object:
 
 
 def as_dtype(value: Any) -> torch.dtype:
-    """From a name, an element type of NumPy or ml_dtypes, or a type of Python."""
+    """Return the PyTorch element type for a name, an element type of NumPy or ml_dtypes, or a Python type."""
     if isinstance(value, torch.dtype):
         return value
     if isinstance(value, type) and value in _PYTHON_TYPES:
@@ -55,7 +55,7 @@ def as_dtype(value: Any) -> torch.dtype:
 
 
 def as_tensor(array: Any) -> torch.Tensor:
-    """A tensor with memory of its own, of an array that PyTorch cannot address as it lies."""
+    """Copy an array whose memory PyTorch cannot address to a tensor."""
     plain = np.array(array, order="C")
     native = plain.astype(plain.dtype.newbyteorder("="), copy=False)
     dtype = getattr(torch, native.dtype.name, None)
@@ -63,13 +63,18 @@ def as_tensor(array: Any) -> torch.Tensor:
         raise TypeError(
             f"expected an array of numbers, got one of dtype {native.dtype}; convert it with .astype(...) first"
         )
-    if native.dtype.kind == "V":  # of ml_dtypes, whose bits NumPy hands on as those of an integer
+    if native.dtype.kind == "V":  # an ml_dtypes type; pass its bits as integers
         return torch.from_numpy(native.view(f"uint{native.itemsize * 8}")).view(dtype)
     return torch.from_numpy(native)
 
 
 def as_array(tensor: torch.Tensor) -> AnyArray:
-    """An array of a tensor that has another form than an array, or an element type that NumPy has not."""
+    """Return a tensor as an array, even if NumPy lacks its element type.
+
+    Raises:
+        NotImplementedError: The tensor is not dense, is not on the CPU, or has a type that nothing
+            provides.
+    """
     if tensor.layout is not torch.strided or tensor.is_quantized:
         form = "quantized" if tensor.is_quantized else str(tensor.layout).removeprefix("torch.")
         raise NotImplementedError(f"the result is {form}, which NumPy has no array for; call op.torch")
@@ -93,18 +98,22 @@ def as_array(tensor: torch.Tensor) -> AnyArray:
 
 
 def write_back(tensor: torch.Tensor, array: AnyArray) -> None:
+    """Copy a tensor to an array if the shape is the same and the array is writable."""
     if tuple(tensor.shape) == array.shape and array.flags.writeable:
         np.copyto(array, as_array(tensor))
 
 
 def is_writable(array: AnyArray) -> bool:
+    """Return whether the array is writable."""
     return bool(array.flags.writeable)
 
 
 def protect(array: AnyArray) -> AnyArray:
+    """Make an array read-only and return it."""
     array.flags.writeable = False
     return array
 
 
 def suggest(word: str, known: tuple[str, ...]) -> str:
+    """Return a hint with the most similar known word."""
     return did_you_mean(word, known)

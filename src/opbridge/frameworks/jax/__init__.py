@@ -1,1 +1,1 @@
-"""Operators in JAX."""
+"""Call operators from JAX."""

@@ -1,4 +1,4 @@
-"""Operators in JAX: functions that every transformation takes, on one handler that XLA calls for all of them."""
+"""Provide operators in JAX as functions that support every transformation, with one XLA handler for all of them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
 
 def define(library: Library) -> None:
-    """JAX keeps no table of operators, but programs find them by name."""
+    """Make programs look operators up again: JAX keeps no table of operators, but programs find them by name."""
     forget_operators()
 
 
 def view(library: Library, index: int) -> JaxOperator:
+    """Return the operator as a JAX function; warn if the native handler cannot be built."""
     if reason := handler_or_reason():
         say_once(str(reason))
     return JaxOperator(LibraryOperator(library, index))
 
 
 def call(library: Library, index: int) -> Callable[..., Any]:
+    """Return the view, which runs calls too."""
     function: JaxOperator = library.view(index, "jax")
     return function

@@ -1,4 +1,4 @@
-"""Operators of PyTorch's in JAX: shapes from its meta kernels, gradients of any order from its autograd."""
+"""Provide PyTorch operators in JAX, with shapes from its meta kernels and gradients of any order from its autograd."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from opbridge.rules import DTYPES as NAMES
 from opbridge.rules.sharding import Layout, Shape, paired
 
 Said = tuple[str, Any]
-"""An argument as text can hold it: what it is, and its value."""
+"""An argument that JSON can represent: its kind and its value."""
 
 _NO_GRADIENT = CODES[DTYPES["bool"]]
-"""Stands for the gradient of an output that has none."""
+"""The element type code for the gradient of an output that has none."""
 
 
 class AtenFunction:
-    """An operator of PyTorch's, callable with arrays and with whatever JAX traces."""
+    """A PyTorch operator that can be called with arrays and with anything that JAX traces."""
 
     def __init__(self, operator: AtenOperator) -> None:
         self.operator = operator
@@ -46,6 +46,7 @@ class AtenFunction:
         self._run_in_numpy = numpy_view(operator)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator; raise UnsupportedError for random draws, or if a trace lacks values that it needs."""
         tensors: list[Array] = []
         said = tuple(self._described(value, tensors) for value in args)
         named = tuple((name, self._described(value, tensors)) for name, value in kwargs.items())
@@ -66,11 +67,11 @@ class AtenFunction:
         return f"<jax function {self.operator.full_name}>"
 
     def target_of(self, said: Mapping[str, Any], device: str) -> object:
-        """The Target of a call, by what a program holds of it."""
+        """Return the Target of a call from its representation in a program."""
         return AtenCall(self, *(_frozen(said[part]) for part in ("args", "kwargs", "gradients"))).target(device)
 
     def bound(self, said: tuple[Said, ...], named: tuple[tuple[str, Said], ...]) -> tuple[object, Any, bool]:
-        """The Target of a call as `_described` says it, the overload it means, and whether it draws random numbers."""
+        """Return the Target of a described call, the overload that it selects, and whether it draws random numbers."""
         args, kwargs = [_read(value) for value in said], {name: _read(value) for name, value in named}
         try:
             target, index, draws = load_native().operator_target(self._names, *args, **kwargs)
@@ -89,7 +90,7 @@ class AtenFunction:
         return jax.tree.map(lambda value: _from_numpy(name, value), self._run_in_numpy(*given, **named))
 
     def _described(self, value: Any, tensors: list[Array]) -> Said:
-        """An argument as text can hold it; tensors, whose element type is what counts, go to `tensors`."""
+        """Describe an argument for JSON; append tensors, of which only the element type is described, to `tensors`."""
         if isinstance(value, (jax.Array, np.ndarray)):
             if value.dtype not in CODES:
                 raise CallError(f"{self.operator.full_name}: PyTorch has no elements of type {value.dtype}")
@@ -117,29 +118,31 @@ class AtenFunction:
 
 @dataclass(frozen=True)
 class AtenCall:
-    """A Call of an operator of PyTorch's, or of a gradient of one."""
+    """A Call of a PyTorch operator, or of a gradient of one."""
 
     function: AtenFunction
     args: tuple[Said, ...]
     kwargs: tuple[tuple[str, Said], ...]
     gradients: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
-    """For each time it was differentiated, the element types of the outputs that are given, and of their gradients."""
+    """The element types of the given outputs and of the gradients, for each time the call was differentiated."""
 
     devices = ("cpu",)
     written = ()
     returns = True
     leads = ()
-    advice = ""  # nobody can say more of the operator than PyTorch does
+    advice = ""  # PyTorch knows the operator best
 
     def __repr__(self) -> str:
         return self.name
 
     @property
     def name(self) -> str:
+        """The full name of the operator."""
         return self.function.operator.full_name
 
     @cached_property
     def text(self) -> str:
+        """The representation of the call in a program, as JSON."""
         said = {"op": self.name, "args": self.args, "kwargs": self.kwargs, "gradients": self.gradients}
         return json.dumps(said)
 
@@ -149,27 +152,31 @@ class AtenCall:
 
     @property
     def overload(self) -> Any:
+        """The overload that the arguments select."""
         return self._bound[1]
 
     @property
     def draws(self) -> bool:
-        """Whether it would draw from PyTorch's generator."""
+        """Whether the call would draw from the PyTorch generator."""
         return self._bound[2]
 
     @property
     def elementwise(self) -> bool:
+        """Whether the operator treats every element alone."""
         return torch.Tag.pointwise in self.overload.tags and not self.overload._schema.is_mutable
 
     @property
     def broadcasts(self) -> bool:
-        # A gradient has the shape of its input, which a batch that only others have would not reach.
+        """Whether inputs of different shapes are allowed."""
+        # A gradient has the shape of its input, so a batch of the other inputs would not reach it.
         return not self.gradients
 
     def layout(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Layout | None:
+        """Return how the call may be divided over devices; only elementwise calls can be."""
         return paired(self.name, inputs, outputs) if self.elementwise and self.broadcasts else None
 
     def needs_values(self, tensors: Sequence[Like]) -> bool:
-        """Whether what it returns cannot be told before it runs."""
+        """Return whether only a run can determine the results."""
         if needs_values(self.overload):
             return True
         if torch.Tag.dynamic_output_shape not in self.overload.tags:
@@ -188,9 +195,11 @@ class AtenCall:
         return target
 
     def target(self, device: str | None = None) -> object:
+        """Return the Target, which runs on the CPU."""
         return self._target
 
     def outputs(self, inputs: Sequence[Like]) -> list[jax.ShapeDtypeStruct]:
+        """Return the shapes and element types of the outputs; raise UnsupportedError for symbolic sizes."""
         shapes = [tuple(value.shape) for value in inputs]
         if not all(isinstance(size, int) for shape in shapes for size in shape):
             raise UnsupportedError(
@@ -200,6 +209,7 @@ class AtenCall:
         return [jax.ShapeDtypeStruct(shape, DTYPES[NAMES[code]]) for shape, code in infer_target(self._target, shapes)]
 
     def arranged(self, outputs: Sequence[Array]) -> Any:
+        """Return the outputs as the PyTorch operator returns them: a list, a tensor or a tuple."""
         kinds = [str(output.type) for output in self.overload._schema.returns]
         if kinds == ["List[Tensor]"]:
             return list(outputs)
@@ -208,29 +218,32 @@ class AtenCall:
     def pullback(
         self, inputs: Sequence[Array], outputs: Sequence[Array], moving: tuple[int, ...]
     ) -> tuple[AtenLinear, list[Array]]:
+        """Return the derivative for the inputs that move, and its residuals."""
         likes = tuple(map(described, outputs))
-        # A gradient's own gradient needs its results no more.
+        # The gradient of a gradient does not need its results.
         known = () if self.gradients else tuple(outputs)
         return AtenLinear(self, len(inputs) + len(known), len(known), moving, likes), [*inputs, *known]
 
 
 @dataclass(frozen=True)
 class AtenLinear:
-    """A Linear by PyTorch's autograd: the derivative of one call with respect to the inputs that move."""
+    """A Linear by PyTorch autograd: the derivative of one call for the inputs that move."""
 
     call: AtenCall
     residuals: int
-    """The inputs, and behind them the outputs that are given."""
+    """The number of inputs and given outputs."""
     known: int
-    """How many outputs are given: all or none."""
+    """The number of given outputs: all or none."""
     moving: tuple[int, ...]
     all_outputs: tuple[Like, ...]
 
     @property
     def outputs(self) -> tuple[Like, ...]:
+        """The outputs that have tangents."""
         return tuple(filter(_is_inexact, self.all_outputs))
 
     def __call__(self, residuals: Sequence[Array], cotangents: Sequence[Array]) -> list[Array]:
+        """Return the gradients of the inputs that move."""
         given = iter(cotangents)
         # A gradient in PyTorch is the conjugate of a cotangent in JAX.
         gradients = [
@@ -246,11 +259,12 @@ class AtenLinear:
 
 @lru_cache(maxsize=1024)
 def _known(function: AtenFunction, args: tuple[Said, ...], kwargs: tuple[tuple[str, Said], ...]) -> AtenCall:
-    """Finding the overload takes longer than most calls."""
+    """Return the call, cached: finding the overload takes longer than most calls."""
     return AtenCall(function, args, kwargs)
 
 
 def view(operator: AtenOperator) -> AtenFunction:
+    """Return the operator as a JAX function; register the handler first."""
     register_handler()
     return AtenFunction(operator)
 
@@ -270,7 +284,7 @@ def _dtype_name(value: Any) -> str | None:
 
 
 def _read(said: Said) -> Any:
-    """What stands for an argument where PyTorch finds the overload."""
+    """Return the value that represents an argument when PyTorch selects the overload."""
     match said:
         case ("list", items):
             return [_read(item) for item in items]
@@ -288,7 +302,7 @@ def _read(said: Said) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """What was tuples before it was text."""
+    """Convert the lists that JSON made of tuples back to tuples."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 

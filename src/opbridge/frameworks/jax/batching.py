@@ -1,4 +1,4 @@
-"""jax.vmap of an operator, by its `batch` rule."""
+"""Run an operator under jax.vmap, by its `batch` rule."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class BatchWarning(UserWarning):
 
 
 def batched_call(bind: Bind, tensors: Sequence[Array], axes: Axes, *, call: Call) -> tuple[list[Array], list[int]]:
-    """The outputs for a batch of inputs, and which dimension of each is the batch's."""
+    """Return the outputs for a batch of inputs, and the batch dimension of each output."""
     if call.elementwise and _pairs_up(call, tensors, axes):
         if len(set(axes)) == 1 and len(_ranks(tensors, axes)) == 1:
-            # Wherever the dimension stands, it is one more over which the elements are paired.
+            # The batch is one more dimension over which elements are paired, wherever it is.
             outputs = bind(call, *tensors)
             return outputs, [axes[0] or 0] * len(outputs)
         outputs = bind(call, *_leading(tensors, axes, [True] * len(axes), pads=call.broadcasts))
@@ -42,12 +42,12 @@ def _ranks(tensors: Sequence[Array], axes: Axes) -> set[int]:
 
 
 def _pairs_up(call: Call, tensors: Sequence[Array], axes: Axes) -> bool:
-    """Without broadcasting a kernel expects equal ranks; padding would change what it sees."""
+    """Return whether elements can be paired: a kernel that does not broadcast needs equal ranks, unpadded."""
     return call.broadcasts or len(_ranks(tensors, axes)) == 1
 
 
 def _leading(tensors: Sequence[Array], axes: Axes, leads: Sequence[bool], pads: bool) -> list[Array]:
-    """Every tensor that leads, with the batch as its first dimension; padded, for a kernel that broadcasts itself."""
+    """Return the tensors that lead with the batch as first dimension, padded if the kernel broadcasts."""
     size = _size(tensors, axes)
     rank = max(_ranks(tensors, axes))
     found = []

@@ -1,4 +1,4 @@
-"""What JAX's programs hold of one call: everything but the sizes and contents of its tensors."""
+"""Define what a JAX program stores about a call: everything except the sizes and contents of its tensors."""
 
 from __future__ import annotations
 
@@ -15,88 +15,93 @@ from opbridge.rules.sharding import Layout, Shape
 Array = Any
 """An array or a tracer."""
 Like = Any
-"""Whatever has a shape and a dtype."""
+"""Anything with a shape and a dtype."""
 
 
 class Linear(Protocol):
-    """A function of tangents that is linear in them, given by its transpose; hashable."""
+    """A linear function of tangents, given by its transpose; hashable."""
 
     @property
     def residuals(self) -> int:
-        """How many values beside tangents and cotangents it takes."""
+        """The number of values that it takes in addition to tangents and cotangents."""
 
     @property
     def outputs(self) -> tuple[Like, ...]:
-        """What it returns: the tangents of those outputs of the operator that have some."""
+        """What it returns: the tangents of the operator outputs that have some."""
 
     def __call__(self, residuals: Sequence[Array], cotangents: Sequence[Array]) -> Sequence[Array]:
-        """The transpose: from cotangents of outputs to those of inputs."""
+        """Apply the transpose: convert cotangents of the outputs to cotangents of the inputs."""
 
 
 class Call(Protocol):
     """A call of an operator with its attributes, for tensors of certain element types; hashable."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The full name of the operator."""
 
     @property
     def text(self) -> str:
-        """What a program holds of it; any process that loads the operator's library knows what it means."""
+        """The representation in a program; any process that loads the library of the operator can read it."""
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Those it has kernels for."""
+        """The devices that it has kernels for."""
 
     @property
     def written(self) -> tuple[int, ...]:
-        """The inputs it writes to: their new values are the first outputs."""
+        """The inputs that it writes to; their new values are the first outputs."""
 
     @property
     def elementwise(self) -> bool:
-        """Whether every element is treated alone, so that more dimensions are more elements."""
+        """Whether every element is treated alone, so that more dimensions are just more elements."""
 
     @property
     def broadcasts(self) -> bool:
-        """Whether an elementwise one takes inputs of different shapes."""
+        """Whether an elementwise call accepts inputs of different shapes."""
 
     @property
     def leads(self) -> tuple[bool, ...]:
-        """Which inputs may have more leading dimensions; empty where that is not known."""
+        """Which inputs may have more leading dimensions; empty if that is unknown."""
 
     @property
     def advice(self) -> str:
-        """What to do about jax.vmap calling it slice by slice; empty where that is accepted."""
+        """What to do if jax.vmap calls it slice by slice; empty if that is accepted."""
 
     def layout(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Layout | None:
-        """How it may be divided over devices, for tensors and new outputs of these shapes; None where nobody knows."""
+        """Return how it may be divided over devices, for these input and new output shapes; None if unknown."""
 
     def target(self, device: str | None = None) -> object:
-        """A capsule with the Target of native/target.h."""
+        """Return a capsule with the Target of native/target.h."""
 
     def outputs(self, inputs: Sequence[Like]) -> list[jax.ShapeDtypeStruct]:
-        """What the kernel writes, with the element types it writes."""
+        """Return the shapes and element types that the kernel writes."""
 
     @property
     def returns(self) -> bool:
-        """Whether it has outputs; one that has none runs for what it does elsewhere."""
+        """Whether it has outputs; without outputs it runs for its side effects."""
 
     def arranged(self, outputs: Sequence[Array]) -> Any:
-        """The outputs as the caller gets them."""
+        """Return the outputs as the caller gets them."""
 
     def pullback(
         self, inputs: Sequence[Array], outputs: Sequence[Array], moving: tuple[int, ...]
     ) -> tuple[Linear, list[Array]]:
-        """The derivative with respect to the inputs that move, and its residuals."""
+        """Return the derivative for the inputs that move, and its residuals."""
 
 
 def in_program(call: Call) -> dict[str, Any]:
-    """What a program holds of a call, as the handler looks for it: the digest finds what was found before."""
+    """Return the attributes of a call in a program; the handler finds cached calls by the digest."""
     digest = hashlib.sha256(call.text.encode()).digest()[:8]
     return {"call": call.text, "digest": np.int64(int.from_bytes(digest, "little", signed=True))}
 
 
 def in_jax(call: Call, dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
-    """The element type that JAX has for what a kernel writes: integers are narrowed as JAX narrows its own."""
+    """Return the JAX element type for what a kernel writes; integers are narrowed as JAX narrows its own.
+
+    Raises:
+        UnsupportedError: Another type needs 64-bit types, which are not enabled.
+    """
     narrow: np.dtype[Any] = jax.dtypes.canonicalize_dtype(dtype)
     if narrow != dtype and dtype.kind not in "iu":
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""A call as a compiled program sees it: of its arguments the arrays alone are traced."""
+"""Compile a call so that only the arrays among its arguments are traced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax
 def compiled(
     function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """A function of the arrays among the arguments, and these."""
+    """Return a compiled function of the arrays among the arguments, and these arrays."""
     leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
 

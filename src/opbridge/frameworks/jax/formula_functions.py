@@ -1,4 +1,4 @@
-"""What a derivative's formula may call and name, in JAX."""
+"""Provide the functions and names of derivative formulas in JAX."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import numpy as np
 from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES
 
 Array = Any
-"""An array, a tracer or a Python number: formulas mix them, and JAX takes them all."""
+"""An array, a tracer or a Python number: formulas mix them, and JAX accepts them all."""
 Axes = int | tuple[int, ...] | None
 
 
 def sum_to(x: Array, shape: Sequence[Any]) -> Array:
-    """Undoes a broadcast."""
+    """Sum to a shape, which reverses a broadcast."""
     added = jnp.ndim(x) - len(shape)
     stretched = (added + i for i, size in enumerate(shape) if size == 1 and jnp.shape(x)[added + i] != 1)
     return jnp.sum(x, axis=(*range(added), *stretched), keepdims=True).reshape(shape)
@@ -48,7 +48,7 @@ _RENAMED: Mapping[str, Callable[..., Array]] = {
         for name in ("sum", "prod", "mean", "max", "min", "all", "any", "argmax", "argmin")
     },
 }
-"""Where jax.numpy has another spelling, or more parameters; parameters in the array API's order."""
+"""Functions that jax.numpy names differently or gives more parameters; parameters in the order of the array API."""
 
 
 FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
@@ -57,12 +57,12 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
         for name, declared in ARRAY_FUNCTIONS.items()
     }
 )
-"""What a formula may call, in JAX."""
+"""The functions that a formula may call, in JAX."""
 
-# By attribute: to NumPy the name "bfloat16" is the type of whichever package registered one last.
+# Look types up as attributes: in NumPy, the name "bfloat16" means the type that any package registered last.
 DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {name: np.dtype(getattr(jnp, "bool_" if name == "bool" else name)) for name in DTYPE_CODES}
 )
-"""The element types that kernels take, in JAX."""
+"""The element types that kernels accept, in JAX."""
 
 CODES: Mapping[np.dtype[Any], int] = MappingProxyType({dtype: DTYPE_CODES[name] for name, dtype in DTYPES.items()})

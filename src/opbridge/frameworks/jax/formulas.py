@@ -1,4 +1,4 @@
-"""Derivative formulas in JAX: from the cotangents of an operator's outputs to those of its inputs."""
+"""Evaluate derivative formulas in JAX: from the cotangents of operator outputs to those of its inputs."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ from opbridge.schema import Schema
 
 
 class DifferentiatedCall(Protocol):
-    """What the derivative of a call asks of it."""
+    """What a derivative needs to know about a call."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The full name of the operator."""
 
     @property
-    def schema(self) -> Schema: ...
+    def schema(self) -> Schema:
+        """The schema of the operator."""
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """Its attributes."""
+        """The attributes of the call."""
 
     @property
     def places(self) -> tuple[tuple[int, int | None], ...]:
-        """For each tensor that is present, the number of its argument, and its place in that where it is a list."""
+        """For each present tensor, the number of its argument, and its place in a list argument."""
 
     @property
     def returned(self) -> tuple[int | None, ...]:
-        """For each return of the schema its place among the outputs; None where it is an argument that is absent."""
+        """For each return of the schema its place among the outputs; None for an absent argument."""
 
     def grouped(self, tensors: Mapping[int, Array], /) -> dict[str, Any]:
-        """Tensors by the names of their arguments, of those that are at hand."""
+        """Group the available tensors by argument name."""
 
 
 class Functions(dict[str, Any]):
-    """What a formula may call and name; operators are looked up when a formula calls them."""
+    """The functions and names of a formula; operators are looked up when a formula calls them."""
 
     def __init__(self, operator: Callable[[str], Any]) -> None:
         super().__init__({**FUNCTIONS, **DTYPES})
@@ -55,27 +57,30 @@ class Functions(dict[str, Any]):
 
 @dataclass(frozen=True)
 class FormulaLinear:
-    """A Linear by formulas: the derivative of one call with respect to the inputs that move."""
+    """A Linear by formulas: the derivative of one call for the inputs that move."""
 
     call: DifferentiatedCall
     derivatives: tuple[Derivative, ...] = field(compare=False)
     functions: Functions = field(compare=False)
     inputs: tuple[tuple[int, Like], ...]
-    """The inputs that move: their numbers, shapes and element types."""
+    """The inputs that move: numbers, shapes and element types."""
     moved: tuple[tuple[int, Like], ...]
-    """The same of the outputs that have tangents."""
+    """The outputs that have tangents: numbers, shapes and element types."""
     saved_inputs: tuple[int, ...]
     saved_outputs: tuple[int, ...]
 
     @property
     def residuals(self) -> int:
+        """The number of saved tensors."""
         return len(self.saved_inputs) + len(self.saved_outputs)
 
     @property
     def outputs(self) -> tuple[Like, ...]:
+        """The outputs that have tangents."""
         return tuple(output for _, output in self.moved)
 
     def __call__(self, residuals: Sequence[Array], cotangents: Sequence[Array]) -> list[Array]:
+        """Evaluate the formulas and return the cotangents of the inputs that move."""
         environment = self._environment(residuals, cotangents)
         found: dict[str, Any] = {}
         for derivative in self.derivatives:
@@ -117,7 +122,7 @@ def formula_linear(
     outputs: Sequence[Array],
     moving: tuple[int, ...],
 ) -> tuple[FormulaLinear, list[Array]]:
-    """The derivative, and what it keeps of the call: the tensors that its formulas read."""
+    """Return the derivative of a call, and the tensors of the call that its formulas read."""
     arguments = call.schema.arguments
     wanted = {arguments[call.places[number][0]].name for number in moving}
     used = tuple(derivative for derivative in derivatives if wanted & set(derivative.arguments))
@@ -138,7 +143,7 @@ def formula_linear(
 
 
 def as_cotangent(value: Any, like: Like) -> Array:
-    """What a formula gives, in the shape and element type of the input it is for."""
+    """Return the value of a formula in the shape and element type of its input; zeros for None."""
     if value is None:
         return jnp.zeros(like.shape, like.dtype)
     value = jnp.conj(jnp.asarray(value))
@@ -150,6 +155,7 @@ def as_cotangent(value: Any, like: Like) -> Array:
 
 
 def missing_derivative(name: str, argument: str) -> UnsupportedError:
+    """Return the error for an argument without a derivative."""
     return UnsupportedError(
         f"{name} has no derivative for '{argument}'; add one to its `derivatives`, "
         "or stop the gradient before it with jax.lax.stop_gradient"

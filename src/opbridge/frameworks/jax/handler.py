@@ -1,7 +1,7 @@
-"""The native handler that XLA calls for every operator: one for each jaxlib, registered once in a process.
+"""Build and register the native handler that XLA calls for every operator, once in a process.
 
-It is compiled against the headers that come with jaxlib: XLA's interface for such handlers changes from one version to
-the next, and a handler may only be used with the version it was compiled for.
+It is compiled against the headers of the installed jaxlib. The XLA interface for handlers changes between versions,
+and a handler only works with the version that it was compiled for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, impo
 from opbridge.toolchains import BuildRequest, build
 
 TARGET = "opbridge"
-"""What programs call the handler."""
+"""The name of the handler in programs."""
 
 NAME = "opbridge_jax_handler"
 _loaded: list[ModuleType] = []
@@ -26,11 +26,11 @@ _lock = Lock()
 
 
 def register_handler() -> None:
-    """Makes XLA know the handler, on every platform that operators can have kernels for; once."""
+    """Register the handler with XLA, once, on every platform that operators can have kernels for."""
     with _lock:
         if _loaded:
             return
-        # Not before: opbridge's own build makes the library where there is no core yet.
+        # Import this late: the build of opbridge makes the library before the core exists.
         from opbridge.frameworks.jax.lookup import resolve
 
         library = brought(NAME, "jaxlib", jaxlib.__version__) or build(request()).path
@@ -41,7 +41,7 @@ def register_handler() -> None:
 
 
 def handler_or_reason() -> OpbridgeError | None:
-    """Registers the handler; or why it cannot be had here."""
+    """Register the handler; return the reason if that is impossible."""
     if _missing:
         return _missing[0]
     try:
@@ -53,12 +53,13 @@ def handler_or_reason() -> OpbridgeError | None:
 
 
 def forget_operators() -> None:
-    """Lets programs find their operators again, where one was defined anew."""
+    """Make programs look their operators up again, after one was redefined."""
     for native in _loaded:
         native.forget()
 
 
 def request() -> BuildRequest:
+    """Return the build of the handler."""
     headers = jax.ffi.include_dir()
     return BuildRequest(
         sources=(NATIVE / "jax" / "handler.cpp",),

@@ -1,4 +1,4 @@
-"""Operators with rules and a kernel, and their calls."""
+"""Represent operators with rules and a kernel, and their calls, in JAX."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
 
 Kinds = tuple[Any, ...]
-"""For each tensor argument of the schema its dtype code, None where it is absent, or a tuple of these for a list."""
+"""For each tensor argument of the schema its dtype code, None if it is absent, or a tuple of these for a list."""
 
 
 class LibraryOperator:
@@ -38,7 +38,7 @@ class LibraryOperator:
         spec = library.spec(index)
         self.name = spec.schema.full_name
         self.schema = spec.schema
-        # Before a program is made for a device, the first one's kernel is asked.
+        # Shapes are inferred by the kernel of the first device, before a program is compiled for one.
         self.devices = library.kernels.devices(index)
         self.batch = spec.rules.batch
         self.shard = spec.rules.shard
@@ -54,24 +54,26 @@ class LibraryOperator:
         self._functions = Functions(self._operator)
 
     def attributes(self, values: Mapping[str, object]) -> bytes:
-        """The attributes of a call, checked; equal ones are equal bytes."""
+        """Check the attributes of a call and encode them; equal attributes give equal bytes."""
         return self._native.attributes(values)
 
     def values(self, attributes: bytes) -> dict[str, Any]:
+        """Decode the attributes of a call."""
         return self._native.values(attributes)
 
     def target(self, attributes: bytes, kinds: Kinds, device: str) -> object:
+        """Return the Target of a call on a device, building the kernel on first use."""
         return self._native.target(attributes, kinds, self._library.kernel(self._index, device), device)
 
     def on_host(self, arguments: Mapping[str, Any]) -> Any:
-        """What the operator returns for NumPy's arrays."""
+        """Run the operator on NumPy arrays."""
         schema = self.schema
         function = self._library.view(self._index, "numpy")
         positional = [arguments[item.name] for item in schema.positional]
         return function(*positional, **{item.name: arguments[item.name] for item in schema.keyword_only})
 
     def symbolic_outputs(self, call: LibraryCall, inputs: Sequence[Like]) -> list[tuple[tuple[Any, ...], str]]:
-        """The shape and dtype of each output, of inputs some of whose sizes are symbols."""
+        """Return the shape and dtype of each output for inputs with symbolic sizes, by the `out` rules."""
         arguments = call.values | call.grouped(dict(enumerate(inputs)))
         if self.batch == "elementwise" and not self.broadcasts and len({value.shape for value in inputs}) > 1:
             raise CallError(
@@ -83,10 +85,11 @@ class LibraryOperator:
     def pullback(
         self, call: LibraryCall, inputs: Sequence[Array], outputs: Sequence[Array], moving: tuple[int, ...]
     ) -> tuple[FormulaLinear, list[Array]]:
+        """Return the derivative of a call for the inputs that move, and its residuals."""
         return formula_linear(call, self._rules.gradients, self._functions, inputs, outputs, moving)
 
     def _operator(self, name: str) -> Any:
-        """What a formula calls by this name."""
+        """Return the operator that a formula calls by this name."""
         if name.startswith("aten::"):
             from opbridge.frameworks.aten.runtime import open_operator
 
@@ -103,7 +106,7 @@ class LibraryCall:
 
     operator: LibraryOperator
     attributes: bytes
-    """As the core reads and writes them."""
+    """The attributes, encoded by the native core."""
     kinds: Kinds
 
     def __repr__(self) -> str:
@@ -111,30 +114,37 @@ class LibraryCall:
 
     @property
     def name(self) -> str:
+        """The full name of the operator."""
         return self.operator.name
 
     @property
     def schema(self) -> Schema:
+        """The schema of the operator."""
         return self.operator.schema
 
     @property
     def values(self) -> dict[str, Any]:
+        """The attributes of the call."""
         return self.operator.values(self.attributes)
 
     @property
     def devices(self) -> tuple[str, ...]:
+        """The devices that the operator has kernels for."""
         return self.operator.devices
 
     @property
     def elementwise(self) -> bool:
+        """Whether the `batch` rule says that every element is treated alone."""
         return self.operator.batch == "elementwise"
 
     @property
     def broadcasts(self) -> bool:
+        """Whether inputs of different shapes are allowed."""
         return self.operator.broadcasts
 
     @property
     def advice(self) -> str:
+        """What to do if jax.vmap calls the operator slice by slice; empty if it has a `batch` rule."""
         if self.operator.batch is not None:
             return ""
         return (
@@ -144,13 +154,14 @@ class LibraryCall:
 
     @cached_property
     def text(self) -> str:
+        """The representation of the call in a program, as JSON."""
         operator = self.operator
         said = {"op": operator.name, "declared": operator.declared, "tensors": _named(self.kinds)}
         return json.dumps(said | {"attributes": self.values})
 
     @cached_property
     def places(self) -> tuple[tuple[int, int | None], ...]:
-        """For each tensor that is present, the number of its argument, and its place in that where it is a list."""
+        """For each present tensor, the number of its argument, and its place in a list argument."""
         found: list[tuple[int, int | None]] = []
         for argument, kind in zip(self._tensor_arguments, self.kinds, strict=True):
             if isinstance(kind, tuple):
@@ -161,13 +172,13 @@ class LibraryCall:
 
     @cached_property
     def written(self) -> tuple[int, ...]:
-        """The tensors the operator writes to: their new values are the first outputs."""
+        """The tensors that the operator writes to; their new values are the first outputs."""
         arguments = self.operator.schema.arguments
         return tuple(number for number, (argument, _) in enumerate(self.places) if arguments[argument].mutable)
 
     @cached_property
     def returned(self) -> tuple[int | None, ...]:
-        """For each return of the schema its place among the outputs; None where it is an argument that is absent.
+        """For each return of the schema its place among the outputs; None for an absent argument.
 
         Arguments that are written to and not returned follow: in JAX there is no other way to see them.
         """
@@ -185,10 +196,12 @@ class LibraryCall:
 
     @property
     def returns(self) -> bool:
+        """Whether the call has outputs."""
         return bool(self.returned)
 
     @property
     def leads(self) -> tuple[bool, ...]:
+        """Which inputs may have more leading dimensions, by the `batch` rule; empty if that is unknown."""
         rule = self.operator.batch
         if not isinstance(rule, Dimensions):
             return ()
@@ -196,6 +209,7 @@ class LibraryCall:
         return tuple(DOTS in groups[argument] for argument, _ in self.places)
 
     def layout(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Layout | None:
+        """Return how the call may be divided over devices, by the `shard` rule; None if there is no rule."""
         rule, schema = self.operator.shard, self.operator.schema
         if rule is None:
             return None
@@ -206,9 +220,11 @@ class LibraryCall:
         return lay_out(rule, schema, tensors, outputs)
 
     def target(self, device: str | None = None) -> object:
+        """Return the Target for a device, by default the first one."""
         return self.operator.target(self.attributes, self.kinds, device or self.operator.devices[0])
 
     def outputs(self, inputs: Sequence[Like]) -> list[jax.ShapeDtypeStruct]:
+        """Return the shapes and element types of the outputs, also for symbolic sizes."""
         shapes = [tuple(value.shape) for value in inputs]
         target = self.target()
         if all(isinstance(size, int) for shape in shapes for size in shape):
@@ -218,8 +234,8 @@ class LibraryCall:
         return [jax.ShapeDtypeStruct(shape, DTYPES[dtype]) for shape, dtype in described]
 
     def on_host(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-        """The outputs, computed here and now, where no handler does it."""
-        # The kernel may not write to arrays of JAX's.
+        """Compute the outputs immediately, for programs without the native handler."""
+        # The kernel must not write to JAX arrays.
         mine = {number: np.array(array) if number in self.written else array for number, array in enumerate(arrays)}
         found = self.operator.on_host({**self.values, **self.grouped(mine)})
         schema = self.schema
@@ -231,16 +247,18 @@ class LibraryCall:
         ]
 
     def arranged(self, outputs: Sequence[Array]) -> Any:
+        """Return the outputs as the schema returns them."""
         values = tuple(None if place is None else outputs[place] for place in self.returned)
         return values[0] if len(values) == 1 else values or None
 
     def pullback(
         self, inputs: Sequence[Array], outputs: Sequence[Array], moving: tuple[int, ...]
     ) -> tuple[FormulaLinear, list[Array]]:
+        """Return the derivative for the inputs that move, and its residuals."""
         return self.operator.pullback(self, inputs, outputs, moving)
 
     def grouped(self, tensors: Mapping[int, Array]) -> dict[str, Any]:
-        """Tensors by the names of their arguments, of those that are at hand."""
+        """Group the available tensors by argument name."""
         arguments = self.operator.schema.arguments
         found: dict[str, Any] = {
             arguments[argument].name: [None] * len(kind) if isinstance(kind, tuple) else None

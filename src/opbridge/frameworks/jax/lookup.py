@@ -1,4 +1,4 @@
-"""Finds what a program calls by the text it holds, when the program runs in a process that has not traced it."""
+"""Find the operator of a call from its text in a program, in a process that did not trace the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opbridge.frameworks.dispatch import operators
 
 
 def resolve(call: str, device: str) -> object:
-    """The Target of a call; the handler asks once for each."""
+    """Return the Target of a call, which the handler caches; raise KernelError if its library is not loaded."""
     said = json.loads(call)
     name = said["op"]
     if name not in operators and name.startswith("aten::"):

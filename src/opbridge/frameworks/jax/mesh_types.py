@@ -1,9 +1,8 @@
-"""What JAX's types say of a mesh.
+"""Read what JAX types say about a mesh.
 
-Under shard_map they say over which of its axes a value varies, and the inputs of a primitive have to agree; where axes
-are explicit, they say how a value lies on them, and a gradient has to lie as what it is the gradient of.
-
-What is public of it changed from one version of JAX to the next, which is why it has a module of its own.
+Under shard_map, types say over which axes a value varies, and the inputs of a primitive have to agree. With
+explicit axes, types say how a value is sharded, and a gradient must be sharded like its input. The public interface
+for this changed between JAX versions, so it has its own module.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def _axes(value: Any) -> frozenset[Any]:
 
 
 def alike(values: Sequence[Any]) -> list[Any]:
-    """The same values, each varying over every axis that any of them varies over."""
+    """Return the values, each varying over every axis that any of them varies over."""
     axes = [_axes(jax.typeof(value)) for value in values]
     everywhere = frozenset().union(*axes)
     return [
@@ -39,7 +38,7 @@ def _spread(value: Any, axes: tuple[Any, ...]) -> Any:
 
 
 def abstract_like(inputs: Sequence[Any], shape: Sequence[Any], dtype: Any, spec: PartitionSpec) -> Any:
-    """The type of an output, which varies as the inputs do, and lies so on a mesh whose axes are part of types."""
+    """Return the type of an output: it varies like the inputs, and `spec` shards it if axes are explicit."""
     if not inputs:
         return ShapedArray(tuple(shape), dtype)
     filled = PartitionSpec(*spec, *(None,) * (len(shape) - len(spec)))
@@ -48,17 +47,18 @@ def abstract_like(inputs: Sequence[Any], shape: Sequence[Any], dtype: Any, spec:
 
 
 def described(value: Any) -> jax.ShapeDtypeStruct:
-    """Shape and element type of a value, and how it lies where that is part of its type."""
+    """Return the shape and element type of a value, and its sharding if that is part of its type."""
     sharding = jax.typeof(value).sharding
     return jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=sharding if any(sharding.spec) else None)
 
 
 def spec_of(like: jax.ShapeDtypeStruct) -> PartitionSpec:
+    """Return the partition of a described value; empty if it is not sharded."""
     return PartitionSpec() if like.sharding is None else like.sharding.spec
 
 
 def lying_as(value: Any, sharding: NamedSharding) -> Any:
-    """The same value, as the type of another one says how that lies."""
+    """Return the value, resharded if its type says another sharding."""
     return value if jax.typeof(value).sharding.spec == sharding.spec else _reshard(value, sharding)
 
 

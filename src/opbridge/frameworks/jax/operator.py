@@ -1,4 +1,4 @@
-"""`op.jax`: a function of JAX arrays and of whatever JAX traces."""
+"""Provide `op.jax`: a function of JAX arrays and of anything that JAX traces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class JaxOperator:
-    """An operator that `jax.jit`, `jax.grad`, `jax.vmap` and the others take as a function like any other."""
+    """An operator as a function for `jax.jit`, `jax.grad`, `jax.vmap` and other transformations."""
 
     def __init__(self, operator: LibraryOperator) -> None:
         schema = operator.schema
@@ -33,6 +33,7 @@ class JaxOperator:
         self._table: PrimitiveTable | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator on arrays or on values that JAX traces."""
         try:
             return (self._table or self._made_table())(*args, **kwargs)
         except RUNTIME_ERRORS as error:
@@ -48,7 +49,7 @@ class JaxOperator:
         return signature_of(self.operator.schema)
 
     def target_of(self, said: Mapping[str, Any], device: str) -> object:
-        """The Target of a call, by what a program holds of it."""
+        """Return the Target of a call from its form in a program; raise KernelError if the declaration changed."""
         operator = self.operator
         if operator.declared != said["declared"]:
             raise KernelError(
@@ -71,7 +72,7 @@ class JaxOperator:
         return self._table
 
     def _function_for(self, arguments: Mapping[str, Any]) -> Callable[..., Any]:
-        """What runs on the tensors of a call with these arguments."""
+        """Return the function that runs on the tensors of a call with these arguments."""
         schema = self.operator.schema
         kinds = tuple(self._kind(item, arguments.get(item.name)) for item in schema.tensor_arguments)
         attributes = {
@@ -126,7 +127,7 @@ class JaxOperator:
         raise CallError(f"{self.operator.name}: argument '{name}' expects {expected}, got {got}{hint}")
 
     def _attribute(self, argument: Argument, value: Any) -> Any:
-        """The value as NumPy has it, which the native reader of attributes knows."""
+        """Return the value as NumPy represents it, which the native reader of attributes accepts."""
         if isinstance(value, (list, tuple)):
             return [self._attribute(argument, item) for item in value]
         if is_traced(value):
@@ -142,7 +143,7 @@ class JaxOperator:
 
 @cache
 def _array_type() -> type:
-    """The type of arrays that are no tracers; asked for when there is a call, as it makes JAX find its devices."""
+    """Return the type of concrete arrays; call this late, because it makes JAX find its devices."""
     with jax.ensure_compile_time_eval():
         return type(jnp.zeros(()))
 

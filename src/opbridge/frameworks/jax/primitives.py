@@ -1,8 +1,8 @@
-"""The two primitives behind every operator in JAX, and what each of JAX's transformations makes of them.
+"""Define the two JAX primitives of all operators, and how every transformation treats them.
 
-`call_p` runs a kernel.  Its derivative is `linear_p`, a linear function of tangents: transposed, it is the operator's
-gradient formula; run forward, it is the transposed formula, which JAX makes itself.  One set of formulas so gives
-forward mode, reverse mode and every mixture of them.
+`call_p` runs a kernel. Its derivative is `linear_p`, a linear function of tangents. Transposed, it is the gradient
+formula of the operator. Run forward, it is the transpose of that formula, which JAX derives. One set of formulas
+therefore gives forward mode, reverse mode and every mixture of them.
 """
 
 from __future__ import annotations
@@ -32,26 +32,28 @@ call_p = Primitive("opbridge")
 call_p.multiple_results = True
 linear_p = Primitive("opbridge_linear")
 linear_p.multiple_results = True
-# What divides a call over devices has to know them when the program is lowered; JAX has no public way to say so.
+# Dividing a call over devices requires them during lowering; JAX has no public way to request that.
 prim_requires_devices_during_lowering.update((call_p, linear_p))
 
 _PLATFORMS = {"cpu": "cpu", "cuda": "cuda"}
-"""The device whose kernels run on a platform of XLA's."""
+"""The device whose kernels run on an XLA platform."""
 
 
 def bind_call(call: Call, *tensors: Array) -> list[Array]:
+    """Add a call to the program that JAX traces, or run it."""
     outputs: list[Array] = call_p.bind(*alike(tensors), call=call)
     return outputs
 
 
 @lru_cache(maxsize=1024)
 def compiled(primitive: Primitive, **static: Any) -> Callable[..., list[Array]]:
+    """Return the primitive with these parameters as a compiled function."""
     function: Callable[..., list[Array]] = jax.jit(partial(primitive.bind, **static))
     return function
 
 
 def _run(primitive: Primitive, *operands: Array, **static: Any) -> list[Array]:
-    # With jit disabled, a compiled function would come back here.
+    # With jit disabled, a compiled function would recurse here.
     with jax.disable_jit(False):
         return compiled(primitive, **static)(*operands)
 
@@ -81,7 +83,7 @@ linear_p.def_abstract_eval(_linear_outputs)
 def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[Any]:
     if device not in call.devices:
         raise KernelError(f"{call.name} has no kernel for {device}; it has kernels for {', '.join(call.devices)}")
-    call.target(device)  # says what is wrong with it now rather than when the program runs
+    call.target(device)  # report errors now rather than when the program runs
     refuse_partly_manual(ctx, call)
     if operands and is_divided(ctx):
         return _lower_divided(ctx, *operands, call=call)
@@ -102,7 +104,7 @@ def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[Any]:
 def _lower_divided(ctx: Any, *operands: Any, call: Call) -> list[Any]:
     divided = partitioned(bind_call, call, ctx.avals_in, ctx.avals_out)
     results: list[Any] = mlir.lower_fun(divided, multiple_results=True)(ctx, *operands)
-    # What divides a call stands in the program by its address: for JAX's compilation cache it has to say the call too.
+    # The program contains only the address of the partitioner: add the call, so that the JAX compilation cache sees it.
     meant = ir.DictAttr.get({TARGET: ir.StringAttr.get(call.text)})
     results[0].owner.attributes["mhlo.frontend_attributes"] = meant
     return results
@@ -125,9 +127,9 @@ for _platform, _device in _PLATFORMS.items():
 
 
 def _push(linear: Linear, *operands: Array) -> tuple[Array, ...]:
-    """Runs a linear function forward: its transpose, transposed."""
+    """Run a linear function forward: transpose its transpose."""
     residuals, tangents = operands[: linear.residuals], operands[linear.residuals :]
-    # As the transpose is linear, it does not matter where it is differentiated.
+    # The transpose is linear, so the point of differentiation does not matter.
     zeros = (jnp.zeros(output.shape, output.dtype, device=output.sharding) for output in linear.outputs)
     anywhere = alike([*zeros, *operands])
 
@@ -199,22 +201,25 @@ def _linear_transpose(cotangents: Sequence[Any], *operands: Any, linear: Linear)
 
 @dataclass(frozen=True)
 class BatchedLinear:
-    """The same linear function for each of a batch of tangents, which is their first dimension."""
+    """A linear function applied to a batch of tangents, whose first dimension is the batch."""
 
     one: Linear
     axes: tuple[int | None, ...]
-    """Of the residuals."""
+    """The batch dimensions of the residuals."""
     size: Any
 
     @property
     def residuals(self) -> int:
+        """The number of residuals."""
         return self.one.residuals
 
     @property
     def outputs(self) -> tuple[Like, ...]:
+        """The outputs with the batch as first dimension."""
         return tuple(jax.ShapeDtypeStruct((self.size, *output.shape), output.dtype) for output in self.one.outputs)
 
     def __call__(self, residuals: Sequence[Array], cotangents: Sequence[Array]) -> Sequence[Array]:
+        """Apply the linear function to each element of the batch."""
         function = jax.vmap(self.one, in_axes=(list(self.axes), 0))
         gradients: Sequence[Array] = function(list(residuals), list(cotangents))
         return gradients

@@ -1,4 +1,4 @@
-"""Runs a call: traced where JAX traces, compiled once where it does not."""
+"""Run a call: traced while JAX traces, otherwise compiled once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from opbridge.frameworks.jax.primitives import bind_call
 from opbridge.frameworks.jax.uncompiled import run_for_effect
 
 RUNTIME_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
-"""What a program raises where a kernel fails: the second where JAX has run it before."""
+"""The errors that a program raises if a kernel fails: the second if JAX ran the program before."""
 
 
 def traced(call: Call) -> Callable[..., Any]:
-    """Runs a call on tensors of which some are traced."""
+    """Return a function that runs the call on tensors of which some are traced."""
     if not call.returns:
         return lambda *tensors: _run_for_effect(call, tensors)
     return lambda *tensors: call.arranged(bind_call(call, *map(jnp.asarray, tensors)))
@@ -28,7 +28,7 @@ def traced(call: Call) -> Callable[..., Any]:
 
 @lru_cache(maxsize=1024)
 def compiled(call: Call) -> Callable[..., Any]:
-    """Runs a call on arrays; inlined where the call stands in a function that is traced."""
+    """Return a compiled function that runs the call on arrays; JAX inlines it in a traced function."""
 
     def run(*tensors: Array) -> Any:
         return traced(call)(*tensors)
@@ -39,7 +39,7 @@ def compiled(call: Call) -> Callable[..., Any]:
 
 
 def _run_for_effect(call: Call, tensors: tuple[Array, ...]) -> None:
-    call.target()  # says what is wrong with it now rather than when the program runs
+    call.target()  # report errors now rather than when the program runs
     still = [*map(jax.lax.stop_gradient, tensors)]
     if reason := handler_or_reason():
         run_for_effect(call, still, reason)
@@ -48,7 +48,7 @@ def _run_for_effect(call: Call, tensors: tuple[Array, ...]) -> None:
 
 
 def translated(name: str, error: BaseException) -> BaseException:
-    """What an operator of ours had against a call, out of XLA's message; any other error is what it is."""
+    """Extract the error of an operator from an XLA message; return other errors unchanged."""
     _, found, rest = str(error).partition(f"{name}: ")
     if isinstance(error, OpbridgeError) or not found:
         return error
@@ -56,4 +56,5 @@ def translated(name: str, error: BaseException) -> BaseException:
 
 
 def is_traced(value: Any) -> bool:
+    """Return whether JAX traces the value."""
     return isinstance(value, jax.core.Tracer)

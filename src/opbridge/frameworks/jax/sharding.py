@@ -1,4 +1,4 @@
-"""`shard` in JAX: what XLA's partitioners, GSPMD and Shardy, are told of a call in a program over several devices."""
+"""Apply `shard` rules in JAX: tell the XLA partitioners, GSPMD and Shardy, how to divide calls over several devices."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _REDUCTIONS = {"sum": jax.lax.psum, "max": jax.lax.pmax, "min": jax.lax.pmin}
 
 
 def is_divided(ctx: Any) -> bool:
-    """Whether a program that is lowered is for several devices, among which XLA divides its tensors.
+    """Return whether XLA divides tensors of the program that is being lowered over several devices.
 
-    Where the program says itself what each device does (shard_map, pmap) there is nothing to divide; and a program that
-    is exported cannot hold what divides it, which are functions of this process.
+    If the program defines what each device does (shard_map, pmap), there is nothing to divide. An exported program
+    cannot contain partitioners, which are functions of this process.
     """
     context = ctx.module_context.axis_context
     over_mesh = getattr(context, "abstract_mesh", None) is not None and context.device_assignment is not None
@@ -34,7 +34,10 @@ def is_divided(ctx: Any) -> bool:
 
 
 def refuse_partly_manual(ctx: Any, call: Call) -> None:
-    """Where shard_map is over some axes of a mesh, GSPMD ends the process when it meets a call it knows nothing of."""
+    """Raise UnsupportedError if shard_map covers only some axes of a mesh under GSPMD.
+
+    GSPMD would end the process when it meets a call that it cannot divide.
+    """
     context = ctx.module_context.axis_context
     manual: frozenset[str] = getattr(context, "manual_axes", frozenset())
     if manual and manual != set(context.mesh.axis_names) and not jax.config.jax_use_shardy_partitioner:
@@ -47,7 +50,7 @@ def refuse_partly_manual(ctx: Any, call: Call) -> None:
 
 
 def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequence[Like]) -> Callable[..., Any]:
-    """The call as a function that XLA divides by the call's rule; its inputs and outputs have these shapes."""
+    """Return the call as a function that XLA divides by its rule, for inputs and outputs of these shapes."""
     known, layout = _layout(call, inputs, outputs)
     names = _output_names(call, layout)
     _check_parts(call, layout, inputs, outputs)
@@ -56,7 +59,7 @@ def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequenc
         return tuple(bind(call, *tensors))
 
     def partition(mesh: Mesh, inputs: Sequence[Like], outputs: Sequence[Like]) -> tuple[Any, ...]:
-        """What each device does, and how the tensors have to lie for it; XLA moves those that lie otherwise."""
+        """Return the function of each device, and the shardings that it needs; XLA moves tensors with other ones."""
         given = [*zip(layout.inputs, _specs(inputs), strict=True), *zip(names, _specs(outputs), strict=True)]
         if not known and any(entry for spec in _specs(inputs) for entry in spec):
             _say_unknown(call)
@@ -80,7 +83,7 @@ def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequenc
 
 
 def output_specs(call: Call, inputs: Sequence[Like], outputs: Sequence[Like]) -> list[PartitionSpec]:
-    """How the outputs lie on a mesh whose axes are part of JAX's types."""
+    """Return the sharding of the outputs on a mesh with explicit axes."""
     specs = [value.sharding.spec for value in inputs]
     if not any(entry for spec in specs for entry in spec):
         return [PartitionSpec(*(None,) * len(output.shape)) for output in outputs]
@@ -100,7 +103,7 @@ def _say_unknown(call: Call) -> None:
 
 def _shardy_rule(inputs: tuple[Names, ...], outputs: tuple[Names, ...]) -> SdyShardingRule:
     numbers: dict[str, str] = {}
-    # A dimension that is never divided is a factor of its own; what lies on it is moved by `partition`.
+    # A dimension that is never divided is its own factor; `partition` moves tensors that are divided along it.
     own = (f"own{number}" for number in count())
 
     def mapped(names: Names) -> tuple[str, ...]:
@@ -110,7 +113,7 @@ def _shardy_rule(inputs: tuple[Names, ...], outputs: tuple[Names, ...]) -> SdySh
 
 
 def _layout(call: Call, inputs: Sequence[Like], outputs: Sequence[Like]) -> tuple[bool, Layout]:
-    """The layout, and whether it is more than that nothing is known."""
+    """Return the layout of a call, and whether it comes from a rule."""
     shapes: list[list[Shape]] = [[tuple(value.shape) for value in values] for values in (inputs, outputs)]
     new = shapes[1][len(call.written) :]
     found = call.layout(shapes[0], new)
@@ -135,9 +138,9 @@ def _specs(values: Iterable[Like]) -> list[Sequence[Any]]:
 
 
 def _chosen(layout: Layout, mesh: Mapping[str, int], given: Iterable[tuple[Names, Sequence[Any]]]) -> dict[str, Axes]:
-    """Over which axes of the mesh each name is divided: as the first tensor that has it lies.
+    """Return the mesh axes that divide each name, taken from the first tensor that has the name.
 
-    Only into equal parts: XLA would fill up the last one with elements that are none of the tensor's.
+    Only equal parts are allowed: XLA would pad the last part with elements that are not of the tensor.
     """
     chosen: dict[str, Axes] = {}
     taken: set[str] = set()
@@ -161,7 +164,7 @@ def _placed(mesh: Mesh, axes: Mapping[str, Axes], tensors: Iterable[Names]) -> t
 
 
 def _combined(value: Array, names: Names, layout: Layout, axes: Mapping[str, Axes]) -> Array:
-    """A whole output, of what each device has of it."""
+    """Combine the parts of an output on each device by the reductions of the layout."""
     for name, reduction in layout.reductions.items():
         if name in axes and name not in names:
             value = _REDUCTIONS[reduction](value, axes[name])

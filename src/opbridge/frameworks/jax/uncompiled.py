@@ -1,4 +1,4 @@
-"""Operators in JAX where nothing can compile the handler: callbacks run the kernels, slower and never wrong."""
+"""Run operators in JAX by callbacks if the handler cannot be compiled; this is slower, but gives the same results."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class UncompiledWarning(UserWarning):
 
 @cache
 def say_once(reason: str) -> None:
+    """Warn once that operators run by callbacks, and why."""
     warnings.warn(
         "operators run in JAX by callbacks, slower than compiled, because the native handler cannot be had:\n"
         f"  {reason}",
@@ -32,7 +33,7 @@ def say_once(reason: str) -> None:
 
 
 def lowered(call: Call, device: str, reason: OpbridgeError) -> Callable[..., list[Any]]:
-    """What stands in a program in the place of the handler."""
+    """Return the lowering that replaces the handler; raise `reason` if a callback cannot replace it."""
     if device != "cpu" or not isinstance(call, LibraryCall):
         raise reason
 
@@ -52,6 +53,7 @@ def lowered(call: Call, device: str, reason: OpbridgeError) -> Callable[..., lis
 
 
 def run_for_effect(call: Call, tensors: Sequence[Array], reason: OpbridgeError) -> None:
+    """Run a call without outputs by a callback; raise `reason` if a callback cannot run it."""
     if not isinstance(call, LibraryCall):
         raise reason
     io_callback(lambda *arrays: _run(call, arrays, ()), (), *tensors)

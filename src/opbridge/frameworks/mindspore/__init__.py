@@ -1,1 +1,1 @@
-"""Operators in MindSpore."""
+"""Call operators from MindSpore."""

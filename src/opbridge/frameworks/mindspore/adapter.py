@@ -1,4 +1,4 @@
-"""Operators in MindSpore: a Cell for each, on top of MindSpore's own custom operators."""
+"""Provide operators in MindSpore as Cells on top of MindSpore custom operators."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
 
 
 def define(library: Library) -> None:
-    """MindSpore keeps no table of operators."""
+    """Do nothing: MindSpore keeps no table of operators."""
 
 
 def view(library: Library, index: int) -> OperatorCell:
+    """Return the operator as a Cell."""
     return cell_of(MindSporeOperator(library, index))
 
 
 def call(library: Library, index: int) -> Callable[..., Any]:
-    # Not the one that a user may have put into a network, which may cast its inputs or have hooks.
+    """Return a copy of the view."""
+    # The Cell of the view may be part of a network, where it may cast inputs or have hooks.
     cell: OperatorCell = copy(library.view(index, "mindspore"))
     return cell
 
 
 class MindSporeOperator:
-    """An operator with rules and a kernel, as a Cell asks for it."""
+    """The operator that a Cell runs, with its rules and its kernel."""
 
     def __init__(self, library: Library, index: int) -> None:
         spec = library.spec(index)
@@ -48,16 +50,20 @@ class MindSporeOperator:
 
     @property
     def op(self) -> Op:
+        """The Op of the operator."""
         return self._library.op(self._index)
 
     def attributes(self, values: Mapping[str, object]) -> bytes:
+        """Check the attributes of a call and encode them; equal attributes give equal bytes."""
         names = {name: DTYPE_NAMES.get(value) for name, value in values.items() if isinstance(value, ms.Type)}
         return self._native.attributes({**values, **names})
 
     def target(self, attributes: bytes, kinds: Kinds) -> object:
+        """Return the Target of a call, building the kernel on first use."""
         return self._native.target(attributes, kinds, self._library.kernel(self._index, "cpu"))
 
     def bprop(self, attributes: bytes, kinds: Kinds) -> Callable[..., Any]:
+        """Return the gradient function of a call with these attributes and tensors."""
         values = self._native.values(attributes)
         dtypes = {item.name for item in self.schema.attributes if item.type.base == "ScalarType"}
         arguments = (DTYPES[value] if name in dtypes and value else value for name, value in values.items())
@@ -74,7 +80,7 @@ class MindSporeOperator:
         return self._makers[kinds]
 
     def _operator(self, name: str) -> Any:
-        """What a formula calls by this name."""
+        """Return the operator that a formula calls by this name."""
         if name.startswith("aten::"):
             from opbridge.frameworks.aten.operators import AtenOperator  # which imports PyTorch
             from opbridge.frameworks.mindspore import aten
@@ -86,7 +92,7 @@ class MindSporeOperator:
         return self._library.view(names.index(name), "mindspore")
 
     def _refuse(self, gradients: tuple[Any, ...]) -> int:
-        """What the bprop of an operator without derivatives asks; outputs that are no floats have none anyway."""
+        """Raise UnsupportedError for an operator without derivatives, unless none of its outputs are floats."""
         if any(dtype in _DIFFERENTIABLE for dtype in gradients):
             raise UnsupportedError(
                 f"{self.name} has no derivative; add `derivatives` or `backward` to its declaration, "
@@ -99,5 +105,5 @@ _DIFFERENTIABLE = frozenset(DTYPES[name] for name in DTYPES if "float" in name o
 
 
 def _present(kinds: Kinds) -> Kinds:
-    """What the text of a bprop depends on."""
+    """Return which tensors are present, which is all that the text of a bprop depends on."""
     return tuple(_present(kind) if isinstance(kind, tuple) else None if kind is None else 0 for kind in kinds)

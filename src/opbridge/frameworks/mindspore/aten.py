@@ -1,7 +1,7 @@
-"""Operators of PyTorch's in MindSpore: shapes from its meta kernels, gradients of any order from its autograd.
+"""Provide PyTorch operators in MindSpore, with shapes from its meta kernels and gradients from its autograd.
 
-What is asked of an operator is found by its arguments: overload, attributes and the element types of the tensors make
-one primitive.  Graph mode finds it while it compiles, PyNative in a table.
+The arguments determine the overload, the attributes and the element types, which together make one primitive. Graph
+mode finds it while it compiles, PyNative mode in a table. Gradients are of any order.
 """
 
 from __future__ import annotations
@@ -30,27 +30,30 @@ from opbridge.frameworks.torch.native import load_native
 
 _MOST_PRIMITIVES = 256
 _TENSOR = "mindspore.Tensor"
-"""Marks the element type of a tensor in what a compiling graph knows of the arguments."""
+"""Marks the element type of a tensor among the argument descriptions of a compiling graph."""
 
 _ATTRIBUTES = ("attributes",)
-"""How a message calls what a graph does not know."""
+"""The word in messages for what a graph does not know."""
 
 _UNKNOWN_RANK = (-2,)
 
 _AS_IS, _WITHOUT_STATE, _FIRST, _NESTED = range(4)
-"""What a call returns of a primitive's result: of a random operator the last output is the generator's state.
-_NESTED, and so many more: that many tensors come before a list."""
+"""The part of a primitive result that a call returns.
+
+The last output of a random operator is the generator state. _NESTED + n means that n tensors come before a list.
+"""
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a call comes down to; with no primitive, it has to run at once, in PyTorch."""
+    """What a call resolves to; without a primitive, PyTorch has to run it immediately."""
 
     overload: Any
     primitive: OperatorPrimitive | None
     form: int
 
     def __call__(self, tensors: list[Tensor]) -> Any:
+        """Run the primitive."""
         assert self.primitive is not None
         return _shaped(self.primitive(*tensors), self.form)
 
@@ -73,27 +76,27 @@ def _form_of(overload: Any, random: bool = False) -> int:
 
 
 class AtenPrimitive(OperatorPrimitive):
-    """For inputs of known sizes: Python says what the outputs are, and what is wrong."""
+    """A primitive for inputs of known sizes, whose outputs Python infers and checks."""
 
     _inference: tuple[Any, Any] = ((), ())
 
     def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
         outputs = _core.infer_target(self._target, tuple(item["shape"] for item in inputs))
         shapes = tuple(shape for shape, _ in outputs)
-        # To a bare element type, a graph adds that a tensor without dimensions is a number.
+        # Given a bare element type, a graph would treat a tensor without dimensions as a number.
         dtypes = tuple(ms.TensorType(TYPES[code]) for _, code in outputs)
         one = self._returns_one
         return {"shape": shapes[0] if one else shapes, "dtype": dtypes[0] if one else dtypes, "value": None}
 
 
 class DynamicPrimitive(AtenPrimitive):
-    """For inputs of unknown sizes: MindSpore asks the library, when it compiles and when it runs."""
+    """A primitive for inputs of unknown sizes: MindSpore asks the library when it compiles and when it runs."""
 
     _inference = (None, ())
 
 
 class Compiling(ops.PrimitiveWithInfer):  # type: ignore[misc]
-    """True in a graph, which knows it while it is compiled; false where Python runs."""
+    """A primitive that is true in a compiling graph and false in plain Python."""
 
     def __init__(self) -> None:
         super().__init__("Compiling")
@@ -104,11 +107,12 @@ class Compiling(ops.PrimitiveWithInfer):  # type: ignore[misc]
         return {"dtype": None, "shape": None, "value": True}
 
     def __call__(self) -> bool:
+        """Return False, for plain Python."""
         return False
 
 
 class AtenCell(nn.Cell):  # type: ignore[misc]
-    """An operator of PyTorch's, callable in PyNative and Graph mode."""
+    """A PyTorch operator that can be called in PyNative and Graph mode."""
 
     def __init__(self, operator: AtenOperator) -> None:
         super().__init__(auto_prefix=False)
@@ -118,18 +122,20 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         self._made: OrderedDict[Any, Resolved] = OrderedDict()
         self._eager = {index for index, one in enumerate(self._overloads) if needs_values(one)}
         self.compiling = Compiling()
-        # Behind a primitive, as a graph parses what it will not run.
+        # Hide it in a primitive, because a graph also parses code that it will not run.
         self.run_now = Constant(operator.full_name, lambda args, kwargs: self._run(*args, **kwargs), ("args", "kwargs"))
         self.find = Constant(operator.full_name, lambda known: self._in_graph(*known).primitive, _ATTRIBUTES)
         self.form = Constant(operator.full_name, lambda known: self._in_graph(*known).form, _ATTRIBUTES)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # What a Cell does beside calling `construct` is wanted where it is differentiated itself, and where it casts.
+        """Run the operator."""
+        # The rest of Cell.__call__ is needed only if the Cell itself is differentiated or casts.
         if self.requires_grad or self.mixed_precision_type:
             return super().__call__(*args, **kwargs)
         return self._run(*args, **kwargs)
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator; Graph mode compiles this method."""
         if not self.compiling():
             return self.run_now(args, kwargs)
         names = tuple(kwargs.keys())
@@ -148,7 +154,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         return result[: form - 3] + (result[form - 3 :],)  # noqa: RUF005 MindSpore knows no unpacking here
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
-        """A call in PyNative mode."""
+        """Run a call in PyNative mode."""
         tensors: list[Tensor] = []
         key = (*(_key(value, tensors) for value in args), *kwargs, *(_key(value, tensors) for value in kwargs.values()))
         resolved = self._made.get(key) or self._resolve(args, kwargs, tensors)
@@ -160,14 +166,15 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
                 result = resolved(tensors)
             except RuntimeError as error:
                 raise translated_of_graph(error) from None
-        # Not before it went well: what PyTorch refuses may be refused for these sizes alone.
+        # Remember successful calls only: PyTorch may refuse a call because of its sizes.
         self._remember(key, resolved)
         return result
 
     def extend_repr(self) -> str:
+        """Return the operator name for the printed network."""
         return self._operator.full_name
 
-    # A Cell has no state of its own, so every copy of a network may share it.
+    # This Cell has no state, so every copy of a network can share it.
     def __copy__(self) -> AtenCell:
         return self
 
@@ -182,7 +189,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         return resolved
 
     def _resolve(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tensors: list[Tensor]) -> Resolved:
-        """For the arguments of a call in PyNative mode."""
+        """Resolve a call in PyNative mode."""
         slots = [_slot(tensor.dtype, tensor.shape) for tensor in tensors]
         placed = iter(slots)
         described_args = [_placed(value, placed) for value in args]
@@ -196,7 +203,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
     def _in_graph(
         self, args: tuple[Any, ...], names: tuple[str, ...], values: tuple[Any, ...], static: bool
     ) -> Resolved:
-        """For what a compiling graph knows of the arguments."""
+        """Resolve a call from what a compiling graph knows about the arguments."""
         slots: list[torch.Tensor] = []
         described_args = [_from_graph(value, slots) for value in args]
         described_kwargs = {name: _from_graph(value, slots) for name, value in zip(names, values, strict=True)}
@@ -237,17 +244,17 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
     ) -> Resolved:
         one = result_types(overload) == ["Tensor"]
         are_bool = tuple(slot.dtype is torch.bool for slot in slots)
-        # Where a bprop reads a tuple of results, the gradient of that bprop is wrong in MindSpore's Graph mode.
+        # In Graph mode, the gradient of a bprop that reads a tuple of results is wrong in MindSpore.
         results = Given.STATE if random else Given.ALL if one else Given.NONE
         primitive = _primitive(make, overload.name(), capsule, are_bool, results, returns_one=one and not random)
         if random:
-            # Two draws are two calls, however alike they are.
+            # Keep MindSpore from merging two equal draws.
             primitive.add_prim_attr("side_effect_hidden", True)
         return Resolved(overload, primitive, _form_of(overload, random))
 
 
 def _infers(capsule: object, shapes: list[tuple[int, ...]]) -> bool:
-    """Whether PyTorch can tell the outputs; wrong arguments are found when it runs, and in its own words."""
+    """Return whether PyTorch can infer the outputs; wrong arguments are reported when the call runs."""
     try:
         _core.infer_target(capsule, shapes)
     except (RuntimeError, OpbridgeError):
@@ -256,7 +263,7 @@ def _infers(capsule: object, shapes: list[tuple[int, ...]]) -> bool:
 
 
 class Given(Enum):
-    """What a gradient is given of the results that it belongs to, as its bprop has them."""
+    """The results of a call that its gradient receives, as an expression in its bprop."""
 
     ALL = "(out,)"
     STATE = "out[-1:]"
@@ -271,7 +278,10 @@ def _primitive(
     results: Given = Given.NONE,
     returns_one: bool = False,
 ) -> OperatorPrimitive:
-    """Runs a target; its gradient is one more target, made when it is first wanted; `are_bool` is of the inputs."""
+    """Return a primitive that runs a target; its gradient is another target, built when first needed.
+
+    `are_bool` says for each input whether its elements are bool.
+    """
     of_name = f"the gradient of {name}"
 
     @cache
@@ -287,12 +297,12 @@ def _primitive(
 
 @cache
 def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Constant], Callable[..., Any]]:
-    """Graph mode reads a bprop's source, and wants each of its parameters named."""
+    """Return a function that makes a bprop; Graph mode reads its source and requires a name for each parameter."""
     names = [f"x{place}" for place in range(len(are_bool))]
     tensors = f"({' '.join(f'{name},' for name in names)})"
     found = f"primitive(*({tensors} + given + gradients)){'[:-1]' if results is Given.STATE else ''}"
     if any(are_bool):
-        # MindSpore adds up what the readers of one tensor give, and cannot add truths.
+        # MindSpore adds the gradients of all uses of a tensor, and cannot add bools.
         items = (f"zero(found[{place}])" if is_bool else f"found[{place}]" for place, is_bool in enumerate(are_bool))
         found = f"{found}\n        found = as_tuple(found)\n        return ({', '.join(items)},)"
     text = (
@@ -311,21 +321,24 @@ def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Consta
 
 
 def zero(tensor: Any) -> Any:
+    """Return the tensor as float32, in place of a gradient of bools."""
     return tensor.astype(ms.float32)
 
 
 def as_tuple(result: Any) -> Any:
+    """Return the result as a tuple; Graph mode compiles this function."""
     if isinstance(result, Tensor):
         return (result,)
     return result
 
 
 def dtypes_of(tensors: Any) -> Any:
+    """Return the element types of tensors; Graph mode compiles this function."""
     return tuple([x.dtype for x in tensors])
 
 
 def described(value: Any) -> Any:
-    """What a compiling graph knows of an argument; Graph mode compiles this function too."""
+    """Return what a compiling graph knows about an argument; Graph mode compiles this function too."""
     if isinstance(value, Tensor):
         return (_TENSOR, value.dtype)
     if isinstance(value, (list, tuple)):
@@ -334,7 +347,7 @@ def described(value: Any) -> Any:
 
 
 def are_static(tensors: Any) -> Any:
-    """Whether a graph knows the sizes of all while it is compiled."""
+    """Return whether a graph knows the sizes of all tensors while it is compiled."""
     for x in tensors:  # noqa: SIM110 MindSpore knows no generators
         if not functional.isconstant(x.shape):
             return False
@@ -342,6 +355,7 @@ def are_static(tensors: Any) -> Any:
 
 
 def tensors_in(value: Any) -> Any:
+    """Return the tensors in nested values; Graph mode compiles this function."""
     if isinstance(value, Tensor):
         return (value,)
     found = ()
@@ -352,7 +366,7 @@ def tensors_in(value: Any) -> Any:
 
 
 def _key(value: Any, tensors: list[Tensor]) -> Any:
-    """An argument in a form in which equal ones are equal: an int is no bool, and 0.0 is not -0.0."""
+    """Return a hashable form of an argument in which only equal values are equal: int is not bool, 0.0 is not -0.0."""
     if isinstance(value, Tensor):
         tensors.append(value)
         return value.dtype
@@ -374,7 +388,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _slot(dtype: Any, shape: tuple[int, ...] = ()) -> torch.Tensor:
-    """What stands for a tensor of MindSpore's where PyTorch finds the overload."""
+    """Return the meta tensor that represents a MindSpore tensor when PyTorch selects the overload."""
     name = DTYPE_NAMES.get(dtype)
     if name is None:
         raise CallError(f"a tensor has elements of type {dtype}, which PyTorch has not; convert it with .astype(...)")
@@ -399,9 +413,10 @@ def _from_graph(value: Any, slots: list[torch.Tensor]) -> Any:
 
 
 def attribute(value: Any) -> Any:
-    """A value that is no tensor as PyTorch takes it."""
+    """Return a value that is not a tensor as PyTorch accepts it."""
     return getattr(torch, DTYPE_NAMES[value]) if isinstance(value, typing.Type) else value
 
 
 def view(operator: AtenOperator) -> AtenCell:
+    """Return the operator as a Cell."""
     return AtenCell(operator)

@@ -1,6 +1,6 @@
-"""Operators of PyTorch's that only running them can tell the outputs of: MindSpore calls PyTorch at once.
+"""Run PyTorch operators whose outputs only a run can determine: MindSpore calls PyTorch immediately.
 
-Tensors go both ways by DLPack, without a copy.  The gradient is PyTorch's, of any order, in PyNative mode.
+Tensors are exchanged by DLPack, without a copy. PyTorch computes gradients of any order, in PyNative mode.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opbridge.frameworks.mindspore.cell import DTYPES
 _REFUSED = "is not differentiable with respect to argument"
 
 _NOT_IN_DLPACK = (ms.bool_, ms.complex64, ms.complex128)
-"""As MindSpore speaks it; these go through NumPy, which shares the memory too."""
+"""Element types that DLPack in MindSpore lacks; they go through NumPy, which shares the memory too."""
 
 Function = Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]
 
@@ -32,18 +32,20 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
         self._function = function
 
     def construct(self, *tensors: Tensor) -> Any:
+        """Run the function on MindSpore tensors."""
         with torch.no_grad():
             results = [from_torch(result) for result in self._function([to_torch(tensor) for tensor in tensors])]
         return results[0] if len(results) == 1 else tuple(results)
 
     def bprop(self, *args: Any) -> tuple[Tensor, ...]:
+        """Return the gradients of the inputs."""
         *inputs, _, gradients = args
         return _tuple(TorchFunction(_gradient(self._function, len(inputs)))(*inputs, *_tuple(gradients)))
 
     @staticmethod
     def call(name: str, overload: Any, args: Sequence[Any], kwargs: Mapping[str, Any], attribute: Any) -> Any:
-        """What an overload returns for arguments of MindSpore's."""
-        # MindSpore adds up what the readers of one tensor give, and cannot add truths.
+        """Return what an overload returns for MindSpore arguments; raise errors of PyTorch as opbridge errors."""
+        # MindSpore adds the gradients of all uses of a tensor, and cannot add bools.
         given = _tensors((*args, *kwargs.values()))
         tensors = [ops.stop_gradient(each) if each.dtype == ms.bool_ else each for each in given]
         written = {argument.name for argument in overload._schema.arguments if argument.is_write}
@@ -73,7 +75,7 @@ def _tuple(outputs: Any) -> tuple[Tensor, ...]:
 
 
 def _gradient(function: Function, count: int) -> Function:
-    """From the inputs and the gradients of the outputs to the gradients of the inputs, zeros where there is none."""
+    """Return the function from inputs and output gradients to input gradients, with zeros for missing ones."""
 
     def gradient(given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         again = torch.is_grad_enabled()
@@ -99,14 +101,14 @@ def _gradient(function: Function, count: int) -> Function:
 
 
 def _forward(function: Function, given: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """The inputs as leaves of a graph, and the outputs."""
+    """Return the inputs as leaves of a graph, and the outputs."""
     leaves = [_leaf(tensor) for tensor in given]
     try:
         return leaves, function(leaves)
     except RuntimeError as error:
         if _REFUSED not in str(error):
             raise
-    # PyTorch refuses to run where an argument wants a gradient that it does not have.
+    # PyTorch refuses to run if an argument without a derivative requires a gradient.
     detached = [tensor.detach() for tensor in given]
     for place, leaf in enumerate(leaves):
         try:
@@ -141,14 +143,14 @@ def _placed(value: Any, tensors: Iterator[torch.Tensor], attribute: Callable[[An
 
 
 def _unshared(value: Any, written: bool) -> Any:
-    """MindSpore's tensors stay what they are; the new value is what is returned."""
+    """Clone a tensor that is written to: MindSpore tensors stay unchanged, and the new value is returned."""
     if not written:
         return value
     return [item.clone() for item in value] if isinstance(value, list) else value.clone()
 
 
 def _followed(results: Any, changed: Sequence[Any]) -> Any:
-    """What an operator returns, and then what it writes to and does not return."""
+    """Return what an operator returns, followed by what it writes to and does not return."""
     returned = () if results is None else results if isinstance(results, tuple) else (results,)
     more = [value for value in changed if not any(value is each for each in returned)]
     return (*returned, *more) if more else results
@@ -167,6 +169,7 @@ def _plain(results: Any) -> Any:
 
 
 def to_torch(tensor: Tensor) -> torch.Tensor:
+    """Return the tensor in PyTorch, sharing its memory."""
     plain = tensor.contiguous()
     if tensor.dtype in _NOT_IN_DLPACK:
         return torch.from_numpy(plain.asnumpy())
@@ -175,6 +178,7 @@ def to_torch(tensor: Tensor) -> torch.Tensor:
 
 
 def from_torch(tensor: torch.Tensor) -> Tensor:
+    """Return the tensor in MindSpore, sharing its memory; raise NotImplementedError if MindSpore has no such type."""
     if tensor.layout is not torch.strided or str(tensor.dtype).removeprefix("torch.") not in DTYPES:
         kind = tensor.dtype if tensor.layout is torch.strided else tensor.layout
         raise NotImplementedError(f"the result is {kind}, which MindSpore has no tensor for; call op.torch")

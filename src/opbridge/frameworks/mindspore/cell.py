@@ -1,8 +1,8 @@
-"""An operator as a MindSpore Cell, for PyNative and Graph mode alike.
+"""Provide an operator as a MindSpore Cell, for both PyNative and Graph mode.
 
-Whatever runs is a primitive, an `ops.Custom` that reaches its operator by number.  One primitive stands for one set of
-attributes, absent arguments, list lengths and element types: PyNative finds it in a native table, Graph mode while it
-compiles `construct`, which is generated for each operator.
+A primitive runs the operator: an `ops.Custom` that reaches it by number. One primitive is for one set of
+attributes, absent arguments, list lengths and element types. PyNative mode finds it in a native table. Graph mode
+finds it while it compiles `construct`, which is generated for each operator.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from opbridge.op import Op
 
 Kinds = tuple[Any, ...]
-"""For each tensor argument of the schema its dtype code, None where it is absent, or a tuple of these for a list."""
+"""For each tensor argument of the schema its dtype code, None if it is absent, or a tuple of these for a list."""
 
 DTYPES: Mapping[str, Any] = {name: getattr(ms, "bool_" if name == "bool" else name) for name in DTYPE_CODES}
-"""MindSpore's element types by their names here."""
+"""The MindSpore element types by their opbridge names."""
 
 DTYPE_NAMES: Mapping[Any, str] = {dtype: name for name, dtype in DTYPES.items()}
 TYPES = tuple(DTYPES.values())
@@ -39,58 +39,63 @@ CODES: Mapping[Any, int] = {dtype: DTYPE_CODES[name] for name, dtype in DTYPES.i
 _MOST_PRIMITIVES = 128
 _MOST_SHAPES = 64
 _PLACEHOLDER = [((0,), DTYPE_CODES["bool"])]
-"""The output of what has none, since MindSpore wants one."""
+"""The output of an operator that has none, because MindSpore requires one."""
 _PRECISIONS = {"FP16": ms.float16, "FP32": ms.float32, "BF16": ms.bfloat16}
 _UNKNOWN = "keywords_that_the_schema_has_not"
 _ENTRY = f"{_core.__file__}:opbridge_target"
 
 
 class CellOperator(Protocol):
-    """What stands behind a Cell."""
+    """The operator that a Cell runs."""
 
     name: str
-    """Namespace, name and overload."""
+    """The full name: namespace, name and overload."""
     schema: Schema
 
     def attributes(self, values: Mapping[str, object]) -> Hashable:
-        """The attributes of a call, checked, in a form in which equal ones are equal and no others are."""
+        """Check the attributes of a call, and return a form in which only equal attributes are equal."""
 
     def target(self, attributes: Any, kinds: Kinds) -> object:
-        """A capsule with the Target of native/target.h: of the outputs it has first come the new values of the
-        arguments that are written to."""
+        """Return a capsule with the Target of native/target.h.
+
+        Its first outputs are the new values of the arguments that are written to.
+        """
 
     @property
     def op(self) -> Op:
-        """Whose `mindspore` is the one Cell that others are copies of."""
+        """The Op whose `mindspore` is the Cell that others are copies of."""
 
     def bprop(self, attributes: Any, kinds: Kinds) -> Callable[..., tuple[Any, ...]]:
-        """Takes the tensors that are present, the primitive's result and the gradient of this; returns a gradient for
-        each tensor.  Graph mode reads its source."""
+        """Return the gradient function; Graph mode reads its source.
+
+        It takes the present tensors, the result of the primitive and the gradient of that result. It returns a
+        gradient for each tensor.
+        """
 
 
 class OperatorPrimitive(ops.Custom):  # type: ignore[misc]
-    """One operator with everything fixed but the sizes and contents of its tensors."""
+    """An operator with everything fixed except the sizes and contents of its tensors."""
 
     def __init__(self, name: str, target: object, bprop: Callable[..., Any], *, returns_one: bool = False) -> None:
-        """`returns_one`: a tensor instead of a tuple, for a target with one output."""
+        """Publish the target; `returns_one` makes a target with one output return a tensor instead of a tuple."""
         super().__init__(f"{_ENTRY}_of_one" if returns_one else _ENTRY, *self._inference, func_type="aot", bprop=bprop)
         self._target = target
         number = _core.publish_target(target)
         weakref.finalize(self, _core.withdraw_target, number).atexit = False
-        # What MindSpore's messages call it; and as it keeps what it compiled by name and attributes, so is the number.
+        # MindSpore uses the name in messages. It caches compiled code by name and attributes, so the number is one too.
         self.add_prim_attr("reg_op_name", name)
         self.add_prim_attr("opbridge_target", number)
         self.add_prim_attr("multi_output", not returns_one)
         self._returns_one = returns_one
         self._inferred: dict[Any, tuple[Any, Any]] = {}
 
-    # None: MindSpore asks the library.  Of shapes it has to where sizes are unknown while a graph is compiled; but of a
-    # type that a library tells, it would make a number of a tensor of rank 0.
+    # None: MindSpore asks the library. It needs that for shapes if sizes are unknown while a graph is compiled. Types
+    # come from Python, because MindSpore would treat a tensor of rank 0 as a number if a library gave its type.
     _inference: tuple[Any, Any] = (None, ())
 
     def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
         shapes = tuple([tuple(item["shape"]) for item in inputs])
-        # Making MindSpore's types again for every call would be a tenth of a small one.
+        # Creating the MindSpore types for every call would take a tenth of a small call.
         shape, dtype = self._inferred.get(shapes) or self._infer(shapes)
         return {"shape": shape, "dtype": dtype, "value": None}
 
@@ -104,7 +109,7 @@ class OperatorPrimitive(ops.Custom):  # type: ignore[misc]
 
 
 class EagerPrimitive(OperatorPrimitive):
-    """For PyNative mode, where MindSpore is quicker at asking Python."""
+    """A primitive for PyNative mode, where MindSpore infers faster by Python."""
 
     _inference = ((), ())
 
@@ -130,6 +135,7 @@ class Constant(ops.PrimitiveWithInfer):  # type: ignore[misc]
         return {"dtype": None, "shape": None, "value": self._function(*(item["value"] for item in items))}
 
     def __call__(self, *values: Any) -> Any:
+        """Run the function in plain Python."""
         return self._function(*values)
 
 
@@ -142,7 +148,7 @@ def _is_variable(dtype: Any, value: Any) -> bool:
 
 
 def _noting_hooks(register: Callable[..., Any]) -> Callable[..., Any]:
-    """Asking Cell for each kind of hook in every call would show in what a call costs."""
+    """Wrap a method that registers a hook to note that there is one: checking each kind in every call would be slow."""
 
     def noting(self: OperatorCell, *args: Any, **kwargs: Any) -> Any:
         self._has_hooks = True
@@ -152,7 +158,7 @@ def _noting_hooks(register: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class OperatorCell(nn.Cell):  # type: ignore[misc]
-    """Made by `cell_of`, which adds the operator's own `construct`."""
+    """The base of the Cells that `cell_of` creates, which add their own `construct`."""
 
     def __init__(self, operator: CellOperator) -> None:
         super().__init__(auto_prefix=False)
@@ -175,6 +181,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator in PyNative mode, with casts and hooks if there are any."""
         if self.mixed_precision_type is not None:
             dtype = _PRECISIONS[self.mixed_precision_type.name]
             args = tuple(_cast(value, dtype) for value in args)
@@ -193,16 +200,17 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
     register_backward_hook = _noting_hooks(nn.Cell.register_backward_hook)
 
     def _as_cell(self, *args: Any, **kwargs: Any) -> Any:
-        """A call with all that Cell does around `construct`."""
+        """Run a call with everything that Cell does around `construct`."""
         try:
             return super().__call__(*args, **kwargs)
         except RuntimeError as error:
             raise translated(error) from None
 
     def extend_repr(self) -> str:
+        """Return the schema for the printed network."""
         return str(self._operator.schema)
 
-    # A copy of a network gets its own, as casts and hooks are asked for cell by cell.
+    # A copy of a network gets its own Cell, because casts and hooks are set for each Cell.
     def __copy__(self) -> OperatorCell:
         return _copied(self, self.get_flags())
 
@@ -214,18 +222,18 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         return (getattr, (op, "mindspore")) if op.mindspore is self else (_copied, (op.mindspore, self.get_flags()))
 
     def _primitive_for(self, arguments: Mapping[str, Any]) -> OperatorPrimitive:
-        """For the arguments of a call."""
+        """Return the primitive for the arguments of a call in PyNative mode."""
         schema = self._operator.schema
         types = tuple(_type_of(arguments.get(item.name)) for item in schema.tensor_arguments)
         attributes = {item.name: arguments[item.name] for item in schema.attributes if item.name in arguments}
         return self._primitive(EagerPrimitive, types, attributes)
 
     def _found(self, unknown: tuple[str, ...], types: tuple[Any, ...], *values: Any) -> OperatorPrimitive:
-        """For what `construct` knows while it is compiled."""
+        """Return the primitive for what `construct` knows while it is compiled."""
         schema = self._operator.schema
         attributes = dict(zip((item.name for item in schema.attributes), values, strict=True))
         present = dict(zip((item.name for item in schema.tensor_arguments), types, strict=True)) | attributes
-        # The table says what is wrong with the names.
+        # Let the table report wrong argument names.
         self._table.bind(**dict.fromkeys(unknown), **{k: v for k, v in present.items() if v != MISSING})
         for item in schema.attributes:
             if (
@@ -233,7 +241,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
                 and isinstance(item.default.value, EnumName)
                 and item.default.value == attributes[item.name]
             ):
-                del attributes[item.name]  # PyTorch's name of an enumerator, which is no value here
+                del attributes[item.name]  # the PyTorch name of an enumerator is not a value here
         return self._primitive(OperatorPrimitive, types, attributes)
 
     def _primitive(
@@ -295,14 +303,14 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
 
 
 def _cast(value: Any, dtype: Any) -> Any:
-    """What MindSpore's mixed precision makes of an argument."""
+    """Cast an argument as MindSpore mixed precision does."""
     if isinstance(value, (tuple, list)):
         return tuple(_cast(item, dtype) for item in value)
     return value.astype(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
 def _type_of(value: Any) -> Any:
-    """The element type of a tensor or those of a list; a text for what is neither."""
+    """Return the element type of a tensor, or those of a list; a text that describes anything else."""
     if isinstance(value, Tensor):
         return value.dtype
     if isinstance(value, (tuple, list)):
@@ -323,9 +331,10 @@ def _copied(cell: OperatorCell, flags: Mapping[str, Any]) -> OperatorCell:
 
 
 class WritingCell(OperatorCell):
-    """An operator that changes some of its arguments: its primitive returns their new values, which are copied in."""
+    """An operator that changes arguments: its primitive returns their new values, which are copied to them."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator; raise CallError if it would write to a view."""
         arguments = self._table.bind(*args, **kwargs)
         owners: dict[int, str] = {}
         for argument in self._operator.schema.mutable_arguments:
@@ -347,6 +356,7 @@ class WritingCell(OperatorCell):
 
 
 def cell_of(operator: CellOperator) -> OperatorCell:
+    """Create the Cell of an operator, with a new class and its `construct`."""
     schema = operator.schema
     name = "".join(part.capitalize() for part in (*schema.name.split("_"), *schema.overload.split("_")))
     base = WritingCell if schema.mutable_arguments else OperatorCell
@@ -359,16 +369,16 @@ def cell_of(operator: CellOperator) -> OperatorCell:
 
 
 def returns_one(schema: Schema) -> bool:
-    """Whether the operator's primitive returns a tensor, and not a tuple of them."""
+    """Return whether the primitive of an operator returns a tensor instead of a tuple."""
     return len(schema.returns) == 1 and not schema.mutable_arguments and str(schema.returns[0].type) == "Tensor"
 
 
 def construct_text(schema: Schema) -> str:
-    """What Graph mode compiles when the operator is called."""
+    """Return the text of `construct` for Graph mode; raise UnsupportedError if a list is written to."""
     parameters = ["self", *map(_parameter, schema.positional)]
     if schema.keyword_only:
         parameters += ["*", *map(_parameter, schema.keyword_only)]
-    # MindSpore's own messages about these name neither the operator nor the argument.
+    # Accept unknown names to report them: the MindSpore messages name neither the operator nor the argument.
     parameters.append(f"**{_UNKNOWN}")
     tensors = schema.tensor_arguments
     types = "".join(f"types_of({item.name}), " for item in tensors)
@@ -407,6 +417,7 @@ def _parameter(argument: Argument) -> str:
 
 
 def is_list(argument: Argument) -> bool:
+    """Return whether an argument is a list, optional or not."""
     type_ = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
     return isinstance(type_, ListType)
 
@@ -416,7 +427,7 @@ def _is_view(tensor: Any) -> bool:
 
 
 def translated(error: RuntimeError) -> BaseException:
-    """What an operator of ours had against a call, out of MindSpore's message; any other error is what it is."""
+    """Extract the error of an operator from a MindSpore message; return other errors unchanged."""
     _, found, rest = str(error).partition(f"{_core.__file__}! Error message is ")
     if isinstance(error, OpbridgeError) or not found:
         return error

@@ -1,6 +1,6 @@
-"""What the generated `construct` asks of its arguments.
+"""Define the functions that the generated `construct` calls.
 
-Graph mode compiles these functions, and it knows no generators.
+Graph mode compiles these functions, and it does not support generators.
 """
 
 from __future__ import annotations
@@ -10,28 +10,29 @@ from typing import Any
 from mindspore import Tensor
 
 MISSING = "nothing"
-"""Stands for an argument that the caller left out although it has no default."""
+"""The value of an argument without a default that the caller left out."""
 
 
 def types_of(value: Any) -> Any:
-    """The element type of a tensor, or those of a list."""
+    """Return the element type of a tensor, or those of a list."""
     if isinstance(value, (list, tuple)):
         return tuple([type_of(x) for x in value])
     return type_of(value)
 
 
 def type_of(x: Any) -> Any:
+    """Return the element type of a tensor, None for None, and a text for anything else."""
     if x is None:
         return None
     if isinstance(x, Tensor):
         return x.dtype
     if isinstance(x, str):
         return x
-    return "something else"  # only a function that runs while the graph is compiled may raise
+    return "something else"  # only a function that runs during compilation may raise errors
 
 
 def tensors_of(value: Any) -> Any:
-    """Those that are there, as a tuple."""
+    """Return the present tensors as a tuple."""
     if value is None:
         return ()
     if isinstance(value, (list, tuple)):
@@ -40,7 +41,7 @@ def tensors_of(value: Any) -> Any:
 
 
 def copies_of(value: Any) -> Any:
-    """Of what is written to; MindSpore keeps the inputs for the gradient, which has to see their old values."""
+    """Return a copy of a tensor that is written to: gradients need the old values of inputs."""
     if value is None:
         return ()
     return (value.copy(),)

@@ -1,4 +1,4 @@
-"""Derivative formulas as the `bprop` of MindSpore's primitives: Python text, which Graph mode reads."""
+"""Write derivative formulas as the `bprop` of MindSpore primitives: Python text, which Graph mode reads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     **{f"array_{name}": function for name, function in FUNCTIONS.items()},
     **{helper.__name__: helper for helper in (as_gradient, item, matrix_transpose, numel, transpose, unknown_gradient)},
 }
-"""What the text calls beside operators."""
+"""The functions that the text calls in addition to operators."""
 
 _OPERATORS: Mapping[str, str] = {
     "+": "add",
@@ -65,10 +65,10 @@ _OPERATORS: Mapping[str, str] = {
 
 
 class BpropText:
-    """The function `make`, which takes the attributes and returns the bprop.
+    """The text of a function `make`, which takes the attributes and returns the bprop.
 
-    Arguments are `a_name`, so that no name of the user's meets one of Python's; operators and dtypes that the text
-    needs are in `operators` and `dtypes`, under the names it has for them.
+    Arguments are named `a_name`, so that no user name clashes with a Python name. The text needs the operators and
+    element types in `operators` and `dtypes`, under the names given there.
     """
 
     def __init__(self, schema: Schema, derivatives: tuple[Derivative, ...], kinds: tuple[Any, ...]) -> None:
@@ -89,7 +89,7 @@ class BpropText:
         )
 
     def _tensors(self, name: str) -> list[str]:
-        """The variables of an argument's tensors; that of a missing one is None."""
+        """Return the variables of the tensors of an argument; "None" for a missing one."""
         kind = self._kinds[name]
         if isinstance(kind, tuple):
             return ["None" if one is None else f"t_{name}_{place}" for place, one in enumerate(kind)]
@@ -99,7 +99,7 @@ class BpropText:
         return [tensor for name in self._kinds for tensor in self._tensors(name) if tensor != "None"]
 
     def _bindings(self) -> list[str]:
-        """What gives the parameters the names they have in formulas."""
+        """Return the lines that give parameters their names in formulas."""
         bindings = ["outputs = (outputs,)", "grads = (grads,)"] if returns_one(self._schema) else []
         for name, kind in self._kinds.items():
             if isinstance(kind, tuple):
@@ -127,7 +127,7 @@ class BpropText:
         return [*lines, f"return {_tuple(results)}"]
 
     def _values(self, derivative: Derivative, values: dict[str, str]) -> list[str]:
-        """The lines that compute a derivative; which variable has the value for which argument goes into `values`."""
+        """Return the lines that compute a derivative, and record the variable for each argument in `values`."""
         expr, arguments = derivative.formula.expr, derivative.arguments
         exprs = expr.items if isinstance(expr, ListOf) and len(arguments) > 1 else (expr,)
         if len(exprs) < len(arguments):
@@ -146,6 +146,7 @@ class BpropText:
         return [f"grads[{place}].dtype" for place in range(count)]
 
     def render(self, expr: Expr) -> str:
+        """Return a formula expression as Python text; raise UnsupportedError if it has no meaning in a derivative."""
         match expr:
             case Name(id):
                 return self._name(id)
@@ -208,7 +209,7 @@ class BpropText:
 
 
 def _output_places(schema: Schema, kinds: Mapping[str, Any]) -> dict[int, int]:
-    """Where a primitive has each return: first come the new values of what is written to."""
+    """Return the place of each return among primitive outputs, which begin with the values of written arguments."""
     written = _written(schema, kinds)
     places = {}
     fresh = len(written)

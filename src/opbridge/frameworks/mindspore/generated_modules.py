@@ -1,6 +1,6 @@
-"""Python functions made from text, for MindSpore: its Graph mode reads the source of what it compiles.
+"""Create Python functions from text for MindSpore, whose Graph mode reads the source of what it compiles.
 
-MindSpore finds a function's source through its file and its names through its module, so both have to be real.
+MindSpore finds the source of a function through its file, and its names through its module, so both must exist.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _numbers = itertools.count()
 
 
 def module_of(name: str, text: str, names: Mapping[str, object], owner: object) -> ModuleType:
-    """A module with this text, in which `names` are known already; it goes when its owner goes."""
+    """Create a module from text, with `names` predefined; it is removed when its owner is."""
     path = Cache().keep(f"{name}.py", text)
     module = ModuleType(f"opbridge.frameworks.generated_{next(_numbers)}", f"Generated for {name}.")
     module.__file__ = str(path)

@@ -1,1 +1,1 @@
-"""Operators on NumPy arrays."""
+"""Call operators with NumPy arrays."""

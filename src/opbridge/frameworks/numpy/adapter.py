@@ -1,4 +1,4 @@
-"""Operators on NumPy arrays: the native core calls the kernel itself, so there is nothing to register anywhere."""
+"""Provide operators on NumPy arrays: the native core calls the kernel itself, so nothing is registered."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
 
 Array = Any
-"""An array or a Python number: formulas mix both, and NumPy takes both."""
+"""An array or a Python number: formulas mix both, and NumPy accepts both."""
 Axes = int | tuple[int, ...] | None
 
 
 def define(library: Library) -> None:
-    """NumPy keeps no table of operators."""
+    """Do nothing: NumPy keeps no table of operators."""
 
 
 def view(library: Library, index: int) -> NumpyOp:
-    """A function of arrays; its kernel is asked for at the first call."""
+    """Return the operator as a function of arrays; its kernel is built at the first call."""
     return NumpyOp(library.catalog.plan, index, partial(library.kernel, index, "cpu"))
 
 
 def call(library: Library, index: int) -> Callable[..., Any]:
+    """Return the view, which runs calls too."""
     function: Callable[..., Any] = library.view(index, "numpy")
     return function
 
@@ -43,12 +44,12 @@ _exact_erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def _sigmoid(x: Array) -> Array:
-    # With tanh neither end overflows.
+    # Use tanh, which does not overflow at either end.
     return (np.tanh(x / 2) + 1) / 2
 
 
 def _sum_to(x: Array, shape: Sequence[int]) -> Array:
-    """Undoes a broadcast."""
+    """Sum to a shape, which reverses a broadcast."""
     added = np.ndim(x) - len(shape)
     stretched = (added + i for i, size in enumerate(shape) if size == 1 and np.shape(x)[added + i] != 1)
     return np.sum(x, axis=(*range(added), *stretched), keepdims=True).reshape(shape)
@@ -88,7 +89,7 @@ _RENAMED: Mapping[str, Callable[..., Array]] = {
         for name in ("sum", "prod", "mean", "max", "min", "all", "any", "argmax", "argmin")
     },
 }
-"""Where NumPy spells a function of the array API differently, or has none; parameters in the array API's order."""
+"""Functions that NumPy names differently or lacks; parameters in the order of the array API."""
 
 
 FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
@@ -97,7 +98,7 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
         for name, declared in ARRAY_FUNCTIONS.items()
     }
 )
-"""What a formula may call, in NumPy."""
+"""The functions that a formula may call, in NumPy."""
 
 DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {
@@ -108,4 +109,4 @@ DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
         )
     }
 )
-"""The element types a formula may name, in NumPy, which has no bfloat16 of its own."""
+"""The element types that a formula may name, in NumPy, which has no bfloat16 itself."""

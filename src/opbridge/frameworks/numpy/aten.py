@@ -1,4 +1,4 @@
-"""Operators of PyTorch's on NumPy arrays, which PyTorch computes on the arrays' own memory."""
+"""Provide PyTorch operators on NumPy arrays; PyTorch computes on the memory of the arrays."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from opbridge.frameworks.torch.native import load_native
 
 
 def view(operator: AtenOperator) -> Callable[..., Any]:
+    """Return the operator as a function of arrays."""
     names = tuple(overload.name() for overload in operator.overloads)
     function: Callable[..., Any] = load_native().numpy_function(names, partial(translated, operator.full_name))
     return function

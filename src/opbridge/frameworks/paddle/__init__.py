@@ -1,1 +1,1 @@
-"""Operators on Paddle's tensors."""
+"""Call operators with Paddle tensors."""

@@ -1,4 +1,4 @@
-"""Operators on Paddle's tensors on the CPU: NumPy's calls on their memory, and a PyLayer where there is a gradient."""
+"""Provide operators on Paddle CPU tensors: NumPy calls on their memory, and a PyLayer if a gradient is needed."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ Tensor = Any
 
 
 def define(library: Library) -> None:
-    """Paddle keeps no table of operators."""
+    """Do nothing: Paddle keeps no table of operators."""
 
 
 def view(library: Library, index: int) -> PaddleOperator:
+    """Return the operator as a function of Paddle tensors."""
     return PaddleOperator(library, index)
 
 
 def call(library: Library, index: int) -> Callable[..., Any]:
+    """Return the view, which runs calls too."""
     function: Callable[..., Any] = library.view(index, "paddle")
     return function
 
 
 class PaddleOperator:
-    """A function of `paddle.Tensor`, differentiable as often as its formulas are."""
+    """A function of `paddle.Tensor` that can be differentiated as often as its formulas."""
 
     def __init__(self, library: Library, index: int) -> None:
         spec = library.spec(index)
@@ -50,6 +52,7 @@ class PaddleOperator:
         self._numpy: NumpyOp = library.view(index, "numpy")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator, recording the gradient if an argument requires one."""
         if not paddle.in_dynamic_mode():
             raise UnsupportedError(static_graph(self.name))
         if paddle.is_grad_enabled() and any(_wants_gradient(value) for value in _leaves((*args, *kwargs.values()))):
@@ -60,7 +63,7 @@ class PaddleOperator:
         return f"<paddle function {self.schema}>"
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The call without its gradient."""
+        """Run the call without its gradient."""
         lent: dict[int, Tensor] = {}
 
         def array(value: Any) -> Any:
@@ -75,14 +78,14 @@ class PaddleOperator:
         def tensor(result: Any) -> Any:
             if not isinstance(result, np.ndarray):
                 return result
-            # What an operator wrote to comes back as the tensor it is.
+            # Return the original tensor for an array that the operator wrote to.
             return lent[id(result)] if id(result) in lent else paddle.from_dlpack(result)
 
         results = self._numpy(*map(array, args), **{name: array(value) for name, value in kwargs.items()})
         return tuple(map(tensor, results)) if isinstance(results, tuple) else tensor(results)
 
     def function(self, name: str) -> Callable[..., Any]:
-        """What a formula calls by this name."""
+        """Return the function or operator that a formula calls by this name."""
         if name in FUNCTIONS:
             return FUNCTIONS[name]
         names = self._library.catalog.names
@@ -123,7 +126,7 @@ class _Functions(dict[str, Any]):
 
 
 class _Gradient:
-    """One call whose gradient somebody may ask for."""
+    """One call that may be differentiated."""
 
     def __init__(self, operator: PaddleOperator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self.operator = operator
@@ -131,12 +134,12 @@ class _Gradient:
         try:
             bound = operator.__signature__.bind(*args, **kwargs)
         except TypeError:
-            operator.run(args, kwargs)  # says it better
+            operator.run(args, kwargs)  # raises a clearer error
             raise
         bound.apply_defaults()
         self.arguments = dict(bound.arguments)
         self.places: list[tuple[str, int | None]] = []
-        """Of the tensors of the call: the argument, and where in its list."""
+        """The argument of each tensor in the call, and its place in a list."""
         self.tensors: list[Tensor] = []
         for argument in schema.tensor_arguments:
             value = self.arguments[argument.name]
@@ -173,7 +176,7 @@ class _Gradient:
         return self.operator.run(positional, arguments)
 
     def grouped(self, tensors: Sequence[Tensor]) -> dict[str, Any]:
-        """The arguments of the call, with these in the place of its tensors."""
+        """Return the arguments of the call, with its tensors replaced by these."""
         arguments = {
             name: [None] * len(value) if isinstance(value, (list, tuple)) and name in self._lists() else value
             for name, value in self.arguments.items()

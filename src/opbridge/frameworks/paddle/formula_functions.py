@@ -1,4 +1,4 @@
-"""What a derivative's formula may call and name, in Paddle."""
+"""Provide the functions and names of derivative formulas in Paddle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Axes = int | Sequence[int] | None
 
 
 def sum_to(x: Array, shape: Sequence[int]) -> Array:
-    """Undoes a broadcast."""
+    """Sum to a shape, which reverses a broadcast."""
     added = x.ndim - len(shape)
     stretched = (added + i for i, size in enumerate(shape) if size == 1 and x.shape[added + i] != 1)
     axes = [*range(added), *stretched]
@@ -87,17 +87,17 @@ _NAMED: Mapping[str, Callable[..., Array]] = {
     "var": _variance,
     "zeros": lambda shape, dtype: paddle.zeros(list(shape), dtype),
 }
-"""Where Paddle spells a function otherwise or wants lists; parameters in the array API's order."""
+"""Functions that Paddle names differently or that need lists; parameters in the order of the array API."""
 
 
 def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) -> Callable[..., Array]:
-    """The function by the array API's parameter names, of tensors alone: Paddle's take no numbers for them."""
+    """Give a function the array API parameters, and convert numbers: Paddle functions accept tensors only."""
     arrays = [place for place, parameter in enumerate(declared.parameters) if Kind.TENSOR in parameter.accepts]
 
     def call(*args: Any, **kwargs: Any) -> Array:
         values = declared.values(args, kwargs)
         tensors = [values[place] for place in arrays if isinstance(values[place], paddle.Tensor)]
-        # The last one, for the first may be a condition.
+        # Use the last tensor: the first may be a condition.
         beside = tensors[-1].dtype if tensors else None
         for place in arrays:
             if isinstance(values[place], (bool, int, float)):
@@ -108,7 +108,7 @@ def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) ->
 
 
 def _as_tensor(value: float, beside: Any) -> Array:
-    """A number takes the element type of the tensor beside it, if that can hold it."""
+    """Convert a number to a tensor with the element type of the tensor next to it, if that type can represent it."""
     holds = beside not in _WHOLE if isinstance(value, float) else beside != paddle.bool
     return paddle.to_tensor(value, dtype=beside if holds else None)
 
@@ -121,7 +121,7 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
         for name, declared in ARRAY_FUNCTIONS.items()
     }
 )
-"""What a formula may call, in Paddle."""
+"""The functions that a formula may call, in Paddle."""
 
 DTYPES: Mapping[str, Any] = MappingProxyType(
     {
@@ -132,4 +132,4 @@ DTYPES: Mapping[str, Any] = MappingProxyType(
         )
     }
 )
-"""The element types a formula may name, in Paddle."""
+"""The element types that a formula may name, in Paddle."""

@@ -1,1 +1,1 @@
-"""Operators in PyTorch."""
+"""Call operators from PyTorch."""

@@ -1,4 +1,4 @@
-"""Operators in PyTorch: registered with its dispatcher by the native adapter, so that all of PyTorch applies."""
+"""Register operators with the PyTorch dispatcher by the native adapter, so that all PyTorch features apply."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ class RedefinitionWarning(UserWarning):
 
 
 def define(library: Library) -> None:
+    """Register all operators of a library; warn if one had another schema before.
+
+    Raises:
+        UnsupportedError: PyTorch refuses an operator.
+    """
     native = native_or_reason()
     for index, entry in enumerate(library.catalog.entries):
         try:
@@ -56,14 +61,17 @@ def _tell_dtensor(library: Library) -> None:
     try:
         from opbridge.frameworks.torch.sharding import tell_dtensor
     except ImportError:
-        return  # a PyTorch whose DTensor is made otherwise; it says itself that it knows no strategy
+        return  # DTensor differs in this PyTorch; it reports itself that it has no strategy
     entries = library.catalog.entries
     named = {index: _packet(library, index) for index, entry in enumerate(entries) if entry.operator is None}
     tell_dtensor(library, {index: getattr(packet, name or "default") for index, (packet, name) in named.items()})
 
 
 def _fake_without_tensors(library: Library, index: int) -> None:
-    """PyTorch takes whatever makes tensors from none for one of its own, and would call it with device=."""
+    """Register a fake for an operator without tensor arguments.
+
+    PyTorch would treat it as one of its own tensor constructors, and call it with `device=`.
+    """
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         spec = library.spec(index)
@@ -73,12 +81,13 @@ def _fake_without_tensors(library: Library, index: int) -> None:
 
 
 def view(library: Library, index: int) -> Any:
-    """torch.ops.ns.name, or torch.ops.ns.name.overload where there is one."""
+    """Return torch.ops.ns.name, or torch.ops.ns.name.overload if the operator has an overload name."""
     packet, overload = _packet(library, index)
     return getattr(packet, overload) if overload else packet
 
 
 def call(library: Library, index: int) -> Callable[..., Any]:
+    """Return what runs a call: the native callable, or a Python function if the adapter cannot be compiled."""
     packet, overload = _packet(library, index)
     entry = library.catalog.entries[index]
     if entry.operator is not None:
@@ -101,11 +110,11 @@ _WRONG_TYPE = re.compile(
 
 
 def _translated(name: str, schema: str, error: BaseException) -> BaseException:
-    """What PyTorch's own argument checks raise, as an error of opbridge; anything else stays what it is."""
+    """Convert an error of the PyTorch argument checks to an opbridge error; return other errors unchanged."""
     if type(error) not in _PYTORCH_ERRORS:
         return error
     if isinstance(error.__cause__, OpbridgeError):
-        return error.__cause__  # which PyTorch gave a frame of its own, as DTensor does
+        return error.__cause__  # PyTorch wrapped it, as DTensor does
     said = str(error).strip()
     wrong = _WRONG_TYPE.search(said)
     if wrong:
@@ -115,7 +124,7 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
                 "\n  all tensors of a call come from one framework; torch.as_tensor(...) makes it a PyTorch tensor"
             )
     else:
-        # PyTorch ends such a message with the schema as it prints it; ours follows anyway.
+        # PyTorch ends such messages with its own form of the schema; remove it, since ours follows.
         message = re.split(r"\s*\b(?:Declaration|Schema): ", said.removeprefix(f"{name}()"))[0].strip()
         message = message.removeprefix("is ")
     refused = wrong is not None or "rgument" in said.partition("\n")[0] or not isinstance(error, RuntimeError)
@@ -125,7 +134,7 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
 
 
 def _packet(library: Library, index: int) -> tuple[Any, str]:
-    """What torch.ops has under the operator's name, and which overload of it is meant."""
+    """Return the packet of the operator in torch.ops, and the name of its overload."""
     namespace, _, rest = library.catalog.names[index].partition("::")
     name, _, overload = rest.partition(".")
     return getattr(getattr(torch.ops, namespace), name), overload
@@ -141,6 +150,6 @@ def _finder(library: Library, index: int) -> Callable[[str], tuple[int, int, int
 
 
 def _forget(name: str) -> None:
-    """torch.ops keeps what it has looked up."""
+    """Remove the operator from torch.ops, which caches what it looked up."""
     namespace, _, rest = name.partition("::")
     vars(getattr(torch.ops, namespace)).pop(rest.partition(".")[0], None)

@@ -1,4 +1,4 @@
-"""Operators of PyTorch's in PyTorch: what `torch.ops` has."""
+"""Provide PyTorch operators in PyTorch: the objects in `torch.ops`."""
 
 from __future__ import annotations
 
@@ -8,4 +8,5 @@ from opbridge.frameworks.aten.operators import AtenOperator
 
 
 def view(operator: AtenOperator) -> Any:
+    """Return the operator in `torch.ops`."""
     return operator.torch

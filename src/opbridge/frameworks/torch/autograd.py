@@ -1,6 +1,7 @@
-"""`ob.autograd`: two functions, of which the second computes the gradient of the first, become one.
+"""Combine a function and the function that computes its gradient: `ob.autograd`.
 
-What goes between the two functions is worked out by name, and held against their signatures, before PyTorch is needed.
+Which values the second function gets is determined by name, and compared with both signatures, before PyTorch is
+needed.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ def autograd(
     schema: str | None = None,
     out: object = None,
 ) -> Callable[..., Any]:
-    """A function of PyTorch tensors that computes `forward`, and whose gradient is `backward(grads..., saved...)`.
+    """Return a function of PyTorch tensors that computes `forward` and has the gradient `backward(grads..., saved...)`.
 
-    `saved` names arguments and outputs.  `outputs` names what the function returns; whatever `forward` returns beyond
-    that is for `backward` only, and takes those names in `saved` that are nothing else, in their order.  `gradients`
-    names the arguments in the order in which `backward` returns their gradients, where that is another one.
+    `saved` names arguments and outputs to pass to `backward`. `outputs` names what the function returns. Everything
+    else that `forward` returns is for `backward` only; it gets those names in `saved` that are nothing else, in
+    their order. `gradients` names the arguments in the order in which `backward` returns their gradients, if that
+    order differs. With a `schema` and `out` rules, the function is also an operator in `torch.ops`, for
+    torch.compile and torch.export.
 
-    With a `schema` and `out` rules it is also an operator in `torch.ops`, for torch.compile and torch.export.
+    Raises:
+        CallError: An argument is invalid, or the functions do not fit together.
+        UnsupportedError: A second derivative is requested, but hidden outputs prevent it.
+        ToolchainError: PyTorch is not installed.
     """
     need_torch("autograd")
     for role, function in (("forward", forward), ("backward", backward)):
@@ -75,6 +81,7 @@ def autograd(
 
 
 def need_torch(function: str) -> None:
+    """Raise ToolchainError, naming the function that was called, if PyTorch is not installed."""
     framework = FRAMEWORKS["torch"]
     if not installed(framework):
         raise ToolchainError(

@@ -1,7 +1,7 @@
-"""`ob.autograd` without a schema: an autograd.Function around two functions.
+"""Implement `ob.autograd` without a schema: an autograd.Function around two functions.
 
-Both are called as they are, so they may be anything that takes and returns tensors: functions of an extension, ctypes,
-Python.  Under vmap they run once for each slice, since nothing is known of them.
+Both are called as they are, so they can be anything that takes and returns tensors: functions of an extension,
+ctypes or Python. Under vmap they run once for each slice, because nothing is known about them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from opbridge.functions.gradient_pairs import Callee, GradientPair, unnamed
 from opbridge.functions.signatures import REQUIRED
 
 Step = Callable[..., Any]
-"""Computes gradients: of the gradients of outputs and the saved values, and the inputs that the rest depends on."""
+"""Computes gradients from output gradients, saved values, the inputs that the rest depends on, and what is needed."""
 
 
 def differentiable(pair: GradientPair, double_backward: Callable[..., Any] | bool) -> Callable[..., Any]:
+    """Return the differentiable function of a pair."""
     function = _function_class(pair, gradient_step(pair, pair.backward, double_backward))
     taken, returned = len(pair.inputs), None if pair.outputs is None else len(pair.outputs)
 
@@ -34,14 +35,14 @@ def differentiable(pair: GradientPair, double_backward: Callable[..., Any] | boo
     outside = torch.compiler.disable(run, reason=f"{pair.title} is no operator; schema= and out= make it one")
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        # The detour takes longer than a small function does, so it is for compiled code alone.
+        # The detour takes longer than a small function, so only compiled code takes it.
         return outside(*args, **kwargs) if torch.compiler.is_compiling() else run(*args, **kwargs)
 
     return presented(call, pair)
 
 
 def presented(call: Callable[..., Any], pair: GradientPair) -> Callable[..., Any]:
-    """With the name, the text and the parameters of the function it stands for."""
+    """Give `call` the name, docstring and signature of the function that it replaces, and return it."""
     import inspect
 
     call.__name__ = call.__qualname__ = getattr(pair.forward.function, "__name__", "function")
@@ -50,7 +51,7 @@ def presented(call: Callable[..., Any], pair: GradientPair) -> Callable[..., Any
     shown: list[inspect.Parameter] = []
     for item in reversed(pair.inputs):
         kind = kinds.KEYWORD_ONLY if item.keyword_only else kinds.POSITIONAL_OR_KEYWORD
-        # Python knows no default in front of an argument that has to be given; a schema does.
+        # A schema allows a default before a required argument; Python does not.
         given = any(later.default is REQUIRED for later in shown if later.kind is kind is kinds.POSITIONAL_OR_KEYWORD)
         shown.append(kinds(item.name, kind, default=REQUIRED if given else item.default))
     call.__signature__ = inspect.Signature(shown[::-1])  # type: ignore[attr-defined]
@@ -60,14 +61,14 @@ def presented(call: Callable[..., Any], pair: GradientPair) -> Callable[..., Any
 def values_for(
     pair: GradientPair, grads: Sequence[Any], saved: Sequence[Any], needs: Sequence[bool]
 ) -> tuple[Any, ...]:
-    """What the backward function is called with."""
+    """Return the arguments of the backward function."""
     return (*grads, *saved, list(needs)) if pair.backward.wants_needs else (*grads, *saved)
 
 
 def gradient_step(
     pair: GradientPair, run: Callable[[Sequence[Any]], Any], double_backward: Callable[..., Any] | bool
 ) -> Step:
-    """`step(grads, saved, sources, needs)`, differentiable once more or an error for whoever tries."""
+    """Return `step(grads, saved, sources, needs)`; it can be differentiated once more or raises an error."""
     message = (
         f"{pair.title} has no second derivative: nothing says what the gradient of {pair.backward.name} is; "
         "double_backward= does"
@@ -82,7 +83,7 @@ def gradient_step(
     def recorded(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> Any:
         if not torch.is_grad_enabled() or transformed():
             return run(values_for(pair, grads, saved, needs))
-        # A gradient is linear in those of the outputs: where PyTorch saw the work, it depends on them.
+        # A gradient is linear in the output gradients, so it depends on them if PyTorch recorded the work.
         probes = [grad if grad.requires_grad else grad.detach().requires_grad_() for grad in grads]
         found = run(values_for(pair, probes, saved, needs))
         for gradient in found if isinstance(found, (list, tuple)) else (found,):
@@ -108,12 +109,12 @@ def gradient_step(
 
 
 def transformed() -> bool:
-    """Whether a transform of torch.func is at work."""
+    """Return whether a torch.func transform is active."""
     return bool(torch._C._are_functorch_transforms_active())
 
 
 def slices(call: Callable[..., Any], info: Any, in_dims: Sequence[Any], args: Sequence[Any]) -> Any:
-    """vmap: the call, which returns a tuple, once for each slice."""
+    """Run the call, which returns a tuple, once for each slice of a vmap."""
     if info.batch_size == 0:
         raise UnsupportedError("vmap over no element at all: what the outputs are like would be unknown")
     rows = [
@@ -132,9 +133,9 @@ def _slice(value: Any, dim: Any, at: int) -> Any:
 
 
 def applied(function: type[Function], *args: Any) -> Any:
-    """`function.apply`, without the search for defaults of `forward` in each call, most of what a small one takes.
+    """Call `function.apply` without its search for defaults of `forward`, which dominates small calls.
 
-    A transform of torch.func gets `apply` itself.
+    Under a torch.func transform, call `apply` itself.
     """
     if transformed():
         return function.apply(*args)
@@ -142,29 +143,33 @@ def applied(function: type[Function], *args: Any) -> Any:
 
 
 class Once(Function):  # type: ignore[misc]
-    """A gradient that cannot be differentiated, which is an error for whoever tries, never zeros."""
+    """A gradient that cannot be differentiated again: an attempt raises an error instead of giving zeros."""
 
     @staticmethod
     def forward(run: Callable[[Sequence[Any]], Any], _: str, count: int, *values: Any) -> tuple[Any, ...]:
-        # What stands behind `count` is there to be depended on.
+        """Run the gradient on the first `count` values."""
+        # The values after `count` are passed so that the result depends on them.
         found = run(values[:count])
         return tuple(found) if isinstance(found, (list, tuple)) else (found,)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keep the error message."""
         ctx.message = inputs[1]
 
     @staticmethod
     def backward(ctx: Any, *_: Any) -> Any:
+        """Raise UnsupportedError."""
         raise UnsupportedError(ctx.message)
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], *args: Any) -> Any:
+        """Run the gradient once for each slice."""
         return slices(Once.apply, info, in_dims, args)
 
 
 def keep(ctx: Any, values: Sequence[Any]) -> None:
-    """For the backward pass: tensors as PyTorch wants them kept, the rest as it is."""
+    """Save values for the backward pass: tensors as PyTorch requires, others as attributes."""
     plain = [None if isinstance(value, Tensor) else value for value in values]
     ctx.plain = plain if any(value is not None for value in plain) else None
     if ctx.plain is not None:
@@ -173,6 +178,7 @@ def keep(ctx: Any, values: Sequence[Any]) -> None:
 
 
 def kept(ctx: Any) -> tuple[Any, ...]:
+    """Return the values that `keep` saved."""
     tensors = ctx.saved_tensors
     if ctx.plain is None:
         return tuple(tensors)
@@ -180,7 +186,7 @@ def kept(ctx: Any) -> tuple[Any, ...]:
 
 
 def zeros_for(grads: Sequence[Any], likes: Sequence[Any]) -> list[Any]:
-    """An output that nothing was computed from has a gradient of zeros."""
+    """Replace missing gradients by zeros: nothing was computed from those outputs."""
     return [
         torch.zeros(like[0], dtype=like[1], device=like[2]) if grad is None and like is not None else grad
         for grad, like in zip(grads, likes, strict=True)
@@ -188,12 +194,13 @@ def zeros_for(grads: Sequence[Any], likes: Sequence[Any]) -> list[Any]:
 
 
 def graded_places(pair: GradientPair, count: int) -> list[int]:
-    """Which of the outputs have a gradient."""
+    """Return the places of the outputs that have a gradient."""
     named = unnamed(count) if pair.outputs is None else pair.outputs
     return [place for place, name in enumerate(named) if name not in pair.nondifferentiable]
 
 
 def check_graded(pair: GradientPair, results: Sequence[Any], places: Sequence[int]) -> None:
+    """Raise CallError if an output that should have a gradient cannot have one."""
     for place in places:
         value = results[place]
         if isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.is_complex):
@@ -206,11 +213,12 @@ def check_graded(pair: GradientPair, results: Sequence[Any], places: Sequence[in
 
 
 def described(value: Any) -> tuple[Any, ...] | None:
+    """Return the shape, element type and device of a tensor; None for other values."""
     return (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
 
 
 def check_gradients(pair: GradientPair, gradients: Sequence[Any], shapes: Sequence[Any]) -> None:
-    """PyTorch numbers the gradient that does not fit; this names it."""
+    """Raise CallError if a gradient has the wrong shape; name its argument, which PyTorch only numbers."""
     for item, gradient, shape in zip(pair.inputs, gradients, shapes, strict=True):
         if gradient is not None and gradient.shape != shape and not _expands(shape, gradient.shape):
             raise CallError(
@@ -221,7 +229,7 @@ def check_gradients(pair: GradientPair, gradients: Sequence[Any], shapes: Sequen
 
 
 def _expands(shape: Sequence[int], larger: Sequence[int]) -> bool:
-    """PyTorch sums a gradient down to a shape that broadcasts to the gradient's."""
+    """Return whether the shape broadcasts to the larger one: PyTorch then sums the gradient down to it."""
     pairs = zip(reversed(shape), reversed(larger), strict=False)
     return len(shape) <= len(larger) and all(size in (1, other) for size, other in pairs)
 

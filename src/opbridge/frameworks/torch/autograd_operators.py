@@ -1,7 +1,7 @@
-"""`ob.autograd` with a schema: the functions become operators in `torch.ops`, one for each order of derivative.
+"""Implement `ob.autograd` with a schema: the functions become operators in `torch.ops`, one for each derivative order.
 
-`ns::cell` calls forward and `ns::cell_backward` backward.  The second one is handed, besides gradients and saved
-values, shape and dtype of the arguments that are not saved, so that what it returns is known without running it.
+`ns::cell` calls forward and `ns::cell_backward` calls backward. The second also takes shape and dtype of the
+arguments that are not saved, so that its outputs are known without running it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,12 @@ Values = Sequence[Any]
 def operator(
     pair: GradientPair, double_backward: Callable[..., Any] | bool, schema: Schema, out: object
 ) -> Callable[..., Any]:
+    """Define the operators of a pair and return the function that calls them.
+
+    Raises:
+        SchemaError: The schema has no namespace.
+        UnsupportedError: The schema cannot be an operator of this kind.
+    """
     _check(pair, double_backward, schema)
     rules = parse_out(out, schema)
     forward = _Forward(pair, schema, rules)
@@ -62,9 +68,9 @@ def operator(
 
 
 def _unseen(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the dispatcher may be left out, which takes longer than a small function.
+    """Return whether to bypass the dispatcher, which takes longer than a small function.
 
-    Under a transform of torch.func it has to be: an operator that Python registered is not differentiated there.
+    Under a torch.func transform this is required: operators registered from Python are not differentiated there.
     """
     if transformed():
         return True
@@ -117,7 +123,7 @@ def _gradient_names(pair: GradientPair, schema: Schema) -> tuple[str, ...]:
 
 
 class _Like(NamedTuple):
-    """As much of a tensor as a rule reads."""
+    """The part of a tensor that a rule reads."""
 
     shape: tuple[Any, ...]
     dtype: torch.dtype
@@ -130,7 +136,7 @@ class _Forward:
     rules: tuple[OutRule, ...]
 
     def __post_init__(self) -> None:
-        # In training the same shapes come again and again.
+        # In training, the same shapes repeat.
         object.__setattr__(self, "expected", lru_cache(maxsize=256)(self._outputs))
 
     expected: Callable[..., list[_Like]] = field(init=False)
@@ -165,14 +171,14 @@ def _like(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Backward:
-    """The operator of the gradients; it takes gradients, saved values, what the rest is like, and what is needed."""
+    """The gradient operator; it takes gradients, saved values, descriptions of the rest, and what is needed."""
 
     pair: GradientPair
     schema: Schema
     names: tuple[str, ...]
-    """The arguments whose gradients it returns."""
+    """The arguments whose gradients the operator returns."""
     unsaved: tuple[str, ...]
-    """Those of them that are not among the saved values."""
+    """The arguments among them that are not saved."""
 
     @classmethod
     def of(cls, pair: GradientPair, forward: Schema) -> _Backward:
@@ -191,7 +197,7 @@ class _Backward:
         return cls(pair, schema, names, unsaved)
 
     def likes(self, values: Values) -> dict[str, _Like | None]:
-        """What each gradient is like; None where its argument is absent or nobody wants it."""
+        """Return the shape and element type of each gradient; None if its argument is absent."""
         first = len(self.pair.differentiable)
         saved = dict(zip(self.pair.saved, values[first:], strict=False))
         extras = values[first + len(saved) :]
@@ -243,7 +249,7 @@ class _Backward:
 
 
 def _nothing(values: Values) -> Tensor:
-    """Stands for a gradient that nobody wants: an operator's outputs are tensors."""
+    """Return an empty tensor for a gradient that is not needed: operator outputs are tensors."""
     return torch.empty(0, device=_device(values))
 
 
@@ -253,7 +259,7 @@ def _device(values: Values) -> torch.device:
 
 
 def _independent(results: Values, values: Values) -> list[Tensor]:
-    """As the fake tensors promise: contiguous, and sharing no memory with the arguments or each other."""
+    """Make results contiguous, sharing no memory with arguments or each other, as the fake tensors promise."""
     taken = {value.untyped_storage()._cdata for value in values if isinstance(value, Tensor)}
     settled = []
     for result in results:
@@ -271,7 +277,7 @@ def _define(
     pair: GradientPair | None,
     double_backward: Callable[..., Any] | bool = False,
 ) -> Callable[..., Any]:
-    """Registers one operator and, where a pair says what its gradient is, that of its gradient."""
+    """Register an operator and, if a pair defines its gradient, the gradient operator."""
     parameters = [
         FunctionParameter(item.name, REQUIRED if item.default is None else item.default.value)
         for item in schema.arguments
@@ -285,7 +291,7 @@ def _define(
         values = names.bind(args, kwargs)
         if not _autocasting():
             return unwrapped(body.run(values))
-        # The out rules know nothing of the dtypes that PyTorch's own operators would choose inside.
+        # The out rules cannot know the dtypes that PyTorch operators inside would choose under autocast.
         with torch.autocast(_device(values).type, enabled=False):
             return unwrapped(body.run(values))
 
@@ -356,7 +362,7 @@ def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step)
         if all(grad is None for grad in given):
             return (None,) * len(ctx.needs_input_grad)
         values = kept(ctx)
-        # The dispatcher leaves arguments out that have the value of their default.
+        # The dispatcher omits arguments that equal their default.
         needs = [*ctx.needs_input_grad, *([False] * (len(names) - len(ctx.needs_input_grad)))]
         arguments = [*values[:n_saved], *ctx.extras]
         found = step(zeros_for(given, ctx.likes), arguments, values[n_saved:], needs)

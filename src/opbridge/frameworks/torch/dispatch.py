@@ -1,4 +1,4 @@
-"""What PyTorch's dispatcher holds for an operator, read from the dispatcher itself."""
+"""Read from the PyTorch dispatcher what it has registered for an operator."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _LINE = re.compile(r"^(?P<key>\w+)(?:\[alias\])?: (?P<by>.*?) :: ", re.MULTILINE
 
 @dataclass(frozen=True)
 class Registration:
-    """One kernel of the dispatcher's."""
+    """One kernel in the dispatcher."""
 
     key: str
     by: str
-    """The file and line that registered it, or what stands in their place."""
+    """The file and line that registered it, or a description instead."""
 
 
 def registrations(name: str) -> list[Registration]:
-    """Of an operator by its full name, `ns::name` or `ns::name.overload`."""
+    """Return the kernels of an operator, by its full name `ns::name` or `ns::name.overload`."""
     dump: str = torch._C._dispatch_dump(name)
     return [Registration(match["key"], match["by"]) for match in _LINE.finditer(dump)]
 
@@ -30,7 +30,7 @@ _ROW = re.compile(r"^(?P<key>\w+): (?P<falls>fallthrough )?(?P<by>.*?) \[(?P<kin
 
 @dataclass(frozen=True)
 class DispatchEntry:
-    """What a call meets at one key, whoever registered it and for how many keys."""
+    """What a call runs at one key; a registration may cover several keys."""
 
     key: str
     by: str
@@ -40,7 +40,7 @@ class DispatchEntry:
 
 
 def table(name: str) -> dict[str, DispatchEntry]:
-    """What the dispatcher would run for an operator, by key."""
+    """Return what the dispatcher would run for an operator, by key."""
     rows = _ROW.finditer(torch._C._dispatch_dump_table(name))
     return {
         row["key"]: DispatchEntry(row["key"], row["by"].removeprefix("registered at "), row["kind"], bool(row["falls"]))
@@ -49,23 +49,24 @@ def table(name: str) -> dict[str, DispatchEntry]:
 
 
 def overloads(name: str) -> list[str]:
-    """The full names of an operator's overloads, in the order of their registration; of one overload, itself."""
+    """Return the full names of the overloads of an operator, sorted; for an overload, its own name."""
     known = torch._C._dispatch_get_all_op_names()
     return sorted(each for each in known if each == name or each.partition(".")[0] == name)
 
 
 def operator_names() -> list[str]:
-    """Every operator that PyTorch and the libraries that are loaded have registered."""
+    """Return every operator that PyTorch and the loaded libraries have registered."""
     return list(torch._C._dispatch_get_all_op_names())
 
 
 def schema_of(name: str) -> str:
+    """Return the schema of an operator as text."""
     base, _, overload = name.partition(".")
     return str(torch._C._get_schema(base, overload))
 
 
 def python_names(name: str) -> list[str]:
-    """The ways that Python reaches an operator, as they are written."""
+    """Return the Python expressions that reach an operator."""
     namespace, _, rest = name.partition("::")
     base = rest.partition(".")[0]
     ways = [f"torch.ops.{namespace}.{rest}"]

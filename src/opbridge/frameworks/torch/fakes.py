@@ -1,4 +1,4 @@
-"""What an operator returns for fake tensors, by its `out` rule in Python: tensors without values."""
+"""Compute what an operator returns for fake tensors from its `out` rule: tensors without values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from opbridge.rules import evaluate_out
 
 
 def bound(spec: OpSpec, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by name; PyTorch leaves out those that have the value of their default."""
+    """Return the arguments of a call by name; fill in defaults, which PyTorch omits."""
     arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
     return {**arguments, **dict(zip((item.name for item in spec.schema.arguments), args, strict=False)), **kwargs}
 
 
 def fake_outputs(spec: OpSpec, arguments: Mapping[str, Any]) -> Any:
+    """Return the outputs of an operator without computing them."""
     described = evaluate_out(spec.rules.out, spec.schema, arguments, dtype_name)
     device = next((value.device for value in _leaves(arguments) if isinstance(value, Tensor)), None)
     new = iter([torch.empty(shape, dtype=getattr(torch, dtype), device=device) for shape, dtype in described])
@@ -28,6 +29,7 @@ def fake_outputs(spec: OpSpec, arguments: Mapping[str, Any]) -> Any:
 
 
 def dtype_name(dtype: Any) -> str:
+    """Return the name of an element type, without `torch.`."""
     return str(dtype).removeprefix("torch.")
 
 

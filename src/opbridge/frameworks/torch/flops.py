@@ -1,4 +1,4 @@
-"""The `flops` rule as PyTorch's FLOP counter wants it: a formula for each name in torch.ops."""
+"""Register `flops` rules with the PyTorch FLOP counter: a formula for each name in torch.ops."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from opbridge.schema import Schema
 
 _rules: dict[str, dict[str, tuple[Library, int]]] = {}
-"""By name in torch.ops, then by overload, which the counter does not tell apart: where the rule stands."""
+"""The operator with the rule, by name in torch.ops and by overload; the counter does not distinguish overloads."""
 
 
 def register(library: Library, index: int) -> None:
-    """Counts by the operator's rule from now on, or no longer where it has none any more."""
+    """Make the counter use the rule of an operator, or forget an earlier rule if it has none."""
     entry = library.catalog.entries[index]
     name, _, overload = entry.name.partition(".")
     if not entry.counts_flops:
@@ -42,7 +42,7 @@ def _count(name: str, /, *args: Any, out_val: Any, **kwargs: Any) -> Any:
 
 
 def _bound(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments by name, unless they are another overload's."""
+    """Return the arguments by name; None if they fit another overload."""
     given = dict(zip((argument.name for argument in schema.arguments), args, strict=False)) | dict(kwargs)
     defaults = {item.name: item.default.value for item in schema.arguments if item.default is not None}
     bound = defaults | given

@@ -1,4 +1,4 @@
-"""`ob.module`: a class of torch.nn.Module around a function."""
+"""Build a torch.nn.Module class around a function: `ob.module`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,21 @@ def module(
     init: Mapping[str, Callable[[Any], object]] | None = None,
     name: str | None = None,
 ) -> Any:
-    """A class of `torch.nn.Module` that calls `function`, some of whose arguments are parameters of the module.
+    """Return a `torch.nn.Module` class that calls `function` with some arguments as parameters of the module.
 
-    `parameters` maps these arguments to shapes, or is a function of sizes, the class's keywords, that returns such a
-    map.  `init` maps them to initialisers such as `torch.nn.init.zeros_`.
+    `parameters` maps these arguments to shapes. It can also be a function that returns such a map; its parameters,
+    such as sizes, become keywords of the class. `init` maps arguments to initializers such as
+    `torch.nn.init.zeros_`.
+
+    Raises:
+        CallError: An argument is invalid, or a name is not an argument of `function`.
+        ToolchainError: PyTorch is not installed.
     """
     need_torch("module")
     if not callable(function):
         raise CallError(f"module() expects a function, got {type(function).__name__}")
     from opbridge.frameworks.torch.module_class import module_class
 
-    # The class says where it lives, as namedtuple's do, so that its instances can be pickled.
+    # Like namedtuple, record the module of the caller, so that instances can be pickled.
     home = sys._getframe(1).f_globals.get("__name__", "__main__")
     return module_class(function, parameters, init or {}, name, home)

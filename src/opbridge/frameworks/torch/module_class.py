@@ -1,4 +1,4 @@
-"""`ob.module`: a torch.nn.Module class around a function some of whose arguments are its parameters."""
+"""Build a torch.nn.Module class around a function some of whose arguments are parameters, for `ob.module`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from opbridge.functions.signatures import REQUIRED, FunctionParameter, name_of, 
 
 Shape = Iterable[int]
 Shapes = Mapping[str, Shape] | Callable[..., Mapping[str, Shape]]
-"""The shape of each parameter, or how sizes give them."""
+"""The shape of each parameter, or a function that returns them."""
 
 
 class FunctionModule(torch.nn.Module):  # type: ignore[misc]
-    """What the classes of `ob.module` have in common."""
+    """The base of the classes that `ob.module` creates."""
 
     _function: Callable[..., Any]
     _inputs: tuple[FunctionParameter, ...]
@@ -45,7 +45,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fills the parameters anew: by `init`, else a vector with zeros and a matrix as torch.nn.Linear does."""
+        """Initialize the parameters: by `init`, otherwise vectors with zeros and matrices as torch.nn.Linear."""
         for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
@@ -58,6 +58,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
                 torch.nn.init.kaiming_uniform_(parameter, a=math.sqrt(5))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function with the parameters and these arguments; raise CallError if they do not fit."""
         rest, positional, by_keyword = list(args), [], {}
         for item in self._inputs:
             if item.name in self._parameters:
@@ -83,6 +84,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
         return ", ".join(item.name for item in self._inputs if item.name not in self._parameters) or "no argument"
 
     def extra_repr(self) -> str:
+        """Return the sizes and the parameter shapes for the printed module."""
         shapes = ", ".join(
             f"{name}={tuple(value.shape)}" for name, value in self._parameters.items() if value is not None
         )
@@ -96,6 +98,11 @@ def module_class(
     name: str | None,
     home: str,
 ) -> type[FunctionModule]:
+    """Create the class; `home` is the name of the Python module that it belongs to.
+
+    Raises:
+        CallError: The arguments of the function are unknown, or a name is not one of them.
+    """
     title = name or "".join(part.capitalize() for part in name_of(function).rpartition(".")[2].split("_"))
     inputs = parameters_of(function)
     if inputs is None:

@@ -1,6 +1,6 @@
-"""The native PyTorch adapter: one for each version of PyTorch and Python, built at the first need or brought along.
+"""Load the native PyTorch adapter of this PyTorch and Python: built on first use, or included in a package.
 
-What is built is kept in the cache.  opbridge's own wheel and packages of kernels can bring adapters ready-made.
+Builds are kept in the cache. The opbridge wheel and kernel packages can include prebuilt adapters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from opbridge.toolchains.torch_install import TorchInstall
 NAME = "opbridge_torch_adapter"
 
 _prebuilt: dict[Path, None] = {BROUGHT: None}
-"""The folders with adapters: opbridge's own, and those that packages brought."""
+"""The folders of prebuilt adapters: that of opbridge and those of packages."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,25 @@ class Interpreter:
 
     headers: Path
     suffix: str
-    """How the names of its extension modules end: .cpython-312-x86_64-linux-gnu.so."""
+    """The suffix of its extension modules: .cpython-312-x86_64-linux-gnu.so."""
 
     @classmethod
     def current(cls) -> Interpreter:
+        """Return the running Python; raise ToolchainError if its C headers are missing."""
         return cls(python_headers("the PyTorch adapter"), current_suffix())
 
 
 def current_suffix() -> str:
+    """Return the suffix of extension modules of the running Python."""
     return str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 @cache
 def load_native() -> ModuleType:
-    """The adapter's module, compiled at the first need unless a package brought it; PyTorch is imported already."""
+    """Return the adapter module, compiling it on first use unless a package includes it.
+
+    PyTorch must be imported already. Raise ToolchainError or BuildError if the adapter cannot be built.
+    """
     install = TorchInstall.found()
     name = prebuilt_name(install, current_suffix())
     library = next((folder / name for folder in _prebuilt if (folder / name).is_file()), None)
@@ -53,7 +58,7 @@ def load_native() -> ModuleType:
 
 @cache
 def native_or_reason() -> ModuleType | OpbridgeError:
-    """The adapter's module, or why it cannot be had here."""
+    """Return the adapter module, or the reason why there is none here."""
     try:
         return load_native()
     except (ToolchainError, BuildError) as error:
@@ -61,26 +66,30 @@ def native_or_reason() -> ModuleType | OpbridgeError:
 
 
 def add_prebuilt(folder: Path) -> None:
-    """Makes the adapters in a folder, named by `prebuilt_name`, known."""
+    """Add a folder of prebuilt adapters, named by `prebuilt_name`."""
     if folder.is_dir():
         _prebuilt[folder] = None
 
 
 def prebuilt_name(install: TorchInstall, suffix: str) -> str:
-    """Names everything that an adapter must have been made for."""
+    """Return the file name of an adapter, which encodes everything that it was built for."""
     version = install.public_version
     key = KeyBuilder("prebuilt adapter").add("torch", version, install.revision).add("python", suffix)
     return f"torch-{version}-opbridge-{__version__}-{_with_sources(key).key()[:12]}{suffix}"
 
 
 def is_built(install: TorchInstall, cache: Cache) -> bool:
+    """Return whether the cache has the adapter."""
     return cache.find(_key(install, request(install, Interpreter.current()), current_suffix(), cache)) is not None
 
 
 def build_adapter(
     install: TorchInstall, cache: Cache | None = None, libraries: bool = True, python: Interpreter | None = None
 ) -> Path:
-    """Without PyTorch's libraries the result cannot be imported, but shows that the headers fit."""
+    """Build the adapter and return its library.
+
+    Without the PyTorch `libraries`, the result cannot be imported, but shows that the headers fit.
+    """
     from opbridge.toolchains.builder import absolute
 
     install.check_version()
@@ -100,6 +109,7 @@ def build_adapter(
 
 
 def request(install: TorchInstall, python: Interpreter, libraries: bool = True) -> BuildRequest:
+    """Return the build of the adapter."""
     include = install.folder / "include"
     folders = {include: "torch", include / "torch" / "csrc" / "api" / "include": "torch-api", python.headers: "python"}
     link = [*LINK_FLAGS]
@@ -112,7 +122,7 @@ def request(install: TorchInstall, python: Interpreter, libraries: bool = True) 
         flags=(
             "-O2",
             *(f"-isystem{folder}" for folder in folders),
-            # PyTorch's headers say where they lie in messages; an adapter may go where that means nothing.
+            # Messages of PyTorch headers contain their paths, which mean nothing on another machine.
             *(f"-fmacro-prefix-map={folder}={name}" for folder, name in folders.items()),
         ),
         link_flags=tuple(link),
@@ -136,7 +146,7 @@ def _built(install: TorchInstall) -> Path:
 
 
 def _key(install: TorchInstall, request: BuildRequest, suffix: str, cache: Cache) -> Key:
-    """The key stands for PyTorch's thousands of headers by its version."""
+    """Return the cache key, in which the PyTorch version represents its thousands of headers."""
     key = KeyBuilder("torch adapter").add("torch", install.version, install.revision)
     key.add("python", suffix)
     key.add("toolchain", *toolchain_for(request.language).identity(request, cache))

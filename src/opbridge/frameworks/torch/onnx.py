@@ -1,6 +1,6 @@
-"""`ob.onnx_translations`: what torch.onnx.export writes for operators, nodes of a domain that is their namespace.
+"""Export operators with torch.onnx.export as nodes of a domain named after their namespace: `ob.onnx_translations`.
 
-The nodes are those that `opbridge compile --for onnxruntime` makes operators for.
+`opbridge compile --for onnxruntime` builds operators for these nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opbridge.schema import Argument, Schema
 from opbridge.sources.onnxruntime_export import operator_name
 
 _VERSION = 1
-"""Of the domain; a schema that changes is another operator."""
+"""The version of the domain; an operator whose schema changes is a new operator."""
 
 _DTYPES = dict(
     enumerate(
@@ -26,16 +26,22 @@ _DTYPES = dict(
         start=1,
     )
 )
-"""Element types by their number in ONNX."""
+"""The element types by their ONNX number."""
 
 _TYPES = [f"tensor({ {'float32': 'float', 'float64': 'double'}.get(name, name) })" for name in _DTYPES.values()]
 
 
 def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """torch.onnx.export's `custom_translation_table` for operators, or for all of a library."""
+    """Return the `custom_translation_table` of torch.onnx.export for operators, or for all operators of a library.
+
+    Raises:
+        ToolchainError: onnx or onnxscript is missing.
+        CallError: An argument is neither an operator nor a library.
+        UnsupportedError: An operator writes to its arguments.
+    """
     try:
         import onnx
-        import onnxscript  # noqa: F401  # PyTorch's exporter needs it too, and says less
+        import onnxscript  # noqa: F401  # the PyTorch exporter needs it too, with a less clear error
     except ImportError as error:
         raise ToolchainError(
             f"onnx_translations() needs what torch.onnx.export does: {error}; `pip install onnx onnxscript`"
@@ -61,7 +67,7 @@ def _translation(full_name: str, schema: Schema, onnx: Any) -> Callable[..., Any
         inputs, attributes = _split(full_name, schema, given)
         declared = _declaration(schema, attributes, onnx)
         opset = values.Opset(schema.namespace, _VERSION)
-        # An empty list would not say what it is a list of.
+        # An empty list does not determine its element type.
         empty = {
             item.name: (ir.AttrFloat32s if item.type.base == "float" else ir.AttrInt64s)(item.name, [])
             for item in schema.arguments
@@ -73,7 +79,7 @@ def _translation(full_name: str, schema: Schema, onnx: Any) -> Callable[..., Any
 
 
 def _split(full_name: str, schema: Schema, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The tensors of a call in their order, and its attributes as ONNX has them."""
+    """Return the tensors of a call in order, and its attributes as ONNX represents them."""
     inputs: list[Any] = []
     attributes: dict[str, Any] = {}
     for argument in schema.arguments:
@@ -86,9 +92,9 @@ def _split(full_name: str, schema: Schema, given: Mapping[str, Any]) -> tuple[li
 
 
 def _attribute(full_name: str, argument: Argument, value: Any) -> Any:
-    """As the library made for ONNX Runtime reads it: a type by its name, and truths as numbers."""
+    """Return a value as the library for ONNX Runtime reads it: a type by its name, bools as numbers."""
     if argument.type.base == "ScalarType":
-        return _DTYPES[int(value)]  # PyTorch's exporter has made ONNX's number of it
+        return _DTYPES[int(value)]  # the PyTorch exporter converted it to the ONNX number
     if isinstance(value, (list, tuple)):
         return [_attribute(full_name, argument, item) for item in value]
     if argument.type.base == "float" and isinstance(value, (int, float)):
@@ -104,7 +110,7 @@ def _attribute(full_name: str, argument: Argument, value: Any) -> Any:
 
 
 def _declaration(schema: Schema, attributes: Mapping[str, Any], onnx: Any) -> Any:
-    """The operator for the builder of graphs, which asks how many inputs and outputs there are, and of which kind."""
+    """Return the declaration from which the graph builder learns the number and kinds of inputs and outputs."""
     defs = onnx.defs.OpSchema
     tensors = [argument for argument in schema.arguments if argument.is_tensor]
     kinds = [

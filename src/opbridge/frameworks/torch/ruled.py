@@ -1,4 +1,4 @@
-"""Rules over an operator that somebody registered with PyTorch: what it brings itself is not said again."""
+"""Add rules to an operator that is already registered with PyTorch, unless it provides them itself."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ _KEYS = {
     "backward": ("Autograd", "AutogradCPU", "AutogradCUDA", "AutogradPrivateUse1"),
     "batch": ("FuncTorchBatched",),
 }
-"""Where a kernel for one of these keys answers for a rule; one for the last answers for all of them."""
+"""The dispatch keys whose kernels implement a rule; a kernel for `_ALL` implements every rule."""
 _ALL = "CompositeImplicitAutograd"
 
 _ruled: dict[str, frozenset[str]] = {}
-"""Of operators that were given rules under their own names, what they brought before; by now some of it is ours."""
+"""The rules that operators provided before they got rules under their own names; the dispatcher now has both."""
 
 
 def forward(library: Library, index: int) -> tuple[str, tuple[int, ...]] | None:
-    """The overload that stands behind an operator of a library, and the order of its arguments, if one does."""
+    """Return the overload that implements an operator of a library, and the order of its arguments; None if none does.
+
+    Raises:
+        OpbridgeError: The overload provides one of the rules itself, or its schema does not fit.
+    """
     entry = library.catalog.entries[index]
     if entry.operator is None:
         return None
@@ -41,7 +45,7 @@ def forward(library: Library, index: int) -> tuple[str, tuple[int, ...]] | None:
 
 
 def _brought_by(name: str) -> frozenset[str]:
-    """The rules that an operator answers for itself."""
+    """Return the rules that an operator implements itself."""
 
     def has(rule: str) -> bool:
         keys = (*_KEYS.get(rule, ()), _ALL)

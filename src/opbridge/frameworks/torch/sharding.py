@@ -1,8 +1,8 @@
-"""`shard` in PyTorch: how DTensor divides an operator.
+"""Apply `shard` rules in PyTorch: define how DTensor divides an operator.
 
-DTensor asks a strategy in which ways an operator can run, takes the cheapest, moves the tensors and remembers it.  It
-moves positional tensors only, and knows of writing what a name that ends in `_` says; operators that take a tensor by
-keyword alone or write are therefore run here, in the same ways.
+DTensor asks a strategy for all ways to run an operator, takes the cheapest, moves the tensors and remembers it. It
+moves only positional tensors, and recognizes writes only by a name that ends in `_`. Operators that take a tensor
+by keyword only or that write are therefore run here, in the same ways.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 Placements = tuple[Placement, ...]
 Bound = Mapping[str, Any]
-"""The arguments of a call by name, those that have defaults only where they were given."""
+"""The arguments of a call by name, without defaults that were not given."""
 
 _REMEMBERED = 1024
-"""Choices of one operator; more come from sizes that change with every call."""
+"""The number of choices to remember for an operator; more only result from sizes that change with every call."""
 
 
 def tell_dtensor(library: Library, overloads: Mapping[int, Any]) -> None:
-    """Makes DTensor know operators of a library, by their numbers."""
+    """Register operators of a library with DTensor, by their places in it."""
     dispatcher = DTensor._op_dispatcher
     for index, overload in overloads.items():
         operator = ShardedOperator(library, index)
@@ -47,7 +47,7 @@ def tell_dtensor(library: Library, overloads: Mapping[int, Any]) -> None:
         if operator.runs_itself:
             dispatcher._custom_op_handlers[overload] = operator.run
         dispatcher.sharding_propagator.register_op_strategy(overload, operator.strategy, operator.remembered_by())
-    # What it remembers may be of operators that were defined otherwise before; where it does depends on its version.
+    # Clear caches, which may have redefined operators; their place depends on the PyTorch version.
     known = dispatcher.sharding_propagator.propagate_op_sharding
     for forget in ((known, "cache_clear"), (torch._C, "_clear_DTensor_sharding_propagator_cache")):
         getattr(*forget, lambda: None)()
@@ -66,18 +66,18 @@ class ShardedOperator:
 
     @property
     def runs_itself(self) -> bool:
-        """Whether DTensor would not run it right."""
+        """Whether DTensor would run it wrongly."""
         return any(item.mutable or (item.is_tensor and item.kwarg_only) for item in self.schema.arguments)
 
     def remembered_by(self) -> RuntimeSchemaInfo:
-        """The attributes on which the outputs depend: DTensor takes what it found for one value of others for all."""
+        """Return the attributes that determine the outputs: DTensor reuses results for all values of the others."""
         places = [place for place, item in enumerate(self.schema.positional) if item.name in self._deciding]
         keywords = [item.name for item in self.schema.keyword_only if item.name in self._deciding]
         lists = any("[" in str(item.type) for item in self.schema.tensor_arguments)
         return RuntimeSchemaInfo(min(places, default=len(self.schema.arguments)), keywords or None, needs_pytree=lists)
 
     def strategy(self, op: OpSchema) -> OpStrategy:
-        """All ways to run a call, with what it costs to bring its tensors there."""
+        """Return all ways to run a call, with the cost of moving its tensors."""
         call = self._call(op.op, self._bound(op.args_schema, op.kwargs_schema), _spec_of_strategy)
         strategies = []
         for way in call.ways():
@@ -88,12 +88,12 @@ class ShardedOperator:
         return OpStrategy(strategies)
 
     def run(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call as DTensor would run it."""
+        """Run a call as DTensor would."""
         bound = self._bound(args, kwargs)
         choice = self._choice(op, bound)
         targets = iter(choice.inputs)
         local = self._mapped(bound, lambda _, value: _moved(value, next(targets)))
-        if choice.mesh.get_coordinate() is None:  # this process is none of the mesh's
+        if choice.mesh.get_coordinate() is None:  # this process is not part of the mesh
             made = [torch.empty(0, dtype=spec.tensor_meta.dtype) for spec in choice.outputs]
         else:
             made = self._new(op(**local))
@@ -105,13 +105,13 @@ class ShardedOperator:
         return returns[0] if len(returns) == 1 else tuple(returns) or None
 
     def _choice(self, op: Any, bound: Bound) -> Choice:
-        """The way to run a call, remembered for calls like it."""
+        """Return the way to run a call, remembered for similar calls."""
         likes = self._mapped(bound, self._spec_of_tensor)
         deciding = ((name, value) for name, value in likes.items() if name in self._deciding or name in self._tensors)
         key = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in deciding)
         try:
             found = self._choices.get(key)
-        except TypeError:  # torch.compile's symbols for sizes cannot be looked up
+        except TypeError:  # the symbolic sizes of torch.compile are not hashable
             return self._made_choice(op, bound)
         if found is None:
             if len(self._choices) >= _REMEMBERED:
@@ -128,7 +128,7 @@ class ShardedOperator:
         return Choice(call.mesh, way.inputs, specs)
 
     def _cheapest_way(self, call: Call) -> Way:
-        """Of those that leave what is written to where it lies."""
+        """Return the cheapest way that does not move tensors that are written to; raise CallError if there is none."""
         specs = call.specs
         written = [place for place, item in enumerate(call.tensors) if self.schema.arguments[item.argument].mutable]
         ways = [way for way in call.ways() if all(way.inputs[place] == specs[place].placements for place in written)]
@@ -137,7 +137,7 @@ class ShardedOperator:
         return min(ways, key=lambda way: (sum(way.costs(specs)), way.disturbed(specs), way.moves(specs)))
 
     def _new(self, results: Any) -> list[torch.Tensor]:
-        """What an operator returns, without arguments of its."""
+        """Return the results of an operator that are not its arguments."""
         values = results if isinstance(results, (list, tuple)) else (results,)
         returned = zip(values if self.schema.returns else (), self.schema.returns, strict=True)
         return [value for value, output in returned if output.alias is None]
@@ -148,7 +148,7 @@ class ShardedOperator:
 
     @cached_property
     def _deciding(self) -> frozenset[str]:
-        """The attributes on which the shapes and element types of outputs depend."""
+        """The attributes that determine the shapes and element types of outputs."""
         return frozenset(item.name for item in self.schema.attributes if self._decides(item.name, item.type.base))
 
     def _decides(self, attribute: str, kind: str) -> bool:
@@ -157,14 +157,14 @@ class ShardedOperator:
         try:
             rules = self._library.spec(self._index).rules.out
         except OpbridgeError:
-            return True  # its manifest is not what it was; DTensor is imported all the same
+            return True  # the manifest has changed; importing DTensor must not fail for that
         return any(attribute in re.findall(r"\w+", str(rule.field())) for rule in rules)
 
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
         return dict(zip((item.name for item in self.schema.positional), args, strict=False)) | dict(kwargs)
 
     def _mapped(self, bound: Bound, change: Callable[[tuple[int, int | None], Any], Any]) -> dict[str, Any]:
-        """The arguments with every tensor changed, in the order of the schema."""
+        """Return the arguments with every tensor changed, in the order of the schema."""
         changed = dict(bound)
         for place, argument in enumerate(self.schema.arguments):
             value = bound.get(argument.name)
@@ -248,7 +248,7 @@ class ShardedOperator:
 
 @dataclass(frozen=True)
 class Choice:
-    """How a call is run: where its tensors are brought, and what its new outputs are."""
+    """How to run a call: where to move its tensors, and what its new outputs are."""
 
     mesh: DeviceMesh
     inputs: tuple[Placements, ...]
@@ -257,20 +257,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to run a call: how its tensors have to lie, and how its new outputs then do."""
+    """One way to run a call: the placements of its tensors, and of its new outputs."""
 
     inputs: tuple[Placements, ...]
     outputs: tuple[Placements, ...]
 
     def costs(self, specs: Sequence[DTensorSpec]) -> list[float]:
-        """What it takes to bring each tensor there."""
+        """Return the cost of moving each tensor."""
         return [
             redistribute_cost(spec, lying(spec, placements))
             for spec, placements in zip(specs, self.inputs, strict=True)
         ]
 
     def disturbed(self, specs: Sequence[DTensorSpec]) -> int:
-        """How much that is divided would be divided otherwise, which costs nothing where a mesh has one process."""
+        """Return how many divided dimensions would change, which costs nothing on a mesh of one process."""
         return sum(
             old != new and not old.is_replicate()
             for spec, placements in zip(specs, self.inputs, strict=True)
@@ -278,29 +278,31 @@ class Way:
         )
 
     def moves(self, specs: Sequence[DTensorSpec]) -> bool:
+        """Return whether any tensor has to move."""
         return any(spec.placements != placements for spec, placements in zip(specs, self.inputs, strict=True))
 
 
 @dataclass(frozen=True)
 class Call:
-    """The tensors of a call, where they are, and what is known of dividing it."""
+    """The tensors of a call, their placements, and how it may be divided."""
 
     tensors: Sequence[Tensor]
     specs: Sequence[DTensorSpec]
     made: Sequence[torch.Tensor]
-    """Tensors without contents, like its new outputs."""
+    """Meta tensors like its new outputs."""
     layout: Layout
 
     @property
     def mesh(self) -> DeviceMesh:
+        """The mesh of the tensors."""
         return self.specs[0].mesh
 
     def ways(self) -> list[Way]:
-        """All there are; of several that cost the same, DTensor takes the first."""
+        """Return all ways to run the call, the least disturbing first: DTensor takes the first of equal cost."""
         return sorted(self._ways(), key=lambda way: way.disturbed(self.specs))
 
     def _ways(self) -> Iterator[Way]:
-        """Along each dimension of the mesh, a call is divided along one name or along none."""
+        """Yield the ways: along each mesh dimension, a call is divided along one name or none."""
         for names in itertools.product((None, *self.layout.names), repeat=self.mesh.ndim):
             way = Way(
                 tuple(_placements(one, names, {}) for one in self.layout.inputs),
@@ -310,7 +312,7 @@ class Call:
                 yield way
 
     def _has_parts(self, names: Sequence[str | None], way: Way) -> bool:
-        """Whether every process gets a part: nothing has no maximum, and dividing less is not worth a move."""
+        """Return whether all processes get a part: an empty part has no maximum, and few are not worth a move."""
         for name in {name for name in names if name is not None}:
             parts = math.prod(size for size, one in zip(self.mesh.shape, names, strict=True) if one == name)
             if self.layout.reductions.get(name, "sum") != "sum":
@@ -322,7 +324,7 @@ class Call:
 
 
 def _moved(value: DTensor, placements: Placements) -> torch.Tensor:
-    """This process's part, after a move where it lies otherwise."""
+    """Return the part of this process, after a move if the placements differ."""
     if value._spec.placements != placements:
         with torch.no_grad():
             value = value.redistribute(placements=placements)
@@ -330,6 +332,7 @@ def _moved(value: DTensor, placements: Placements) -> torch.Tensor:
 
 
 def lying(spec: DTensorSpec, placements: Placements) -> DTensorSpec:
+    """Return the spec with other placements."""
     return DTensorSpec(spec.mesh, placements, tensor_meta=spec.tensor_meta)
 
 
@@ -343,7 +346,7 @@ def _placements(own: Names, names: Sequence[str | None], reductions: Mapping[str
 
 
 def _is_one_reduction(placements: Placements) -> bool:
-    """A sum of maxima is not a maximum of sums."""
+    """Return whether at most one kind of reduction is pending: a sum of maxima is not a maximum of sums."""
     return len({one.reduce_op for one in placements if isinstance(one, Partial)}) < 2
 
 

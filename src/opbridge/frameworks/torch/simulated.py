@@ -1,4 +1,4 @@
-"""The C++ of the devices that are simulated for PyTorch: for each of them and version brought, or compiled once."""
+"""Load the C++ module of each device that is simulated for PyTorch: included in the wheel, or compiled once."""
 
 from __future__ import annotations
 
@@ -27,27 +27,33 @@ class SimulatedDevice:
 
     name: str
     twin: Path
-    """The folder of the headers of the twin behind it."""
+    """The folder of the headers of its twin."""
     defines: tuple[tuple[str, str], ...] = ()
 
     @property
     def module(self) -> str:
+        """The name of the extension module."""
         return f"opbridge_{self.name}"
 
     def request(self) -> BuildRequest:
+        """Return the build of the module."""
         return BuildRequest(
             sources=(_FOLDER / "together.cpp",),
             output=f"{self.module}.so",
             title=f"the simulated {self.name} for PyTorch",
             include_dirs=(_FOLDER / "slim", self.twin),
             defines=self.defines,
-            # Several of them, of the same functions, may be in one process.
+            # Several modules with the same functions may be in one process.
             flags=("-fvisibility=hidden",),
             link_flags=LINK_FLAGS,
         )
 
     def load(self, runtime: Callable[[], Path]) -> ModuleType:
-        """`runtime` finds the twin's library, which the module, PyTorch's adapter and kernels are to find as one."""
+        """Load the module.
+
+        `runtime` finds the library of the twin; the module, the PyTorch adapter and the kernels must share one copy
+        of it.
+        """
         compilers = Compilers()
         try:
             wait = self._find_or_begin(compilers)
@@ -58,20 +64,22 @@ class SimulatedDevice:
             raise
 
     def _find_or_begin(self, compilers: Compilers) -> Callable[[], Path]:
-        """Where neither it nor the twin's library was built yet, both are compiled at the same time."""
+        """Return a function that waits for the module; compile it, if needed, in parallel with the twin library."""
         if library := brought(self.module, "torch", TorchInstall.found().public_version):
             return lambda: library
         wait = begin(self.request(), Cache(), compilers=compilers)
         return lambda: wait().path
 
     def start(self, library: ModuleType, count: int) -> None:
+        """Start a number of simulated devices, and wait for their gradients when the process exits."""
         library.start(count)
         atexit.register(self._await_gradients, library, os.getpid())
 
     def _await_gradients(self, library: ModuleType, owner: int) -> None:
-        """PyTorch's thread for a device's gradients releases what it held after its caller has gone on.
+        """Wait until the gradient thread of the device has released its objects.
 
-        Where that is an object of Python's and the interpreter ends meanwhile, PyTorch aborts the process.
+        The thread releases them after its caller has continued. If one is a Python object and the interpreter exits
+        meanwhile, PyTorch aborts the process.
         """
         if os.getpid() == owner and _has_threads_for_gradients():
             library.await_gradients()
@@ -79,7 +87,7 @@ class SimulatedDevice:
 
 def _has_threads_for_gradients() -> bool:
     for task in os.listdir("/proc/self/task"):
-        with suppress(OSError):  # of a thread that has ended
+        with suppress(OSError):  # the thread may have ended
             if Path(f"/proc/self/task/{task}/comm").read_text().startswith("pt_autograd"):
                 return True
     return False

@@ -1,4 +1,4 @@
-"""`opbridge judge --serve`: judges what programs hand in by HTTP."""
+"""Judge submissions that programs send by HTTP: `opbridge judge --serve`."""
 
 from __future__ import annotations
 

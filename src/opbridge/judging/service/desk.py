@@ -1,4 +1,4 @@
-"""Where submissions wait: each content once, and no more of them than were agreed."""
+"""Queue submissions: each content once, and no more than the limit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from opbridge.judging.verdicts import Verdicts
 from opbridge.judging.warming import Prepared
 
 _MOST_FAILURES = 1000
-"""That are remembered for those who ask later; verdicts are kept for good."""
+"""The number of failures to remember; verdicts are kept forever."""
 
 Known: TypeAlias = "Judgement | OpbridgeError"
 
 
 class FullError(Exception):
-    """As many wait as may."""
+    """The queue is full."""
 
 
 class Desk:
-    """Belongs to one event loop, whose thread alone calls it."""
+    """The queue of submissions; it belongs to one event loop, and only that thread may call it."""
 
     def __init__(self, verdicts: Verdicts, prepared: Prepared, *, jobs: int, most: int) -> None:
         self._verdicts, self._prepared, self._most = verdicts, prepared, most
@@ -35,37 +35,40 @@ class Desk:
 
     @property
     def waiting(self) -> int:
+        """The number of submissions that wait or are being judged."""
         return len(self._begun)
 
     def known(self, key: str) -> Known | None:
+        """Return the verdict or the error of a submission; None if there is neither."""
         return self._verdicts.get(key) or self._failed.get(key)
 
     def hand_in(self, submission: Submission) -> None:
-        """Is known or waits from now on."""
+        """Queue the submission unless it waits already or its verdict is known; raise FullError if there is no room."""
         key = submission.key
         if key in self._begun or self._verdicts.get(key):
             return
         if self.waiting >= self._most:
             raise FullError
-        self._failed.pop(key, None)  # what failed on this machine may not fail again
+        self._failed.pop(key, None)  # a failure of this machine may be temporary
         future = asyncio.get_running_loop().run_in_executor(self._threads, self._judged, submission)
         self._begun[key] = future
         future.add_done_callback(lambda done: self._end(key, done))
 
     async def outcome(self, key: str, seconds: float) -> Known | None:
-        """What is known of it within so many seconds."""
+        """Return the verdict or the error of a submission; None if it is not ready after `seconds`."""
         future = self._begun.get(key)
         if future is not None:
             await asyncio.wait({future}, timeout=seconds)
         return self.known(key)
 
     async def stop(self) -> None:
-        """Those that have begun end, and their verdicts are kept; the others were never begun."""
+        """Cancel the submissions that have not begun, and wait for the others; their verdicts are kept."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._begun:
             await asyncio.wait(set(self._begun.values()))
 
     def has(self, key: str) -> bool:
+        """Return whether a submission waits or is being judged."""
         return key in self._begun
 
     def _judged(self, submission: Submission) -> Outcome:

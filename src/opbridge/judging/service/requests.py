@@ -1,4 +1,4 @@
-"""What a client may hand in, and what it is told that hands in something else."""
+"""Read the requests of clients, and refuse invalid ones with an explanation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _SHORTEST, _LONGEST = 16, 4096
 
 
 def submission_of(body: bytes, timeout: float) -> Submission:
-    """How long a judgement may take is not for clients to say."""
+    """Read a submission from the JSON body of a request; clients cannot choose the timeout.
+
+    Raises:
+        InputError: The body is invalid.
+    """
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
@@ -50,12 +54,13 @@ def _submission(fields: dict[str, Any], timeout: float) -> Submission:
 
 @dataclass(frozen=True)
 class Token:
-    """What a client shows that may hand something in."""
+    """The secret that clients show to be allowed to submit."""
 
     value: bytes
 
     @classmethod
     def read(cls, file: Path) -> Token:
+        """Read the token from a file that only its owner can read; raise InputError otherwise."""
         try:
             mode = os.stat(file).st_mode
             value = read_file(file, limit=_LONGEST).strip()
@@ -69,7 +74,7 @@ class Token:
         return cls(value)
 
     def fits(self, header: str) -> bool:
-        """Of the header Authorization; a wrong one takes as long as the right one."""
+        """Return whether an Authorization header has the token; comparing takes constant time."""
         scheme, _, shown = header.partition(" ")
         same = hmac.compare_digest(shown.strip().encode("utf-8", "replace"), self.value)
         return same and scheme.lower() == "bearer"

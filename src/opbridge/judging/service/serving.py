@@ -1,4 +1,4 @@
-"""The HTTP side: POST /judgements, GET /judgements/ID, GET /health."""
+"""Serve HTTP: POST /judgements, GET /judgements/ID, GET /health."""
 
 from __future__ import annotations
 
@@ -21,29 +21,36 @@ from opbridge.judging.verdicts import Verdicts
 from opbridge.judging.warming import Prepared
 
 LARGEST = 2 << 20
-"""Bytes of a request."""
+"""The most bytes of a request."""
 _READING, _LONGEST_WAIT, _RETRY = 30.0, 300.0, 5
-"""Seconds: for a body to arrive, that a client may ask to wait, and after which one comes again that was sent away."""
+"""Seconds: for a body to arrive, the longest wait of a client, and the delay before a client should retry."""
 _KEY = re.compile(r"[0-9a-f]{40}")
 _STOPPING = "the service stops; hand it in again"
 
 
 @dataclass(frozen=True)
 class Settings:
+    """The options of the service."""
+
     folder: Path
-    """Of the verdicts that are kept."""
+    """The folder of the kept verdicts."""
     host: str = "127.0.0.1"
     port: int = 8765
-    """0 is any that is free."""
+    """The port; 0 for any free port."""
     token: Token | None = None
     jobs: int = 1
     most: int = 1000
-    """That wait or are judged."""
+    """The most submissions that may wait or be judged at a time."""
     timeout: float = 60.0
 
 
 def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """Until SIGTERM or SIGINT; `on_ready` is told the address."""
+    """Serve until SIGTERM or SIGINT; `on_ready` is called with the address.
+
+    Raises:
+        InputError: The host is reachable from other machines and there is no token, or the port cannot be
+            opened.
+    """
     if settings.token is None and not _is_this_machine(settings.host):
         raise InputError(
             f"without a token anybody who reaches {settings.host} could have code run here",
@@ -65,7 +72,7 @@ async def _serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
 
     def stopping(number: signal.Signals) -> None:
         stop.set()
-        loop.remove_signal_handler(number)  # the second ends it at once
+        loop.remove_signal_handler(number)  # a second signal ends the process at once
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping, number)
@@ -115,7 +122,7 @@ class _Service:
     stop: asyncio.Event
 
     async def guard(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Who may not hand in is told before anything else is looked at."""
+        """Refuse a request without the token before anything else is read, and report HTTP errors as JSON."""
         token = self.settings.token
         shown = request.headers.get("Authorization", "")
         if token is not None and request.path != "/health" and not token.fits(shown):
@@ -162,7 +169,7 @@ class _Service:
         if isinstance(found, Judgement):
             return self.web.Response(text=found.to_json(), content_type="application/json", headers=headers)
         if isinstance(found, OpbridgeError):
-            # A bad task is the client's, all else is this machine's.
+            # A bad task is an error of the client; everything else is an error of this machine.
             return self._error(422 if isinstance(found, InputError) else 500, str(found), headers)
         if not self.desk.has(key):
             return self._busy(_STOPPING)

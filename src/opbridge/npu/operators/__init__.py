@@ -1,8 +1,8 @@
-"""Operators that torch_npu adds and programs use most, made of PyTorch's: `torch_npu.npu_rms_norm` and others."""
+"""The most used operators that torch_npu adds, built from PyTorch operators: `torch_npu.npu_rms_norm` and others."""
 
 from __future__ import annotations
 
-import opbridge.npu  # noqa: F401 - the devices that formats are asked of
+import opbridge.npu  # noqa: F401 - registers the devices, which formats need
 from opbridge.npu.operators import (  # noqa: F401 - each registers its own
     activations,
     attention,

@@ -1,4 +1,4 @@
-"""Attention, for training and for inference, in each layout."""
+"""Attention for training and inference, in every layout."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from opbridge.npu.operators.registering import operator, refuse
 
 _UNBOUNDED = 2147483647
 _DEFAULT, _ALL, _LEFT_UP, _RIGHT_DOWN, _BAND = range(5)
-"""The sparse modes: the mask and a band, the mask alone, causal from the first or from the last position, a band."""
+"""Sparse modes: mask and band, mask alone, causal from the first or from the last position, band alone."""
 _STATISTICS = 8
-"""How often each row's largest value and sum are given."""
+"""The number of copies of each row's maximum and sum in the output, as on hardware."""
 
 
 def to_heads(x: torch.Tensor, layout: str, heads: int) -> torch.Tensor:
-    """Batch, head, position, channel."""
+    """Return a tensor as batch, head, position, channel.
+
+    Raises:
+        UnsupportedError: The layout is none of BNSD, BSND, BSH and SBH.
+    """
     if layout == "BNSD":
         return x
     if layout == "BSND":
@@ -31,6 +35,7 @@ def to_heads(x: torch.Tensor, layout: str, heads: int) -> torch.Tensor:
 
 
 def from_heads(x: torch.Tensor, layout: str) -> torch.Tensor:
+    """Return a tensor of batch, head, position, channel in `layout`."""
     if layout == "BNSD":
         return x
     if layout == "BSND":
@@ -42,7 +47,12 @@ def from_heads(x: torch.Tensor, layout: str) -> torch.Tensor:
 def masked(
     rows: int, columns: int, mask: torch.Tensor | None, mode: int, before: int, after: int, device: torch.device
 ) -> torch.Tensor | None:
-    """What takes no part, as it broadcasts to batch, head, query, key; None where all does."""
+    """Return the mask of hidden elements, which broadcasts to batch, head, query, key; None if nothing is hidden.
+
+    Raises:
+        UnsupportedError: The sparse mode does not exist.
+        CallError: The sparse mode needs a mask and got none.
+    """
     if mode not in (_DEFAULT, _ALL, _LEFT_UP, _RIGHT_DOWN, _BAND):
         raise UnsupportedError(f"attention with sparse_mode {mode}; there are 0 to 4")
     if mask is None:
@@ -72,7 +82,7 @@ def attended(
     sink: torch.Tensor | None = None,
     keep: float = 1.0,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """In single precision, by heads: the result, and of each row the largest value and the sum behind softmax.
+    """Compute attention by heads in single precision; return the result, and each row's maximum and softmax sum.
 
     A row in which everything is hidden gives zeros.
     """
@@ -95,7 +105,7 @@ def attended(
 
 
 def pieces(x: torch.Tensor, ends: Sequence[int]) -> list[torch.Tensor]:
-    """The sequences that lie one behind the other, each with a batch of one: head, position, channel."""
+    """Split packed sequences at `ends`; each result is head, position, channel with a batch of one."""
     starts = (0, *ends[:-1])
     return [x[start:end].transpose(0, 1).unsqueeze(0) for start, end in zip(starts, ends, strict=True)]
 
@@ -136,7 +146,14 @@ def npu_fusion_attention(
     softmax_layout: str = "",
     sink: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, int, int, int]:
-    """Dropout(softmax(mask(scale * (query @ key^T + pse)))) @ value; then what a backward needs on hardware."""
+    """Compute dropout(softmax(mask(scale * (query @ key^T + pse)))) @ value.
+
+    The other results are those that the backward pass needs on hardware.
+
+    Raises:
+        UnsupportedError: `padding_mask` or `prefix` is given, or `pse` is compressed.
+        CallError: The layout is TND and the sequence ends are missing.
+    """
     refuse("npu_fusion_attention", padding_mask=padding_mask, prefix=prefix)
 
     def one(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -195,7 +212,11 @@ def npu_fusion_attention_grad(
     sink: torch.Tensor | None = None,
     **rest: object,
 ) -> tuple[torch.Tensor, ...]:
-    """The gradients of query, key, value, pse and sink; what a forward call gave is computed again."""
+    """Return the gradients of query, key, value, pse and sink, computing the forward pass again.
+
+    Raises:
+        UnsupportedError: Dropout was used, because only autograd knows its mask.
+    """
     if keep_prob != 1:
         raise UnsupportedError("npu_fusion_attention_grad with dropout, whose mask is known to autograd alone")
     ignored = ("softmax_max", "softmax_sum", "softmax_in", "attention_in", "seed", "offset", "numels")

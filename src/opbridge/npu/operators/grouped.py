@@ -1,4 +1,4 @@
-"""Several matrix products in one call: of the rows that belong to each group, or of the columns."""
+"""Grouped matrix products: several products in one call, which divides the rows or the columns into groups."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from opbridge.npu.operators.registering import dtype_of, operator, refuse
 Tensors = Sequence[torch.Tensor]
 
 _CUMULATIVE, _COUNTS = 0, 1
-"""What a list of groups holds."""
+"""The contents of a group list: the end of each group, or its length."""
 _ALONG_ROWS, _ALONG_SUMS = 0, 2
-"""What is divided into groups: rows of x, or the dimension that is summed over."""
+"""The dimension divided into groups: the rows of x, or the dimension that is summed over."""
 _ONE_OUTPUT = (2, 3)
 _ACTIVATIONS: Mapping[int, Callable[[torch.Tensor], torch.Tensor]] = {
     0: lambda y: y,
@@ -54,7 +54,7 @@ def _grouped_matmul(
     tuning_config: list[int] | None = None,
     **activations: object,
 ) -> list[torch.Tensor]:
-    """x_i @ weight_i + bias_i, by scales where the numbers are integers."""
+    """Return x_i @ weight_i + bias_i for each group, scaled if the operands are integers."""
     refuse("npu_grouped_matmul", **activations)
     if (act_type or 0) not in _ACTIVATIONS:
         raise UnsupportedError(
@@ -113,7 +113,7 @@ def _operands(x: Tensors, weight: Tensors, counts: list[int] | None, group_type:
 
 
 def _of(given: Tensors | None, index: int) -> torch.Tensor | None:
-    """A group's own: of a list, or of a tensor with a row for each."""
+    """Return the part of a group: an entry of the list, or a row of the only tensor."""
     if not given:
         return None
     return given[index] if len(given) > 1 else given[0][index] if given[0].dim() > 1 else given[0]
@@ -142,7 +142,7 @@ def _scaled(
     scale: torch.Tensor | None,
     offset: torch.Tensor | None,
 ) -> torch.Tensor:
-    """A bias of floats comes behind the scales of integers, any other one before."""
+    """Apply bias, scale and offset; a float bias of integer products is left to the caller, after all scales."""
     if bias is not None and not (a.dtype is torch.int8 and bias.is_floating_point()):
         y = y + bias
     if scale is not None:

@@ -1,4 +1,4 @@
-"""Attention for inference: sequences of other lengths in one batch, and keys and values in blocks of a cache."""
+"""Attention for inference: sequences of different lengths in one batch, with keys and values in cache blocks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,12 @@ def npu_fused_infer_attention_score(
     value_antiquant_mode: int = 0,
     **quantised: object,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """softmax(scale * query @ key^T, masked) @ value; and the logarithm of the sums, where it is asked for."""
+    """Return softmax(mask(scale * query @ key^T)) @ value, and the log-sum-exp if `softmax_lse_flag` is set.
+
+    Raises:
+        UnsupportedError: A quantization or rotary argument is given.
+        CallError: The layout is unknown, or the sequence lengths that it needs are missing.
+    """
     name = "npu_fused_infer_attention_score"
     refuse(name, query_rope=query_rope, key_rope=key_rope, **quantised)
     if input_layout not in _LAYOUTS:
@@ -106,7 +111,7 @@ def _lengths(given: list[int] | None, batch: int, all_of_it: int) -> list[int]:
 
 
 def _from_blocks(cache: torch.Tensor, table: torch.Tensor, length: int, heads: int) -> torch.Tensor:
-    """One sequence: a cache is of blocks of positions, or of blocks of heads of positions."""
+    """Return one sequence of a paged cache, whose blocks hold positions, or heads of positions."""
     size = cache.shape[1] if cache.dim() == 3 else cache.shape[2]
     blocks = cache[table[: -(-length // size)].long()]
     if cache.dim() == 3:
@@ -115,12 +120,12 @@ def _from_blocks(cache: torch.Tensor, table: torch.Tensor, length: int, heads: i
 
 
 def _of(x: torch.Tensor | None, index: int) -> torch.Tensor | None:
-    """A sequence's own mask, where each has one."""
+    """Return the mask of one sequence, or the common mask."""
     return x[index : index + 1] if x is not None and x.dim() > 2 and x.shape[0] > 1 else x
 
 
 def _padded(x: torch.Tensor, rows: int) -> torch.Tensor:
-    """Zeros for the positions behind a sequence's end."""
+    """Append zeros for the positions after the end of a sequence."""
     return torch.nn.functional.pad(x, (0, 0, 0, rows - x.shape[2]))
 
 
@@ -150,7 +155,7 @@ def npu_prompt_flash_attention(
     deq_scale2: torch.Tensor | None = None,
     **rest: Any,
 ) -> torch.Tensor:
-    """Attention of whole sequences; without a mask, each position sees all."""
+    """Compute attention of whole sequences; without a mask, each position sees all positions."""
     refuse(_PROMPT, padding_mask=padding_mask, deq_scale1=deq_scale1, deq_scale2=deq_scale2)
     out, _ = npu_fused_infer_attention_score(
         query,
@@ -184,7 +189,7 @@ def npu_incre_flash_attention(
     padding_mask: torch.Tensor | None = None,
     **rest: Any,
 ) -> torch.Tensor:
-    """Attention of one new position to a cache, of which each sequence has filled a part."""
+    """Compute attention of one new position to a cache that each sequence has filled in part."""
     refuse(_INCREMENTAL, padding_mask=padding_mask)
     out, _ = npu_fused_infer_attention_score(
         query, key, value, actual_seq_lengths_kv=actual_seq_lengths, scale=scale_value, **rest

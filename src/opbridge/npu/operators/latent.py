@@ -1,4 +1,4 @@
-"""Latent attention, as DeepSeek has it: what stands before attention, and the caches that it writes to."""
+"""Latent attention as in DeepSeek: the steps before attention, and the caches that they fill."""
 
 from __future__ import annotations
 
@@ -15,36 +15,39 @@ _BY_BLOCKS = ("PA_BLK_BNSD", "PA_BLK_NZ")
 
 
 def interleaved(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    """Even places first and odd ones behind them, then turned by halves."""
+    """Put even places first and odd ones after them, then rotate by halves; return float32."""
     apart = x.float().unflatten(-1, (-1, 2)).transpose(-1, -2).flatten(-2)
     first, second = apart.chunk(2, -1)
     return apart * cos.float() + torch.cat((-second, first), -1) * sin.float()
 
 
 def normed(x: torch.Tensor, gamma: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """Return the RMS norm of `x` times `gamma`, in float32."""
     return x.float() * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + epsilon) * gamma.float()
 
 
 @operator("npu_interleave_rope(Tensor x, Tensor cos, Tensor sin) -> Tensor")
 def npu_interleave_rope(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Apply the rotary embedding of interleaved pairs."""
     return interleaved(x, cos, sin).to(x.dtype)
 
 
 def store(cache: torch.Tensor, rows: torch.Tensor, places: torch.Tensor, mode: str) -> None:
-    """Rows of tokens into a cache of blocks [blocks, size, 1, width]; a place below zero takes none."""
+    """Write token rows into a cache of blocks [blocks, size, 1, width]; rows with a negative place are dropped."""
     taken = places >= 0
     rows, places = rows[taken].to(cache.dtype), places[taken]
     size, width = cache.shape[1], cache.shape[-1]
     if mode not in _IN_FRACTALS:
         cache.view(-1, width).index_copy_(0, places, rows)
         return
-    # Pieces of 32 bytes of all positions of a block lie together.
+    # In the fractal format, the n-th 32-byte pieces of all positions of a block are adjacent.
     piece = 32 // cache.element_size()
     view = cache.view(cache.shape[0], width // piece, size, piece)
     view[places // size, :, places % size] = rows.unflatten(-1, (-1, piece))
 
 
 def places_of(index: torch.Tensor, mode: str, cache: torch.Tensor, batch: int, length: int) -> torch.Tensor:
+    """Return the cache place of each token; some modes give only the start of each block."""
     if mode not in _BY_BLOCKS:
         return index.flatten()
     size = cache.shape[1]
@@ -76,7 +79,11 @@ def npu_kv_rmsnorm_rope_cache(
     cache_mode: str = "Norm",
     is_output_kv: bool = False,
 ) -> Tensors:
-    """The first part of kv normed and the rest turned, and both written to their caches."""
+    """Normalize the first part of kv, rotate the rest, and write both to their caches.
+
+    Raises:
+        UnsupportedError: The cache mode or an argument is not supported.
+    """
     name = "npu_kv_rmsnorm_rope_cache"
     refuse(name, k_rope_offset=k_rope_offset, c_kv_offset=c_kv_offset, v=v)
     batch, _, length, _ = kv.shape
@@ -127,7 +134,11 @@ def npu_mla_prolog(
     cache_mode: str = "PA_BSND",
     **quantised: object,
 ) -> Tensors:
-    """The query with and without its position, and the key's two parts in their caches."""
+    """Return the query without and with its position, and write the two key parts to their caches.
+
+    Raises:
+        UnsupportedError: The cache mode or a quantization argument is not supported.
+    """
     refuse("npu_mla_prolog", **quantised)
     if cache_mode not in ("PA_BSND", "PA_NZ"):
         raise UnsupportedError(f"npu_mla_prolog with cache_mode '{cache_mode}'; there are PA_BSND and PA_NZ")
@@ -137,7 +148,7 @@ def npu_mla_prolog(
     heads, depth, _ = weight_uk.shape
 
     def rounded(value: torch.Tensor) -> torch.Tensor:
-        return value.to(token_x.dtype).float()  # as it leaves the matrix unit
+        return value.to(token_x.dtype).float()  # the matrix unit rounds its results to this type
 
     low = rounded(normed(rounded(x @ weight_dq.float()), rmsnorm_gamma_cq, rmsnorm_epsilon_cq))
     query = rounded(low @ weight_uq_qr.float()).unflatten(-1, (heads, -1))

@@ -1,4 +1,4 @@
-"""Mixtures of experts: which expert a token goes to, and its way there and back."""
+"""Mixtures of experts: the choice of experts for each token, and the routing of tokens there and back."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Tensors = tuple[torch.Tensor, ...]
 
 @operator("npu_moe_gating_top_k_softmax(Tensor x, Tensor? finished=None, int k=1) -> (Tensor, Tensor, Tensor)")
 def npu_moe_gating_top_k_softmax(x: torch.Tensor, finished: torch.Tensor | None = None, k: int = 1) -> Tensors:
-    """The k largest of the softmax, their experts, and the numbers of their rows, which count down the columns."""
+    """Return the k largest softmax values, their experts, and their row numbers in column-major order."""
     y, experts = torch.topk(torch.softmax(x.float(), -1), k, -1)
     if finished is not None:
-        experts = experts.masked_fill(finished.unsqueeze(-1), x.shape[-1])  # which is no expert
+        experts = experts.masked_fill(finished.unsqueeze(-1), x.shape[-1])  # an index that is not an expert
     rows = math.prod(x.shape[:-1])
     numbers = torch.arange(rows * k, device=x.device, dtype=torch.int32).view(k, rows).t().reshape(experts.shape)
     return y.to(x.dtype), experts.to(torch.int32), numbers
@@ -43,7 +43,11 @@ def npu_moe_gating_top_k(
     routed_scaling_factor: float = 1.0,
     eps: float = 1e-20,
 ) -> Tensors:
-    """Of the k_group best groups of experts the k best; a bias counts in the choice and not in the result."""
+    """Choose the k best experts among the k_group best groups.
+
+    The bias affects the choice and not the weights. The results are the weights, the experts, and the norms if
+    `out_flag` is set.
+    """
     normed = torch.softmax(x.float(), -1) if norm_type == 0 else torch.sigmoid(x.float())
     judged = normed if bias is None else normed + bias.float()
     if group_count > 1:
@@ -63,7 +67,7 @@ def npu_moe_gating_top_k(
     "npu_moe_init_routing(Tensor x, Tensor row_idx, Tensor expert_idx, int active_num) -> (Tensor, Tensor, Tensor)"
 )
 def npu_moe_init_routing(x: torch.Tensor, row_idx: torch.Tensor, expert_idx: torch.Tensor, active_num: int) -> Tensors:
-    """Rows in the order of their experts, where each row went, and the experts in that order."""
+    """Return rows sorted by expert, the new place of each row, and the sorted experts."""
     experts, order = torch.sort(expert_idx.flatten(), stable=True)
     rows = row_idx.flatten()[order].long()
     where = torch.empty_like(rows).scatter(0, rows, torch.arange(rows.numel(), device=x.device))
@@ -94,9 +98,13 @@ def npu_moe_init_routing_v2(
     row_idx_type: int = 0,
     x_dtype: int | None = None,
 ) -> Tensors:
-    """Rows in the order of their experts, where each row went or came from, how many each expert has, and scales.
+    """Return rows sorted by expert, where each row went or came from, the rows of each expert, and the scales.
 
     Rows of experts that take no part come last, and are zeros.
+
+    Raises:
+        UnsupportedError: A quantization mode or count type is not supported.
+        CallError: Static quantization lacks its scale or offset.
     """
     name = "npu_moe_init_routing_v2"
     refuse(name, x_dtype=x_dtype, quant_mode=None if quant_mode in (-1, 0, 1) else quant_mode)
@@ -139,7 +147,7 @@ def _rows_for_experts(
     offset: torch.Tensor | None,
     mode: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """As they are, by one scale for all (0), or each by a scale of its own (1); and the scales."""
+    """Return rows unchanged (-1), quantized by one scale (0) or by one scale each (1), and the scales."""
     none = x.new_zeros(0, dtype=torch.float32)
     if mode == -1:
         return x, none if scale is None else scale.float().flatten()[rows]
@@ -156,7 +164,7 @@ def _rows_for_experts(
 
 @operator("npu_moe_compute_expert_tokens(Tensor sorted_expert_for_source_row, int num_expert) -> Tensor")
 def npu_moe_compute_expert_tokens(sorted_expert_for_source_row: torch.Tensor, num_expert: int) -> torch.Tensor:
-    """How many rows go to experts up to each one."""
+    """Return, for each expert, the number of rows that go to it and to the experts before it."""
     numbers = torch.arange(num_expert, device=sorted_expert_for_source_row.device)
     ends = torch.searchsorted(sorted_expert_for_source_row.long(), numbers, right=True)
     return ends.to(sorted_expert_for_source_row.dtype)
@@ -176,7 +184,10 @@ def npu_moe_finalize_routing(
     export_for_source_row: torch.Tensor | None,
     drop_pad_mode: int | None = 0,
 ) -> torch.Tensor:
-    """skip1 + skip2 + the sum over a row's experts of scale * (their row + bias); a dropped row counts as zeros."""
+    """Return skip1 + skip2 + the sum over a row's experts of scale * (their row + bias).
+
+    A dropped row counts as zeros.
+    """
     k = 1 if scales is None else scales.shape[1]
     rows = expanded_permuted_rows.float().flatten(0, -2)
     by_columns = drop_pad_mode in (None, 0, 1)
@@ -200,7 +211,7 @@ def npu_moe_finalize_routing(
 def npu_moe_token_permute(
     tokens: torch.Tensor, indices: torch.Tensor, num_out_tokens: int | None = None, padded_mode: bool = False
 ) -> Tensors:
-    """Tokens in the order of their experts, and where each has gone."""
+    """Return tokens sorted by expert, and the new place of each."""
     refuse("npu_moe_token_permute", padded_mode=padded_mode or None)
     k = indices.shape[1] if indices.dim() > 1 else 1
     order = torch.argsort(indices.flatten(), stable=True)
@@ -220,7 +231,10 @@ def npu_moe_token_unpermute(
     padded_mode: bool = False,
     restore_shape: list[int] | None = None,
 ) -> torch.Tensor:
-    """Each token's rows together again, by their probabilities; rows that permute left out count as zeros."""
+    """Sum the rows of each token, weighted by their probabilities.
+
+    Rows that `npu_moe_token_permute` left out count as zeros.
+    """
     refuse("npu_moe_token_unpermute", padded_mode=padded_mode or None)
     k = probs.shape[1] if probs is not None else 1
     where = sorted_indices.long()

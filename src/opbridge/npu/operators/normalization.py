@@ -1,4 +1,4 @@
-"""Norms, with what is added before and quantised behind."""
+"""Norms, with the additions that precede them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Tensors = tuple[torch.Tensor, ...]
 
 
 def rms_normed(x: torch.Tensor, gamma: torch.Tensor, epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """In single precision: the result, and the reciprocal of the root mean square."""
+    """Compute the RMS norm in single precision; return it and the reciprocal of the root mean square."""
     dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
     wide = x.float()
     rstd = torch.rsqrt(wide.square().mean(dims, keepdim=True) + epsilon)
@@ -20,13 +20,14 @@ def rms_normed(x: torch.Tensor, gamma: torch.Tensor, epsilon: float) -> tuple[to
 
 @operator("npu_rms_norm(Tensor self, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor)")
 def npu_rms_norm(self: torch.Tensor, gamma: torch.Tensor, epsilon: float = 1e-6) -> Tensors:
+    """Return the RMS norm and the reciprocal of the root mean square."""
     y, rstd = rms_normed(self, gamma, epsilon)
     return y.to(self.dtype), rstd
 
 
 @operator("npu_add_rms_norm(Tensor x1, Tensor x2, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor, Tensor)")
 def npu_add_rms_norm(x1: torch.Tensor, x2: torch.Tensor, gamma: torch.Tensor, epsilon: float = 1e-6) -> Tensors:
-    """The result, the reciprocal of the root mean square, and the sum."""
+    """Return the RMS norm of x1 + x2, the reciprocal of the root mean square, and the sum."""
     total = x1 + x2
     y, rstd = rms_normed(total, gamma, epsilon)
     return y.to(x1.dtype), rstd, total
@@ -44,7 +45,7 @@ def npu_add_layer_norm(
     epsilon: float = 1e-5,
     additional_output: bool = False,
 ) -> Tensors:
-    """The result, mean, reciprocal of the deviation, and the sum where it is asked for."""
+    """Return the layer norm of x1 + x2, the mean, the reciprocal deviation, and the sum if asked for."""
     total = x1 + x2
     wide = total.float()
     mean = wide.mean(-1, keepdim=True)
@@ -65,7 +66,7 @@ def npu_deep_norm(
     alpha: float = 0.3,
     epsilon: float = 1e-6,
 ) -> Tensors:
-    """The layer norm of alpha * x + gx, behind its mean and the reciprocal of its deviation."""
+    """Return the mean, the reciprocal deviation and the layer norm of alpha * x + gx."""
     wide = x.float() * alpha + gx.float()
     dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
     mean = wide.mean(dims, keepdim=True)
@@ -75,4 +76,5 @@ def npu_deep_norm(
 
 @operator("npu_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
 def npu_linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """Compute PyTorch's linear layer."""
     return functional.linear(input, weight, bias)

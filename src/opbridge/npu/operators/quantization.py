@@ -1,4 +1,4 @@
-"""Numbers of eight bits: how they are made, and products of them."""
+"""8-bit and 4-bit numbers: quantization, and matrix products of quantized operands."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from opbridge.npu.operators.registering import dtype_of, operator, refuse
 
 _QUANTISED = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
 _SCALE_BITS, _QUANTISES, _OFFSET_AT = 0xFFFFE000, 1 << 46, 37
-"""Of a scale as the matrix unit takes it: a float of 19 bits, a flag, and an offset of nine bits."""
+"""The fields of a scale as the matrix unit reads it: a 19-bit float, a flag, and a 9-bit offset."""
 
 
 def rounded_to(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """To the nearest, ties to even; what does not fit is the largest or least."""
+    """Round to the nearest integer, ties to even, and clamp to the range of the type."""
     limits = torch.iinfo(dtype)
     return torch.clamp(torch.round(x), limits.min, limits.max).to(dtype)
 
 
 def smoothed(x: torch.Tensor, scales: torch.Tensor | None, group_index: torch.Tensor | None) -> torch.Tensor:
+    """Multiply by the smoothing scales in float32; a group index gives the end row of each scale."""
     if scales is None:
         return x.float()
     if group_index is None:
@@ -39,7 +40,7 @@ def npu_dynamic_quant(
     group_index: torch.Tensor | None = None,
     dst_type: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each row by a scale of its own, which makes its largest value 127; and the scales."""
+    """Quantize each row by its own scale, which maps its largest absolute value to 127; return also the scales."""
     dtype = _int8("npu_dynamic_quant", dst_type)
     wide = smoothed(input, smooth_scales, group_index)
     scale = wide.abs().amax(-1) / torch.iinfo(dtype).max
@@ -57,7 +58,7 @@ def npu_dynamic_quant_asymmetric(
     group_index: torch.Tensor | None = None,
     dst_type: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Each row from its least to its largest value; the scales and the offsets."""
+    """Quantize the range of each row; return also the scales and the offsets."""
     dtype = _int8("npu_dynamic_quant_asymmetric", dst_type)
     limits = torch.iinfo(dtype)
     wide = smoothed(input, smooth_scales, group_index)
@@ -83,6 +84,7 @@ def npu_quantize(
     axis: int = 1,
     div_mode: bool = True,
 ) -> torch.Tensor:
+    """Quantize along an axis: divide or multiply by the scales, add the zero points, round and clamp."""
     shape = [-1 if place == axis % self.dim() else 1 for place in range(self.dim())]
     by = scales.float().view(shape)
     wide = self.float() / by if div_mode else self.float() * by
@@ -96,13 +98,14 @@ def npu_quantize(
 def npu_anti_quant(
     x: torch.Tensor, scale: torch.Tensor, *, offset: torch.Tensor | None = None, dst_dtype: int | None = None
 ) -> torch.Tensor:
+    """Return `(x + offset) * scale`, in float16 by default."""
     wide = x.float() if offset is None else x.float() + offset.float()
     return (wide * scale.float()).to(dtype_of(dst_dtype, torch.float16))
 
 
 @operator("npu_trans_quant_param(Tensor scale, Tensor? offset=None) -> Tensor")
 def npu_trans_quant_param(scale: torch.Tensor, offset: torch.Tensor | None = None) -> torch.Tensor:
-    """Scales, and offsets, as the matrix unit takes them."""
+    """Encode scales and offsets as the matrix unit reads them."""
     bits = scale.float().view(torch.int32).long() & _SCALE_BITS | _QUANTISES
     if offset is None:
         return bits
@@ -131,7 +134,14 @@ def npu_quant_matmul(
     output_dtype: int | None = None,
     group_sizes: list[int] | None = None,
 ) -> torch.Tensor:
-    """x1 @ x2 in integers, then (… + bias of integers) * scale * pertoken_scale + offset, or + bias of floats."""
+    """Compute x1 @ x2 in integers, then scale the result.
+
+    An integer bias is added before the scales, a float one last: (... + bias) * scale * pertoken_scale + offset + bias.
+
+    Raises:
+        CallError: An operand is not int8.
+        UnsupportedError: `group_sizes` is given.
+    """
     refuse("npu_quant_matmul", group_sizes=group_sizes)
     if x1.dtype is not torch.int8 or x2.dtype is not torch.int8:
         raise CallError(f"npu_quant_matmul: expected x1 and x2 of int8, got {x1.dtype} and {x2.dtype}")
@@ -155,7 +165,7 @@ def npu_quant_matmul(
 
 
 def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Of integers, exactly: no sum of products of eight bits leaves what a double holds."""
+    """Multiply integer matrices exactly: a double holds every sum of 8-bit products."""
     return left.double() @ right.double()
 
 
@@ -176,12 +186,12 @@ def npu_weight_quant_batchmatmul(
     inner_precise: int = 0,
     weight_dtype: int | None = None,
 ) -> torch.Tensor:
-    """x @ ((weight + antiquant_offset) * antiquant_scale) + bias, and in eight bits where there is a quant_scale."""
+    """Return x @ ((weight + antiquant_offset) * antiquant_scale) + bias, as int8 if there is a quant_scale."""
     refuse("npu_weight_quant_batchmatmul", weight_dtype=weight_dtype)
     whole = unpacked(weight, x.shape[-1]) if weight.dtype is torch.int32 else weight
 
     def along(factor: torch.Tensor) -> torch.Tensor:
-        """One row for each group of rows of the weight."""
+        """Repeat each row of a factor for its group of weight rows."""
         if antiquant_group_size == 0:
             return factor.float()
         return factor.float().repeat_interleave(antiquant_group_size, -2)[..., : whole.shape[-2], :]
@@ -200,7 +210,11 @@ def npu_weight_quant_batchmatmul(
 
 @operator("npu_convert_weight_to_int4pack(Tensor weight, int inner_k_tiles=0) -> Tensor")
 def npu_convert_weight_to_int4pack(weight: torch.Tensor, inner_k_tiles: int = 0) -> torch.Tensor:
-    """Eight numbers of four bits in one of 32, the first of them lowest."""
+    """Pack eight 4-bit numbers into each int32, the first in the lowest bits.
+
+    Raises:
+        CallError: The weight is not int32, or its last dimension is not a multiple of 8.
+    """
     if weight.dtype is not torch.int32 or weight.shape[-1] % 8 != 0:
         raise CallError(
             "npu_convert_weight_to_int4pack: expected a weight of int32 whose last dimension is a multiple of 8, got "
@@ -212,7 +226,7 @@ def npu_convert_weight_to_int4pack(weight: torch.Tensor, inner_k_tiles: int = 0)
 
 
 def unpacked(weight: torch.Tensor, rows: int) -> torch.Tensor:
-    """A weight of four bits with so many rows; where it was transposed, eight rows are one."""
+    """Unpack a 4-bit weight with `rows` rows; a transposed one packs eight rows into one."""
     by_columns = weight.shape[-2] == rows
     last = weight if by_columns else weight.transpose(-1, -2)
     bits = last.long().unsqueeze(-1) >> torch.arange(0, 32, 4, device=weight.device) & 15

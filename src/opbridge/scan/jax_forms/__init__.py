@@ -1,6 +1,6 @@
-"""PyTorch's operators in JAX's own, by PyTorch's names and signatures.
+"""PyTorch operators written in JAX, with PyTorch names and signatures.
 
-Nothing is right because it stands here: `opbridge.scan.probe` calls it as a network does, and compares.
+No form is trusted because it exists: `opbridge.scan.probe` calls it as a network does, and compares the results.
 """
 
 from typing import Any

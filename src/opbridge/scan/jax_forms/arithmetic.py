@@ -1,4 +1,4 @@
-"""Element by element, of one tensor or of several."""
+"""Elementwise functions of one or several tensors."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ logical_not, bitwise_not = jnp.logical_not, jnp.bitwise_not
 
 
 def abs(self: Array) -> Array:
-    """The derivative at 0 is 0."""
+    """Return absolute values, with the derivative 0 at 0."""
     if not jnp.issubdtype(self.dtype, jnp.floating):
         return jnp.abs(self)
     return self * jax.lax.stop_gradient(jnp.sign(self))
 
 
 def round(self: Array, decimals: int = 0) -> Array:
+    """Round halves to even, to a number of decimals."""
     return jnp.round(self, decimals)
 
 
 def add(self: Any, other: Any, alpha: Any = 1) -> Array:
+    """Add `alpha` times `other`; booleans are joined by `or`."""
     first, second = alike(self, other)
     if alpha != 1:
         second = second * jnp.asarray(alpha, second.dtype)
@@ -51,15 +53,18 @@ def add(self: Any, other: Any, alpha: Any = 1) -> Array:
 
 
 def sub(self: Any, other: Any, alpha: Any = 1) -> Array:
+    """Subtract `alpha` times `other`."""
     first, second = alike(self, other)
     return first - (second if alpha == 1 else second * jnp.asarray(alpha, second.dtype))
 
 
 def rsub(self: Any, other: Any, alpha: Any = 1) -> Array:
+    """Subtract `alpha` times `self` from `other`."""
     return sub(other, self, alpha)
 
 
 def mul(self: Any, other: Any) -> Array:
+    """Multiply in the promoted type."""
     first, second = alike(self, other)
     return first * second
 
@@ -68,6 +73,7 @@ multiply = mul
 
 
 def div(self: Any, other: Any, rounding_mode: str | None = None) -> Array:
+    """Divide, and round as `rounding_mode` requires: not at all, "floor" or "trunc"."""
     if rounding_mode == "floor":
         return floor_divide(self, other)
     first, second = alike(self, other)
@@ -82,35 +88,42 @@ true_divide = divide = div
 
 
 def floor_divide(self: Any, other: Any) -> Array:
+    """Divide and round down."""
     return jnp.floor_divide(*alike(self, other))
 
 
 def remainder(self: Any, other: Any) -> Array:
+    """Return the remainder with the sign of the divisor."""
     return jnp.remainder(*alike(self, other))
 
 
 def fmod(self: Any, other: Any) -> Array:
+    """Return the remainder with the sign of the dividend."""
     return jnp.fmod(*alike(self, other))
 
 
 def pow(self: Any, exponent: Any) -> Array:
+    """Raise to a power; a float that is a whole number becomes an integer."""
     dtype = promoted(self, exponent)
     if isinstance(exponent, float) and exponent.is_integer():
-        exponent = int(exponent)  # whose derivative at 0 is a number
+        exponent = int(exponent)  # its derivative at 0 is a number
     if isinstance(exponent, int):
         return jnp.asarray(self, dtype) ** exponent
     return jnp.power(jnp.asarray(self, dtype), jnp.asarray(exponent, dtype))
 
 
 def maximum(self: Array, other: Array) -> Array:
+    """Return the larger elements, in the promoted type."""
     return jnp.maximum(*alike(self, other))
 
 
 def minimum(self: Array, other: Array) -> Array:
+    """Return the smaller elements, in the promoted type."""
     return jnp.minimum(*alike(self, other))
 
 
 def atan2(self: Array, other: Array) -> Array:
+    """Return the angles of the points (other, self), in floating point."""
     return jnp.arctan2(*map(floating, alike(self, other)))
 
 
@@ -129,7 +142,7 @@ __and__, __or__, __xor__ = bitwise_and, bitwise_or, bitwise_xor
 
 
 def clamp(self: Array, min: Any = None, max: Any = None) -> Array:
-    """Where a bound is met, the gradient is the tensor's, which jnp.clip halves."""
+    """Clamp to optional bounds; at a bound the gradient stays whole, while jnp.clip halves it."""
     bounds = [each for each in (min, max) if each is not None]
     low, high, value = min, max, jnp.asarray(self, promoted(self, *bounds))
     if low is not None:
@@ -140,32 +153,40 @@ def clamp(self: Array, min: Any = None, max: Any = None) -> Array:
 
 
 def clamp_min(self: Array, min: Any) -> Array:
+    """Clamp from below."""
     return clamp(self, min)
 
 
 def clamp_max(self: Array, max: Any) -> Array:
+    """Clamp from above."""
     return clamp(self, None, max)
 
 
 def lerp(self: Array, end: Array, weight: Any) -> Array:
+    """Interpolate from `self` to `end`."""
     return self + weight * (end - self)
 
 
 def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Any = 1) -> Array:
+    """Add `value` times a product."""
     return add(self, mul(tensor1, tensor2), value)
 
 
 def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: Any = 1) -> Array:
+    """Add `value` times a quotient."""
     return add(self, div(tensor1, tensor2), value)
 
 
 def where(condition: Array, self: Any, other: Any) -> Array:
+    """Choose elements by a condition, in the promoted type."""
     return jnp.where(condition, *alike(self, other))
 
 
 def masked_fill(self: Array, mask: Array, value: Any) -> Array:
+    """Replace the masked elements with a value."""
     return jnp.where(mask, jnp.asarray(value, self.dtype), self)
 
 
 def nan_to_num(self: Array, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Array:
+    """Replace NaN and infinities with numbers."""
     return jnp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)

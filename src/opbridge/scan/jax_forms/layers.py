@@ -15,6 +15,7 @@ matmul, mm, bmm, mv, dot = (jnp.matmul,) * 5
 
 
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
+    """Multiply by the transposed weight, and add the bias."""
     return _with_bias(input @ weight.T, bias)
 
 
@@ -23,22 +24,27 @@ def _with_bias(value: Array, bias: Array | None) -> Array:
 
 
 def addmm(self: Array, mat1: Array, mat2: Array, beta: Any = 1, alpha: Any = 1) -> Array:
+    """Return beta times `self` plus alpha times the matrix product."""
     return beta * self + alpha * (mat1 @ mat2)
 
 
 def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Any = 1, alpha: Any = 1) -> Array:
+    """Return beta times `self` plus alpha times the batched matrix product."""
     return addmm(self, batch1, batch2, beta, alpha)
 
 
 def outer(self: Array, vec2: Array) -> Array:
+    """Return the outer product of two vectors."""
     return jnp.outer(self, vec2)
 
 
 def einsum(equation: str, tensors: Sequence[Array], path: Any = None) -> Array:
+    """Sum products by the Einstein convention; `path` is ignored."""
     return jnp.einsum(equation, *tensors)
 
 
 def conv1d(input: Array, weight: Array, bias: Array | None = None, **options: Any) -> Array:
+    """Convolve over as many dimensions as the weight has, with a batch or without."""
     return _convolution(input, weight, bias, **options)
 
 
@@ -62,7 +68,7 @@ def _convolution(
 
 
 def _convolved(image: Array, weight: Array, bias: Array | None, **options: Any) -> Array:
-    """Of a batch of images, or of one."""
+    """Convolve a batch of images, or a single one."""
     batch = image if image.ndim == weight.ndim else image[None]
     found = jax.lax.conv_general_dilated(batch, weight, **options)
     found = _with_bias(found, *_of_channels(found, bias))
@@ -70,7 +76,7 @@ def _convolved(image: Array, weight: Array, bias: Array | None, **options: Any) 
 
 
 def each(value: Any, count: int) -> tuple[int, ...]:
-    """One number for all dimensions, or one for each."""
+    """Return a number for each dimension, from one for all or one for each."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     return values * count if len(values) == 1 else values
 
@@ -85,7 +91,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Array:
-    """The gradient of a convolution: one of an image with gaps, by weights that are turned around."""
+    """Compute the gradient of a convolution: convolve an image with gaps by flipped weights."""
     count = weight.ndim - 2
     axes = tuple(range(2, weight.ndim))
     inputs, outputs, *sizes = weight.shape
@@ -116,6 +122,7 @@ def layer_norm(
     bias: Array | None = None,
     eps: float = 1e-5,
 ) -> Array:
+    """Normalize over the last dimensions."""
     return _scaled(_normed(input, tuple(range(-len(normalized_shape), 0)), eps), weight, bias)
 
 
@@ -127,7 +134,7 @@ def _normed(value: Array, axes: tuple[int, ...], eps: float) -> Array:
 
 
 def _exact(value: Array) -> Array:
-    """Short floats are normed as long ones."""
+    """Return floats shorter than 32 bits as float32, in which norms are computed."""
     return value.astype("float32") if value.dtype.itemsize < 4 else value
 
 
@@ -138,6 +145,7 @@ def _scaled(value: Array, weight: Array | None, bias: Array | None) -> Array:
 def rms_norm(
     input: Array, normalized_shape: Sequence[int], weight: Array | None = None, eps: float | None = None
 ) -> Array:
+    """Divide by the root mean square over the last dimensions; `eps` is that of float32 by default."""
     exact = _exact(input)
     least = float(np.finfo(np.float32).eps if eps is None else eps)
     squares = jnp.square(exact).mean(tuple(range(-len(normalized_shape), 0)), keepdims=True)
@@ -147,6 +155,7 @@ def rms_norm(
 def group_norm(
     input: Array, num_groups: int, weight: Array | None = None, bias: Array | None = None, eps: float = 1e-5
 ) -> Array:
+    """Normalize groups of channels."""
     groups = input.reshape(input.shape[0], num_groups, -1)
     return _scaled(_normed(groups, (-1,), eps).reshape(input.shape), *_of_channels(input, weight, bias))
 
@@ -166,7 +175,7 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> Array:
-    """By the statistics of the batch, or by the running ones, which stay as they are."""
+    """Normalize by the batch statistics, or by the running ones, which stay unchanged."""
     if training or running_mean is None or running_var is None:
         axes = (0, *range(2, input.ndim))
         return _scaled(_normed(input, axes, eps), *_of_channels(input, weight, bias))
@@ -176,7 +185,7 @@ def batch_norm(
 
 
 def moved_statistics(image: Array, mean: Array, variance: Array, momentum: float) -> tuple[Array, Array]:
-    """The running ones of a batch norm after a batch."""
+    """Return the running mean and variance of a batch norm after a batch."""
     image = jax.lax.stop_gradient(_exact(image))
     axes = (0, *range(2, image.ndim))
     new = image.mean(axes), image.var(axes, ddof=1)

@@ -1,4 +1,4 @@
-"""What training makes less."""
+"""Loss functions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ def _reduced(losses: Array, reduction: str) -> Array:
 
 
 def mse_loss(self: Array, target: Array, reduction: str = "mean") -> Array:
+    """Compute the squared error."""
     return _reduced(jnp.square(self - target), reduction)
 
 
 def l1_loss(self: Array, target: Array, reduction: str = "mean") -> Array:
+    """Compute the absolute error, with the gradient 0 at 0."""
     return _reduced(absolute(self - target), reduction)
 
 
 def smooth_l1_loss(self: Array, target: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
+    """Compute the absolute error, which is a scaled square below `beta`."""
     distance = jnp.abs(self - target)
     return _reduced(jnp.where(distance < beta, jnp.square(distance) / (2 * beta), distance - beta / 2), reduction)
 
@@ -31,6 +34,7 @@ def smooth_l1_loss(self: Array, target: Array, reduction: str = "mean", beta: fl
 def binary_cross_entropy_with_logits(
     self: Array, target: Array, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
 ) -> Array:
+    """Compute the binary cross entropy of logits, which does not overflow."""
     ones = 1 if pos_weight is None else pos_weight
     losses = -ones * target * jax.nn.log_sigmoid(self) - (1 - target) * jax.nn.log_sigmoid(-self)
     return _reduced(losses if weight is None else losses * weight, reduction)
@@ -39,6 +43,7 @@ def binary_cross_entropy_with_logits(
 def nll_loss(
     self: Array, target: Array, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Array:
+    """Compute the negative log likelihood; targets equal to `ignore_index` do not count."""
     axis = 1 if self.ndim > 1 else 0
     counts = target != ignore_index
     classes = jnp.where(counts, target, 0)
@@ -59,6 +64,7 @@ def cross_entropy_loss(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Array:
+    """Compute the cross entropy of class indices; raise ValueError for other targets and smoothing."""
     if label_smoothing or target.dtype == self.dtype:
         raise ValueError("targets are classes here, without smoothing")
     return nll_loss(jax.nn.log_softmax(self, 1 if self.ndim > 1 else 0), target, weight, reduction, ignore_index)

@@ -1,4 +1,4 @@
-"""Windows over images, and images of other sizes."""
+"""Pooling windows and resizing of images."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ _Matrix = Any
 def max_pool1d(
     self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Array:
+    """Return the maximum of each window; `stride` is the window size by default."""
     return _max_pool(self, 1, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool2d(
     self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Array:
+    """Return the maximum of each window; `stride` is the window size by default."""
     return _max_pool(self, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool3d(
     self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Array:
+    """Return the maximum of each window; `stride` is the window size by default."""
     return _max_pool(self, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -44,14 +47,17 @@ def _max_pool(
 
 
 def avg_pool1d(self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, **options: Any) -> Array:
+    """Return the mean of each window; `stride` is the window size by default."""
     return _avg_pool(self, 1, kernel_size, stride, padding, **options)
 
 
 def avg_pool2d(self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, **options: Any) -> Array:
+    """Return the mean of each window; `stride` is the window size by default."""
     return _avg_pool(self, 2, kernel_size, stride, padding, **options)
 
 
 def avg_pool3d(self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, **options: Any) -> Array:
+    """Return the mean of each window; `stride` is the window size by default."""
     return _avg_pool(self, 3, kernel_size, stride, padding, **options)
 
 
@@ -71,7 +77,7 @@ def _avg_pool(
     total = _windows(image, 0.0, jax.lax.add, window, steps, sides, holes)
     if divisor_override is not None:
         return total / divisor_override
-    # What is added behind for the last window never counts.
+    # The extra padding at the end for the last window never counts.
     inner = tuple((side, side) if count_include_pad else (0, 0) for side in margins)
     ones = jnp.pad(jnp.ones(image.shape[-count:], image.dtype), inner, constant_values=1)
     rest = [(low - a, high - b) for (low, high), (a, b) in zip(sides, inner, strict=True)]
@@ -86,7 +92,10 @@ def _sides(
     holes: Sequence[int],
     ceil_mode: bool,
 ) -> list[tuple[int, int]]:
-    """What is added on both sides; by `ceil_mode` more behind, if the last window begins in the image or before."""
+    """Return the padding before and after each dimension.
+
+    With `ceil_mode`, more follows at the end if the last window begins in the image or in the padding before it.
+    """
     sides = []
     for size, width, step, margin, hole in zip(image.shape[-len(window) :], window, steps, margins, holes, strict=True):
         room = size + 2 * margin - hole * (width - 1) - 1
@@ -101,7 +110,7 @@ def _windows(image: Array, first: float, join: Any, window: Any, steps: Any, sid
     before = image.ndim - len(window)
     return jax.lax.reduce_window(
         image,
-        np.asarray(first, image.dtype)[()],  # nothing that is traced, or there is no gradient
+        np.asarray(first, image.dtype)[()],  # a traced value here would leave no gradient
         join,
         (1,) * before + tuple(window),
         (1,) * before + tuple(steps),
@@ -111,7 +120,7 @@ def _windows(image: Array, first: float, join: Any, window: Any, steps: Any, sid
 
 
 def adaptive_avg_pool1d(self: Array, output_size: Sequence[int]) -> Array:
-    """Means along one dimension after the other, as each window is a box."""
+    """Average along one dimension after another, since each window is a box."""
     for axis, size in enumerate(output_size, self.ndim - len(output_size)):
         self = _by(self, _means(self.shape[axis], size), axis)
     return self
@@ -129,11 +138,12 @@ def _means(size: int, count: int) -> _Matrix:
 
 
 def _by(image: Array, rows: _Matrix, axis: int) -> Array:
-    """A matrix applied along one dimension."""
+    """Apply a matrix along one dimension."""
     return jnp.moveaxis(jnp.tensordot(image, jnp.asarray(rows, image.dtype), (axis, 1)), -1, axis)
 
 
 def upsample_nearest2d(input: Array, output_size: Any = None, scale_factors: Any = None) -> Array:
+    """Resize by the nearest source element, at positions computed in float32."""
     for axis, size, scale in _new_sizes(input, output_size, scale_factors):
         places = np.minimum((np.arange(size, dtype=np.float32) * np.float32(scale)).astype(int), input.shape[axis] - 1)
         input = jnp.take(input, places, axis)
@@ -146,6 +156,7 @@ upsample_nearest1d = upsample_nearest3d = upsample_nearest2d
 def upsample_bilinear2d(
     input: Array, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None
 ) -> Array:
+    """Resize by linear interpolation, one dimension after another."""
     for axis, size, scale in _new_sizes(input, output_size, scale_factors):
         input = _by(input, _between(input.shape[axis], size, scale, align_corners), axis)
     return input
@@ -155,7 +166,7 @@ upsample_linear1d = upsample_trilinear3d = upsample_bilinear2d
 
 
 def _new_sizes(image: Array, sizes: Any, factors: Any) -> list[tuple[int, int, float]]:
-    """Each dimension with its new size, and how far apart places of the new are in the old."""
+    """Return each dimension with its new size, and the distance of neighboring new places in the old image."""
     if sizes is None:
         sizes = [int(size * factor) for size, factor in zip(image.shape[2:], factors, strict=True)]
     old = image.shape[2:]

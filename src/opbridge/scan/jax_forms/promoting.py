@@ -1,4 +1,4 @@
-"""Which element type PyTorch gives a result: neither JAX's nor NumPy's rules."""
+"""PyTorch's type promotion, which is neither JAX's nor NumPy's."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ _KINDS = (jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)
 
 
 def canonical(dtype: Any) -> Any:
-    """The element type that JAX has for PyTorch's: without jax_enable_x64, 32 bits for 64."""
+    """Return the JAX type for a PyTorch type: 64 bits become 32 without jax_enable_x64."""
     return jax.dtypes.canonicalize_dtype(dtype)
 
 
 def promoted(*values: Any) -> Any:
-    """The element type of what several become together: numbers count where they are of a higher kind, and so do
-    tensors without dimensions beside others."""
+    """Return the type that values have together.
+
+    Numbers count if they are of a higher kind than the tensors. Tensors without dimensions count likewise, next to
+    tensors that have some.
+    """
     tensors = [each for each in values if not isinstance(each, Number)]
     with_sizes = [each.dtype for each in tensors if each.ndim]
     without = [each.dtype for each in tensors if not each.ndim]
@@ -43,18 +46,18 @@ def _kind(dtype: Any) -> int:
 
 
 def alike(*values: Any) -> tuple[Array, ...]:
-    """All in the element type that they have together."""
+    """Return all values in the type that they have together."""
     dtype = promoted(*values)
     return tuple(jnp.asarray(each, dtype) for each in values)
 
 
 def floating(value: Array) -> Array:
-    """What a function of floats makes of whole numbers."""
+    """Return whole numbers as float32, as functions of floats take them."""
     return value if jnp.issubdtype(value.dtype, jnp.inexact) else value.astype("float32")
 
 
 def summed(value: Array, dtype: Any) -> Array:
-    """What a sum adds: whole numbers as long ones."""
+    """Return the values that a sum adds, cast to `dtype`; without it, whole numbers become int64."""
     if dtype is not None:
         return value.astype(canonical(dtype))
     return value if jnp.issubdtype(value.dtype, jnp.inexact) else value.astype(canonical("int64"))

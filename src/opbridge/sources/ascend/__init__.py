@@ -1,1 +1,1 @@
-"""Sources of Ascend C: kernels that nobody can call as functions."""
+"""Ascend C sources, whose kernels cannot be called as functions."""

@@ -1,4 +1,4 @@
-"""The host code of a kernel that is nothing but a kernel: what starts it for an operator."""
+"""The host code that starts a bare Ascend C kernel for an operator."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _ELEMENTS = {
     **{name: name for name in ("float", "double", "bool", "int8_t", "int16_t", "int32_t", "int64_t")},
     **{name: name for name in ("uint16_t", "uint32_t", "uint64_t")},
 }
-"""Of uint8_t nobody knows more than that it is memory."""
+"""The C++ element types of kernel parameters; uint8_t is missing because it may be memory of any type."""
 
 
 def with_hosts(request: BuildRequest, uses: AscendUses) -> BuildRequest:
-    """The same library, with what starts the kernels for these operators."""
+    """Return the build with the functions that start the kernels for these operators."""
     (source,) = request.sources
-    # Named like the user's source, whose name a build's messages then have.
+    # Named after the user's source, so that build messages contain that name.
     generated = Cache().keep(f"{source.stem}_host.cpp", generate(source, uses))
     return replace(request, sources=(generated,), include_dirs=(*request.include_dirs, source.parent))
 
 
 def generate(source: Path, uses: AscendUses) -> str:
-    """A source that includes the kernels and starts them."""
+    """Return a source that includes the kernels and starts them."""
     kernels = {kernel.name: kernel for kernel in uses.source.kernels} if uses.source else {}
     hosts = (_StartingFunction(source, kernels.get(use.symbol), use).code() for use in uses.bare)
     return "\n".join((f'#include "{source.name}"', "#include <opbridge/launch.h>", *hosts))
@@ -85,7 +85,7 @@ class _StartingFunction(StartingFunction):
         )
 
     def parameters(self) -> list[str]:
-        """Of the function that hosts call."""
+        """Return the parameters of the function that hosts call."""
         addresses = dict(zip(self.tensors(), self.addresses(), strict=False))
         elements = {name: _element(address) for name, address in addresses.items()}
         taken = [
@@ -100,12 +100,12 @@ class _StartingFunction(StartingFunction):
         ]
 
     def tensors(self) -> list[str]:
-        """All that the operator has, in the order in which a kernel takes them."""
+        """Return the names of all tensors, in the order in which a kernel takes them."""
         inputs = [f"a_{argument.name}" for argument in self.schema.tensor_arguments]
         return inputs + [f"out_{index}" for index in range(len(self.schema.new_outputs))]
 
     def addresses(self) -> list[KernelParameter]:
-        """The kernel's parameters that tensors are for."""
+        """Return the kernel parameters that receive tensors."""
         return [one for one in self.kernel.parameters if one.is_address and self.launch[one.name] is None]
 
     def arguments(self) -> list[str]:
@@ -154,6 +154,6 @@ class _StartingFunction(StartingFunction):
 
 
 def _element(parameter: KernelParameter) -> str:
-    """The type of a tensor's elements, where the kernel's parameter says it."""
+    """Return the element type of a tensor, if the kernel's parameter shows it, or `ob::any`."""
     typed = _TYPED.search(parameter.type)
     return _ELEMENTS.get(typed["element"], "ob::any") if typed else "ob::any"

@@ -1,7 +1,7 @@
-"""How a source of Ascend C serves an operator.
+"""The ways in which an Ascend C source serves an operator.
 
-By a function with the plain C call, or on kernel.h, like any other source; that function starts kernels by
-`k<<<...>>>`.  Where the operator names a `__global__` function itself, opbridge writes the function that starts it.
+Like other sources, it may have a function with the plain C call or one on kernel.h, which starts kernels by
+`k<<<...>>>`. If the operator names a `__global__` function itself, opbridge generates the function that starts it.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ class Use:
     schema: str
     symbol: str
     launch: tuple[tuple[str, str], ...] = ()
-    """The rule, by parameter of the kernel."""
+    """The `launch` rule, by kernel parameter."""
 
     @property
     def host(self) -> str:
-        """The function that starts its kernel."""
+        """The name of the function that starts the kernel."""
         return "ob_host_" + re.sub(r"\W+", "_", self.operator)
 
 
 @dataclass(frozen=True)
 class AscendUses:
-    """What operators use of one source, which is read once for all that asks."""
+    """The operators that use one source, which is read only once."""
 
     source: AscendSource | None
     uses: tuple[Use, ...]
 
     @classmethod
     def of(cls, path: Path, uses: Iterable[Use]) -> AscendUses:
-        from opbridge.cxx.ascend_kernels import read_kernels  # large libraries of other kernels need none of it
+        """Read a source and pair it with the operators that use it."""
+        from opbridge.cxx.ascend_kernels import read_kernels  # large libraries of other kernels do not need it
 
         return cls(read_kernels(path), tuple(uses))
 
     @property
     def bare(self) -> tuple[Use, ...]:
-        """Those of kernels, which nobody can call as functions."""
+        """The uses of `__global__` functions, which cannot be called as functions."""
         kernels = self.source.global_functions if self.source else set()
         return tuple(use for use in self.uses if use.symbol in kernels)

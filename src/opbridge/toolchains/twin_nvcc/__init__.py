@@ -1,7 +1,7 @@
-"""A stand-in for nvcc: its command line, with the host's compiler and the CUDA twin behind it.
+"""A replacement for nvcc: the same command line, implemented with the host compiler and the CUDA twin.
 
-`words` reads the command line by the table in `options`, `steps` does what it asks for, `toolkit` writes the folder
-that build systems take for an installed CUDA.
+`words` parses the command line with the table in `options`, and `steps` executes it. `toolkit` writes the
+folder that build systems accept as an installed CUDA.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Puts kernels with checks beside a source's code without them, in one object file.
+"""Combine checked kernels and the source's unchecked code in one object file.
 
-A source is compiled twice.  From the one that is instrumented nothing but its kernels is kept, and what they call: its
-functions get names of their own, its variables are those of the other, and the file begins with code that tells the
-twin's library of each kernel (`ob_twin_enroll`).  So host code runs as the compiler made it, and so may blocks.
+A source is compiled twice. From the instrumented object only the kernels and the functions they call are kept.
+These functions get new names, and they share the variables of the plain object. The file begins with code that
+registers each kernel with the twin's library (`ob_twin_enroll`). So host code, and blocks that are not
+checked, run as the compiler produced them.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from pathlib import Path
 from opbridge.twins import cuda
 
 SUFFIX = ".checked"
-"""Of the functions with checks."""
+"""The suffix of the names of functions with checks."""
 
 _COPIES = {name: f"__wrap_{name}" for name in (*cuda.REPLACED, *cuda.HEAP)}
 _KEEPING = ("ld", "-r", "--gc-sections", "--force-group-allocation")
-"""What nothing reaches from the roots is left out."""
+"""The linker command that drops everything not reachable from the roots."""
 _FORMATS = {"x86_64": "elf64-x86-64", "aarch64": "elf64-littleaarch64"}
 _FORMAT = tuple(f"--target={name}" for machine, name in _FORMATS.items() if machine == os.uname().machine)
-"""What nm is told, because it loads linkers' plugins to find it out: that takes ten times as long as the names."""
+"""The object format for nm. Detecting it makes nm load linker plugins, ten times slower than reading the names."""
 _ENROLL = re.compile(r"_ZN13opbridge_twin8Enrolled.*6enrollEv")
 _STATES_OF_THE_TWIN = re.compile(r"_ZStL8__ioinit|_ZGV|.*4slot|.*13vain_attempts|\.L")
 _RELOCATION = re.compile(r"^[0-9a-f]+\s+[0-9a-f]+\s+R_\w+64\s+[0-9a-f]+\s+(\S+)")
@@ -33,12 +34,12 @@ Call = Callable[[Sequence[str]], int]
 
 
 def replacing_copies(call: Call, made: Path) -> int:
-    """Has the copies of memory in an instrumented object seen by the checks."""
+    """Redirect the memory copies of an instrumented object to functions that check them; return the exit code."""
     return call(["objcopy", *(f"--redefine-sym={name}={replaced}" for name, replaced in _COPIES.items()), str(made)])
 
 
 def launches(plain: Path) -> bool:
-    """Whether an object has kernels, or whole functions that launch those of another."""
+    """Return whether an object contains kernels, or complete functions that launch the kernels of another."""
     return any(name == "ob_twin_launch" for _, name in _symbols(plain))
 
 
@@ -51,10 +52,13 @@ def join(
     assembler: Sequence[str],
     device_functions: AbstractSet[str],
 ) -> int | None:
-    """Makes the object file of the two; None where they cannot be one, because they would not share what they must.
+    """Link the plain and the checked object into one file; return the exit code, or None if they cannot be combined.
 
-    With `unit` come names that no other object file has; `device_functions` are those that one source's kernels call
-    and another has.
+    They cannot if the kernels would get their own copies of state that they must share with host code.
+
+    Args:
+        unit: A name that no other object file has; the names of the registering functions contain it.
+        device_functions: The functions that kernels of one source call and another source defines.
     """
     symbols = list(_symbols(checked))
     enrolling = [name for kind, name in symbols if kind in "tWT" and _ENROLL.fullmatch(name)]
@@ -71,7 +75,7 @@ def join(
         ["objcopy", *_renaming(checked, symbols, names, device_functions), str(checked)],
         [*assembler, str(_definitions(checked.with_suffix(".common.s"), common)), "-o", str(defined)],
         [*_KEEPING, f"@{roots}", str(checked), str(defined), "-o", str(kept)],
-        ["objcopy", *(f"--weaken-symbol={name}" for name in common), str(kept)],  # other files have them too
+        ["objcopy", *(f"--weaken-symbol={name}" for name in common), str(kept)],  # other files define them too
         [*assembler, str(_constructors(checked.with_suffix(".s"), names.values())), "-o", str(beginning)],
     ):
         if code := call(command):
@@ -84,7 +88,7 @@ def join(
 def _renaming(
     checked: Path, symbols: Iterable[tuple[str, str]], enrolling: Mapping[str, str], device_functions: AbstractSet[str]
 ) -> Iterator[str]:
-    """The options of objcopy that set an instrumented object apart from the one without checks."""
+    """Yield the objcopy options that separate an instrumented object from the one without checks."""
     renamed = {**_COPIES, **enrolling}
     variables = []
     for kind, name in symbols:
@@ -105,14 +109,14 @@ def _renaming(
             file = checked.with_suffix(f".{option}")
             file.write_text("".join(f"{line}\n" for line in lines))
             yield f"--{option}={file}"
-    # Constructors are for the other's variables, to run once.
+    # Constructors initialize the plain object's variables and must run only once.
     for section in "init_array", "fini_array":
         yield f"--remove-section=.{section}*"
         yield f"--remove-section=.rela.{section}*"
 
 
 def _constructors(file: Path, functions: Iterable[str]) -> Path:
-    """Assembly that has them called when a program begins."""
+    """Write assembly that calls the functions when a program starts; return the file."""
     calls = "".join(f".8byte {name}\n" for name in functions)
     end = '.section .note.GNU-stack,"",%progbits\n'
     file.write_text(f'.section .init_array,"aw",%init_array\n.p2align 3\n{calls}{end}')
@@ -120,14 +124,17 @@ def _constructors(file: Path, functions: Iterable[str]) -> Path:
 
 
 def _definitions(file: Path, common: Iterable[str]) -> Path:
-    """Assembly with what no file defines, such as OpenMP's locks: ld drops it where only debug information names it."""
+    """Write assembly that defines variables no file defines, such as OpenMP's locks; return the file.
+
+    ld drops such a variable if only debug information refers to it.
+    """
     variables = "".join(f'.globl "{name}"\n.balign 8\n"{name}": .zero 8\n' for name in common)
     file.write_text(f'.bss\n{variables}.section .note.GNU-stack,"",%progbits\n')
     return file
 
 
 def _own_name(symbol: str) -> str:
-    """Of a function, without its namespaces and parameters."""
+    """Return a function's name without its namespaces and parameters."""
     rest = re.sub(r"^_ZN?K?", "", symbol)
     name = symbol
     while found := re.match(r"\d+", rest):
@@ -146,12 +153,12 @@ def _symbols(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _has_state_of_its_own(kept: Path) -> bool:
-    """Variables that only their file knows are there twice."""
+    """Return whether the kept code has variables local to its file, which would then exist twice."""
     return any(kind in "db" and not _STATES_OF_THE_TWIN.match(name) for kind, name in _symbols(kept))
 
 
 def _has_functions_in_memory(kept: Path) -> bool:
-    """Pointers to functions and tables of virtual ones: host code and kernels hand them to each other."""
+    """Return whether data contains pointers to functions or virtual tables, which host and kernels may exchange."""
     listed = subprocess.run(["readelf", "-rW", str(kept)], capture_output=True, text=True).stdout
     of_data = False
     for line in listed.splitlines():

@@ -1,4 +1,4 @@
-"""Whose headers are rewritten as the sources are: those of the project, and of libraries that a project names."""
+"""Select the header folders to rewrite like the sources: those of the project and of libraries that it names."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from opbridge.toolchains.library_headers import standard_folders
 from opbridge.twins import cuda
 
 _HAVE_COPIES = ("ATen", "thrust", "cub", "cuda/std")
-"""Of PyTorch and CCCL, whose headers stand rewritten before all others."""
+"""Folders of PyTorch and CCCL, whose rewritten headers already come before all others."""
 
 
 def rewritten_folders(host: Sequence[str]) -> list[Path]:
-    """Of the compiler's words: those behind `-I`, and then those behind `-isystem`, where CMake puts what it has found.
+    """Return the folders after `-I`, then those after `-isystem`, from the compiler's arguments.
 
-    nvcc compiles the kernels in both.
+    CMake passes the libraries it found with `-isystem`. nvcc compiles the kernels in both.
     """
     own = [Path(word[2:]) for word in host if word.startswith("-I") and len(word) > 2]
     named = [Path(folder) for word, folder in pairwise(host) if word == "-isystem"]
@@ -25,7 +25,7 @@ def rewritten_folders(host: Sequence[str]) -> list[Path]:
 
 
 def _is_a_library_s(folder: Path) -> bool:
-    """And neither the host's nor one that the twin has its own way with."""
+    """Return whether the folder belongs neither to the host nor to a library that the twin handles itself."""
     here = Path(os.path.realpath(folder))
     known = {Path(os.path.realpath(standard)) for standard in (*standard_folders(), cuda.INCLUDE)}
     return here not in known and not any((here / name).is_dir() for name in _HAVE_COPIES)

@@ -1,6 +1,6 @@
-"""What libnvrtc of the twin runs: a program comes by standard input, and its image or its errors go out by the other.
+"""The process that the twin's libnvrtc runs: it reads a program from standard input and writes its image or errors.
 
-Both are parts framed by their lengths, as libraries/nvrtc_parts.h writes and reads them.
+Both directions use parts preceded by their lengths, in the format of libraries/nvrtc_parts.h.
 """
 
 from __future__ import annotations
@@ -30,27 +30,30 @@ _OF_NVRTC_ALONE = re.compile(
     r"-+(?:default-device|device-as-default-execution-space|no-source-include|builtin-\S+|dopt|Ofast-compile|"
     r"modify-stack-limit|warn-as-error|device-float128|optimization-info|\S*pch\S*|frandom-seed)(?:=.*)?"
 )
-"""Options that nvcc does not know, and that change no result here."""
+"""Options that nvcc does not know and that do not change the result here."""
 _IS_DEVICE_CODE = "-D__CUDACC_RTC__=1"
 
 
 @dataclass(frozen=True)
 class Program:
+    """A program to compile at run time, as the caller of NVRTC passed it."""
+
     name: str
     source: str
     headers: tuple[tuple[str, str], ...]
-    """By the names that the source includes them by."""
+    """The headers as pairs of included name and text."""
     expressions: tuple[str, ...]
-    """Names whose symbols are asked for."""
+    """The names whose symbols the caller requested."""
     options: tuple[str, ...]
 
     def text(self) -> str:
-        """The source, and behind it what tells the symbols."""
+        """Return the source, followed by lines that record the requested symbols."""
         asked = [f"OPBRIDGE_TWIN_NAMED({i}, {text})\n" for i, text in enumerate(self.expressions)]
         return "\n".join([self.source, "".join(asked)]) if asked else self.source
 
 
 def main(home: Path) -> int:
+    """Compile the program from standard input and write the answer's parts to standard output; return 0."""
     answer = _answer(_read(sys.stdin.buffer), home)
     for part in answer:
         sys.stdout.buffer.write(_LENGTH.pack(len(part)) + part)
@@ -58,7 +61,7 @@ def main(home: Path) -> int:
 
 
 def _answer(program: Program, home: Path) -> tuple[bytes, bytes, bytes]:
-    """Whether it could be compiled, what the compiler said, and the image."""
+    """Return the status byte, the compiler's messages, and the image."""
     try:
         arguments = [*_arguments(program.options), _IS_DEVICE_CODE]
         parse(arguments)
@@ -78,14 +81,14 @@ def _answer(program: Program, home: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def _arguments(options: Iterable[str]) -> Iterator[str]:
-    """Those that nvcc knows too."""
+    """Yield the options that nvcc knows too."""
     for option in (option.strip() for option in options):
         if not _OF_NVRTC_ALONE.fullmatch(option) and not _is_cuda_s(option):
             yield option
 
 
 def _is_cuda_s(option: str) -> bool:
-    """Whether it names an installed CUDA's headers, in whose place the twin's are."""
+    """Return whether an option names the headers of an installed CUDA, which the twin's replace."""
     folder = _INCLUDE_FOLDER.match(option)
     return folder is not None and os.path.exists(f"{folder[1]}/cuda_runtime_api.h")
 
@@ -118,7 +121,7 @@ def _write_below(folder: Path, name: str, text: str) -> None:
 
 
 def _run_with_log(words: Sequence[str], home: Path, called: Mapping[Path, str], log: Path) -> int:
-    """The compilers that it calls write to where this process does."""
+    """Run nvcc's steps with standard error redirected to a file, for the compilers they start too."""
     stderr = os.dup(2)
     with log.open("wb") as file:
         os.dup2(file.fileno(), 2)

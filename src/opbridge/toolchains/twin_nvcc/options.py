@@ -1,4 +1,4 @@
-"""The options of nvcc, and what becomes of each where the host's compiler and the twin are behind it: one table."""
+"""The table of nvcc's options, and how the replacement with the host compiler and the twin treats each."""
 
 from __future__ import annotations
 
@@ -6,29 +6,30 @@ from enum import Enum, auto
 
 
 class Kind(Enum):
-    """What an option is to the stand-in; those below `VALUE` are followed by a word."""
+    """How the replacement treats an option; the kinds from `VALUE` on are followed by a value."""
 
     PHASE = auto()
-    """How far to go."""
+    """It selects the last step to run."""
     HOST = auto()
-    """The host's compiler has it by the same name."""
+    """It is passed to the host compiler under the same name."""
     LINK = auto()
-    """The same, of its linker's driver."""
+    """It is passed to the linker's driver under the same name."""
     SWITCH = auto()
-    """The stand-in looks at it."""
+    """The replacement itself handles it."""
     IGNORED = auto()
-    """It is about GPUs, or about nvcc itself."""
+    """It concerns GPUs or nvcc itself and has no effect."""
     VALUE = auto()
     HOST_VALUE = auto()
     LINK_VALUE = auto()
     SWITCH_VALUE = auto()
     FOR_HOST = auto()
-    """Words for the host's compiler, between commas."""
+    """It passes comma-separated arguments to the host compiler."""
     FOR_LINKER = auto()
     REFUSED = auto()
 
     @property
     def takes_value(self) -> bool:
+        """Whether an option of this kind is followed by a value."""
         return self in _WITH_VALUES
 
 
@@ -121,9 +122,9 @@ LONG_NAMES = {
     "--link-time-opt": "-lto",
     "--no-device-link": "-nodlink",
 }
-"""Those that are not the short one behind one more dash."""
+"""The long names that are not just the short name with another dash in front."""
 
 
 def canonical(name: str) -> str:
-    """The name by which an option stands in the table."""
+    """Return the name under which an option is in the table."""
     return LONG_NAMES.get(name) or (name[1:] if name.startswith("--") else name)

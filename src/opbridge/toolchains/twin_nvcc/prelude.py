@@ -1,7 +1,8 @@
-"""What nvcc puts before a source's first line, parsed once for all sources: kept in the cache as g++ precompiles it.
+"""Precompile the header that nvcc includes before a source's first line, once for all sources, with g++ into the cache.
 
-Under one key stand the compiler, the processor, every flag that shapes a header, and what the headers say.  Flags of
-one project that shape none do not: where a macro of it does after all, g++ sees that, and reads the text instead.
+The cache key contains the compiler, the processor, every flag that affects a header, and the headers'
+contents. Other flags of a project are not part of it. If one of a project's macros affects the header after
+all, g++ notices and reads the text instead.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from opbridge.twins import cuda
 from opbridge.twins.cuda.compiling import PRELUDE
 
 NAME = "cuda_prelude.h"
-"""Of the header that is precompiled, for whoever looks into the cache."""
+"""The file name of the precompiled header, readable for people who inspect the cache."""
 AS_TEXT = ("-include", PRELUDE)
 
 _ONE_WORD = ("-D", "-U", "-I", "-W", "-isystem/")
@@ -29,9 +30,13 @@ _LEVELS = frozenset({"-O1", "-O2", "-O3", "-O", "-w"})
 
 
 def precompiled(driver: Sequence[str], own: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
-    """The flags that stand before all others; `own` are opbridge's, and `given` the project's.
+    """Return the flags that include the header first: precompiled, or as text if that does not work.
 
-    A source compiles without it too, so what goes wrong here is no error.
+    Failures are ignored, because a source also compiles with the header as text.
+
+    Args:
+        own: opbridge's flags.
+        given: The project's flags.
     """
     folders = [word[2:] for word in given if word.startswith("-I") and len(word) > 2]
     argv = (*driver, *own, *_that_shape_headers(given), "-x", "c++-header", str(cuda.INCLUDE / PRELUDE))
@@ -54,7 +59,7 @@ def _make(argv: Sequence[str], folder: Path) -> Dependencies:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         raise ToolchainError(f"precompiling {PRELUDE} failed:\n{done.stderr}")
-    # For a compiler that finds that it does not fit.
+    # A compiler that rejects the precompiled file reads this text instead.
     (folder / NAME).write_text(f"#include <{PRELUDE}>\n")
     read = files_read(depfile, Path.cwd(), [folder])
     (folder / f"{NAME}.names").write_text("\n".join(_names(read)), errors="surrogateescape")
@@ -72,7 +77,7 @@ def _that_shape_headers(given: Iterable[str]) -> Iterator[str]:
 
 
 def _names(files: Iterable[Path]) -> Iterator[str]:
-    """By which sources include them: a project's folder that has such a file comes before."""
+    """Yield the names by which sources include these files; a project's folder with such a file would come first."""
     folders = sorted((cuda.INCLUDE, *standard_folders()), key=lambda folder: len(str(folder)), reverse=True)
     for file in files:
         if folder := next((folder for folder in folders if file.is_relative_to(folder)), None):

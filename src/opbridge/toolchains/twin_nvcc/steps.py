@@ -1,4 +1,4 @@
-"""Does what a command line of nvcc's asks for: rewrites, compiles and links, and leaves the same files behind."""
+"""Execute an nvcc command line: rewrite, compile and link, and write the same files as nvcc."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from opbridge.twins.cuda.refused import unsupported
 
 CHECKS = os.environ.get("OPBRIDGE_TWIN_CHECKS") != "0"
 _BLOCKS = "ob_twin_check_blocks"
-"""What the twin's library looks for."""
+"""The variable that the twin's library looks for."""
 _TWICE = ("-DOPBRIDGE_TWIN_TWICE=1",)
-"""For the headers, of a source that is compiled with checks and without."""
+"""Tells the headers that the source is compiled twice, with checks and without."""
 _DIGITS = 4
 """Of a number of threads that a machine may have."""
 _TO_OBJECT = ("-c", "-dc", "-dw")
@@ -42,8 +42,15 @@ _TO_TEXT = ("-E", "-M", "-MM")
 
 
 def run(arguments: Sequence[str], home: Path, called: Mapping[Path, str] | None = None) -> int:
-    """Exits as nvcc would; `home` is the folder that stands for an installed CUDA.  Compilers, debuggers and reports
-    know files by what they are `called`."""
+    """Execute an nvcc command line and return the exit code that nvcc would return.
+
+    Args:
+        home: The folder that replaces an installed CUDA.
+        called: The names by which compilers, debuggers and reports refer to files.
+
+    Raises:
+        InputError: The command line is invalid or asks for something that the twin does not support.
+    """
     words = parse(arguments)
     if "-V" in words.switches:
         print(_version_text())
@@ -55,14 +62,14 @@ def run(arguments: Sequence[str], home: Path, called: Mapping[Path, str] | None 
 
 
 def _name_unit(source: Path, unit: str) -> None:
-    """A name that no other source has, for the twin's library to find its kernels with checks by."""
+    """Write a name into the source that no other has; the twin's library uses it to find the kernels with checks."""
     text = source.read_text(errors="surrogateescape")
     name = f'namespace opbridge_twin {{ namespace {{ extern const char unit[] = "{unit}"; }} }}'
     source.write_text(f"{name}\n{text}", errors="surrogateescape")
 
 
 def _version_text() -> str:
-    """Build systems look for the first line and the last but one."""
+    """Return nvcc's version text; build systems search the first line and the last but one."""
     return (
         "nvcc: NVIDIA (R) Cuda compiler driver\n"
         f"In its place: the CUDA twin of opbridge {_version.__version__}, which compiles for this machine's processor\n"
@@ -115,7 +122,7 @@ class _Build:
         return code or (self._call([os.path.abspath(program)]) if phase == "-run" else 0)
 
     def _each(self, step: Callable[[Source, int], int], sources: Sequence[Source]) -> int:
-        """Compiles every source, as many at a time as -t says; the first exit code that is not 0."""
+        """Run a step for every source, as many at a time as -t says; return the first exit code that is not 0."""
         with ThreadPoolExecutor(self._threads()) as pool:
             codes = pool.map(carried(step), sources, range(len(sources)))
             return next((code for code in codes if code), 0)
@@ -145,7 +152,7 @@ class _Build:
         return self._compile(source, [*dependencies, "-c", "-o", str(target)], depfile)
 
     def _image(self, source: Source) -> int:
-        """What the driver API loads; whatever it is called, it is device code alone."""
+        """Compile a source to an image for the driver API; it contains only device code, whatever the file's suffix."""
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         made, library = folder / f"{source.path.stem}.o", folder / "image.so"
         link = [*self._compiler(), *images.LINK, str(made), "-o", str(library)]
@@ -164,7 +171,7 @@ class _Build:
         return Path(named) if named else target.with_suffix(".d") if asked else None
 
     def _text(self, source: Source, phase: str) -> int:
-        """What a compiler prints instead of compiling: the preprocessed source, or what it depends on."""
+        """Print or write a text instead of compiling: the preprocessed source, or its dependencies."""
         output = self.words.switches.get("-o") or self.words.switches.get("-MF")
         made = self.scratch / "text"
         target = self.words.switches.get("-MT") or f"{source.path.stem}.o"
@@ -191,7 +198,7 @@ class _Build:
             is_image=is_image,
             called=self.called,
         )
-        # Quoted names that the rewriting left alone are looked for beside the source, not beside its copy.
+        # Search quoted names that rewriting did not change next to the source, not next to its copy.
         rest = [f"-iquote{source.path.resolve().parent}", str(translation.source)]
         if "-c" in ending and CHECKS:
             code = self._with_checks(source.path.resolve(), rest, ending, folder, translation)
@@ -213,7 +220,7 @@ class _Build:
         folder: Path,
         translation: cuda.Translation,
     ) -> int:
-        """Compiles a source without checks and with them, both at a time."""
+        """Compile a source without checks and with them at the same time, and join the two objects."""
         target, columns = Path(ending[-1]), translation.columns
         device_functions = translation.device_functions
         if "-G" not in self.words.switches:
@@ -225,7 +232,7 @@ class _Build:
                 [*self._cuda_compiler(True, *self._apart(), *_TWICE), *rest, "-w", "-c", "-o", str(checked)],
             )
             if "-dryrun" not in self.words.switches and not device_functions:
-                # It may be host code alone, and take no second time; or launch kernels of headers that are not its own.
+                # The source may be host code only and need no second compilation, or launch kernels from headers.
                 if (code := self._call(commands[0], columns)) or not checked_kernels.launches(plain):
                     return code or self._call(["ld", "-r", str(plain), "-o", str(target)])
                 code = self._call(commands[1], messages=subprocess.DEVNULL) and self._call_whole(commands[1], columns)
@@ -241,14 +248,14 @@ class _Build:
         return code or checked_kernels.replacing_copies(self._call, target)
 
     def _apart(self) -> list[str]:
-        """Has each function and variable in a section of its own, and none that no other file may have too."""
+        """Return flags for one section per function and variable, without process-wide unique symbols."""
         return ["-ffunction-sections", "-fdata-sections", *([] if self._is_clang() else ["-fno-gnu-unique"])]
 
     def _is_clang(self) -> bool:
         return "clang" in Path(self._compiler()[0]).name
 
     def _cuda_compiler(self, checks: bool, *besides: str) -> list[str]:
-        """Up to what is a source's own, but for its name."""
+        """Return the compile command for any source of this run, up to the source's own arguments."""
         driver, own, given = self._compiler(), [*self._cuda_flags(checks), *besides], self._host_flags("c++")
         if checks and not self._counts:
             given = list(cuda.without_level(given))
@@ -286,7 +293,7 @@ class _Build:
 
     def _host_flags(self, language: str) -> list[str]:
         debug = ["-g"] if {"-g", "-G"} & self.words.switches.keys() else []
-        # nvcc compiles kernels with all it has whatever is said of the host's code.
+        # nvcc optimizes kernels fully, whatever level the command line gives for host code.
         given = [word for word in self.words.host if not (word.startswith("-O") and "-G" in self.words.switches)]
         if language == "c":
             given = [word for word in given if not word.startswith("-std=c++")]
@@ -315,12 +322,12 @@ class _Build:
             ]
         )
         if self._is_verbose:
-            # CMake links by the first word of the last line that names the toolkit's libraries, and so by this command.
+            # CMake takes the linker from the first word of the last line that names the toolkit's libraries.
             print(f"#$ {self.home}/bin/nvcc -o {program} {' '.join(self._folders)} -lcudart", file=sys.stderr)
         return code
 
     def _blocks_to_check(self) -> list[str]:
-        """What says so to the twin's library, where no environment does."""
+        """Write a source that defines how many blocks to check, for runs where no environment variable says so."""
         blocks = self.words.switches.get("-check-blocks")
         if not blocks:
             return []
@@ -331,12 +338,12 @@ class _Build:
         return [str(chosen)]
 
     def _empty_object(self, target: Path) -> int:
-        """Device code is linked with the rest; what a build file wants to link beside it is there, and empty."""
+        """Write an empty object: device code is linked with the rest, but a build file may want this file to link."""
         return self._call([*self._compiler(), "-x", "c++", "-c", "/dev/null", "-o", str(target)])
 
     @property
     def _counts(self) -> bool:
-        """For `opbridge profile`."""
+        """Whether to count events for `opbridge profile`."""
         return "-counters" in self.words.switches
 
     @property
@@ -345,13 +352,13 @@ class _Build:
 
     @property
     def _folders(self) -> tuple[str, str]:
-        """Where libraries are, for CMake too, which has the host's compiler link by the same."""
+        """The linker flags for the library folders; CMake also reads them to link with the host compiler."""
         return f"-L{self.home}/lib64/stubs", f"-L{self.home}/lib64"
 
     # Commands --------------------------------------------------------------------------------------------------------
 
     def _announce(self) -> None:
-        """What CMake reads from `nvcc -v` to learn where the toolkit is."""
+        """Print the lines from which CMake learns where the toolkit is when it runs `nvcc -v`."""
         if self._is_verbose:
             facts = {"TOP": self.home, "PATH": f"{self.home}/bin", "LD_LIBRARY_PATH": f"{self.home}/lib64"}
             facts |= {"INCLUDES": f'"-I{self.home}/include"', "LIBRARIES": " ".join(self._folders)}
@@ -360,21 +367,24 @@ class _Build:
                 print(f"#$ {name}={value}", file=sys.stderr)
 
     def _call_both(self, first: Sequence[str], second: Sequence[str], columns: Mapping[str, Columns]) -> int:
-        """At a time; what both of them say is said once."""
+        """Run both commands at the same time and print messages that both produce only once."""
         with ThreadPoolExecutor(1) as pool:
             other = pool.submit(self._call, second, messages=subprocess.DEVNULL)
             return self._call(first, columns) or (other.result() and self._call_whole(second, columns))
 
     def _call_whole(self, command: Sequence[str], columns: Mapping[str, Columns]) -> int:
-        """Compiles with checks what cannot be without its host's code; or says why it cannot be at all."""
+        """Compile with checks including the host code, for sources that need it, or print why that fails."""
         return self._call([*command, "-DOPBRIDGE_TWIN_WHOLE=1"], columns)
 
     def _call(
         self, command: Sequence[str], columns: Mapping[str, Columns] | None = None, messages: int | None = None
     ) -> int:
-        """With `columns`, what the command says is of a rewritten source."""
+        """Run a command and return its exit code.
+
+        `columns` maps the columns in messages about a rewritten source back to the user's.
+        """
         if self._is_verbose:
-            sys.stderr.write(f"#$ {shlex.join(command)}\n")  # at once: others may be at it too
+            sys.stderr.write(f"#$ {shlex.join(command)}\n")  # one write: other threads may print too
         if "-dryrun" in self.words.switches:
             return 0
         sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""Libraries for linkers alone, as a toolkit has in lib64/stubs: what is linked to one finds the real one by its path.
+"""Libraries for the linker only, as in a toolkit's lib64/stubs: a program linked to one finds the real library by path.
 
-CMake links a program of C++ and CUDA by the host's compiler, and says nothing of where libraries are found when it
-runs: NVIDIA's runtime is a part of the program by then.
+CMake links programs of C++ and CUDA with the host compiler and sets no run path for the runtime: NVIDIA's
+runtime is linked statically.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _SECTION, _ENTRY = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<qQ")
 
 
 def stub(library: Path, found_at: Path) -> bytes:
-    """The library under another name of its own, which what is linked to it asks for.
+    """Return the library's bytes with the path `found_at` as its soname, which linked programs then ask for.
 
-    The name is put where sections say that it is, and so for linkers, which look at nothing else.
+    Only the section headers point to the new name. Linkers read nothing else, and no one loads a stub.
     """
     data = bytearray(library.read_bytes())
     (table,) = struct.unpack_from("<Q", data, 40)

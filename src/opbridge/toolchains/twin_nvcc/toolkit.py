@@ -1,6 +1,7 @@
-"""The folder that stands for an installed CUDA: for CUDA_HOME, CMAKE_CUDA_COMPILER and find_package(CUDAToolkit).
+"""The folder that replaces an installed CUDA, for CUDA_HOME, CMAKE_CUDA_COMPILER and find_package(CUDAToolkit).
 
-bin/nvcc    bin/nvrtc    include/    lib64/libcudart.so (the twin)    lib64/libcublas.so    lib64/stubs/    version.json
+It contains bin/nvcc, bin/nvrtc, include/, lib64/libcudart.so (the twin), lib64/libcublas.so, lib64/stubs/ and
+version.json.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ INCLUDE = cuda.INCLUDE
 _VERSION = re.search(r"#define CUDART_VERSION (\d+)", (INCLUDE / "cuda_runtime_api.h").read_text())
 _NUMBER = int(_VERSION[1]) if _VERSION else 0
 RELEASE = f"{_NUMBER // 1000}.{_NUMBER % 1000 // 10}"
-"""Of CUDA, which the headers say that they are."""
+"""The CUDA release that the headers declare."""
 
 LIBRARIES = ("cudart", "cudart_static", "cudadevrt", "cuda", "nvidia-ml")
-"""What programs link that is in the twin's library, or that a processor needs nothing of."""
+"""Libraries that programs link and that are part of the twin's library, or not needed without a GPU."""
 
 _AS_LINKED = "INPUT({} AS_NEEDED(-lstdc++))\n"
-"""What linkers read as each of these: C's compiler may link a program, which names no library of C++, and the twin's
-objects need a little of that."""
+"""The linker script for each of these libraries.
+
+It adds libstdc++, of which the twin's objects need a little: a C compiler may link the program, and it adds none."""
 
 NAMES_OF_LIBRARIES = {
     "cublas": ("cublas", "cublas_static", "cublasLt", "cublasLt_static"),
@@ -43,11 +45,11 @@ NAMES_OF_LIBRARIES = {
     "cusparse": ("cusparse", "cusparse_static"),
     "nvrtc": ("nvrtc", "nvrtc_static", "nvrtc-builtins", "nvrtc-builtins_static"),
 }
-"""Of NVIDIA's libraries that the twin has, how their sources begin, and the names that programs link them by."""
+"""The NVIDIA libraries in the twin: the prefix of their sources, and the names by which programs link them."""
 
 
 def library_of(name: str) -> str:
-    """What a library that the twin lacks is called by people; empty for every other name."""
+    """Return the common name of a library that the twin lacks; empty for every other library."""
     if any(name in names for names in NAMES_OF_LIBRARIES.values()):
         return ""
     plain = name.removesuffix("_static")
@@ -55,9 +57,13 @@ def library_of(name: str) -> str:
 
 
 def write(folder: Path) -> Path:
-    """Writes the folder, or brings it up to date, and returns its absolute path."""
+    """Write the folder or update it, and return its absolute path.
+
+    Raises:
+        InputError: The folder exists and was not written by this function.
+    """
     home = Path(os.path.abspath(folder))
-    stamped_folder.stamp_of(home)  # before anything is built for what cannot be written
+    stamped_folder.stamp_of(home)  # fail before building anything if the folder cannot be written
     with Cache().step("preparing the CUDA twin"):
         runtime = cuda_twin.runtime()
         others = {name: cuda_twin.library(name, runtime) for name in NAMES_OF_LIBRARIES}
@@ -65,7 +71,7 @@ def write(folder: Path) -> Path:
 
 
 def _script(file: Path, code: str) -> None:
-    # Isolated, because the project's folder is the current one and may hold modules named like Python's own.
+    # Isolated, because the project's folder is the current one and may contain modules named like Python's own.
     begin = f"import sys; sys.path.append({str(INCLUDE.parents[3])!r}); "
     file.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -c "{begin}{code}" "$@"\n')
     file.chmod(0o755)
@@ -96,7 +102,7 @@ def _fill(new: Path, home: Path, runtime: Path, others: Mapping[str, Path]) -> N
     for name in LIBRARIES:
         (stubs / f"lib{name}.so").symlink_to(cuda.LIBRARY)
     (new / "lib").symlink_to("lib64")
-    # CMake takes a folder for a toolkit where this one is in it.
+    # CMake recognizes a toolkit by this folder.
     (new / "nvvm" / "libdevice").mkdir(parents=True)
     described = {"cuda": {"name": "CUDA SDK", "version": f"{RELEASE}.0"}}
     (new / "version.json").write_text(json.dumps(described))

@@ -1,4 +1,4 @@
-"""Reads a command line of nvcc's."""
+"""Parse an nvcc command line."""
 
 from __future__ import annotations
 
@@ -11,44 +11,52 @@ from opbridge.errors import InputError, did_you_mean
 from opbridge.toolchains.twin_nvcc.options import OPTIONS, Kind, canonical
 
 _JOINED = ("-D", "-U", "-I", "-L", "-l", "-O", "-std", "-x", "-o", "-MF", "-m", "-isystem", "-t")
-"""Options whose value may follow without a space or `=` between."""
+"""Options whose value may follow directly, without a space or `=`."""
 _SOURCES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".c++": "c++"}
 _BEFORE_17 = ("++98", "++03", "++0x", "++11", "++1y", "++14", "++1z")
 _FOR_HOSTS = ("-f", "-W", "-march", "-mtune", "-m", "-n", "-d", "--sysroot")
-"""How options of the host's compiler begin, which nvcc refuses and build files pass all the same."""
+"""Prefixes of host compiler options that nvcc rejects, but that build files pass nevertheless."""
 
 
 @dataclass(frozen=True)
 class Source:
+    """A source file and its language."""
+
     path: Path
     language: str
-    """cu, c or c++."""
+    """One of cu, c and c++."""
 
 
 @dataclass
 class Words:
-    """What a command line asks for."""
+    """A parsed command line."""
 
     phase: str = ""
-    """Of Kind.PHASE; empty: to a program."""
+    """An option of Kind.PHASE; empty to build a program."""
     switches: dict[str, str] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
     host: list[str] = field(default_factory=list)
-    """For the host's compiler, in order."""
+    """Arguments for the host compiler, in order."""
     link: list[str] = field(default_factory=list)
-    """For the linker, in order: objects and libraries among them."""
+    """Arguments for the linker, in order, including objects and libraries."""
 
     @property
     def relocatable(self) -> bool:
-        """Whether device code of several sources calls one another."""
+        """Whether device code of several sources may call each other."""
         return self.phase in ("-dc", "-dw") or self.switches.get("-rdc") == "true"
 
     @property
     def shared(self) -> bool:
+        """Whether to link a shared library."""
         return "-shared" in self.link
 
 
 def parse(arguments: Iterable[str]) -> Words:
+    """Parse the arguments of nvcc.
+
+    Raises:
+        InputError: An option is unknown, not supported, or lacks its value.
+    """
     words = Words()
     language = ""
     rest = _expanded(arguments)
@@ -111,13 +119,13 @@ def _for_host(name: str, value: str) -> list[str]:
     if name in ("-isystem", "-include"):
         return [name, value]
     if name == "-std":
-        # The twin's headers are C++17, which reads what was written for those before it.
+        # The twin's headers need C++17, which also compiles sources written for earlier standards.
         return [f"-std={'c++17' if value.endswith(_BEFORE_17) else value}"]
     return [name + value]
 
 
 def _split(word: str) -> tuple[str, str | None]:
-    """An option's name as the table has it, and what is joined to it."""
+    """Return an option's name as in the table, and the value joined to it or None."""
     head, equals, value = word.partition("=")
     name = canonical(head)
     if name in OPTIONS:
@@ -148,7 +156,7 @@ def _file(words: Words, word: str, language: str) -> None:
 
 
 def _expanded(arguments: Iterable[str]) -> Iterator[str]:
-    """With the words of response files in their places."""
+    """Yield the arguments with response files replaced by their contents."""
     words = iter(arguments)
     for word in words:
         name, _, value = word.partition("=")
@@ -169,7 +177,7 @@ def _of_file(file: Path) -> Iterator[str]:
 
 
 def _between_commas(text: str) -> list[str]:
-    """`a,b` as nvcc takes it apart: not inside quotes, nor behind a -Wl, whose commas are the linker's."""
+    """Return the arguments that nvcc finds in `a,b`: commas inside quotes or after -Wl do not separate."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]

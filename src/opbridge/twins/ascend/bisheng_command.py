@@ -1,5 +1,7 @@
-"""What `bin/bisheng` does in the folder that stands for CANN's: it takes the words of the vendor's compiler, compiles
-and links by the host's."""
+"""The `bin/bisheng` command in the folder that replaces CANN.
+
+It accepts the options of the vendor's compiler, and compiles and links by the host's.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from opbridge.twins.ascend.compiling import compile_source
 from opbridge.twins.common.complaints import complain
 
 _ASCEND_C = frozenset({"asc", "cce"})
-"""The languages of -x, and endings of files, that are not plain C++."""
+"""The -x languages and file suffixes that are Ascend C, not plain C++."""
 _SOURCES = frozenset({".asc", ".cce", ".cpp", ".cc", ".cxx", ".c"})
 _INCLUDED = {"-I", "-include", "-isystem", "-iquote", "-idirafter"}
 _WITH_ARGUMENT = frozenset({*_INCLUDED, "-D", "-U", "-L", "-l", "-T", "-u", "-MF", "-MT", "-MQ", "-Xlinker"})
@@ -27,10 +29,10 @@ _DEFAULTS = ("-O2", "-g", *LANGUAGE)
 @dataclass
 class _Command:
     sources: list[tuple[Path, bool]] = field(default_factory=list)
-    """And whether each is Ascend C."""
+    """The source files, and whether each is Ascend C."""
     options: list[str] = field(default_factory=list)
     linked: list[str] = field(default_factory=list)
-    """Objects and libraries, where the linker looks for them, and what it is told."""
+    """Objects and libraries, the folders where the linker looks for them, and its other options."""
     output: Path | None = None
     links: bool = True
 
@@ -62,7 +64,10 @@ def _read(arguments: Sequence[str]) -> _Command:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """LIBRARY COMPILER... -- WORD...: the twin's library, the host's compiler, and what bisheng was told."""
+    """Compile and link by the command line LIBRARY COMPILER... -- WORD...
+
+    These are the library of the twin, the host compiler, and the arguments of bisheng. Returns the exit status.
+    """
     division = arguments.index("--")
     library, *compiler = arguments[:division]
     command = _read(arguments[division + 1 :])

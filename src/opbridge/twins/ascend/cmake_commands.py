@@ -1,5 +1,7 @@
-"""What CMake runs in the folder that `opbridge twin cann` writes: kernels are declared to their hosts when a project is
-configured, and compiled when it is built."""
+"""The commands that CMake runs in the folder that `opbridge twin cann` writes.
+
+Configuring a project declares its kernels to their hosts; building it compiles them.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ _DEFAULTS = ("-O2", "-g")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """COMMAND ARGUMENT..."""
+    """Run the command line COMMAND ARGUMENT... and return its exit status."""
     return {"declare": _declare, "launch": _launch}[arguments[0]](arguments[1:])
 
 
 def _declare(arguments: Sequence[str]) -> int:
-    """FOLDER SOURCE...: writes an aclrtlaunch_k.h for each kernel."""
+    """Write an aclrtlaunch_k.h for each kernel, given FOLDER SOURCE..."""
     folder, *sources = map(Path, arguments)
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -34,7 +36,7 @@ def _declare(arguments: Sequence[str]) -> int:
 
 
 def _launch(arguments: Sequence[str]) -> int:
-    """COMPILER... -c SOURCE ...: a command of CMake's, whose source is Ascend C."""
+    """Compile an Ascend C source, given COMPILER... -c SOURCE ... as CMake writes it."""
     command = list(arguments)
     at = command.index("-c")
     source = Path(command[at + 1])

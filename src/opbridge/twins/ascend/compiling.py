@@ -1,5 +1,8 @@
-"""What runs in the place of the compiler: rewrites a source, writes the headers that declare kernels to their hosts,
-compiles the result, and says which files it came from."""
+"""The command that replaces the compiler.
+
+It rewrites a source, writes the headers that declare kernels to hosts, compiles the result, and writes its
+dependencies.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.rewriting import Files, Included, Preprocess, preprocessed
 
 PRELUDE = "opbridge_ascend/aot.h"
-"""Included before a source's first line: what hosts call stands behind its last one."""
+"""The header included before the first line of a source; the functions that hosts call follow its last line."""
 
 FOR_AN_NPU = ("--npu-", "--cce-", "-xasc", "--enable-simt")
-"""Begin options that say nothing to another compiler."""
+"""Prefixes of options that mean nothing to other compilers."""
 
 _MEANS = {"--cce-auto-sync=off": "-DOPBRIDGE_ASCEND_AUTO_SYNC=0"}
 _OLDER_STANDARD = re.compile(r"-std=(?:c|gnu)\+\+(?:11|14|17)")
-"""A project's own; the twin's is one that has all of it."""
+"""The standard that a project chooses; the twin uses a newer one, which includes it."""
 
 _MIXED = f"#define {UNKNOWN} ::opbridge_ascend::Cores::mixed\n"
 
@@ -31,7 +34,10 @@ _ASCEND_C = re.compile(r"<<<|__(?:global|aicore)__")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """SOURCE FOLDER DEPFILE OTHER-SOURCE... -- COMPILER...: the compiler's command lacks only its input."""
+    """Compile a source by the command line SOURCE FOLDER DEPFILE OTHER-SOURCE... -- COMPILER...
+
+    The compiler command lacks only its input. Returns the exit status.
+    """
     division = arguments.index("--")
     source, folder, depfile, *others = map(Path, arguments[:division])
     return compile_source(source, folder, depfile, arguments[division + 1 :], others)
@@ -40,9 +46,9 @@ def main(arguments: Sequence[str]) -> int:
 def compile_source(
     source: Path, folder: Path, depfile: Path | None, compiler: Sequence[str], others: Sequence[Path] = ()
 ) -> int:
-    """The compiler's exit status; `others` hold kernels that the source may start too."""
+    """Compile a source and return the compiler's exit status; `others` hold kernels that it may launch too."""
     named = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
-    # The twin's own headers are C++ as they stand.
+    # The headers of the twin are already C++.
     include_dirs = [path for path in named if not (path / PRELUDE).is_file()]
     folder = folder.absolute()
     options = [_MEANS.get(word, word) for word in compiler if word in _MEANS or not _says_nothing(word)]
@@ -70,8 +76,10 @@ def _says_nothing(word: str) -> bool:
 def translate(
     source: Path, folder: Path, include_dirs: Sequence[Path], headers: Path, preprocess: Preprocess | None = None
 ) -> tuple[Path, list[Path]]:
-    """The rewritten source and the files it comes from; `headers` gets an aclrtlaunch_k.h for each of its kernels.
-    Without `preprocess`, no host is to call it."""
+    """Rewrite a source; return the result and the files that it comes from.
+
+    An aclrtlaunch_k.h for each kernel is written to `headers`. Without `preprocess`, no host can call the source.
+    """
     kernels: list[AscendKernel] = []
     aot_functions: list[str] = []
     multiply: list[str] = []

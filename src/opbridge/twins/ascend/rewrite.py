@@ -1,7 +1,7 @@
-"""Turns the extensions of Ascend C into C++ that the twin's headers understand; every line stays where it was.
+"""The rewriting of Ascend C extensions into C++ for the headers of the twin; every line keeps its number.
 
 k<<<blocks, nullptr, stream>>>(x, n)      configured<…>("k", [&](auto... a) { k(a...); }, blocks, nullptr, stream)(x, n)
-__global__ void k(GM_ADDR x) { body }     ... and behind it aclrtlaunch_k, as ACLRT_LAUNCH_KERNEL(k) calls it
+__global__ void k(GM_ADDR x) { body }     ... and after it aclrtlaunch_k, as ACLRT_LAUNCH_KERNEL(k) calls it
 __aicore__ void f() { body }              __aicore__ void f() { OutOfLine …; body }, for it is not inline
 #define __aicore__ [aicore]               #define __aicore__
 #define GO(k) k<<<…>>>(x)                 #define GO(k) configured<…>(…)(x)
@@ -19,14 +19,14 @@ from opbridge.cxx.tokens import Kind, Token
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
 
-# As older projects tell the vendor's compiler what the words mean.
+# Older projects define these qualifiers for the vendor's compiler.
 _DEFINED_QUALIFIER = re.compile(r"\s*#\s*define\s+__(?:aicore|global|gm)__(?=\s)")
 
 _MACRO = re.compile(r"\s*#\s*define\s+\w+(?:\((?P<parameters>[^)]*)\))?")
 
 _INLINE = frozenset({"inline", "__inline__", "__inline", "__forceinline__", "always_inline", "constexpr"})
 
-# Names of C's library, which a kernel may have: nothing of it is there on the device.
+# C library names, which a kernel may have too: the device has no C library.
 _NAMES_OF_C = """
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil clock copysign cos cosh div dup erf erfc exp exp2 expm1 fabs
     fdim floor fma fmax fmin fmod frexp hypot index isnan j0 j1 jn ldexp lgamma log log10 log1p log2 logb lrint lround
@@ -35,15 +35,15 @@ _NAMES_OF_C = """
 """
 _OF_C = frozenset(_NAMES_OF_C.split())
 _KERNEL = "opbridge_kernel_"
-"""Begins the name by which such a kernel is called."""
+"""The prefix of the symbol of such a kernel."""
 
 UNKNOWN = "OPBRIDGE_ASCEND_CORES"
-"""The macro for kernels that do not say of which type they are."""
+"""The macro for the core type of kernels that do not declare their own."""
 
 
 @dataclass(frozen=True)
 class LaunchFunction:
-    """What hosts call to start a kernel: aclrtlaunch_k."""
+    """The function aclrtlaunch_k, which hosts call to start a kernel."""
 
     kernel: AscendKernel
 
@@ -61,6 +61,7 @@ class LaunchFunction:
 
     @property
     def definition(self) -> str:
+        """The definition of aclrtlaunch_k, on one line."""
         name, parameters = self.kernel.name, self.kernel.parameters
         passed = (f"({one.type})ob_ascend_window({one.name})" if one.is_address else one.name for one in parameters)
         call = f"{symbol_of(name)}({', '.join(passed)});"
@@ -74,23 +75,28 @@ class LaunchFunction:
 
 @dataclass(frozen=True)
 class Rewritten:
+    """The rewritten text of a file, and what was found in it."""
+
     code: str
     kernels: tuple[AscendKernel, ...]
     aot_functions: tuple[str, ...] = ()
-    """What operators call: the functions with the plain C call."""
+    """The functions with the plain C call, which operators call."""
     multiplies: bool = False
     """Whether a kernel uses Matmul."""
 
 
 def cores_of(kernel: AscendKernel | None) -> str:
+    """Return the C++ expression for the core type of a kernel."""
     return f"::opbridge_ascend::cores_of({kernel.task_type})" if kernel and kernel.task_type else UNKNOWN
 
 
 def symbol_of(kernel: str) -> str:
+    """Return the C++ name of a kernel, which differs from its own if the C library has that name."""
     return f"{_KERNEL}{kernel}" if kernel in _OF_C else kernel
 
 
 def rewrite(text: str, file: str, included: Included = lambda name: None) -> Rewritten:
+    """Rewrite the text of a file; `included` maps include names to replacements."""
     source = AscendSource(text, file)
     rewriter = _Rewriter(source, included)
     code = rewriter.run()
@@ -105,7 +111,7 @@ class _Rewriter:
         around: Sequence[AscendKernel] = (),
         parameters: frozenset[str] = frozenset(),
     ) -> None:
-        """`around` and `parameters` are those of the file and the macro that a macro's text stands in."""
+        """Create a rewriter; `around` and `parameters` are the enclosing file's kernels and macro parameters."""
         self.source = source
         self.tokens = source.tokens
         self.texts = [token.text for token in source.tokens]
@@ -149,7 +155,7 @@ class _Rewriter:
             self.aot_functions.append(name)
 
     def _out_of_line(self, block: Block) -> None:
-        """A function of the device's that is not inline says so when it begins: the compiler's flags stop at it."""
+        """Mark the beginning of a non-inline device function: the compiler's flags stop at it."""
         words = [token.text for token in self._words(block)]
         is_plain = "__aicore__" in words and "__global__" not in words and _INLINE.isdisjoint(words)
         if is_plain and words[-1] in (")", "const", "noexcept", "override", "final") and "[" not in words:
@@ -173,7 +179,7 @@ class _Rewriter:
             self.texts[i] = ")" if i == end else ""
 
     def _as_text(self, kernel: str) -> str:
-        """A string, which in a macro has what stands there for a parameter."""
+        """Return a kernel name as a C++ string; macro parameters are expanded in it."""
         pieces = re.split(r"\s*##\s*", kernel) if self.parameters else [kernel]
         quoted = (
             f"#{one}" if one in self.parameters else '"' + re.sub(r'([\\"])', r"\\\1", one) + '"' for one in pieces
@@ -191,7 +197,7 @@ class _Rewriter:
                 break
             start = at
             before = self.source.previous(at - 1)
-            if before is not None and self.tokens[before].text == "#":  # the second of ##
+            if before is not None and self.tokens[before].text == "#":  # the second character of ##
                 before = self.source.previous(before - 1)
             elif before is None or self.tokens[before].text != "::":
                 break

@@ -1,4 +1,4 @@
-"""What the twins of several devices share."""
+"""Code that the twins of all devices share."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from pathlib import Path
 __all__ = ["RUNTIME"]
 
 RUNTIME = Path(__file__).parent / "runtime"
-"""Sources that are part of each twin's library."""
+"""The folder of sources that are compiled into the library of each twin."""

@@ -1,4 +1,4 @@
-"""Columns of what a compiler says of a rewritten line, as the user's line has them."""
+"""The mapping of columns in compiler messages from rewritten lines to the lines of the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cached_property
 from opbridge.excerpts import behind, caret
 
 BYTES = "-fdiagnostics-column-unit=byte"
-"""For g++; clang++ counts bytes anyway."""
+"""The g++ option for columns in bytes; clang++ counts bytes by default."""
 
 _FAR = 1 << 30
 _PLACE = re.compile(r"(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+)(?=[:,])")
@@ -21,26 +21,26 @@ _BELOW = re.compile(r"(?P<margin>\s+\| )(?P<blank> *)(?=\S)")
 _MARKS = re.compile(r"(?P<margin>\s+\| )[\s~^]*\^[\s~^]*$")
 
 Piece = tuple[str, str, str]
-"""What was put before a part of a source, what stands for it, and the part as it was."""
+"""The text inserted before a part of a source, its replacement, and the original part."""
 
 
 @dataclass
 class _Position:
     line: int = 1
-    """Of what was made."""
+    """The line in the rewritten file."""
     made: int = 0
-    """How many bytes of that line are behind it …"""
+    """The bytes of that line before this position."""
     written: int = 0
-    """… and how many columns of the user's."""
+    """The columns of the user line before this position."""
 
 
 @dataclass
 class _Parts:
-    """Of one file: by line, where each part begins in what was made of it, where the user has it, how long."""
+    """The parts of one file, by line: where each starts in the rewritten and in the user line, and its length."""
 
     parts: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
     refused: dict[tuple[int, str], int] = field(default_factory=dict)
-    """Where, of a line and a message, what it refuses begins: a compiler's column is that within the pragma."""
+    """The column of each refusal, by line and message: the compiler reports one inside the pragma."""
 
     @classmethod
     def of(cls, pieces: Iterable[Piece]) -> _Parts:
@@ -67,9 +67,9 @@ class _Parts:
 
 
 class Columns:
-    """Of one file, all of whose pieces in order it is given.
+    """The column mapping of one file, built from all its pieces in order.
 
-    Compilers are asked for bytes (`BYTES`): where they count columns, they do so in the user's line.
+    It expects byte columns (`BYTES`), which compilers report; the result is a column of the user's line.
     """
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
@@ -77,10 +77,11 @@ class Columns:
 
     @cached_property
     def _parts(self) -> _Parts:
-        """Of most files a compiler says nothing, and those of a library are long."""
+        """Computed on first use: compilers report nothing about most files, and those of a library are long."""
         return _Parts.of(self._pieces)
 
     def as_written(self, line: int, column: int, message: str = "") -> int:
+        """Return the column in the user's line for a column of the rewritten line, 1-based."""
         if (line, message) in self._parts.refused:
             return self._parts.refused[line, message]
         parts = self._parts.parts.get(line)
@@ -92,8 +93,11 @@ class Columns:
 
 
 def with_users_columns(said: str, files: Mapping[str, Columns]) -> str:
-    """A compiler's messages; the marks below an excerpt, made for the rewritten line, become one at its place, and
-    what stands below them moves with it."""
+    """Return compiler messages with the columns of the user's lines.
+
+    The marks below an excerpt fit the rewritten line; one mark at the user's place replaces them, and the text below
+    moves with it.
+    """
     lines: list[str] = []
     column: int | None = None
     excerpt, moved = "", 0
@@ -117,8 +121,10 @@ def with_users_columns(said: str, files: Mapping[str, Columns]) -> str:
 
 
 def _by_line(now: str, part: str) -> Iterable[tuple[str, str]]:
-    """A part as it was made and written, line by line where both have as many; of what stays, what is wider than its
-    bytes by itself."""
+    """Pair a rewritten part with its original, line by line if both have as many lines.
+
+    An unchanged part is split into ASCII runs and single other characters, whose bytes and columns differ in number.
+    """
     if now == part:
         return ((text, text) for text in re.findall(r"[\x20-\x7e]+|.", part, re.DOTALL))
     made, written = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (now, part))

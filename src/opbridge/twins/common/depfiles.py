@@ -1,4 +1,4 @@
-"""The files that a compiler has read, where it was given a rewritten source in the place of the user's."""
+"""The dependency files of compilers that read a rewritten source instead of the user's."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 
 def add_dependencies(depfile: Path, files: Iterable[Path], made: Path) -> None:
-    """Names the user's files in the compiler's makefile rule, and not the copies of them in the folder `made`, which
-    will be gone; each has a rule of its own, as -MP asks for, where the compiler has written such."""
+    """Replace the copies in the folder `made`, which is temporary, by the user files in a makefile rule.
+
+    If the compiler wrote empty rules, as -MP asks, each user file gets one too.
+    """
     rule, *phony = depfile.read_text(errors="surrogateescape").replace("\\\n", " ").splitlines()
     target, colon, inputs = rule.partition(": ")
     names = [_escaped(path) for path in files]

@@ -1,4 +1,4 @@
-"""The functions with the plain C call in a source: hosts reach each by way of one that lends it their tensors."""
+"""The functions with the plain C call in a source: hosts reach each through a wrapper that lends it their tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from opbridge.cxx.tokens import Token, tokenize
 
 INNER = "opbridge_twin_runs_"
-"""Begins the name of a function that hosts call by way of another one, which has its name."""
+"""The prefix of a function that hosts call through a wrapper, which takes over the original name."""
 
 _AOT_CALL = ("int", "void * *", "int *", "int64_t * *", "char * *", "void *", "void *")
 _AOT_FUNCTION = re.compile(
@@ -22,19 +22,19 @@ _LINE_MARKER = re.compile(r'# \d+ "(?P<file>(?:[^"\\]|\\.)*)"')
 
 
 def aot_function(tokens: Iterable[Token]) -> str | None:
-    """The name of a function that is defined here, if it has the plain C call."""
+    """Return the name of the function that the tokens define, if it has the plain C call."""
     words = (token.text for token in tokens if token.text not in ("const", "std", "::"))
     matched = _AOT_FUNCTION.search(" ".join(words))
     return matched["name"] if matched else None
 
 
 def hides_calls(text: str) -> bool:
-    """Whether a macro of a file may stand for part of such a head: of its linkage or its parameters."""
+    """Return whether a macro may hide part of the head of such a function: its linkage or its parameters."""
     return _IN_A_MACRO.search(text) is not None
 
 
 def aot_functions_of(preprocessed: str, files: Container[str]) -> Iterator[str]:
-    """Those that hosts may call among the lines of `files`, as the preprocessor leaves them."""
+    """Yield the functions that hosts may call, from the lines of `files` in preprocessed text."""
     head: list[Token] = []
     depth = 0
     for token in tokenize(_lines_of(preprocessed, files), directives=False):
@@ -63,7 +63,7 @@ def _lines_of(preprocessed: str, files: Container[str]) -> str:
 
 
 def wrapped(code: str, aot_functions: Sequence[str]) -> str:
-    """Gives each function that hosts call another name, and its own to one that lends it the host's tensors."""
+    """Rename each function that hosts call, and define a wrapper of its old name that lends it the host's tensors."""
     if not aot_functions:
         return code
     renamed = {name: f"{INNER}{name}" for name in aot_functions}

@@ -1,4 +1,4 @@
-"""A source and the user's headers that it includes, rewritten side by side into one folder."""
+"""The rewriting of a source and the user headers that it includes, side by side into one folder."""
 
 from __future__ import annotations
 
@@ -15,28 +15,32 @@ from opbridge.twins.common.host_calls import aot_functions_of, hides_calls, wrap
 INCLUDE_LINE = re.compile(r"^[ \t]*#\s*include\s*(?P<name>\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
 
 Included = Callable[[str], str | None]
-"""The file to include in the place of a name that is written with its quotes or brackets."""
+"""Maps an include name, with its quotes or brackets, to the file to include instead, or to None."""
 
 Preprocess = Callable[[Path], str]
-"""What the compiler makes of a rewritten source before it parses it."""
+"""Returns the preprocessed text of a rewritten source."""
 
 
 @dataclass
 class Files:
+    """The files of one compilation, each rewritten once."""
+
     folder: Path
     include_dirs: tuple[Path, ...]
     marks: re.Pattern[str]
-    """What is found in a file of the language that is rewritten, and in no other."""
+    """Matches the files that must be rewritten, and no others."""
     rewrite: Callable[[str, str, Included], str]
-    """From the text of a file and its name to the text that stands for it."""
+    """Returns the rewritten text, given the text of a file, its name and the include mapping."""
     called: Mapping[Path, str] = field(default_factory=dict)
-    """The names of those that are known by another than their own."""
+    """The names to use in messages for files that are known by another name than their own."""
     copies: dict[Path, Path] = field(default_factory=dict)
-    """The user's files that were read, and what to include in their place."""
+    """The user files that were read, each with the file to include instead."""
 
     def translate(self, source: Path, aot_functions: list[str], preprocess: Preprocess | None = None) -> Path:
-        """The rewritten source, as C++; `aot_functions` are known when it has been rewritten, but for those that macros
-        hide, which the preprocessor shows."""
+        """Rewrite a source and return the path of the resulting C++ file.
+
+        `rewrite` fills `aot_functions`, except for functions that macros hide; `preprocess` is used to find those.
+        """
         translated = self.rewritten(source)
         if preprocess is not None and any(hides_calls(_read(file)) for file in self.copies):
             shown = aot_functions_of(preprocess(translated), {str(file) for file in self.copies})
@@ -46,6 +50,7 @@ class Files:
         return translated
 
     def rewritten(self, file: Path) -> Path:
+        """Rewrite a file into the folder and return the path of the copy."""
         copy = self.folder / f"{len(self.copies)}_{file.stem}{file.suffix}.cpp"
         self.copies[file] = copy
         called = self.called.get(file, str(file))
@@ -62,7 +67,7 @@ class Files:
             if not file.is_file():
                 continue
             header = self._header(file)
-            # What the compiler finds by its own search, it must: a header may go on to the next one of its name.
+            # The compiler must search for this header itself: the header may use #include_next.
             return None if header == file and name.startswith("<") else os.path.abspath(header)
         return None
 
@@ -76,7 +81,7 @@ class Files:
         return file
 
     def _includes_such(self, file: Path, text: str) -> bool:
-        self.copies[file] = file  # a header may include itself by way of others
+        self.copies[file] = file  # a header may include itself through others
         named = [match["name"] for match in INCLUDE_LINE.finditer(text)]
         found = any(path.startswith(str(self.folder)) for name in named if (path := self._included(name, file.parent)))
         del self.copies[file]
@@ -84,8 +89,10 @@ class Files:
 
 
 def preprocessed(command: Sequence[str]) -> str:
-    """What a compiler's command has before it parses the source; empty where that fails, for the same compiler will
-    say so when it compiles."""
+    """Return the output of a compiler's preprocessor, or nothing if it fails.
+
+    A failure needs no report here: compiling the same source reports it.
+    """
     words = list(command)
     for option in ("-o", "-MF"):
         while option in words:
@@ -99,7 +106,7 @@ def preprocessed(command: Sequence[str]) -> str:
 
 
 def _read(file: Path) -> str:
-    # A byte order mark in front means nothing, and would stand amid the text of the rewritten file.
+    # A leading byte order mark has no meaning, and would end up in the middle of the rewritten file.
     try:
         return file.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("\ufeff")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Thrust, CUB and libcu++ (CCCL) as they are installed, with those of their headers rewritten that hold device code."""
+"""Thrust, CUB and libcu++ (CCCL) as installed, with the headers that hold device code rewritten."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 PACKAGES = {"nvidia-cuda-cccl-cu12": "nvidia/cuda_cccl/include"}
-"""What is installed from, and where the headers are below the folder of installed packages."""
+"""The package to install, and the folder of its headers below the folder of installed packages."""
 
 MARK = "-DOPBRIDGE_TWIN_CCCL=1"
-"""What says to whoever compiles that they are there."""
+"""The compiler option that says that the headers are installed."""
 
 _CUDA = re.compile(r"<<<|__shared__|\basm\b|_KERNEL_ATTRIBUTES|__global__|\bNV_(?:IF|DISPATCH)_|\b__CUDA_ARCH__\b")
 _KERNEL_WORDS = frozenset(
@@ -23,7 +23,7 @@ _HOST_WORDS = frozenset({"_CCCL_HOST", "_CCCL_HOST_DEVICE", "CUB_RUNTIME_FUNCTIO
 
 
 def find() -> Path | None:
-    """The folder of the headers, where a package has brought them."""
+    """Return the folder of the headers, or None if no package provides them."""
     for folder in sys.path:
         for place in PACKAGES.values():
             if (headers := Path(folder, place)).is_dir():
@@ -32,10 +32,10 @@ def find() -> Path | None:
 
 
 def write(headers: Path, folder: Path) -> None:
-    """Those that the compiler is to find before the installed ones of the same names."""
+    """Rewrite the headers with device code, for the compiler to find before the originals."""
     for file in sorted(path for path in headers.rglob("*") if path.is_file()):
         name = file.relative_to(headers).as_posix()
-        if name.startswith("nv/"):  # what tells the host's code from the device's
+        if name.startswith("nv/"):  # these headers tell host code from device code
             continue
         text = file.read_text(encoding="utf-8", errors="surrogateescape")
         if not _CUDA.search(text):

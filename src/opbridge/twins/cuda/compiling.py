@@ -1,4 +1,4 @@
-"""What runs in the place of the compiler: rewrites a source, compiles the result, and says which files it came from."""
+"""The command that replaces the compiler: it rewrites a source, compiles the result, and writes its dependencies."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from opbridge.twins.cuda.own_names import RELOCATABLE, SEVERAL, make_own
 from opbridge.twins.cuda.sources import translate
 
 PRELUDE = "cuda_runtime.h"
-"""Included before a source's first line, as by nvcc."""
+"""The header included before the first line of a source, as nvcc does."""
 
 AS_NVCC_READS = ("-fpermissive",)
-"""For g++: an alias in a class may have the name of what it stands for.  What else that permits is refused here."""
+"""A g++ option that lets an alias in a class have the name of its target; `main` rejects what else it permits."""
 
 _PERMITTED = re.compile(r"warning: (?=.*\[-fpermissive\]$)(?!declaration of .* changes meaning of )", re.MULTILINE)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """SOURCE FOLDER DEPFILE OTHER-SOURCE... -- COMPILER...: the compiler's command lacks only its input."""
+    """Compile a source by the command line SOURCE FOLDER DEPFILE OTHER-SOURCE... -- COMPILER...
+
+    The compiler command lacks only its input. Returns the exit status.
+    """
     source, folder, depfile = arguments[:3]
     compiler = arguments[arguments.index("--") + 1 :]
     include_dirs = [Path(word[2:]) for word in compiler if word.startswith("-I") and len(word) > 2]
     is_for_host = for_torch.PRELUDE[-1] in compiler and Path(source).suffix != ".cu"
     as_cpp = (*compiler, "-x", "c++", "-include", for_torch.HOST if is_for_host else PRELUDE)
     if is_for_host:
-        # PyTorch hands it to the host's compiler, and not to nvcc.
+        # PyTorch compiles such a source by the host compiler, not by nvcc.
         return subprocess.run([*as_cpp, "-c", source], stdin=subprocess.DEVNULL).returncode
     try:
         translation = translate(
@@ -55,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.stderr.write(with_users_columns(said, translation.columns))
     code = done.returncode or int(refused > 0)
     if code == 0:
-        # The compiler has seen the rewritten files and not those of the user.
+        # The compiler read the rewritten files instead of the user's.
         add_dependencies(Path(depfile), translation.read, Path(folder))
         macros = {word.removeprefix("-D").partition("=")[0] for word in compiler}
         if SEVERAL in macros and RELOCATABLE not in macros:

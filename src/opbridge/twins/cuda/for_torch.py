@@ -1,4 +1,4 @@
-"""What sources of PyTorch's CUDA extensions need beside what every `.cu` does."""
+"""Additions for sources of PyTorch CUDA extensions, which need more than a plain `.cu`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from opbridge.twins.cuda.own_names import RELOCATABLE
 from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 INCLUDE = Path(__file__).parent / "torch"
-"""The folder of the headers that stand before PyTorch's of the same names."""
+"""The folder of the headers that take precedence over PyTorch headers of the same names."""
 
 PRELUDE = ("-include", "opbridge_twin/torch.h")
-"""Comes before CUDA's own prelude, behind whatever is precompiled."""
+"""The options that include a header before the CUDA prelude, and after whatever is precompiled."""
 
 HOST = "opbridge_twin/host_source.h"
-"""Stands in the place of CUDA's own prelude before a source that is not CUDA."""
+"""The header that replaces the CUDA prelude for a source that is not CUDA."""
 
 DEVICE = "OPBRIDGE_TWIN_CUDA_DEVICE"
-"""The macro of extensions whose tensors are truly of a device `cuda`, and not the CPU's, lent for each launch."""
+"""The macro of extensions whose tensors are on a device `cuda`; other tensors are CPU tensors lent for each launch."""
 
-# The types of tensors' elements as C++ mangles them; opbridge_twin/torch_lent_memory.h has them too.
+# Mangled element types of tensors; opbridge_twin/torch_lent_memory.h lists the same types.
 _TYPES = (*"abdfhijlmst", "N3c104HalfE", "N3c107complexIdEE", "N3c107complexIfEE", "N3c108BFloat16E")
 _FUNCTIONS = (
     "8data_ptrI%sEEPT_v",
@@ -42,7 +42,7 @@ _HOST_WORDS = frozenset({"C10_HOST", "C10_HOST_DEVICE"})
 
 
 def write(headers: Path, folder: Path) -> None:
-    """Those of PyTorch's own that hold kernels or launch them, for the compiler to find before the installed ones."""
+    """Rewrite the PyTorch headers that hold or launch kernels, for the compiler to find before the originals."""
     for file in sorted(path for ending in ("*.cuh", "*.h") for path in (headers / "ATen").rglob(ending)):
         name = file.relative_to(headers)
         text = file.read_text(encoding="utf-8", errors="surrogateescape")
@@ -58,12 +58,12 @@ def write(headers: Path, folder: Path) -> None:
 
 
 def link_flags() -> tuple[str, ...]:
-    """So that the checks hear of every tensor whose memory a kernel might be given."""
+    """Return linker flags by which the checks see every tensor whose memory a kernel may receive."""
     return tuple(f"-Wl,--wrap=_ZNK2at10TensorBase{function % kind}" for kind in _TYPES for function in _FUNCTIONS)
 
 
 def host_flags(flags: Iterable[str]) -> tuple[str, ...]:
-    """Of nvcc's flags those that the host's compiler takes: what is for GPUs says nothing to a CPU."""
+    """Return the nvcc flags that the host compiler accepts; GPU flags mean nothing to a CPU."""
     flags = list(flags)
     kept = [f"-D{RELOCATABLE}=1"] if _LINKED.intersection(flags) else []
     words = iter(flags)

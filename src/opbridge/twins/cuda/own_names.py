@@ -1,8 +1,9 @@
-"""Device code is its source's own: nvcc makes a program for the device of each, unless device code is linked.
+"""Unique symbols for device code, which belongs to its source: nvcc builds one device program for each source.
 
-Other sources may have other functions of the same names, a `struct Point` with members of its own for one, and other
-variables, the tables of a header for instance; on a GPU nothing joins the two.  A linker for the host would: of inline
-functions and templates it keeps the first, and variables it refuses.
+Other sources may have different functions of the same names, for instance a `struct Point` with its own members. They
+may also have different variables of the same names, for instance the tables of a header. Nothing joins them on a GPU,
+unless device code is linked. A host linker would: of inline functions and templates it keeps the first, and duplicate
+variables are an error.
 """
 
 from __future__ import annotations
@@ -16,25 +17,27 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 OPERATOR = "operator"
-"""Stands for all of them among names of functions."""
+"""The function name that represents every operator."""
 
 RELOCATABLE = "OPBRIDGE_TWIN_RELOCATABLE"
-"""The macro of a source whose device code is linked with others'."""
+"""The macro of a source whose device code is linked with that of other sources."""
 
 SEVERAL = "OPBRIDGE_TWIN_SEVERAL_SOURCES"
-"""The macro of one that is not alone."""
+"""The macro of a source that is compiled together with others."""
 
 _SHARED, _VARIABLES = "WVun", "DBRGS"
-"""What nm calls symbols of which a linker keeps one, and what stands for such ones together (constructors and
-destructors); and variables of which there may be one."""
+"""The nm letters of symbols that a linker merges, and of variables that may exist only once.
+
+The former include the symbols that combine constructors or destructors.
+"""
 
 _LIBRARIES = re.compile(r"_ZN?[KV]?(S[tabsiod]|2at|3c10|5torch|8pybind11|6thrust|3cub|4cuda|13opbridge_twin)")
 _INSIDE = re.compile(r"_Z(?:GV)?Z(.*)")
-"""Variables and lambdas inside of functions."""
+"""Matches variables and lambdas inside functions."""
 
 
 def make_own(made: Path, functions: AbstractSet[str], variables: AbstractSet[str]) -> None:
-    """Gives those of an object file that are called so symbols that no other file has."""
+    """Rename the symbols of these functions and variables in an object file, so that no other file has them."""
     if not functions | variables:
         return
     symbols = [(kind, symbol) for kind, symbol in _symbols(made) if kind in _SHARED + _VARIABLES]
@@ -47,7 +50,7 @@ def make_own(made: Path, functions: AbstractSet[str], variables: AbstractSet[str
         return
     bodies = tuple(f"{symbol[2:]}E" for symbol in own if symbol.startswith("_Z"))
     inside = {symbol for _, symbol in symbols if (found := _INSIDE.match(symbol)) and found[1].startswith(bodies)}
-    # By what came of it: one source may be compiled twice, with other macros.
+    # The digest covers the object file: one source may be compiled twice, with different macros.
     digest = hashlib.sha1(made.read_bytes()).hexdigest()[:16]
     with tempfile.NamedTemporaryFile("w") as renamed:
         renamed.writelines(f"{symbol} {symbol}.of_{digest}\n" for symbol in sorted(own | inside))
@@ -56,7 +59,7 @@ def make_own(made: Path, functions: AbstractSet[str], variables: AbstractSet[str
 
 
 def _symbols(made: Path) -> Iterator[tuple[str, str]]:
-    """Their kinds and names, without those of libraries."""
+    """Yield the kind and name of each symbol outside the libraries."""
     listed = subprocess.run(["nm", str(made)], capture_output=True, text=True, errors="surrogateescape").stdout
     for line in listed.splitlines():
         kind, symbol = line.split()[-2:]
@@ -65,7 +68,7 @@ def _symbols(made: Path) -> Iterator[tuple[str, str]]:
 
 
 def _names(symbols: list[str]) -> list[str]:
-    """Without namespaces, classes and arguments."""
+    """Return the names of symbols without namespaces, classes and arguments."""
     if not symbols:
         return []
     asked = "".join(f"{symbol}\n" for symbol in symbols)
@@ -74,7 +77,7 @@ def _names(symbols: list[str]) -> list[str]:
 
 
 def _last_name(function: str) -> str:
-    """Of `space::Point<a::b>::set<int>`: set."""
+    """Return the last component of a function name: `set` for `space::Point<a::b>::set<int>`."""
     depth, name = 0, ""
     for letter in function.partition(" [clone")[0]:
         if name.startswith(OPERATOR):

@@ -1,4 +1,4 @@
-"""Headers of CUDA that the twin does not have, by what they stand for."""
+"""CUDA headers that the twin does not provide, with the feature that each one represents."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ HEADERS = {
 }
 
 CCCL = {"Thrust": r"thrust/.*", "CUB": r"cub/.*", "libcu++": r"(?:cuda|nv)/.*"}
-"""The headers of the libraries that are compiled as they are, where they are installed."""
+"""Libraries that are compiled unchanged if they are installed, with the patterns of their headers."""
 
 CUTLASS = re.compile(r"(?:cutlass|cute)/.*")
-"""Its headers, which are compiled as they are too, and which a program brings itself."""
+"""Matches CUTLASS headers, which are compiled unchanged too, and which come with the program."""
 
 _CUTLASS_OF_DEVICES = re.compile(r"(?:cutlass|cute)/arch/.*")
 _CUTLASS_OF_HOPPER = re.compile(r"cute/arch/mma_sm90_gmma\w*\.hpp")
@@ -32,22 +32,28 @@ MISSING_CCCL = "{}: its headers are not installed; do so by: pip install nvidia-
 
 
 def unsupported(feature: str) -> str:
+    """Return the message about a feature that the CUDA twin does not support."""
     return f"{feature}: not supported by the CUDA twin, which docs/cuda.md says more about"
 
 
 def compile_error(feature: str) -> str:
-    """What stands in a source where it uses the feature, for the compiler to stop at."""
+    """Return the text that makes the compiler stop where a source uses the feature."""
     return f'_Pragma("GCC error \\"{unsupported(feature)}\\"") '
 
 
 def is_of_devices(file: str, folders: Iterable[Path]) -> bool:
-    """Whether a file is of CUTLASS's for one device and the other: these choose by conditions around functions, which
-    may need what the twin lacks and need not be called."""
+    """Return whether a file belongs to the architecture headers of CUTLASS.
+
+    These choose by conditions around functions, which may need what the twin lacks and need not be called.
+    """
     return _is_of(_CUTLASS_OF_DEVICES, file, folders)
 
 
 def is_of_hopper(file: str, folders: Iterable[Path]) -> bool:
-    """Whether it has nothing but instructions that the twin lacks: megabytes, between conditions that it fails."""
+    """Return whether a file holds only instructions that the twin lacks.
+
+    Such files are megabytes of text inside conditions that are false for the twin.
+    """
     return _is_of(_CUTLASS_OF_HOPPER, file, folders)
 
 
@@ -56,11 +62,12 @@ def _is_of(names: re.Pattern[str], file: str, folders: Iterable[Path]) -> bool:
 
 
 def refused_header(name: str) -> str | None:
-    """The feature that a header stands for."""
+    """Return the feature that a header represents, or None if the twin supports the header."""
     return _feature(HEADERS, name)
 
 
 def cccl_part(name: str) -> str | None:
+    """Return the CCCL library that a header belongs to, or None."""
     return _feature(CCCL, name)
 
 

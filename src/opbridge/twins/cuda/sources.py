@@ -1,4 +1,4 @@
-"""A CUDA source and the user's headers that it includes, rewritten side by side into one folder."""
+"""The rewriting of a CUDA source and the user headers that it includes, side by side into one folder."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ _CUDA = re.compile(r"<<\s*<|__(?:global|device|host|shared|constant|managed)__|_
 
 @dataclass(frozen=True)
 class Translation:
+    """A rewritten source, and what the twin must know about it."""
+
     source: Path
     """The rewritten source, as C++."""
     read: tuple[Path, ...]
-    """The user's files that it comes from."""
+    """The user files that it comes from."""
     columns: Mapping[str, Columns]
-    """Of each of those that were rewritten, by its name in messages."""
+    """The column mapping of each rewritten file, by its name in messages."""
     device_functions: frozenset[str]
-    """Their names alone."""
+    """Unqualified names of device functions."""
     own_functions: frozenset[str]
-    """Of these the names of those that no other source has."""
+    """The device functions that belong to this source alone."""
     own_variables: frozenset[str]
-    """The names of the device's variables, which no other source has either."""
+    """The names of device variables, which belong to this source alone too."""
 
 
 @contextmanager
 def _keeping_garbage() -> Iterator[None]:
-    """A library's headers become millions of tokens, none of them garbage, which to look for takes long."""
+    """Disable garbage collection: library headers become millions of tokens, none of them garbage."""
     was_collected = gc.isenabled()
     gc.disable()
     try:
@@ -57,10 +59,12 @@ def translate(
     is_image: bool = False,
     called: Mapping[Path, str] | None = None,
 ) -> Translation:
-    """Rewrites a source into a folder of its own, and those of the headers below `include_dirs` and beside it that
-    hold CUDA; what is found nowhere there is left to the compiler.  Without `preprocess`, no host is to call it.
-    Messages know files by what they are `called`."""
-    # The compiler looks for what is named relatively where the sources are, and not where it runs.
+    """Rewrite a source into a folder, together with the headers that hold CUDA code.
+
+    Headers are rewritten if they are next to the source or below `include_dirs`; the compiler finds all others. Without
+    `preprocess`, no host can call the source. Messages name files as in `called`.
+    """
+    # Relative include folders are relative to the sources, not to the folder where the compiler runs.
     folders = tuple(Path(os.path.abspath(path)) for path in include_dirs)
     unit = Unit(folders=folders, has_cccl=has_cccl, is_program=is_program, is_image=is_image)
 

@@ -1,4 +1,4 @@
-"""A network of PyTorch's, to be converted whole."""
+"""A PyTorch network that the demo converts."""
 
 from torch import nn
 

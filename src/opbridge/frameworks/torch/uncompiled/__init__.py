@@ -1,1 +1,1 @@
-"""Operators in PyTorch where nothing can compile the native adapter: by `torch.library`, slower and never wrong."""
+"""Run operators in PyTorch by `torch.library` if the native adapter cannot be compiled: slower, but correct."""

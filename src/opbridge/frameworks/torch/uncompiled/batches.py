@@ -1,4 +1,4 @@
-"""An operator under `torch.vmap`, by its `batch` rule, as `torch.library.register_vmap` takes it."""
+"""Run an operator under `torch.vmap` by its `batch` rule, for `torch.library.register_vmap`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opbridge.rules.outputs import Like
 
 
 class BatchRule:
-    """One call over all slices where the rule covers it, else one for each."""
+    """A vmap implementation: one call over all slices if the rule covers it, otherwise one call for each slice."""
 
     def __init__(self, spec: OpSpec, operator: Callable[..., Any]) -> None:
         self.schema = spec.schema
@@ -29,6 +29,7 @@ class BatchRule:
         self._has_warned = False
 
     def __call__(self, info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        """Return the batched results and their batch dimensions."""
         results = self._whole(info, in_dims, args, kwargs) if self._covers(in_dims, args) else None
         if results is None:
             results = self._loop(info, in_dims, args, kwargs)

@@ -1,4 +1,4 @@
-"""What a derivative's formula may call and name, in PyTorch."""
+"""Provide the functions and names of derivative formulas in PyTorch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _reduction(function: Callable[..., Array], x: Array, axis: Axes, keepdims: b
 
 
 def _one_by_one(function: Callable[..., Array], x: Array, axis: Axes, keepdims: bool) -> Array:
-    """Of functions that PyTorch has for one axis alone."""
+    """Apply a reduction that PyTorch has for one axis only to each axis."""
     for place in sorted((place % x.ndim for place in _axes(x, axis)), reverse=True):
         x = function(x, dim=place, keepdim=keepdims)
     return x
@@ -68,11 +68,11 @@ _NAMED: Mapping[str, Callable[..., Array]] = {
     **{name: partial(_index, getattr(torch, name)) for name in ("argmax", "argmin")},
     **{name: partial(_spread, getattr(torch, name)) for name in ("var", "std")},
 }
-"""Where PyTorch spells a function otherwise; parameters in the array API's order."""
+"""Functions that PyTorch names differently; parameters in the order of the array API."""
 
 
 def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) -> Callable[..., Array]:
-    """The function by the array API's parameter names, of tensors alone: most of PyTorch's take no numbers for them."""
+    """Give a function the array API parameters, and convert numbers: most PyTorch functions accept tensors only."""
     arrays = [place for place, parameter in enumerate(declared.parameters) if Kind.TENSOR in parameter.accepts]
 
     def call(*args: Any, **kwargs: Any) -> Array:
@@ -87,7 +87,7 @@ def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) ->
 
 
 def _as_tensor(value: float, beside: torch.Tensor | None) -> torch.Tensor:
-    """Without dimensions, as which a number takes part in PyTorch's promotion."""
+    """Convert a number to a tensor without dimensions, which takes part in PyTorch type promotion as a number does."""
     return torch.tensor(value) if beside is None else torch.tensor(value, device=beside.device)
 
 
@@ -97,7 +97,7 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
         for name, declared in ARRAY_FUNCTIONS.items()
     }
 )
-"""What a formula may call, in PyTorch."""
+"""The functions that a formula may call, in PyTorch."""
 
 TORCH_DTYPES: Mapping[str, torch.dtype] = MappingProxyType({name: getattr(torch, name) for name in DTYPES})
-"""The element types a formula may name, in PyTorch."""
+"""The element types that a formula may name, in PyTorch."""

@@ -1,4 +1,4 @@
-"""The kernel of an operator's Autograd keys, by its formulas."""
+"""Implement the Autograd keys of an operator by its formulas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from opbridge.rules import evaluate, formula_environment
 
 
 class FormulaGradient:
-    """Saves the tensors that the formulas read, and no others."""
+    """The gradient of an operator; it saves only the tensors that the formulas read."""
 
     def __init__(self, spec: OpSpec, operator: Any) -> None:
         self.spec = spec
@@ -31,11 +31,12 @@ class FormulaGradient:
         self.names = [item.name for item in self.schema.arguments]
         self.read = {name for one in self.derivatives for name in one.formula.arguments}
         words = self.schema.name.split("_")
-        # Its name is that of the node, to which PyTorch adds "Backward".
+        # The class name becomes the name of the node, to which PyTorch adds "Backward".
         self.node: Any = type("".join(word[:1].upper() + word[1:] for word in words), (_Node,), {})
         self.results = sorted({place for one in self.derivatives for place in one.formula.results})
 
     def __call__(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run a call, recording the gradient or the tangents that its arguments require."""
         leaves, form = _pytree.tree_flatten((args, kwargs))
         if any(tangent is not None for _, tangent in map(_dual, leaves)):
             return self._with_tangents(keys, leaves, form)
@@ -50,7 +51,7 @@ class FormulaGradient:
         return self.below(keys, args, kwargs)
 
     def _with_tangents(self, keys: Any, leaves: Sequence[Any], form: Any) -> Any:
-        """A formula is linear in the gradient it is given: its derivative with respect to that is the forward one."""
+        """Run a call in forward mode: a formula is linear in its gradient, and its derivative gives the tangent."""
         args, kwargs = _pytree.tree_unflatten([primal for primal, _ in map(_dual, leaves)], form)
         moving = self.arguments(*_pytree.tree_unflatten([tangent for _, tangent in map(_dual, leaves)], form))
         results = self(keys, *args, **kwargs)
@@ -75,13 +76,16 @@ class FormulaGradient:
         return dual[0] if isinstance(results, Tensor) else tuple(dual)
 
     def below(self, keys: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run the operator below the Autograd keys."""
         with torch._C._AutoDispatchBelowAutograd():
             return self.operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by name, with defaults."""
         return bound(self.spec, args, kwargs)
 
     def gradients(self, wanted: set[str], environment: Mapping[str, Any]) -> dict[str, Any]:
+        """Evaluate the formulas of the wanted arguments; raise UnsupportedError if one has none."""
         found: dict[str, Any] = {}
         for derivative in self.derivatives:
             if wanted & set(derivative.arguments):
@@ -97,7 +101,7 @@ class FormulaGradient:
 
 
 class _Functions(dict[str, Any]):
-    """What a formula may call and name; operators are looked up when a formula calls them."""
+    """The functions and names of a formula; operators are looked up when a formula calls them."""
 
     def __init__(self) -> None:
         super().__init__({**FUNCTIONS, **TORCH_DTYPES})
@@ -108,12 +112,12 @@ class _Functions(dict[str, Any]):
 
 
 class _Node(_SingleLevelFunction):  # type: ignore[misc]
-    """One call.  What differentiates within a transform of torch.func is one level of it, as a node in C++ would be."""
+    """The autograd node of one call; under a torch.func transform, it is on one level, as a C++ node would be."""
 
     @staticmethod
     def forward(ctx: Any, gradient: FormulaGradient, keys: Any, form: Any, *leaves: Any) -> Any:
         args, kwargs = _pytree.tree_unflatten(list(leaves), form)
-        # Both are off here, and would be for the outer levels of a transform too.
+        # Both modes are off here, and would be off for the outer levels of a transform too.
         with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
             results = gradient.below(keys, args, kwargs)
         outputs = (results,) if isinstance(results, Tensor) else tuple(results)
@@ -147,7 +151,7 @@ class _Node(_SingleLevelFunction):  # type: ignore[misc]
 
 
 class _Like:
-    """Shape, element type and device of a tensor."""
+    """The shape, element type and device of a tensor."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.shape, self.dtype, self.device = tensor.shape, tensor.dtype, tensor.device
@@ -185,7 +189,7 @@ def _gradient(value: Any, like: _Like) -> Tensor:
 
 
 def _dual(value: Any) -> tuple[Any, Any]:
-    """A leaf and its tangent."""
+    """Return a value and its tangent."""
     return torch._VF._unpack_dual(value, level=0) if isinstance(value, Tensor) else (value, None)
 
 
@@ -194,7 +198,7 @@ def _made_dual(output: Tensor, tangent: Tensor | None) -> Any:
 
 
 def _moved(value: Any, tangent: Any) -> list[tuple[Tensor, Tensor]]:
-    """Gradients of an argument beside its tangents, which are lists where it is one."""
+    """Pair the gradients of an argument with its tangents; both are lists if the argument is one."""
     if isinstance(tangent, (list, tuple)):
         return [pair for one, item in zip(value, tangent, strict=True) for pair in _moved(one, item)]
     if not isinstance(tangent, Tensor) or not isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-"""The memory of tensors as NumPy's arrays, for the time of a call."""
+"""Share the memory of tensors with NumPy arrays during a call."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ from opbridge.frameworks.torch.fakes import dtype_name
 
 
 class TensorMemory:
-    """What one call of an operator lends."""
+    """The memory that one call of an operator shares."""
 
     def __init__(self, operator: str) -> None:
         self.operator = operator
         self._lent: dict[int, tuple[Any, Tensor]] = {}
-        """By the identities of the arrays, which are kept so long."""
+        """The arrays and their tensors by array id; keeping the arrays keeps the ids valid."""
 
     def array(self, value: Any) -> Any:
+        """Return an argument as NumPy accepts it, with tensors as arrays that share their memory.
+
+        Raises:
+            OpbridgeError: A tensor cannot be shared with NumPy.
+        """
         if isinstance(value, (list, tuple)):
             return [self.array(item) for item in value]
         if isinstance(value, torch.dtype):
@@ -35,7 +40,7 @@ class TensorMemory:
         return array
 
     def tensor(self, result: Any) -> Any:
-        """What an operator wrote to comes back as the tensor it is."""
+        """Return a result as a tensor; an array that was an argument becomes the original tensor."""
         if result is None or id(result) in self._lent:
             return None if result is None else self._lent[id(result)][1]
         array = np.asarray(result)
@@ -70,7 +75,7 @@ class TensorMemory:
 
 
 def check_all_meta(operator: str, arguments: Mapping[str, Any]) -> None:
-    """A tensor with memory has no business beside one without; a single number goes anywhere, as it does in PyTorch."""
+    """Raise CallError if only some tensors are on the meta device; as in PyTorch, a single number is allowed."""
     tensors = [
         (name, item)
         for name, value in arguments.items()

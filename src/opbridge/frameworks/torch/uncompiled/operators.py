@@ -1,4 +1,4 @@
-"""Operators registered with PyTorch by `torch.library`: kernels are called as NumPy calls them, on tensors' memory."""
+"""Register operators with PyTorch by `torch.library`; NumPy calls run the kernels on the memory of the tensors."""
 
 from __future__ import annotations
 
@@ -28,10 +28,15 @@ _defined: dict[str, _Operator] = {}
 
 
 def define(library: Library, index: int, reason: OpbridgeError) -> str:
-    """Registers an operator, or swaps what it does; the old schema's text where that changed."""
+    """Register an operator, or replace what it does; return the text of the old schema if that changed.
+
+    Raises:
+        OpbridgeError: The operator is another name of a PyTorch operator, which needs the native adapter;
+            `reason` is raised.
+    """
     entry = library.catalog.entries[index]
     if entry.operator is not None:
-        raise reason  # a name for one of PyTorch's operators is nothing without the native adapter
+        raise reason  # another name of a PyTorch operator needs the native adapter
     _say_once(str(reason))
     old = _defined.get(entry.name)
     operator = _Operator(library, index)
@@ -56,7 +61,7 @@ def _say_once(reason: str) -> None:
 
 
 class _Operator:
-    """What PyTorch calls stays registered; what that does is the definition of the moment."""
+    """The functions registered with PyTorch, which stay; what they run is the current definition."""
 
     def __init__(self, library: Library, index: int) -> None:
         self.schema_text = library.catalog.entries[index].schema
@@ -95,7 +100,7 @@ class _Operator:
             return
         self._registered.impl(short, self.differentiated, "Autograd", with_keyset=True)
         self._registered.impl(short, self.promoted, "AutocastCPU")
-        if not any(item.alias for item in schema.arguments):  # of others PyTorch takes no batches from Python
+        if not any(item.alias for item in schema.arguments):  # PyTorch accepts no vmap from Python for others
             torch.library.register_vmap(name, self.mapped, lib=self._registered)
 
     def forget(self) -> None:
@@ -115,7 +120,7 @@ class _Operator:
         return self.batches(info, in_dims, *args, **kwargs)
 
     def promoted(self, *args: Any, **kwargs: Any) -> Any:
-        """Under autocast, floats of mixed types go to the widest among them, as PyTorch's promoting operators do."""
+        """Promote mixed float types to the widest under autocast, as PyTorch operators that promote do."""
         leaves, form = _pytree.tree_flatten((args, kwargs))
         types = {leaf.dtype for leaf in leaves if _is_narrow(leaf)}
         if len(types) > 1:
@@ -136,7 +141,7 @@ class _Operator:
 
 
 def call(operator: Callable[..., Any], translate: Callable[[BaseException], BaseException]) -> Callable[..., Any]:
-    """What `op(...)` runs."""
+    """Return what `op(...)` runs."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:

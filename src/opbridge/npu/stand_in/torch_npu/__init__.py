@@ -1,4 +1,4 @@
-"""Stands for torch_npu on a machine without NPUs: the devices are those of opbridge.npu."""
+"""The stand-in for torch_npu on a machine without NPUs: the devices are those of opbridge.npu."""
 
 from __future__ import annotations
 

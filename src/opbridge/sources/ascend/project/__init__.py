@@ -1,4 +1,4 @@
-"""Operator projects as msopgen makes them: folders `op_host` and `op_kernel`, read by running what they define."""
+"""Operator projects as msopgen creates them: folders `op_host` and `op_kernel`, read by running their definitions."""
 
 from opbridge.sources.ascend.project.definition import Attribute, Definition, Parameter, TilingStruct
 from opbridge.sources.ascend.project.operator import Operator

@@ -1,4 +1,4 @@
-"""What a process does that asks a project's InferShape functions: it may die of any question."""
+"""The process that calls the InferShape functions of a project, any of which may crash it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ Answer = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Question:
+    """The input shapes and attributes of one call."""
+
     shapes: tuple[tuple[int, ...], ...]
     attributes: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class _Zeros:
-    """An array for functions that look at shapes, with a few values for those that look at values too."""
+    """An array for functions that read shapes, with a few zeros for those that also read values."""
 
     shape: tuple[int, ...]
     memory: Any
@@ -37,11 +39,12 @@ class _Zeros:
 
 
 def packed(library: Path, definition: Definition, questions: Sequence[Question]) -> bytes:
+    """Return the questions as input for the process."""
     return pickle.dumps((str(library), definition, [(one.shapes, dict(one.attributes)) for one in questions]))
 
 
 def unpacked(output: bytes) -> list[Answer | None]:
-    """As many answers as there are whole lines."""
+    """Return the answers in the output of the process, one for each complete line."""
     lines = output.split(b"\n")[:-1]
     return [
         tuple(tuple(int(size) for size in sizes.split(b",") if size) for sizes in line.split(b";"))
@@ -52,6 +55,7 @@ def unpacked(output: bytes) -> list[Answer | None]:
 
 
 def main() -> None:
+    """Answer the questions on standard input, one line each."""
     path, definition, questions = pickle.load(sys.stdin.buffer)
     library = ctypes.CDLL(path)
     memory = ctypes.create_string_buffer(1 << 16)

@@ -1,4 +1,4 @@
-"""A call of a host function, in the structs of opbridge_ascend/host/entry.h."""
+"""Calls of host functions, as the structs of opbridge_ascend/host/entry.h."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Call(ctypes.Structure):
 
 
 class Plan(ctypes.Structure):
-    """What a tiling function answers."""
+    """The result of a tiling function."""
 
     key: int
     workspace: int
@@ -62,7 +62,7 @@ class Plan(ctypes.Structure):
 
 
 class Call:
-    """Lives as long as the host function may look at it."""
+    """The arguments of one call, valid until the context ends."""
 
     def __init__(
         self, definition: Definition, arrays: Sequence[Any], attributes: Mapping[str, Any], combination: int
@@ -116,7 +116,7 @@ class Call:
 
 
 def _read(kind: str, text: str) -> Any:
-    """A default, as the library prints it."""
+    """Return a default value from the text that the library prints."""
     if kind.endswith("[]"):
         return [float(item) for item in text.split(",") if item.strip()]
     if kind == "bool":
@@ -125,7 +125,11 @@ def _read(kind: str, text: str) -> Any:
 
 
 def memory(array: Any) -> tuple[int, int]:
-    """Where an array lies, and how long it is."""
+    """Return the address of an array and its length in bytes; zeros for None.
+
+    Raises:
+        InputError: The array is not contiguous.
+    """
     if array is None:
         return 0, 0
     described = array.__array_interface__
@@ -138,4 +142,5 @@ def memory(array: Any) -> tuple[int, int]:
 
 
 def element_type(array: Any) -> str:
+    """Return the element type of an array, as NumPy's array interface spells it."""
     return str(array.__array_interface__["typestr"][1:])

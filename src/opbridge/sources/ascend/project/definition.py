@@ -1,4 +1,4 @@
-"""What a project's host library says of itself."""
+"""The operators that the host library of a project defines."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ElementType:
-    """One of those that operators are defined for."""
+    """An element type that operators may be defined for."""
 
     name: str
-    """As ge::DataType has it, behind DT_."""
+    """The name in ge::DataType, without DT_."""
     code: int
     in_kernels: str
     in_frameworks: str
     in_arrays: tuple[str, ...]
-    """As NumPy's array interface spells it; of bfloat16 it knows no more than the bits."""
+    """The spellings in NumPy's array interface, which has only the bits of bfloat16."""
 
 
 ELEMENT_TYPES = (
@@ -42,32 +42,36 @@ _OPTIONAL, _DYNAMIC = 1, 3
 
 @dataclass(frozen=True)
 class Parameter:
-    """An input or output."""
+    """An input or output of an operator."""
 
     name: str
     types: tuple[ElementType, ...]
-    """One for each combination that the operator is defined for."""
+    """The element type in each combination that the operator is defined for."""
     is_optional: bool = False
     is_list: bool = False
 
 
 @dataclass(frozen=True)
 class Attribute:
+    """An attribute of an operator."""
+
     name: str
     type: str
-    """As schemas spell it."""
+    """The type, as schemas spell it."""
     default: str | None
-    """None: it must be given."""
+    """The default as text, or None if the attribute is required."""
 
 
 @dataclass(frozen=True)
 class TilingStruct:
+    """A struct that a tiling function fills for the kernel."""
+
     name: str
     fields: tuple[tuple[str, str, int], ...]
-    """Type, name, and length, which is 0 where it is no array."""
+    """The type, name and length of each field; the length is 0 unless it is an array."""
 
     def text(self) -> str:
-        """The struct as a kernel is given it."""
+        """Return the C++ definition of the struct for the kernel."""
         lines = (f"  {_plain(kind)} {name}{f'[{length}]' if length else ''};\n" for kind, name, length in self.fields)
         return f"struct {self.name} {{\n{''.join(lines)}}};\n"
 
@@ -82,34 +86,37 @@ class Definition:
     attributes: tuple[Attribute, ...]
     chips: tuple[str, ...]
     tiling: str | None
-    """The name of its struct."""
+    """The name of the tiling struct."""
 
     @property
     def name(self) -> str:
-        """Of its kernel and of the file with it: AddV2Custom is add_v2_custom."""
+        """The name of the kernel and its file: AddV2Custom has add_v2_custom."""
         parted = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", self.type)
         return re.sub(r"([A-Z])([A-Z][a-z])", r"\1_\2", parted).lower()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
+        """The inputs, then the outputs."""
         return (*self.inputs, *self.outputs)
 
     @property
     def in_place(self) -> tuple[Parameter, ...]:
-        """Outputs that are an input's memory: such a project calls both alike."""
+        """The outputs that are an input's memory: such a project gives both the same name."""
         names = {one.name for one in self.inputs}
         return tuple(one for one in self.outputs if one.name in names)
 
     @property
     def combinations(self) -> int:
-        """Of element types."""
+        """The number of combinations of element types."""
         return max((len(one.types) for one in self.parameters), default=0)
 
     def types_of(self, combination: int) -> tuple[tuple[Parameter, ElementType], ...]:
+        """Return the parameters with their element types in one combination."""
         return tuple((one, one.types[min(combination, len(one.types) - 1)]) for one in self.parameters if one.types)
 
 
 def definitions(described: dict[str, Any]) -> tuple[Definition, ...]:
+    """Return the operators in the description that the host library prints."""
     structs = dict(reversed(described["tiling"]))
     return tuple(
         Definition(
@@ -128,7 +135,7 @@ def definitions(described: dict[str, Any]) -> tuple[Definition, ...]:
 
 
 def tiling_structs(described: dict[str, Any]) -> tuple[TilingStruct, ...]:
-    """In the order in which each needs those before it; what several files include is there once."""
+    """Return the tiling structs, each after those it needs, and without duplicates from shared headers."""
     found = {
         one["name"]: TilingStruct(one["name"], tuple((kind, name, length) for kind, name, length in one["fields"]))
         for one in described["structs"]

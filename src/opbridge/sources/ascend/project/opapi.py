@@ -1,4 +1,4 @@
-"""The C++ by which others call a project's operators: aclnn's two phases, and a kernel of opbridge's for each."""
+"""The C++ interface of a project's operators: the two phases of aclnn, and an opbridge kernel for each operator."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ LIBRARY = "libcust_opapi.so"
 
 
 def kernel_library(definition: Definition, combination: int) -> str:
+    """Return the file name of the kernel library for one combination of element types."""
     return f"{definition.name}_{combination}.so"
 
 
 def symbol(definition: Definition) -> str:
-    """What opbridge calls."""
+    """Return the name of the function that opbridge calls."""
     return f"opbridge_{definition.name}"
 
 
 def header(definition: Definition) -> str:
-    """aclnn_NAME.h, as C++ programs include it."""
+    """Return the text of aclnn_NAME.h, which C++ programs include."""
     guard = f"ACLNN_{definition.name.upper()}_H"
     return (
         f"// Written by opbridge twin op.\n#ifndef {guard}\n#define {guard}\n\n#include <aclnn/acl_meta.h>\n\n"
@@ -51,7 +52,7 @@ def header(definition: Definition) -> str:
 
 
 def source(signatures: Sequence[Signature]) -> str:
-    """Of the library, beside the project's host functions."""
+    """Return the source of the library, which is linked with the project's host functions."""
     names = (f'#include "aclnn_{one.definition.name}.h"' for one in signatures)
     parts = ("#include <opbridge_ascend/host/operator.h>", *names, "", "using namespace opbridge_ascend;")
     return "\n".join((*parts, *(_operator(one) for one in signatures)))
@@ -144,7 +145,7 @@ def _inside(parameter: Parameter) -> str:
 
 
 def _spelled(definition: Definition, parameter: Parameter) -> str:
-    """As the vendor's generator does: what may be left out and what is written to in its place say so."""
+    """Return a parameter's name as the vendor's generator spells it: `Optional` or `Ref` is appended."""
     if any(parameter.name == one.name for one in definition.in_place):
         return f"{_camel(parameter.name)}Ref"
     return f"{_camel(parameter.name)}{'Optional' if parameter.is_optional else ''}"

@@ -1,4 +1,4 @@
-"""An operator of a project, called on arrays: its tiling function runs, and then its kernel in the twin."""
+"""An operator of a project, called on arrays: its tiling function runs, then its kernel in the twin."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _REFUSALS = {
 
 
 class Operator:
+    """An operator of a project, whose kernel is built for each combination of element types on first use."""
+
     def __init__(self, project: Project, definition: Definition) -> None:
         self.project = project
         self.definition = definition
@@ -29,7 +31,7 @@ class Operator:
         self.library = cache(self._library)
 
     def header(self, combination: int) -> str:
-        """What the build of a kernel is told of the operator: structs of the tiling, and element types."""
+        """Return the header that a kernel is built with: the tiling structs and the element types."""
         lines = ["#pragma once", "#include <kernel_tiling/kernel_tiling.h>"]
         lines += [struct.text() for struct in self.project.structs]
         if self.definition.tiling:
@@ -44,6 +46,7 @@ class Operator:
         return "\n".join((*lines, ""))
 
     def request(self, combination: int) -> BuildRequest:
+        """Return the build of the kernel for one combination of element types."""
         header = Cache().keep(f"{self.definition.name}_{combination}.h", self.header(combination))
         return BuildRequest(
             sources=(self.kernel,),
@@ -61,7 +64,11 @@ class Operator:
         return library
 
     def combination(self, arrays: Sequence[Any]) -> int:
-        """The element types that the arrays have: inputs, then outputs."""
+        """Return the combination of element types that the arrays have, inputs first, then outputs.
+
+        Raises:
+            InputError: The operator is not defined for these element types.
+        """
         for number in range(self.definition.combinations):
             types = dict(self.definition.types_of(number))
             pairs = zip(self.definition.parameters, arrays, strict=True)
@@ -71,14 +78,24 @@ class Operator:
         raise InputError(f"{self.definition.type} is not defined for elements of {got}")
 
     def plan(self, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> calls.Plan:
-        """What the tiling function answers: blocks, key, workspace and tiling."""
+        """Call the tiling function and return its result: blocks, key, workspace and tiling.
+
+        Raises:
+            KernelError: The function rejects the arguments.
+        """
         with calls.Call(self.definition, arrays, attributes, self.combination(arrays)) as call:
             plan = calls.Plan()
             self._check(self.project.library.ob_ascend_tile(ctypes.byref(call.whole), ctypes.byref(plan)))
             return plan
 
     def run(self, arrays: Sequence[Any], **attributes: Any) -> None:
-        """`arrays` are the inputs and then the outputs, into which the kernel writes; None for one that is left out."""
+        """Run the operator on arrays: the inputs, then the outputs, which the kernel writes.
+
+        None represents an optional array that is left out.
+
+        Raises:
+            KernelError: The tiling function rejects the arguments, or the twin reports an error.
+        """
         plan = self.plan(arrays, attributes)
         library = self.library(self.combination(arrays))
         workspace = ctypes.create_string_buffer(max(plan.workspace, 1))

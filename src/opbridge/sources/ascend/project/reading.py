@@ -1,4 +1,4 @@
-"""A folder becomes a project: its host functions are built, and asked what they define."""
+"""The reading of a project folder: its host functions are built and called for their definitions."""
 
 from __future__ import annotations
 
@@ -20,30 +20,33 @@ HOST, KERNEL = "op_host", "op_kernel"
 
 _ENTRY = ascend.INCLUDE.parent / "host" / "entry.cpp"
 _OTHER_CHIPS = {"arch35"}
-"""Folders of sources for chips that the twin is not."""
+"""Folders of sources for chips that the twin does not simulate."""
 
 
 @dataclass(frozen=True)
 class Project:
+    """An operator project."""
+
     folder: Path
     hosts: tuple[Path, ...]
     kernels: tuple[Path, ...]
     include_dirs: tuple[Path, ...]
-    """For both."""
+    """The include folders of hosts and kernels."""
 
     def folders(self, name: str) -> tuple[Path, ...]:
-        """The vendor's build puts the sources of all operators, and their headers, into one folder."""
+        """Return the folders of this name; the vendor's build merges them with their headers into one."""
         return tuple(_folders(self.folder, name))
 
     @cached_property
     def library(self) -> ctypes.CDLL:
-        """Of the host functions."""
+        """The library of the host functions, built on first use."""
         library = ctypes.CDLL(str(build(self.host_request).path))
         library.ob_ascend_describe.restype = ctypes.c_char_p
         return library
 
     @property
     def host_request(self) -> BuildRequest:
+        """The build of the host functions."""
         return BuildRequest(
             sources=(*self.hosts, _ENTRY),
             output="operators_host.so",
@@ -55,14 +58,20 @@ class Project:
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
+        """The operators that the project defines."""
         return definitions(json.loads(self.library.ob_ascend_describe()))
 
     @cached_property
     def structs(self) -> tuple[TilingStruct, ...]:
+        """The tiling structs that the project defines."""
         return tiling_structs(json.loads(self.library.ob_ascend_describe()))
 
     def kernel_of(self, definition: Definition) -> Path:
-        """The file that is named like the operator."""
+        """Return the kernel file named like the operator.
+
+        Raises:
+            InputError: There is none, or more than one.
+        """
         wanted = _plain(definition.type)
         found = [path for path in self.kernels if _plain(path.stem) == wanted]
         if len(found) == 1:
@@ -75,7 +84,11 @@ class Project:
 
 
 def read_project(folder: Path, include_dirs: Iterable[Path] = ()) -> Project:
-    """`folder` is a project, or has several below it."""
+    """Return the project in a folder, which may also hold several projects below it.
+
+    Raises:
+        InputError: The folder has no host or kernel sources.
+    """
     folder = real_path(folder)
     hosts, kernels = (_sources(folder, name) for name in (HOST, KERNEL))
     if not hosts or not kernels:
@@ -84,7 +97,7 @@ def read_project(folder: Path, include_dirs: Iterable[Path] = ()) -> Project:
             f"{folder} is no operator project: there is no C++ source in a folder {missing}",
             hint=f"name the folder that msopgen made, which has {HOST} and {KERNEL}",
         )
-    # A project's own headers stand in a folder `include` of it, or of one that it is part of.
+    # A project keeps its own headers in a folder `include`, or in that of an enclosing project.
     own = (above / "include" for above in (folder, *folder.parents[:2]))
     given = (real_path(path) for path in include_dirs)
     found = dict.fromkeys((*given, folder, *(path for path in own if path.is_dir())))

@@ -1,4 +1,4 @@
-"""The rule behind an operator's InferShape function, found by asking it about sizes that cannot be mistaken."""
+"""The rule of an operator's InferShape function, found by calling it with sizes that cannot be confused."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PACKAGES = Path(__file__).parents[4]
 _DRIVER = "import sys; sys.path.append(sys.argv[1]); from opbridge.sources.ascend.project.asking import main; main()"
 
 Case = tuple[Question, tuple[int, ...]]
-"""What was asked, and the sizes of one output."""
+"""A question and the sizes of one output."""
 
 
 def rules_of(project: Project, definition: Definition) -> dict[str, str]:
-    """For each output that follows from the arguments, `out` as a manifest has it."""
+    """Return the `out` rule, as manifests write it, of each output that follows from the arguments."""
     asked = _cases(project, definition)
     found = {}
     for index, output in enumerate(definition.outputs):
@@ -45,7 +45,7 @@ def rules_of(project: Project, definition: Definition) -> dict[str, str]:
 
 
 def _cases(project: Project, definition: Definition) -> list[tuple[Question, Answer]]:
-    """Those with sizes unlike each other, else those of tensors that are alike."""
+    """Return the answers for unlike sizes, or else for tensors of equal shapes."""
     for alike, varied in ((False, True), (False, False), (True, True), (True, False)):
         questions = [_question(definition, rank, turn, alike, varied) for rank in _RANKS for turn in (0, 1)]
         answers = zip(questions, _ask(project, definition, questions), strict=True)
@@ -74,7 +74,7 @@ def _question(definition: Definition, rank: int, turn: int, alike: bool, varied:
 
 
 def _ask(project: Project, definition: Definition, questions: Sequence[Question]) -> Iterator[Answer | None]:
-    """In a process of its own: a function that is asked about sizes it does not expect may divide by zero."""
+    """Yield the answers from a separate process, because a function may divide by zero on unexpected sizes."""
     position = 0
     while position < len(questions):
         given = asking.packed(Path(str(project.library._name)), definition, questions[position:])
@@ -88,7 +88,7 @@ def _ask(project: Project, definition: Definition, questions: Sequence[Question]
 
 
 def _type(definition: Definition, output: Parameter) -> str | None:
-    """By the combinations that the operator is defined for."""
+    """Return the dtype rule of an output, from the combinations that the operator is defined for."""
     for one in definition.inputs:
         if not one.is_optional and one.types == output.types:
             return f"{spelled(one.name)}.dtype"
@@ -101,7 +101,7 @@ def _is_like(definition: Definition, one: Parameter, cases: Sequence[Case]) -> b
 
 
 def formula(definition: Definition, cases: Sequence[Case]) -> str | None:
-    """One that all cases agree on: sizes one by one, or part of a shape with sizes around it."""
+    """Return a shape rule that fits all cases: sizes one by one, or part of a shape with sizes around it."""
     return next(_formulas(definition, cases), None) if cases else None
 
 

@@ -1,4 +1,4 @@
-"""An operator of a project, as all frameworks call it: its schema, and what its outputs are like."""
+"""An operator of a project as all frameworks call it: its schema and the shapes of its outputs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from opbridge.sources.ascend.project.definition import Attribute, Definition, Pa
 
 @dataclass(frozen=True)
 class Signature:
+    """An operator and the rules of its outputs."""
+
     definition: Definition
     rules: Mapping[str, str]
-    """Of outputs that follow from the arguments, by name; the caller gives all others their memory."""
+    """The rules of the outputs that follow from the arguments, by name; callers provide memory for all others."""
 
     def __post_init__(self) -> None:
         for one in self.definition.parameters:
@@ -31,13 +33,13 @@ class Signature:
 
     @property
     def written(self) -> tuple[Parameter, ...]:
-        """Those that the caller passes, behind the inputs."""
+        """The outputs that the caller passes after the inputs."""
         given = self.made + self.definition.in_place
         return tuple(one for one in self.definition.outputs if one not in given)
 
     @property
     def tensors(self) -> Iterator[tuple[Parameter, str]]:
-        """In the order of the schema, and how kernel.h calls each."""
+        """The tensors in the order of the schema, with the type that kernel.h uses for each."""
         in_place = {one.name for one in self.definition.in_place}
         for one in self.definition.inputs:
             role = "InOut<ob::any>" if one.name in in_place else "In<ob::any>"
@@ -46,6 +48,7 @@ class Signature:
         yield from ((one, "Out<ob::any>") for one in self.made)
 
     def schema(self) -> str:
+        """Return the schema of the operator."""
         marks = iter("abcdefghijklmnopqrstuvwxyz")
         returned = []
         arguments = []
@@ -63,7 +66,7 @@ class Signature:
 
 
 def spelled(name: str) -> str:
-    """What Python can say: `lambda` is `lambda_`."""
+    """Return a name that Python accepts: `lambda` becomes `lambda_`."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 

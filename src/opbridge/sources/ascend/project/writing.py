@@ -1,4 +1,4 @@
-"""A project becomes a folder that others use without its sources: libraries, headers, and an ops.yaml."""
+"""The conversion of a project into a folder that needs no sources: libraries, headers and an ops.yaml."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from opbridge.toolchains.model import INCLUDE
 from opbridge.twins import ascend
 
 HEADERS, LIBRARIES = "op_api/include", "op_api/lib"
-"""Where the vendor's packages have them."""
+"""The folders of headers and libraries in the vendor's packages."""
 
 
 def write(project: Project, operators: Sequence[Operator], folder: Path, namespace: str) -> Iterator[str]:
-    """Says what it has written."""
+    """Write the folder and yield each relative path that was written."""
     signatures = [Signature(one.definition, rules_of(project, one.definition)) for one in operators]
     headers, libraries = folder / HEADERS, folder / LIBRARIES
     for path in (headers, libraries):
@@ -57,7 +57,7 @@ def _manifest(signatures: Sequence[Signature], namespace: str) -> str:
     from opbridge.manifest import Manifest
 
     text = "".join((f"namespace: {namespace}\nops:\n", *(_entry(one) for one in signatures)))
-    Manifest.parse(text)  # what opbridge would not read is not written
+    Manifest.parse(text)  # raises before writing a file that opbridge cannot read
     return text
 
 

@@ -1,4 +1,4 @@
-"""Turns CUDA's extensions into C++ that the twin's headers understand; every line stays where it was.
+"""The rewriting of CUDA extensions into C++ for the headers of the twin; every line keeps its number.
 
     __global__ void k(int n) { body }     void k(int n) { launch(..., [=]() mutable { body }); }
     ... { if (i < n) body }               launch(..., [=](passed) mutable { if (passed || i < n) body }, [=] { i < n })
@@ -7,9 +7,9 @@
     __shared__ float t[32];               struct s { float t[32]; }; auto& b = shared<s>(...); auto& t = b.t;
     extern __shared__ float t[];          auto* const t = dynamic_shared<float[]>();
 
-`__CUDA_ARCH__` is defined in the bodies of device functions and nowhere else: everything is compiled once, so outside
-of them the source has to read as it does in a compiler's pass over the host code.  Whatever stands in a branch that the
-preprocessor drops is harmless, so what the twin lacks becomes an error of the preprocessor.
+`__CUDA_ARCH__` is defined only in the bodies of device functions. Everything is compiled once, so outside of these
+bodies the source must read as in a compiler's pass over host code. Text in a branch that the preprocessor drops is
+harmless, so features that the twin lacks become preprocessor errors.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ __all__ = ["ARCHITECTURE", "Unit", "rewrite"]
 
 
 def rewrite(source: str, file: str, unit: Unit) -> str:
-    """The C++ for a CUDA source, with as many lines."""
+    """Return the C++ text of a CUDA source, with the same number of lines."""
     return Rewriter(source, file, unit).run()

@@ -1,4 +1,4 @@
-"""asm statements: their parts, what they become, and the instructions of PTX that the twin has."""
+"""asm statements: their parts, their replacements, and the PTX instructions that the twin has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SINCE = {
     "tensormap": "Hopper",
     "wgmma": "Hopper",
 }
-"""Of those that the twin lacks, which GPUs have them: kernels with these are written for such GPUs alone."""
+"""The GPU generation that introduced each missing instruction: kernels that use it target such GPUs alone."""
 
 INSTRUCTIONS = frozenset(
     [
@@ -108,21 +108,21 @@ INSTRUCTIONS = frozenset(
         "xor",
     ]
 )
-"""What the tables at the ends of runtime/ptx_*.cpp have."""
+"""The instructions in the tables at the ends of runtime/ptx_*.cpp."""
 
 
 @dataclass
 class Section:
-    """What stands between two colons: items, by their tokens, and the marks that separate them."""
+    """One section of an asm statement between two colons: its items as token indices, and their separators."""
 
     items: list[list[int]] = field(default_factory=lambda: [[]])
     separators: list[int] = field(default_factory=list)
 
 
 def split_assembly(tokens: Sequence[Token], opened: int, closed: int) -> list[Section]:
-    """The text of an asm statement, its outputs, its inputs and its clobbers, as far as there are any.
+    """Split an asm statement into its text, outputs, inputs and clobbers, as far as present.
 
-    The branches of a condition of the preprocessor begin in the same one.
+    All branches of a preprocessor condition start in the same section.
     """
     sections = [Section()]
     at, depth = 0, 0
@@ -158,7 +158,7 @@ def _section_behind(directive: str, at: int, branches: list[int]) -> int:
 
 
 def unknown_instruction(texts: Sequence[str]) -> str | None:
-    """The first instruction that the twin lacks in the text of an asm statement, where that is plain literals."""
+    """Return the first instruction of an asm text that the twin lacks; None if the text is not all literals."""
     if not all(text.startswith('"') for text in texts):
         return None
     code = "".join(text[1:-1] for text in texts).replace("\\n", "\n").replace("\\t", "\t")
@@ -171,7 +171,10 @@ def unknown_instruction(texts: Sequence[str]) -> str | None:
 
 
 def rewrite_assembly(source: Source, index: int) -> None:
-    """`asm volatile("..." : "=r"(x) : "r"(y))` becomes `ptx("...", ptx_output("=r", (x)), ptx_input("r", (y)))`."""
+    """Rewrite an asm statement as a call of `ptx`.
+
+    `asm volatile("..." : "=r"(x) : "r"(y))` becomes `ptx("...", ptx_output("=r", (x)), ptx_input("r", (y)))`.
+    """
     opened = source.next(index + 1)
     while opened is not None and source.tokens[opened].text in ("volatile", "__volatile__", "__volatile"):
         source.texts[opened] = ""

@@ -1,8 +1,8 @@
-"""The variables that a kernel declares where its barriers stand: which are the block's, and how the others are kept.
+"""The variables that a kernel declares between its barriers: which belong to the block, and how to keep the others.
 
-One that is alike in all threads by its value, and changes by what is alike in all of them, is a single variable of the
-block.  Of those that differ, what names and numbers tell can be worked out anew, which leaves a compiler what it knows
-of neighbouring threads; and the rest has a place in memory for each thread.
+A variable that has the same value in all threads, and changes only by such values, is a single variable of the block.
+Of the others, those computed from names and numbers alone are computed again in each phase, which lets a compiler see
+how neighbouring threads relate. The rest get a place in memory for each thread.
 """
 
 from __future__ import annotations
@@ -21,46 +21,48 @@ from opbridge.twins.cuda.rewriting.statements import NoPhasesError, Statement
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a kernel's body may name."""
+    """The names that a kernel's body may use."""
 
     parameters: AbstractSet[str]
     functions: AbstractSet[str]
-    """Those that may be called."""
+    """Functions that may be called."""
     opaque: AbstractSet[str]
-    """Macros that are more than names and numbers."""
+    """Macros that expand to more than names and numbers."""
     refused: AbstractSet[str]
-    """Those and functions that may do anything."""
+    """Macros and functions whose effects are unknown."""
     varying: AbstractSet[str]
-    """What differs from thread to thread."""
+    """Names whose value differs from thread to thread."""
     unsteady: AbstractSet[str]
-    """Variables of the device and of the block."""
+    """Variables of the device or of the block, which may change at any time."""
     types: AbstractSet[str]
-    """The template's."""
+    """The type parameters of the template."""
     takes_references: AbstractSet[str]
 
 
 class BlockVariables:
+    """The variables declared in one kernel body, classified as uniform, recomputed or kept."""
+
     def __init__(self, tokens: Sequence[Token], body: Sequence[Statement], around: Surroundings) -> None:
         self.tokens, self.around = tokens, around
         self.words = [token.text for token in tokens]
         self.declared = {s.first: declared for s in _plain(body) if (declared := declaration(self.words, s)).variables}
-        """By the first words of statements."""
+        """Declarations by the index of the first word of their statement."""
         self.loops = list(_loops(body))
         self.counters = {s.first: self._counters(s) for s in self.loops}
         self.changed = changes(self.words, around.takes_references)
         for variable in self._all():
             self.changed.get(variable.name, set()).difference_update(self._own_places(variable))
         if any(self.changed.get(name) for name in around.parameters):
-            raise NoPhasesError  # there would be one for all threads
+            raise NoPhasesError  # all threads would share one parameter
         self.uniform = {v.name for v in self._all() if not v.extents}
         self._settle(body)
         if any(self._is_pointed_to(v) for v in self._all() if v.name not in self.uniform):
-            raise NoPhasesError  # it is somewhere else in each phase
+            raise NoPhasesError  # its address differs from phase to phase
         self.unsteady = around.unsteady | {name for name in self.uniform if self.changed.get(name)} - self._steady()
-        """What may be something else when a declaration is said again."""
+        """Names whose value may have changed when a declaration is repeated."""
 
     def is_uniform(self, first: int, last: int) -> bool:
-        """Whether the words say the same for all threads of a block, and are no more than names and numbers."""
+        """Return whether a plain expression has the same value in all threads of a block."""
         known = {v.name for v in self._all()}
         return is_plain(self.tokens[first:last], self.around.opaque) and not any(
             name in self.around.varying | self.around.unsteady or (name in known and name not in self.uniform)
@@ -68,18 +70,19 @@ class BlockVariables:
         )
 
     def is_of_block(self, statement: Statement) -> bool:
-        """Whether it declares or assigns what the block has one of."""
+        """Return whether a statement declares or assigns variables of the block."""
         if declared := self.declared.get(statement.first):
             return all(v.name in self.uniform for v in declared.variables)
         assigned = assigned_value(self.words, statement.first, statement.last)
         return assigned is not None and assigned[0] in self.uniform
 
     def names(self, first: int, last: int) -> set[str]:
+        """Return the names in a range of words, without members."""
         words = self.words
         return {words[i] for i in range(first, last) if is_name(words[i]) and words[i - 1] not in (".", "->")}
 
     def is_worked_out(self, declared: Declaration) -> bool:
-        """Whether it may be said again wherever its variables are used."""
+        """Return whether a declaration may be repeated wherever its variables are used."""
         return all(
             v.value is not None
             and not v.extents
@@ -90,17 +93,21 @@ class BlockVariables:
         )
 
     def _steady(self) -> set[str]:
-        """The counters of loops, which are there within these alone and change between two turns."""
+        """Return the loop counters that exist only within their loops and change only between two iterations."""
         steps = {i for loop in self.loops if loop.header for i in range(self._step(loop), loop.header[1])}
         elsewhere = {v.name for declared in self.declared.values() for v in declared.variables}
         return {name for name, places in self.changed.items() if places <= steps} - elsewhere
 
     def may_be_kept(self, variable: Variable) -> bool:
+        """Return whether the type of a variable can be kept in memory for each thread."""
         words = [word for word in variable.kind.split() if word not in ("const", "*")]
         return all(TYPES.fullmatch(word) or word in self.around.types for word in words)
 
     def _is_pointed_to(self, variable: Variable) -> bool:
-        """Whether its address may be used after the expression where it is taken; who is called is not to keep it."""
+        """Return whether the address of a variable may outlive its expression.
+
+        Passing the address to a function is allowed: the function must not keep it.
+        """
         words = self.words
         return any(
             word == variable.name and words[i - 1] not in (".", "->") and _is_pointer(words, i, bool(variable.extents))
@@ -125,7 +132,7 @@ class BlockVariables:
         return declaration(self.words, Statement(first, end))
 
     def _settle(self, body: Sequence[Statement]) -> None:
-        """Takes out of `uniform` what is not, until nothing more follows from that."""
+        """Remove from `uniform` what is not, until nothing changes any more."""
         while True:
             ours = self._changes_of_block(body)
             kept = {name for name in self.uniform if self.changed.get(name, set()) <= ours}
@@ -140,7 +147,7 @@ class BlockVariables:
             raise NoPhasesError
 
     def _changes_of_block(self, body: Sequence[Statement]) -> set[int]:
-        """The places where something alike in all threads is assigned, by all of them."""
+        """Return the places where all threads assign a uniform value."""
         places: set[int] = set()
         assignments = [(s.first, s.last) for s in _plain(body)]
         assignments += [(self._step(loop), loop.header[1]) for loop in self.loops if loop.header]
@@ -170,7 +177,7 @@ class BlockVariables:
 
 
 def _is_pointer(words: Sequence[str], i: int, of_array: bool) -> bool:
-    """Whether this name stands for the address of a variable, in something else than a function's arguments."""
+    """Return whether a name is used as an address other than as a function argument."""
     if words[i - 1] == "&" and not is_value(words[i - 2]):
         return words[i - 2] not in ("(", ",")
     is_argument = words[i - 1] in ("(", ",") and words[i + 1] in (")", ",")

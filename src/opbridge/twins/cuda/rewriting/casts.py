@@ -1,4 +1,4 @@
-"""Casts of kernels to void*, which lose the type that tells what a kernel is."""
+"""Casts of kernels to void*, which lose the type that identifies a kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from opbridge.twins.cuda.rewriting.source import Source
 
 
 def strip_casts(source: Source, index: int) -> None:
-    """A kernel that is passed as void* has lost its type, which tells what it is."""
+    """Remove void* casts from the arguments of a call: a kernel passed as void* loses its type."""
     opened = source.next(index + 1)
     if opened is None or source.tokens[opened].text != "(":
         return
@@ -20,7 +20,7 @@ def strip_casts(source: Source, index: int) -> None:
 
 
 def strip_cast_to_member(source: Source, index: int) -> None:
-    """The same of a kernel that becomes part of a graph, in `params.func = (void*)kernel`."""
+    """Remove the cast from `params.func = (void*)kernel`, by which a kernel becomes part of a graph."""
     before, behind = source.previous(index - 1), source.next(index + 1)
     if before is None or behind is None:
         return
@@ -30,7 +30,7 @@ def strip_cast_to_member(source: Source, index: int) -> None:
 
 
 def keep_kernel(source: Source, index: int) -> None:
-    """`(void*)kernel` keeps nothing but an address; whoever launches by that has to find who calls it."""
+    """Rewrite `(void*)kernel`, so that a launch by the bare address can find how to call the kernel."""
     first = index
     while (before := source.previous(first - 1)) is not None and source.tokens[before].text in ("::", "&"):
         name = source.previous(before - 1) if source.tokens[before].text == "::" else None
@@ -45,7 +45,7 @@ def keep_kernel(source: Source, index: int) -> None:
 
 
 def _cast_to_void(source: Source, closed: int | None) -> int | None:
-    """The first token of the cast to void* that ends here, which may be one that a call's bracket follows."""
+    """Return the first token of a cast to void* that ends here; a call's bracket may follow the cast."""
     at = closed
     while at is not None and source.tokens[at].text in (")", ">", "*", "void", "const", "<"):
         at = source.previous(at - 1)

@@ -1,4 +1,4 @@
-"""Where the variables of a function are changed, as far as its tokens tell: rather too often than too seldom."""
+"""The places where a function changes its variables, as its tokens show; in doubt a place counts as a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VALUES_END = frozenset({")", "]"})
 
 
 def changes(words: Sequence[str], takes_references: AbstractSet[str]) -> dict[str, set[int]]:
-    """The places by names.  `takes_references` are functions that may change what they are given."""
+    """Return the places where each name may change; functions in `takes_references` may change their arguments."""
     found: dict[str, set[int]] = {}
     callers: list[str] = []
     for i, word in enumerate(words):
@@ -30,16 +30,17 @@ def changes(words: Sequence[str], takes_references: AbstractSet[str]) -> dict[st
 
 
 def is_name(word: str) -> bool:
+    """Return whether a word is an identifier."""
     return word[:1].isalpha() or word[:1] == "_"
 
 
 def is_value(word: str) -> bool:
-    """Whether a value may end there, so that the mark behind it stands between two."""
+    """Return whether a value may end at a word, so that the operator after it is binary."""
     return is_name(word) or word[:1].isdigit() or word in _VALUES_END
 
 
 def assigned_value(words: Sequence[str], first: int, last: int) -> tuple[str, int, int] | None:
-    """Of `name = value`, `name += value` and `++name`, without a semicolon: the name, and the value's place."""
+    """Return the name and the value's range of `name = value`, `name += value` or `++name`, without semicolon."""
     here = list(words[first:last])
     if here[:2] in _COUNTS and len(here) == 3:
         return here[2], last, last
@@ -67,7 +68,7 @@ def _assigns(words: Sequence[str], name: int) -> bool:
 
 
 def _is_referred_to(words: Sequence[str], i: int) -> bool:
-    """`&name` of an address, or `& other = name`."""
+    """Return whether `&name` takes an address, or `& other = name` binds a reference."""
     before = words[i - 1]
     if before == "&":
         return words[i + 1] != "[" and not is_value(words[i - 2])

@@ -1,4 +1,4 @@
-"""The names in a C++ declaration, found by its marks alone."""
+"""The names in a C++ declaration, found by its punctuation alone."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _OPENERS, _CLOSERS = frozenset("([{"), frozenset(")]}")
 
 
 def declared_names(tokens: list[Token], skipped: AbstractSet[str]) -> list[str]:
-    """The variables that a declaration without its semicolon declares.
+    """Return the variables that a declaration without its semicolon declares.
 
-    A declarator's name is the last word before its extents, its initializer or its end, outside of all brackets.
+    The name in a declarator is the last word before its extents, its initializer or its end, outside of all brackets.
     """
     names: list[str] = []
     last: str | None = None
@@ -48,7 +48,7 @@ def _may_name(token: Token) -> bool:
 
 
 def function_name(tokens: list[Token]) -> str | None:
-    """Of a function's head: the name before its parameters."""
+    """Return the name before the parameters in a function's head."""
     depth = 0
     for position, token in enumerate(tokens):
         before = tokens[position - 1] if position else None
@@ -62,7 +62,7 @@ def function_name(tokens: list[Token]) -> str | None:
 
 
 def pointer_to_function(tokens: list[Token]) -> str | None:
-    """The name of the variable where it is one of these, or an array of them: `int (*chosen)(int)`."""
+    """Return the variable of a function pointer or an array of them, as `chosen` in `int (*chosen)(int)`."""
     for position, token in enumerate(tokens[:-2]):
         if token.text == "=":
             break
@@ -73,7 +73,7 @@ def pointer_to_function(tokens: list[Token]) -> str | None:
 
 
 def specifiers(tokens: list[Token], name: str) -> str:
-    """What stands before the name in a declaration of dynamic shared memory: its element's type."""
+    """Return the element type in a declaration of dynamic shared memory."""
     kept: list[str] = []
     skip = 0
     for position, token in enumerate(tokens):
@@ -91,7 +91,7 @@ def specifiers(tokens: list[Token], name: str) -> str:
 
 
 def extents(tokens: list[Token], name: str) -> str:
-    """What stands behind the name: [] and perhaps more."""
+    """Return the extents after a declared name: [] and possibly more."""
     for position, token in enumerate(tokens):
         if token.text == name and _ends(tokens, position):
             return "".join(token.text for token in tokens[position + 1 :])

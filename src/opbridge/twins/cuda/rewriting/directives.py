@@ -1,4 +1,4 @@
-"""Directives of the preprocessor: conditions that ask for device code, headers that the twin lacks, and macros."""
+"""Preprocessor directives: conditions that ask for device code, headers that the twin lacks, and macros."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ _OF_CUDA = re.compile(r"<<\s*<|__(?:global|shared|device)__|\b__asm|\basm\b|\b__
 
 
 def device_condition(text: str) -> str:
-    """The condition as it reads in device code, where __CUDA_ARCH__ is defined."""
+    """Rewrite a condition for device code, where __CUDA_ARCH__ is defined."""
     text = _IF_DEFINED.sub(lambda m: f"#{m[1]}if{m[3]}{0 if m[2] else 1}", text)
     return re.sub(r"\b__CUDA_ARCH__\b", str(ARCHITECTURE), _DEFINED.sub("1", text))
 
 
 def chooses_device_code(source: Source, index: int) -> bool:
-    """Whether the condition that begins here stands around nothing but functions of the device, which nobody sees but
-    the pass over device code."""
+    """Return whether the condition that begins here encloses only device functions.
+
+    Only the pass over device code sees such functions.
+    """
     head: set[str] = set()
     functions, depth, i = 0, 1, index
     while depth and (i := i + 1) < len(source.tokens):
@@ -48,6 +50,7 @@ def chooses_device_code(source: Source, index: int) -> bool:
 
 
 def include(text: str, unit: Unit) -> str:
+    """Rewrite an #include: name the rewritten file, or fail for a header that the twin lacks."""
     named = INCLUDE_LINE.match(text)
     if named is None:
         return text
@@ -64,12 +67,12 @@ def include(text: str, unit: Unit) -> str:
 
 
 def with_includes(text: str, unit: Unit) -> str:
-    """A file of which no more is rewritten."""
+    """Rewrite only the includes of a file."""
     return INCLUDE_LINE.sub(lambda line: include(line[0], unit), text)
 
 
 def macro(text: str, unit: Unit) -> tuple[str, int | None]:
-    """The definition, and where the part of it begins that has to be rewritten as a source is."""
+    """Rewrite a macro definition; return it, and where the part begins that must be rewritten as a source."""
     text = re.sub(r"(?<![(,\w])(\s*)\b__noinline__\b", rf"\1{NOINLINE}", text)
     found = _MACRO.match(text)
     if found is None:
@@ -92,7 +95,7 @@ def macro(text: str, unit: Unit) -> tuple[str, int | None]:
 
 
 def _note_specifier(name: str, words: set[str], unit: Unit) -> None:
-    """The macro is used where __device__ or __global__ may stand."""
+    """Record a macro that is used as __device__ or __global__."""
     unit.device_words.add(name)
     if words & unit.kernel_words:
         unit.kernel_words.add(name)

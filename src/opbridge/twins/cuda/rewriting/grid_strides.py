@@ -1,10 +1,10 @@
-"""Kernels that are one loop in the stride of the grid.
+"""Kernels that consist of one grid-stride loop.
 
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] = x[i];
 
-A processor that runs one thread after the other to its end jumps through the whole memory for each of them.  But what a
-thread does in its second turn is what one of a further block would do in its first.  So a row of threads takes turns,
-and those in which all of them pass are loops without a branch.
+A CPU that runs one thread to its end after another jumps through the whole memory for each of them. But the second
+iteration of a thread does what the first iteration of a thread in a further block would do. So a row of threads takes
+turns, and the turns in which all of them pass are loops without a branch.
 """
 
 from __future__ import annotations
@@ -35,15 +35,18 @@ _LARGEST_ATOM = len(("threadIdx", ".", "x"))
 
 
 def waits(words: Iterable[str]) -> bool:
-    """Whether a thread may wait for others somewhere in this text."""
+    """Return whether a thread may wait for others in this text."""
     return any(word.startswith(_WAITS) or any(part in word for part in _MEETS) for word in words)
 
 
 def find_grid_stride(
     tokens: Sequence[Token], opened: int, opaque: AbstractSet[str], others_wait: bool = False
 ) -> Guard | None:
-    """Of the body that this brace opens, which declares plain values and then runs through the loop.  As `find_guard`;
-    the condition stands between the loop's semicolons.  `others_wait`: what it calls may wait for other threads."""
+    """Return the guard of a body that declares plain values and then runs one grid-stride loop.
+
+    This works as `find_guard`, except that the condition is between the loop's semicolons. `others_wait` says that
+    functions it calls may wait for other threads.
+    """
     code = [i for i in range(opened, end_of_body(tokens, opened)) if not tokens[i].blank]
     words = [tokens[i].text for i in code]
     if waits(words):
@@ -85,7 +88,7 @@ def find_grid_stride(
 
 
 def _notes(values: dict[str, list[str]], tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:
-    """Of declarations with a value each: the words of these, by name."""
+    """Record the initializers of a declaration by name; return False if it is none."""
     if not declares(tokens, opaque):
         return False
     words = [token.text for token in tokens]
@@ -96,7 +99,7 @@ def _notes(values: dict[str, list[str]], tokens: Sequence[Token], opaque: Abstra
 
 
 def _meaning(words: Sequence[str], values: Mapping[str, list[str]]) -> str:
-    """The expression without casts, in terms of what is known of every thread."""
+    """Return an expression without casts, with known names replaced by their values."""
     text: list[str] = []
     for i, word in enumerate(words):
         if word in CASTS:
@@ -120,7 +123,7 @@ def _is_of_block(words: Sequence[str], values: Mapping[str, list[str]]) -> bool:
 
 
 def _is_one_statement(words: Sequence[str]) -> bool:
-    """Behind the loop's header there is its body, and nothing more."""
+    """Return whether the words after the loop's header are its body and nothing more."""
     if words[:1] == ["{"]:
         return closing(words, 0) == len(words) - 1
     return words.count(";") == 1 and words[-1] == ";" and "{" not in words
@@ -134,7 +137,7 @@ def _calls(words: Sequence[str]) -> bool:
 def _leaves_alone(
     body: Sequence[Token], fixed: AbstractSet[str], unwanted: AbstractSet[str], opaque: AbstractSet[str]
 ) -> bool:
-    """Whether a turn ends where the body does, and changes nothing that the next one goes by."""
+    """Return whether an iteration ends with the body and changes nothing that the next one depends on."""
     words = [token.text for token in body]
     for i, word in enumerate(words):
         if word in _WAITS_OR_LEAVES or word in opaque or word in unwanted:

@@ -1,11 +1,11 @@
-"""The guard of a kernel: what says before anything else which threads take part.
+"""The guard of a kernel: the initial condition that decides which threads take part.
 
     const int i = blockIdx.x * blockDim.x + threadIdx.x;        if (i >= n) return;
     if (i < n) y[i] = x[i];                                     y[i] = x[i];
 
-Asked by itself first, for a whole row of threads, it leaves a loop without a branch where all of them pass: many
-processors store some elements of a vector slowly, or not at all.  That is only allowed where asking once more changes
-nothing, so a guard here is made of names, numbers and operators alone.
+The twin evaluates the guard first, for a whole row of threads. If all of them pass, a loop without a branch remains:
+many CPUs store some elements of a vector slowly, or not at all. Evaluating the guard twice must change nothing, so a
+guard consists of names, numbers and operators alone.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ _OPERATORS = frozenset(("(", ")", "<<", "<=", ">=", "==", "!=", "&&", "||", "::"
 
 @dataclass(frozen=True)
 class Guard:
-    """Of a kernel; the condition's tokens are those between `first` and `last`, its parentheses or semicolons."""
+    """The guard of a kernel; its condition is between the tokens `first` and `last`, parentheses or semicolons."""
 
     first: int
     last: int
     returns: bool
-    """Whoever fulfils the condition leaves the kernel, and does not go into it."""
+    """Whether threads that fulfil the condition leave the kernel, instead of taking part."""
     declared: str
-    """The variables that the condition may name, with their values."""
+    """The declarations of the variables that the condition may use."""
     condition: str
     takes_turns: bool = False
-    """It is a loop's, of which every thread of the grid takes its part."""
+    """Whether the condition is that of a grid-stride loop."""
 
     @property
     def question(self) -> str:
-        """Whether a thread takes part, as the body of a function."""
+        """The body of a function that returns whether a thread takes part."""
         return f"{self.declared}return {'!' if self.returns else 'bool'}({self.condition});"
 
 
 def find_guard(tokens: Sequence[Token], opened: int, opaque: AbstractSet[str]) -> Guard | None:
-    """Of the body that this brace opens.  `opaque` are the macros that may be more than a name or a number."""
+    """Return the guard of the body that this brace opens; `opaque` macros may be more than a name or number."""
     code = [i for i in range(opened, end_of_body(tokens, opened)) if not tokens[i].blank]
     words = [tokens[i].text for i in code]
     if any(word in _REPEATS or "sync" in word or word.startswith(("__shared__", "__shfl")) for word in words):
-        return None  # where threads wait or run through loops, their own loop is not made of vector code anyway
+        return None  # a loop over threads that wait or run loops is not vectorized anyway
     at, declared = 1, ""
     while at < len(code):
         if words[at] == "if" and words[at + 1 : at + 2] == ["("]:
@@ -69,7 +69,7 @@ def find_guard(tokens: Sequence[Token], opened: int, opaque: AbstractSet[str]) -
 
 
 def text_of(tokens: Sequence[Token]) -> str:
-    """Of tokens without blanks; what stood together does so here, as the two of `>>`."""
+    """Join non-blank tokens; those that were adjacent stay adjacent, as in `>>`."""
     ends = [0, *(token.at + len(token.text) for token in tokens)]
     return "".join(
         token.text if token.at == end else f" {token.text}" for token, end in zip(tokens, ends, strict=False)
@@ -77,7 +77,7 @@ def text_of(tokens: Sequence[Token]) -> str:
 
 
 def is_plain(tokens: Sequence[Token], opaque: AbstractSet[str] = frozenset()) -> bool:
-    """Whether it is an expression that changes nothing and looks at no memory, as far as its tokens tell."""
+    """Return whether the tokens form an expression that changes nothing and reads no memory."""
     before = ""
     for position, token in enumerate(tokens):
         text = token.text
@@ -89,17 +89,17 @@ def is_plain(tokens: Sequence[Token], opaque: AbstractSet[str] = frozenset()) ->
         elif token.kind is not Kind.NUMBER and text not in _OPERATORS:
             return False
         if text in ("+", "-") and before == text:
-            return False  # or one that counts
+            return False  # increments and decrements look the same
         if text == "*" and (before in _OPERATORS - {")"} or before == "" or _ends_in_cast(tokens[:position])):
-            return False  # or what a pointer points to
+            return False  # a dereference looks the same
         if text == "(" and (before == ">" or (before == ")" and not _ends_in_cast(tokens[:position]))):
-            return False  # or a call
+            return False  # a call looks the same
         before = text
     return True
 
 
 def declares(tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:
-    """`const int i = 1, j = 2`, without its semicolon."""
+    """Return whether the tokens are a declaration such as `const int i = 1, j = 2`, without semicolon."""
     equals = [i for i, token in enumerate(tokens) if token.text == "="]
     names = tokens[: equals[0]] if equals else ()
     if sum(token.kind is Kind.NAME for token in names) < 2 or any(token.text == "static" for token in names):
@@ -107,7 +107,7 @@ def declares(tokens: Sequence[Token], opaque: AbstractSet[str]) -> bool:
     if any(token.kind is not Kind.NAME and token.text != "::" for token in names):
         return False
     further = [i for i, token in enumerate(tokens) if token.text == ","]
-    # Each comma stands between two declarations, and not in what one of them calls.
+    # Each comma separates two declarators and is not part of a call.
     if [i - 2 for i in equals[1:]] != further or any(tokens[i - 1].kind is not Kind.NAME for i in equals):
         return False
     ends = [*further, len(tokens)]
@@ -121,10 +121,11 @@ def _ends_in_cast(tokens: Sequence[Token]) -> bool:
 
 
 def end_of_body(tokens: Sequence[Token], opened: int) -> int:
+    """Return the closing brace of a body; if the body has directives, return `opened`."""
     depth = 0
     for i in range(opened, len(tokens)):
         if tokens[i].kind is Kind.DIRECTIVE:
-            return opened  # what it drops is not to be read
+            return opened  # text that the directive drops must not be analysed
         depth += (tokens[i].text == "{") - (tokens[i].text == "}")
         if depth == 0:
             return i
@@ -132,6 +133,7 @@ def end_of_body(tokens: Sequence[Token], opened: int) -> int:
 
 
 def closing(words: Sequence[str], opened: int) -> int:
+    """Return the index of the bracket that closes the one at `opened`."""
     depth = 0
     for i in range(opened, len(words)):
         depth += (words[i] in PAIRS) - (words[i] in CLOSERS)

@@ -1,4 +1,4 @@
-"""Functions in which no thread waits for another, so that those of a block may run them one after the other."""
+"""Functions in which no thread waits for another, so that the threads of a block may run them one after another."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _MEETS = ("sync", "shfl", "CAS", "Exch", "exchange", "barrier", "pipeline", "Lau
 
 
 def calls(words: Sequence[str]) -> set[str]:
-    """The names that something in parentheses follows, directly or behind template arguments."""
+    """Return the names that are called, directly or with template arguments."""
     called = (_called(words, i) for i in range(1, len(words)) if words[i] == "(")
     return {name for name in called if name is not None}
 
 
 def _called(words: Sequence[str], opened: int) -> str | None:
-    """With a dot before it where it is a member's, and nothing where it is no name."""
+    """Return the called name, with a leading dot for members; None if nothing is called."""
     name = opened - 1
     if words[name] == ">":
         depth = 0
@@ -55,7 +55,7 @@ def _called(words: Sequence[str], opened: int) -> str | None:
 
 
 def is_harmless(words: Sequence[str], allowed: AbstractSet[str]) -> bool:
-    """Of a function's body.  `allowed` are names that may be called too: functions like it, and types."""
+    """Return whether no thread waits in a function body; names in `allowed` may be called or are types."""
     if any(_WAITS.fullmatch(word) or any(part in word for part in _MEETS) for word in words):
         return False
     if any(word == "[" and not (is_name(before) or before in ")]") for before, word in pairwise(words)):
@@ -68,29 +68,32 @@ def is_harmless(words: Sequence[str], allowed: AbstractSet[str]) -> bool:
 
 @dataclass
 class Harmless:
-    """What a translation unit was seen to have, in what was read so far."""
+    """The functions, macros and variables of a translation unit, as far as it has been read."""
 
     functions: set[str] = field(default_factory=set)
-    """Functions and macros without a thread that waits, …"""
+    """Functions and macros in which no thread waits."""
     others: set[str] = field(default_factory=set)
-    """… and those with one, or something that cannot be told."""
+    """Functions and macros in which a thread may wait."""
     takes_references: set[str] = field(default_factory=set)
     of_threads: set[str] = field(default_factory=set)
-    """Macros that name something of a thread."""
+    """Macros that use threadIdx."""
     variables: set[str] = field(default_factory=set)
-    """Of the device, outside of all functions."""
+    """Device variables outside of functions."""
 
     @property
     def allowed(self) -> set[str]:
+        """The names that harmless code may call."""
         return self.functions - self.others
 
     def note_function(self, name: str, head: Sequence[str], body: Sequence[str]) -> None:
+        """Record a function by whether a thread may wait in it."""
         fine = is_harmless(body, self.allowed | types_of_template(head)) and not self.others & set(body)
         (self.functions if fine else self.others).add(name)
         if "&" in head or "&&" in head:
             self.takes_references.add(name)
 
     def note_macro(self, name: str, body: Sequence[str]) -> None:
+        """Record a macro by whether it may wait, jump or change anything."""
         words = set(body)
         changes = any("=" in word and word not in ("==", "!=", "<=", ">=") for word in words) or "++" in "".join(body)
         leaves = words & {"return", "break", "continue", "{", ";", "#", "&"}
@@ -101,4 +104,5 @@ class Harmless:
 
 
 def types_of_template(head: Sequence[str]) -> set[str]:
+    """Return the type parameters in a function's head."""
     return {name for word, name in pairwise(head) if word in ("typename", "class")}

@@ -1,4 +1,4 @@
-"""`kernel<<<blocks, threads>>>(...)`, and what calls a kernel as if it were a function."""
+"""Launches such as `kernel<<<blocks, threads>>>(...)`, and calls of kernels as if they were functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _UNEVALUATED = frozenset({"decltype", "sizeof", "noexcept", "typeid", "alignof",
 
 
 def is_launch(source: Source, index: int) -> bool:
-    """Whether a configuration begins here: by <<<, or by << < as some editors have it, which is the same to nvcc."""
+    """Return whether a launch configuration begins here.
+
+    It begins by <<<, or by << < as some editors format it, which nvcc accepts too.
+    """
     return _end_of_mark(source, index) is not None and not source.follows(index, "operator")
 
 
@@ -24,7 +27,7 @@ def _end_of_mark(source: Source, index: int) -> int | None:
 
 
 def rewrite_launch(source: Source, index: int) -> int:
-    """Answers with the last token of the configuration, which stands before the kernel now."""
+    """Move the configuration before the kernel and return its last token."""
     first = _end_of_mark(source, index)
     assert first is not None
     marks, close = _end_of_configuration(source, first)
@@ -41,7 +44,7 @@ def rewrite_launch(source: Source, index: int) -> int:
 
 
 def _end_of_configuration(source: Source, index: int) -> tuple[int, int]:
-    """The first and the last of the three marks that end it."""
+    """Return the first and the last of the three marks that end a configuration."""
     depth = 0
     for i in range(index + 1, len(source.tokens)):
         text = source.tokens[i].text
@@ -61,7 +64,7 @@ def _end_of_configuration(source: Source, index: int) -> tuple[int, int]:
 
 
 def _start_of_kernel(source: Source, index: int) -> int:
-    """The first token of the expression before <<<: a name with qualifiers and template arguments, or a call."""
+    """Return the first token of the expression before <<<: a qualified name with arguments, or a call."""
     at = source.previous(index - 1)
     start = index
     while at is not None:
@@ -93,7 +96,7 @@ def _is_word(source: Source, index: int) -> bool:
 
 
 def refuse_calls(source: Source) -> None:
-    """Refuses what calls a kernel as if it were a function, unless something else may be meant."""
+    """Reject calls of a kernel as if it were a function, unless something else may be meant."""
     kernels = source.unit.kernels - source.unit.functions
     if source.in_macro or not kernels:
         return

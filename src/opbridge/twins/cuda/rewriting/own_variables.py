@@ -1,4 +1,4 @@
-"""What a statement in a kernel's body declares."""
+"""The variables that a statement in a kernel's body declares."""
 
 from __future__ import annotations
 
@@ -14,25 +14,33 @@ _NO_TYPES = frozenset({"return", "if", "for", "while", "do", "switch", "else", "
 
 @dataclass(frozen=True)
 class Variable:
+    """A variable declared in a kernel's body."""
+
     name: str
     kind: str
-    """Its type, as what stands before the name."""
+    """The type, as written before the name."""
     extents: str
     value: tuple[int, int] | None
-    """The words of its initializer, where it is one behind `=`."""
+    """The range of words of its initializer, if it has one after `=`."""
     constant: bool
 
 
 @dataclass(frozen=True)
 class Declaration:
+    """A declaration in a kernel's body, without variables if the statement declares none."""
+
     first: int
     last: int
-    """Its words."""
+    """The last of its words."""
     variables: Sequence[Variable]
 
 
 def declaration(words: Sequence[str], statement: Statement) -> Declaration:
-    """What a statement declares; nothing where it is none."""
+    """Return the variables that a statement declares, if any.
+
+    Raises:
+        NoPhasesError: The declaration is one that phases cannot handle.
+    """
     first, last = statement.first, statement.last
     known = is_name(words[first]) and words[first] not in _NO_TYPES
     named = _declared_name(words, first, last) if known and "__shared__" not in words[first:last] else None
@@ -49,7 +57,7 @@ def declaration(words: Sequence[str], statement: Statement) -> Declaration:
 
 
 def _declared_name(words: Sequence[str], first: int, last: int) -> int | None:
-    """Of `type name`, `a::type<b> * name`: a name with another one, or what stands behind one, before it."""
+    """Return the index of the name in `type name` or `a::type<b> * name`, or None."""
     at = first
     while at + 1 < last:
         following = words[at + 1]
@@ -93,7 +101,7 @@ def _declared(words: Sequence[str], kind: str, at: int, end: int) -> Variable:
     while words[name] in ("*", "const", "__restrict__"):
         name += 1
     if words[at] == "&" or not is_name(words[name]):
-        raise NoPhasesError  # a reference, or one to a function or an array
+        raise NoPhasesError  # a reference, also to a function or an array
     own = " ".join(word for word in words[at:name] if word != "__restrict__")
     value = next((i for i in range(name + 1, end) if words[i] == "="), end)
     extents = "".join(words[name + 1 : value])

@@ -1,4 +1,4 @@
-"""What is written around the phases of a kernel: macros, which mean nothing where its threads are checked."""
+"""The macros written around the phases of a kernel, which mean nothing when its threads are checked."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ _Kept = tuple[Variable, Declaration]
 
 @dataclass
 class Written:
+    """The text to add to a kernel, by the index of a word."""
+
     before: dict[int, str] = field(default_factory=dict)
-    """What comes behind the word before this one, …"""
+    """Text after the word that precedes this one."""
     after: dict[int, str] = field(default_factory=dict)
-    """… behind this one, …"""
+    """Text after this word."""
     instead: dict[int, str] = field(default_factory=dict)
-    """… and in its place."""
+    """Text that replaces this word."""
 
 
 def divide_into_phases(source: Source, opened: int) -> bool:
-    """Whether the kernel whose body opens there runs in phases, which are marked then."""
+    """Mark the phases of the kernel whose body opens here; return whether it has any."""
     if source.in_macro or source.unit.is_library:
         return False
     close = opened + sum(1 for _ in source.body(opened))
@@ -67,7 +69,7 @@ def _surroundings(source: Source, code: Sequence[Token]) -> Surroundings:
         if token.text == "__shared__":
             end = next(k for k in range(i, len(code)) if code[k].text == ";")
             names = declared_names(list(code[i + 1 : end]), skipped={"__align__", "alignas"})
-            # Where no element of it is meant an array is its address.
+            # Without an index, an array means its address, which is the same for all threads.
             shared |= {name for name in names if not _is_array(code[i:end], name)}
     return Surroundings(
         parameters=_parameters(head),
@@ -86,12 +88,15 @@ def _is_array(declared: Sequence[Token], name: str) -> bool:
 
 
 def _parameters(head: Sequence[str]) -> set[str]:
-    """Of a function: the last names before commas, extents and the end."""
+    """Return the parameters in a function's head: the names before commas, extents and the end."""
     return {word for word, following in pairwise(head) if is_name(word) and following in (",", ")", "[", "=")}
 
 
 def written(variables: BlockVariables, phases: Sequence[Phase], number: int) -> Written | None:
-    """`number` is one that no other kernel has."""
+    """Return the text for the phases of a kernel, or None if a variable cannot be kept.
+
+    `number` must be unique among the kernels of the unit.
+    """
     words, result = variables.words, Written()
     result.instead = {i: "OB_TWIN_BARRIER" for i, word in enumerate(words) if word == BARRIER}
     needs = [list(_needed(variables, phase)) for phase in phases]
@@ -111,7 +116,7 @@ def written(variables: BlockVariables, phases: Sequence[Phase], number: int) -> 
 
 
 def _needed(variables: BlockVariables, phase: Phase) -> Iterator[_Kept]:
-    """Of the variables from before a phase those that it uses, and those that these are worked out from."""
+    """Yield the earlier variables that a phase uses, and those from which they are computed."""
     names, wanted = variables.names(phase.first, phase.last + 1), set[str]()
     while names:
         name = names.pop()

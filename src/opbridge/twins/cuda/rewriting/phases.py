@@ -1,18 +1,18 @@
-"""Kernels whose barriers stand where all threads of a block come by together.
+"""Kernels whose barriers are at places that all threads of a block reach together.
 
     __shared__ float s[256];                    the block's
     float x = in[threadIdx.x];                  for each thread { float x = in[...]; s[...] = x;  keep x }
     s[threadIdx.x] = x;
     __syncthreads();
-    for (int i = 1; i < 256; i *= 2) {          once: it says the same for all threads
+    for (int i = 1; i < 256; i *= 2) {          once: it is the same for all threads
       x += s[threadIdx.x ^ i];                  for each thread { float x = as kept; x += s[...];  keep x }
       __syncthreads();
     }
 
-Between two barriers the threads may run one after the other, as a loop that a compiler makes vector code of; no thread
-then waits, and none needs a stack.  That is how a kernel runs without checks; with them each thread has its own way
-through the same text.  Where something may differ from thread to thread, or wait in a way that is not seen here, the
-kernel is left as it is.
+Between two barriers the threads may run one after another, as a loop that a compiler can vectorize. No thread then
+waits, and none needs a stack. A kernel runs this way without checks; with checks, each thread runs through the same
+text by itself. If something may differ from thread to thread, or may wait in a way that this module does not see, the
+kernel stays unchanged.
 """
 
 from __future__ import annotations
@@ -39,17 +39,22 @@ _OF_BLOCK = frozenset({"using", "typedef", ";"})
 
 @dataclass
 class Phase:
+    """The statements between two barriers, which each thread runs to their end."""
+
     first: int
     last: int
-    """Its words, before which something else stands."""
+    """The last of its words."""
     visible: Mapping[str, Declaration]
-    """The variables from before it."""
+    """The declarations before the phase, by variable name."""
     declared: list[Declaration] = field(default_factory=list)
     returns: bool = False
 
 
 def find_phases(code: Sequence[Token], around: Surroundings) -> tuple[BlockVariables, list[Phase]] | None:
-    """Of the body that is made of these tokens without blanks, from its opening brace to its closing one."""
+    """Return the variables and phases of a body, or None if it has none.
+
+    The tokens are without blanks, from the opening brace of the body to the closing one.
+    """
     words = [token.text for token in code]
     if BARRIER not in words or any(token.kind is Kind.DIRECTIVE for token in code):
         return None

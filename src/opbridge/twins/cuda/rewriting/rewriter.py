@@ -1,4 +1,4 @@
-"""Goes through a source, knows what scope it is in, and has each construct of CUDA's rewritten."""
+"""The pass through a source that tracks scopes and rewrites each CUDA construct."""
 
 from __future__ import annotations
 
@@ -34,18 +34,21 @@ _CONDITIONS = frozenset({"if", "elif", "ifdef", "ifndef"})
 
 
 class Rewriter(Source):
+    """A pass through one source or macro, which rewrites it."""
+
     def __init__(self, source: str, file: str, unit: Unit, *, line: int = 1, in_macro: bool = False) -> None:
         super().__init__(source, file, unit, line=line, in_macro=in_macro)
         self.branches: list[tuple[list[Scope], bool]] = []
-        """Of each condition around, the scopes where it began, and whether it chooses as device code sees it."""
+        """For each enclosing condition, the scopes at its start, and whether it reads as in device code."""
         self.last_spaces = (False, False)
-        """Whether the last function was the device's and the host's."""
+        """Whether the last function belonged to the device, and whether to the host."""
         self.macros: dict[int, list[Piece]] = {}
-        """What becomes of definitions that are rewritten as sources are."""
+        """The pieces of macro definitions that are rewritten as sources."""
         self.done = -1
-        """The last token of what has moved elsewhere."""
+        """The last token that has moved elsewhere."""
 
     def run(self) -> str:
+        """Rewrite the source and return its text."""
         self.unit.waits |= waits(token.text for token in self.tokens)
         for index, token in enumerate(self.tokens):
             if index <= self.done:
@@ -60,6 +63,7 @@ class Rewriter(Source):
         return "".join(before + text for before, text, _ in pieces)
 
     def pieces(self) -> Iterator[Piece]:
+        """Yield each token with the text before it and its replacement."""
         for index, token in enumerate(self.tokens):
             text = self.texts[index] + self.behind.get(index, "")
             yield from self.macros.get(index) or ((self.before.get(index, ""), text, token.text),)
@@ -138,11 +142,11 @@ class Rewriter(Source):
         if scope.kernel:
             question = f", [=]OPBRIDGE_TWIN_GUARD {{ {scope.guard.question} }}" if scope.guard else ""
             self.texts[index] += f"{question}); }}{self._enrolled(scope)}"
-        # A variable may follow a class, and more of them an initializer.
+        # A variable may follow a class, and further ones may follow an initializer.
         self.head = [*scope.head, index] if scope.kind in ("class", "initializer") else []
 
     def _enrolled(self, kernel: Scope) -> str:
-        """Of an image, what lets the driver API find a kernel, which has no other name than its function's."""
+        """Return the code by which the driver API finds a kernel of an image by its function's name."""
         if not (self.unit.is_image and kernel.function) or self.in_macro or self.scopes[-1].kind != "namespace":
             return ""
         return f" OPBRIDGE_TWIN_OF_IMAGE({self.unit.number()}, {kernel.function})"
@@ -192,7 +196,10 @@ class Rewriter(Source):
             self._macro(index)
 
     def _branch(self, word: str, index: int) -> bool:
-        """Whether a condition chooses as device code sees it.  Its branches start in the same scope."""
+        """Track a condition and return whether it reads as in device code.
+
+        All branches of a condition start in the same scope.
+        """
         if word in ("if", "ifdef", "ifndef"):
             asks = "__CUDA_ARCH__" in self.texts[index] and not self.in_function()
             self.branches.append((list(self.scopes), asks and directives.chooses_device_code(self, index)))

@@ -1,4 +1,4 @@
-"""What a brace opens."""
+"""The kind of scope that a brace opens."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 
 
 def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> Scope:
+    """Return the scope that the brace at `index` opens."""
     outer, head = source.scopes[-1], (*source.head, index)
     words = [source.tokens[i].text for i in source.head]
     device = source.unit.is_image or outer.device or any(word in source.unit.device_words for word in words)
@@ -28,9 +29,9 @@ def scope_opened(source: Source, index: int, last_spaces: tuple[bool, bool]) -> 
     if "namespace" in outside or (words[:1] == ["extern"] and words[-1].startswith('"')):
         return Scope("namespace", c_linkage=words == ["extern", '"C"'], name=_name_of_namespace(outside))
     if not words or words[0] == ",":
-        # The body of a constructor, behind the braces of its initializers.
+        # The body of a constructor, after the braces of its initializers.
         return Scope("function", *last_spaces)
-    in_brackets = sum((word in PAIRS) - (word in CLOSERS) for word in words) > 0  # as a default argument is
+    in_brackets = sum((word in PAIRS) - (word in CLOSERS) for word in words) > 0  # such as a default argument
     if in_brackets or ("=" in outside and "operator" not in outside):
         return Scope("initializer", device, host, head=head)
     if is_class:
@@ -62,7 +63,7 @@ def _guard(source: Source, index: int) -> Guard | None:
 
 
 def has_own_scopes(source: Source, opened: int) -> bool:
-    """Whether a kernel's body holds lambdas without a capture or classes, to which its parameters are not known."""
+    """Return whether a kernel's body holds classes or captureless lambdas, which cannot see its parameters."""
     words = [token.text for token in source.body(opened) if not token.blank]
     lambdas = any(first + second == "[]" and third in _BEHIND_CAPTURE for first, second, third in _threes(words))
     return lambdas or bool({"class", "struct", "union"} & set(words))

@@ -1,4 +1,4 @@
-"""A source while it is rewritten: its tokens, what they become, and where in it one is."""
+"""A source during rewriting: its tokens, their replacements, and the current position in it."""
 
 from __future__ import annotations
 
@@ -12,56 +12,63 @@ from opbridge.twins.cuda.rewriting.unit import Namespace, Unit
 
 @dataclass(frozen=True)
 class Scope:
+    """A scope of a source."""
+
     kind: str
     """namespace, class, function (or a block in one), or initializer."""
     device: bool = False
     host: bool = False
-    """It is the host's too."""
+    """Whether the host can call it too."""
     kernel: bool = False
     leaves: bool = False
-    """Its `return;` may leave a barrier to the others: it is a kernel's, or of a device function that has a barrier."""
+    """Whether its `return;` may skip a barrier: it is in a kernel, or in a device function that has a barrier."""
     guard: Guard | None = None
-    """Of a kernel."""
+    """The guard of a kernel."""
     c_linkage: bool = False
     name: str = ""
-    """Of a namespace whose names are not known outside of it."""
+    """The name of a namespace, whose names are not visible outside of it."""
     function: str = ""
-    """The name of a kernel that is no template."""
+    """The name of a kernel that is not a template."""
     shields: bool = False
-    """The function's own names stand in a block within that of the __shared__ variables it uses."""
+    """Whether the function's body is an inner block, inside that of the __shared__ variables it uses."""
     head: tuple[int, ...] = ()
-    """What stands before it and its brace in a statement that goes on behind it."""
+    """The tokens before the scope and its brace, in a statement that continues after it."""
 
 
 class Source(Reader):
+    """The tokens of a source, with their replacements and the open scopes."""
+
     def __init__(self, source: str, file: str, unit: Unit, *, line: int = 1, in_macro: bool = False) -> None:
         super().__init__(source, file, line, directives=not in_macro)
         self.unit = unit
         self.in_macro = in_macro
         self.is_of_devices = is_of_devices(file, unit.folders)
         self.texts = [token.text for token in self.tokens]
-        """What each token becomes, …"""
+        """The replacement of each token."""
         self.before: dict[int, str] = {}
-        """… and what is written before it; …"""
+        """Text written before a token."""
         self.behind: dict[int, str] = {}
-        """… and behind it, whatever becomes of it."""
+        """Text written after a token, whatever its replacement."""
         self.scopes: list[Scope] = [Scope("namespace")]
         self.head: list[int] = []
         """The tokens since the last statement ended, without blanks."""
 
     def erase(self, first: int, last: int) -> None:
+        """Remove the tokens from `first` to `last`, inclusive."""
         for i in range(first, last + 1):
             self.texts[i] = ""
 
     def namespace(self) -> Namespace:
+        """Return the names of the enclosing namespaces, outermost first."""
         return tuple(scope.name for scope in self.scopes if scope.name)
 
     def in_function(self) -> bool:
+        """Return whether a function encloses the current position."""
         return any(scope.kind == "function" for scope in self.scopes)
 
 
 def outside_of_brackets(words: list[str]) -> list[str]:
-    """The words with brackets, but not with what is in them."""
+    """Return the words outside of brackets, and the brackets themselves."""
     outside: list[str] = []
     depth = 0
     for position, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""The statements of a kernel's body, as far down as barriers stand."""
+"""The statements of a kernel's body, down to the level of its barriers."""
 
 from __future__ import annotations
 
@@ -14,25 +14,33 @@ _WITH_HEADER = frozenset({"for", "while", "if", "switch"})
 
 
 class NoPhasesError(Exception):
-    """The kernel's barriers do not stand where all of its threads come by together."""
+    """The barriers of a kernel are not at places that all its threads reach together."""
 
 
 @dataclass(frozen=True)
 class Statement:
+    """A statement as a range of words, with inner statements if it holds barriers."""
+
     first: int
     last: int
-    """Its words."""
+    """The last of its words."""
     header: tuple[int, int] | None = None
-    """The words in the parentheses of a loop or a condition that has barriers in it."""
+    """The range of words in the parentheses of a loop or condition that holds barriers."""
     inner: Sequence[Statement] = ()
-    """Of one that has barriers in it."""
+    """The inner statements, if the statement holds barriers."""
 
     @property
     def holds_barriers(self) -> bool:
+        """Whether there are barriers inside the statement."""
         return bool(self.inner)
 
 
 def statements(words: Sequence[str], at: int, end: int) -> list[Statement]:
+    """Split a range of words into statements.
+
+    Raises:
+        NoPhasesError: A statement does not end in the range, or a barrier is where threads may diverge.
+    """
     found = []
     while at < end:
         last = _last_word(words, at)
@@ -44,11 +52,12 @@ def statements(words: Sequence[str], at: int, end: int) -> list[Statement]:
 
 
 def is_barrier(words: Sequence[str], statement: Statement) -> bool:
+    """Return whether a statement is `__syncthreads();`."""
     return list(words[statement.first : statement.last + 1]) == [BARRIER, "(", ")", ";"]
 
 
 def leaves_loop(words: Sequence[str], statement: Statement) -> bool:
-    """Whether it may go on elsewhere than behind itself, in a loop around it."""
+    """Return whether a statement may leave or continue a loop around it."""
     at = statement.first
     while at <= statement.last:
         if words[at] in ("break", "continue", "case", "default"):
@@ -63,8 +72,10 @@ def leaves_loop(words: Sequence[str], statement: Statement) -> bool:
 
 
 def may_spin(words: Sequence[str]) -> bool:
-    """Whether a loop may go on until another thread of the block, which has no turn, has changed something: one that
-    uses what an atomic operation finds."""
+    """Return whether a loop may wait for a change by another thread of the block, which gets no turn.
+
+    Such a loop uses the result of an atomic operation.
+    """
     loops = [i for i, word in enumerate(words) if word in ("for", "while", "do")]
     inside = {i for first in loops for i in range(first, _last_word(words, first))}
     return any(words[i].startswith("atomic") and not _begins_statement(words, i) for i in inside)
@@ -91,7 +102,7 @@ def _statement(words: Sequence[str], first: int, last: int) -> Statement:
     if words[first] not in ("for", "while", "if") or words[opened] != "(":
         raise NoPhasesError
     close = closing(words, opened)
-    # Behind a condition's block there may be `else`, which is another's way.
+    # An `else` may follow the block of a condition, so that threads diverge.
     if words[close + 1] != "{" or closing(words, close + 1) != last:
         raise NoPhasesError
     return Statement(first, last, (opened + 1, close), statements(words, close + 2, last))

@@ -1,4 +1,4 @@
-"""What the files of one translation unit tell each other."""
+"""The state that the files of one translation unit share."""
 
 from __future__ import annotations
 
@@ -11,54 +11,55 @@ from opbridge.twins.common.rewriting import Included
 from opbridge.twins.cuda.rewriting.harmless import Harmless
 
 Namespace = tuple[str, ...]
-"""The names of the namespaces around, from without."""
+"""The names of the enclosing namespaces, outermost first."""
 
 
 @dataclass
 class Unit:
-    """What the files of one translation unit tell each other."""
+    """The state that the files of one translation unit share."""
 
     include: Included = lambda name: None
     folders: Sequence[Path] = ()
-    """Those of the project's headers."""
+    """The include folders of the project."""
     kernel_words: set[str] = field(default_factory=lambda: {"__global__"})
-    """Macros that stand for __global__ too."""
+    """The words for __global__, including macros."""
     device_words: set[str] = field(default_factory=lambda: {"__device__", "__global__"})
     host_words: set[str] = field(default_factory=lambda: {"__host__"})
     aot_functions: list[str] = field(default_factory=list)
-    """What hosts on the CPU call: the functions with the plain C call."""
+    """The functions with the plain C call, which hosts on the CPU call."""
     kernels: set[str] = field(default_factory=set)
-    """The names of __global__ functions, …"""
+    """The names of __global__ functions."""
     functions: set[str] = field(default_factory=set)
-    """… and of others, which may be the same."""
+    """The names of other functions, which may be the same."""
     device_functions: set[str] = field(default_factory=set)
-    """Those of both that are not the host's, and are perhaps another source's."""
+    """The names of both kinds that belong to the device, possibly to another source."""
     own_functions: set[str] = field(default_factory=set)
-    """Of functions with a body that are the device's alone, and no kernels; "operator" is any of these."""
+    """The names of defined device-only functions that are not kernels; "operator" is any operator."""
     member_templates: set[str] = field(default_factory=set)
-    """Of functions of classes that are templates themselves."""
+    """The names of member functions that are templates."""
     own_variables: set[str] = field(default_factory=set)
     opaque: set[str] = field(default_factory=set)
-    """Macros that may be more than a number or a name."""
+    """Macros that may expand to more than a number or a name."""
     shared_words: set[str] = field(default_factory=lambda: {"__shared__"})
-    """Macros that stand for __shared__ too."""
+    """The words for __shared__, including macros."""
     shared: dict[tuple[Namespace, str], str] = field(default_factory=dict)
-    """What a function has to say first to use a __shared__ variable that is declared outside of all functions."""
+    """The declaration that a function needs to use a __shared__ variable declared outside of all functions."""
     columns: dict[str, Columns] = field(default_factory=dict)
-    """Of each file, for whoever reads what the compiler says of the result."""
+    """The column mapping of each file, for messages about the result."""
     is_library: bool = False
-    """What it does not use of a library may need what the twin lacks."""
+    """Whether the unit is a library, whose unused parts may need what the twin lacks."""
     is_program: bool = False
-    """It may be compiled a second time for its kernels alone, and says which functions are the host's."""
+    """Whether the unit may be compiled again for its kernels alone, and so must mark host functions."""
     is_image: bool = False
-    """It is for devices alone, and says of each kernel that it is there."""
+    """Whether the unit is for devices alone, and so must register each kernel."""
     has_cccl: bool = False
-    """Whether Thrust, CUB and libcu++ are there to be included."""
+    """Whether Thrust, CUB and libcu++ are installed."""
     harmless: Harmless = field(default_factory=Harmless)
     waits: bool = False
-    """A function may wait for other threads, in what was read so far."""
+    """Whether a function that was read so far may wait for other threads."""
     count: int = 0
 
     def number(self) -> int:
+        """Return a number that is unique in the unit."""
         self.count += 1
         return self.count

@@ -12,6 +12,7 @@ VARIABLE_WORDS = frozenset({"__device__", "__constant__", "__managed__"})
 
 
 def declare_shared(source: Source, end: int) -> None:
+    """Rewrite the declaration of a __shared__ variable that ends here."""
     first = source.head[0]
     tokens = [source.tokens[i] for i in source.head]
     names = declared_names(tokens, skipped={*source.unit.shared_words, "__align__", "alignas", "extern", "static"})
@@ -42,9 +43,9 @@ def _declare_dynamic(source: Source, first: int, end: int, tokens: list[Token], 
 
 
 def _is_taken_whole(source: Source, name: str) -> bool:
-    """Whether the array's own place is meant, as in reinterpret_cast<T&>(s) and &s.
+    """Return whether the address of the array itself is used, as in reinterpret_cast<T&>(s) and &s.
 
-    Elsewhere a pointer serves, which lambdas can take a copy of.
+    Otherwise a pointer suffices, which lambdas can copy.
     """
     texts = [token.text for token in source.tokens if not token.blank]
     mentions = (i for i, text in enumerate(texts[:-1]) if text == name)
@@ -71,24 +72,24 @@ def _declare_static(source: Source, first: int, end: int, names: list[str]) -> N
 
 
 def shared_used(source: Source, opened: int) -> Iterable[str]:
-    """The declarations of the __shared__ variables from outside that a function mentions."""
+    """Return the declarations of the outer __shared__ variables that a function uses."""
     if not source.unit.shared:
         return []
-    # A parameter or a member of the same name is what the function means.
+    # A parameter or a member of the same name hides the variable.
     hidden = {source.tokens[i].text for i in source.head} | _members(source)
     names = _mentioned(source, opened) - hidden
     return dict.fromkeys(text for name, text in _visible(source).items() if name in names)
 
 
 def _visible(source: Source) -> dict[str, str]:
-    """The declarations by their names, of which the innermost namespace's is meant."""
+    """Return the visible declarations by name; the innermost namespace wins."""
     here, shared = source.namespace(), source.unit.shared
     outer_first = sorted(shared, key=lambda declared: len(declared[0]))
     return {name: shared[around, name] for around, name in outer_first if here[: len(around)] == around}
 
 
 def _mentioned(source: Source, opened: int) -> set[str]:
-    """The names in a body that are no members of something, as in threadIdx.y."""
+    """Return the names in a body that are not members, unlike `y` in threadIdx.y."""
     names: set[str] = set()
     before = ""
     for token in source.body(opened):
@@ -99,7 +100,7 @@ def _mentioned(source: Source, opened: int) -> set[str]:
 
 
 def _members(source: Source) -> set[str]:
-    """The names that the class around declares, more or less: whatever stands outside of its functions."""
+    """Return the names that the enclosing class may declare: all names outside of its functions."""
     scope = source.scopes[-1]
     if scope.kind != "class" or not scope.head:
         return set()
@@ -113,7 +114,7 @@ def _members(source: Source) -> set[str]:
 
 
 def announce_variable(source: Source, end: int) -> None:
-    """Lets the checks know a variable of device code by its name."""
+    """Register a device variable with the checks by its name."""
     tokens = [source.tokens[i] for i in source.head]
     outside = outside_of_brackets([token.text for token in tokens])
     before_value = outside[: outside.index("=")] if "=" in outside else outside
@@ -137,7 +138,7 @@ def announce_variable(source: Source, end: int) -> None:
 
 
 def announce_static(source: Source, end: int) -> None:
-    """The same for one of a function, which is the device's: what is constant may be read wherever it is."""
+    """Register a static variable of a device function; constants need none, because any thread may read them."""
     tokens = [source.tokens[i] for i in source.head]
     texts = [token.text for token in tokens]
     if "constexpr" in texts or ("const" in texts and "*" not in texts):

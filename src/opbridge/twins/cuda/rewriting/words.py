@@ -1,4 +1,4 @@
-"""Words that mean something else to CUDA's compiler than to the host's."""
+"""Words that mean something else to the CUDA compiler than to the host's."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from opbridge.twins.cuda.rewriting.changes import is_value
 from opbridge.twins.cuda.rewriting.source import Source, outside_of_brackets
 
 ARCHITECTURE = 800
-"""What __CUDA_ARCH__ is: the newest whose every feature outside of PTX the twin has."""
+"""The value of __CUDA_ARCH__: the newest architecture of which the twin has every feature outside of PTX."""
 
 NOINLINE = "__attribute__((noinline))"
-"""A macro of this name would break the attribute of the same name, which libraries use."""
+"""The replacement of __noinline__; a macro would break the attribute of the same name, which libraries use."""
 
 _TAKE_KERNELS = frozenset(
     {
@@ -31,11 +31,12 @@ _TAKE_KERNELS = frozenset(
     }
 )
 _COPIES = frozenset({"__builtin_memcpy", "__builtin_memmove", "__builtin_memset"})
-"""What compilers do by instructions that the checks do not see."""
+"""Functions that compilers expand to instructions that the checks do not see."""
 _TARGETS = frozenset({"NV_IF_TARGET", "NV_IF_ELSE_TARGET", "NV_DISPATCH_TARGET"})
 
 
 def rewrite_word(source: Source, index: int) -> None:
+    """Rewrite the name at `index` if CUDA gives it another meaning."""
     text = source.tokens[index].text
     device = source.scopes[-1].device
     if text == "__CUDA_ARCH__" and device:
@@ -67,7 +68,7 @@ def rewrite_word(source: Source, index: int) -> None:
 
 
 def _is_call_of_c(source: Source, index: int) -> bool:
-    """Whether it is called without arguments, and is nobody's member."""
+    """Return whether a name is called without arguments and is not a member."""
     before, opened = source.previous(index - 1), source.next(index + 1)
     closed = source.next(opened + 1) if opened is not None else None
     if closed is None or [source.tokens[i].text for i in (opened, closed) if i is not None] != ["(", ")"]:
@@ -76,7 +77,7 @@ def _is_call_of_c(source: Source, index: int) -> bool:
 
 
 def _note_return(source: Source, index: int) -> None:
-    """Tells the checks of a thread that leaves before a barrier: once it has ended, GPUs wait for the others alone."""
+    """Mark a `return;` for the checks: once a thread has ended, GPU barriers wait only for the others."""
     end = source.next(index + 1)
     if source.texts[index] == "return" and end is not None and source.tokens[end].text == ";":
         source.texts[index] = "OPBRIDGE_TWIN_RETURN"
@@ -88,7 +89,7 @@ def _is_attribute(source: Source, index: int) -> bool:
 
 
 def _leave_half(source: Source, index: int) -> None:
-    """PyTorch's halves become CUDA's for nvcc alone; here what takes the one takes the other."""
+    """Remove an explicit conversion to __half: nvcc needs it for PyTorch's halves, and the twin does not."""
     dot, name = source.previous(index - 1), source.next(index + 1)
     opened = source.next(name + 1) if name is not None and source.tokens[name].text == "__half" else None
     closed = source.next(opened + 1) if opened is not None else None
@@ -97,7 +98,7 @@ def _leave_half(source: Source, index: int) -> None:
 
 
 def _template_of_class(source: Source, index: int) -> None:
-    """nvcc knows what `A<T>::call<2>(x)` and `a.call<2>(x)` mean where `template` is left out before the name."""
+    """Insert the `template` that nvcc lets sources omit, as in `A<T>::call<2>(x)` and `a.call<2>(x)`."""
     mark, angle = source.previous(index - 1), source.next(index + 1)
     if mark is None or angle is None or source.tokens[angle].text != "<":
         return
@@ -106,21 +107,21 @@ def _template_of_class(source: Source, index: int) -> None:
     if called is None or source.tokens[called].text != "(":
         return
     inside = [token.text for token in source.tokens[angle + 1 : closed] if not token.blank]
-    # Otherwise these were comparisons.
+    # Otherwise these are comparisons.
     is_list = not {*CLOSERS, "&&", "||"} & set(_unpaired(inside))
     if is_list and (_is_of_template(source, mark, index) or _compares_nothing(source, mark, inside, called)):
         source.before[index] = "template "
 
 
 def _is_of_template(source: Source, mark: int, index: int) -> bool:
-    """Whether what stands before a member's name lets it be a template's."""
+    """Return whether the text before a member's name allows it to be a template."""
     if source.tokens[mark].text == "::":
         return source.follows(mark, ">")
     return source.tokens[mark].text in (".", "->") and source.tokens[index].text in source.unit.member_templates
 
 
 def _compares_nothing(source: Source, mark: int, inside: list[str], called: int) -> bool:
-    """Whether a member, also a library's, can only be a template: `a.block<3, 3>(0, 0)`, and not `a.x < 1, 2 > (3)`."""
+    """Return whether a member can only be a template: `a.block<3, 3>(0, 0)`, but not `a.x < 1, 2 > (3)`."""
     plain = all(is_value(word) or word in (",", "::", "<", ">", "*") for word in inside)
     if not plain or source.tokens[mark].text not in (".", "->"):
         return False
@@ -129,7 +130,7 @@ def _compares_nothing(source: Source, mark: int, inside: list[str], called: int)
 
 
 def _unpaired(words: Iterable[str]) -> Iterable[str]:
-    """The words that are no bracket of a pair among them."""
+    """Yield the words that are not brackets of a pair."""
     opened: list[str] = []
     for word in words:
         if word in PAIRS:

@@ -1,1 +1,1 @@
-"""Stands for torch_npu's module of this name."""
+"""The stand-in for the torch_npu module of this name."""

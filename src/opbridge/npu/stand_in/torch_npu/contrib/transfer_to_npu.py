@@ -1,4 +1,4 @@
-"""Imported first, it has a program for CUDA run on NPUs: `torch.cuda` is `torch.npu`, and "cuda" a name of "npu"."""
+"""Importing this module first runs a CUDA program on NPUs: `torch.cuda` becomes `torch.npu`, and "cuda" means "npu"."""
 
 from __future__ import annotations
 

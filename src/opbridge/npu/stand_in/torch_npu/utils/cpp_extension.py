@@ -1,4 +1,4 @@
-"""Stands for torch_npu's module of this name."""
+"""The stand-in for the torch_npu module of this name."""
 
 from opbridge.npu.building import NpuExtension
 
