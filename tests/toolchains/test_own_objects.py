@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.helpers.compilers import needs_clang
+from tests.helpers.compilers import COMPILERS
 from tests.helpers.subprocesses import succeed
 
 from opbridge.cache import Cache
@@ -40,7 +40,7 @@ print([library.value() for library in libraries])
 """
 
 
-@pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=needs_clang)])
+@pytest.mark.parametrize("compiler", COMPILERS)
 def test_each_library_has_its_own(
     compiler: str, cache: Cache, request_for: Callable[..., BuildRequest], monkeypatch: pytest.MonkeyPatch
 ) -> None:

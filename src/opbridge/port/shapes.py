@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from opbridge.check.inputs import Form
+from opbridge.check.inputs import Form, letters_of
 from opbridge.errors import InputError
 from opbridge.schema import Schema
 
@@ -53,7 +53,7 @@ def sizes(form: Form, wanted: Iterable[int]) -> list[int]:
 
     Each name gets one of `wanted`; other words are computed from their names.
     """
-    words = dict.fromkeys(word for group in form.values() for word in group)
+    words = letters_of(form)
     values = dict(zip(dict.fromkeys(name for word in words for name in _NAME.findall(word)), wanted, strict=False))
     return [_value(word, values) for word in words]
 
