@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from forked_python import PYTHON
 
 RUN = Path(__file__).parents[1] / "conformance" / "run.py"
@@ -29,6 +30,7 @@ ENTRIES = (
 )
 
 
+@pytest.mark.matrix("tests/frameworks/aten covers operators of each kind")
 def test_a_sample_of_pytorchs_own_samples_agrees(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     only = "|".join(map(re.escape, ENTRIES))

@@ -56,6 +56,7 @@ def stranger(opbridge_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return run
 
 
+@pytest.mark.matrix("builds a whole wheel; the suite covers what it holds from an editable install")
 def test_the_sources_are_those_of_the_repository(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -66,6 +67,7 @@ def test_the_sources_are_those_of_the_repository(sdist: Path) -> None:
     ]
 
 
+@pytest.mark.matrix("builds a whole wheel; the suite covers what it holds from an editable install")
 def test_the_wheel_holds_what_runs_and_nothing_else(opbridge_wheel: Path) -> None:
     with zipfile.ZipFile(opbridge_wheel) as archive:
         names = archive.namelist()
@@ -75,6 +77,7 @@ def test_the_wheel_holds_what_runs_and_nothing_else(opbridge_wheel: Path) -> Non
     assert {name.partition("/")[0] for name in names} == {"opbridge", f"opbridge-{opbridge.__version__}.dist-info"}
 
 
+@pytest.mark.matrix("builds a whole wheel; the suite covers what it holds from an editable install")
 def test_a_new_library_builds_and_runs(stranger: Run) -> None:
     assert stranger("opbridge", "--version").stdout == f"opbridge {opbridge.__version__}\n"
     # What the workflows ask of every wheel that they make.
@@ -82,6 +85,7 @@ def test_a_new_library_builds_and_runs(stranger: Run) -> None:
     assert ran.stdout.endswith(": [3. 3.]\n"), ran.stderr
 
 
+@pytest.mark.matrix("builds a whole wheel; the suite covers what it holds from an editable install")
 def test_the_twins_come_compiled(stranger: Run) -> None:
     program = """
 import os, tempfile
@@ -95,6 +99,7 @@ print(os.listdir(cache))
     assert ran.stdout == "built True\n" * 4 + "[]\n", ran.stderr
 
 
+@pytest.mark.matrix("builds a whole wheel; the suite covers what it holds from an editable install")
 def test_frameworks_that_are_not_there_are_named_with_the_command_that_brings_them(stranger: Run) -> None:
     program = """
 import numpy, opbridge
@@ -107,6 +112,7 @@ except opbridge.OpbridgeError as error:
     assert "pip install torch" in stranger("python", "-c", program).stdout
 
 
+@pytest.mark.matrix("builds a whole wheel; the suite covers what it holds from an editable install")
 def test_the_demo_works_with_numpy_alone(stranger: Run) -> None:
     shown = stranger("opbridge", "demo")
     assert shown.returncode == 0, shown.stdout + shown.stderr

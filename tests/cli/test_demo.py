@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SOURCES = ("a C++ kernel", "PyTorch's operator", "a CUDA kernel", "an Ascend C kernel", "a PyTorch extension")
 FRAMEWORKS = ("torch", "numpy", "mindspore", "jax")
 
 
+@pytest.mark.matrix("tests/cli covers each command that the demo runs, and examples what it shows")
 def test_five_sources_in_every_framework(tmp_path: Path) -> None:
     # In the user's own cache, which has the adapters and PyTorch's headers.
     command = [sys.executable, "-m", "opbridge", "demo", "--keep", str(tmp_path / "demo")]

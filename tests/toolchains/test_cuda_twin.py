@@ -331,6 +331,7 @@ def test_a_folder_with_modules_named_like_python_s_own_is_no_trap(
 
 
 @needs_clang
+@pytest.mark.matrix("the other tests here do the same with g++")
 def test_clang_builds_kernels_too(
     cache: Cache, project: Path, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
