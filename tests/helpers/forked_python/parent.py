@@ -185,9 +185,9 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
     del sys.path[0]
-    for framework in sys.argv[2:]:
-        importlib.import_module(framework)
-    importlib.import_module("numpy")
+    for framework in (*sys.argv[2:], "numpy"):
+        with suppress(ImportError):  # a program may name one that is not installed
+            importlib.import_module(framework)
     warnings.simplefilter("ignore")  # JAX warns of each fork
     words = become(*next_start(socket.socket(fileno=int(sys.argv[1]))))
     sys.excepthook = show
