@@ -45,6 +45,7 @@ def test_a_killed_process_leaves_no_compiler(tmp_path: Path, wrapper: InstallWra
     killed = subprocess.Popen([sys.executable, "-c", builds, source])
     while not begun.exists() and killed.poll() is None:
         time.sleep(0.02)
+    time.sleep(1)  # a compiler counts from its announcement, a moment after its start
     killed.kill()
     killed.wait()
     assert is_gone(int(begun.read_text()))

@@ -28,6 +28,12 @@ _watchers: dict[int, int] = {}
 """The pipe to the watching shell, by process id: a forked process needs its own shell."""
 
 
+def prepare() -> None:
+    """Start the shell before the first compiler, so that little time passes between its start and its announcement."""
+    with suppress(OSError), _guard:
+        _watcher()
+
+
 @contextmanager
 def ended_with_us(group: int) -> Iterator[None]:
     """Ensure inside the `with` block that a process group is killed if this process dies.
@@ -43,9 +49,14 @@ def ended_with_us(group: int) -> Iterator[None]:
 
 def _tell(sign: str, group: int) -> None:
     with suppress(OSError), _guard:
-        if os.getpid() not in _watchers:
-            _watchers[os.getpid()] = _started()
-        os.write(_watchers[os.getpid()], f"{sign} {group}\n".encode())
+        os.write(_watcher(), f"{sign} {group}\n".encode())
+
+
+def _watcher() -> int:
+    """Return the pipe to this process's shell, which is started on first use; the caller holds the guard."""
+    if os.getpid() not in _watchers:
+        _watchers[os.getpid()] = _started()
+    return _watchers[os.getpid()]
 
 
 def _started() -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from opbridge.errors import ToolchainError
 from opbridge.toolchains.model import Command
-from opbridge.toolchains.orphans import ended_with_us
+from opbridge.toolchains.orphans import ended_with_us, prepare
 
 _TIMEOUT_SECONDS = 3600.0
 
@@ -96,6 +96,7 @@ class Compilers:
     def _start(self, command: Command, folder: Path, scratch: Path) -> subprocess.Popen[bytes]:
         # The hints match English messages. Temporary files go where they are removed even if this process is killed.
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMPDIR": str(scratch)}
+        prepare()
         with self._guard:
             if self._stopped:
                 raise ToolchainError(f"{command.about} was called off")
