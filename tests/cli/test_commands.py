@@ -72,6 +72,19 @@ def test_build_puts_portable_libraries_where_told(project: Path, opbridge: Opbri
     assert ctypes.CDLL(str(project / "lib/src/twice_cpu.so")).plain() == 7
 
 
+def test_build_without_a_compiler_is_an_error(project: Path, opbridge: Opbridge) -> None:
+    for arguments in ([], ["--device", "cpu"]):
+        refused = opbridge("build", "ops.yaml", *arguments, PATH="", CXX="")
+        assert (refused.returncode, refused.stdout) == (3, "")
+        assert "no C++ compiler" in refused.stderr
+        assert "sudo apt install g++" in refused.stderr
+    only_npu = MANIFEST[: MANIFEST.index("ops:")] + "ops:\n  - func: twice(Tensor x) -> Tensor\n    out: x\n"
+    (project / "ops.yaml").write_text(only_npu + "    kernels: {npu: src/twice_npu.cpp}\n")
+    refused = opbridge("build", "ops.yaml", PATH="", ASCEND_HOME_PATH="")
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "no compiler for Ascend C" in refused.stderr
+
+
 def test_loading_finds_what_build_built(project: Path, opbridge: Opbridge, cache_folder: Path) -> None:
     # An operator of PyTorch's would have its adapter compiled, which build leaves to where PyTorch is.
     compiled = "".join(line for line in MANIFEST.splitlines(keepends=True) if "aten::" not in line)

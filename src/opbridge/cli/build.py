@@ -82,9 +82,8 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     if options.device and not files:
         raise InputError(f"{options.manifest} has no kernel files for {options.device}")
     reasons = {device: _why_not(device) for device in dict.fromkeys(file.device for file in files)}
-    if options.device and (reason := reasons[options.device]):
-        raise reason
     ready = [file for file in files if file.is_built or not reasons[file.device]]
+    _require_compilers(files, ready, reasons, options.device)
     if options.output:
         require_distinct_names(ready)
     to_build = [file for file in ready if not file.is_built]
@@ -106,6 +105,24 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(files)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return {f"{file.device} {file.name}": library.path for file, library in libraries.items()}
+
+
+def _require_compilers(
+    files: Sequence[KernelFile],
+    ready: Sequence[KernelFile],
+    reasons: Mapping[str, OpbridgeError | None],
+    chosen: str | None,
+) -> None:
+    """Raise the reason why kernels cannot be built, unless they are for an accelerator and others can be built.
+
+    A manifest for several devices is usually built on a machine that has the compilers for some of them only.
+    """
+    if chosen and (reason := reasons[chosen]):
+        raise reason
+    left_out = {file.device for file in files if file not in ready}
+    for device in sorted(left_out, key=lambda device: device != "cpu"):
+        if (device == "cpu" or not ready) and (reason := reasons[device]):
+            raise reason
 
 
 def _check_options(options: argparse.Namespace) -> None:
