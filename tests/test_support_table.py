@@ -1,4 +1,4 @@
-"""README's table of what works is the one that tools/support_table.py makes, and its tests are there."""
+"""The support pages have the table that tools/support_table.py makes, and the tests that it names exist."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def support() -> Any:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_both_readmes_have_the_table_of_today(support: Any, language: str) -> None:
-    readme = support.READMES[language].read_text(encoding="utf-8")
-    assert support.table(language) in readme, "run python tools/support_table.py"
+def test_both_pages_have_the_table_of_today(support: Any, language: str) -> None:
+    page = support.PAGES[language].read_text(encoding="utf-8")
+    assert support.table(language) in page, "run python tools/support_table.py"
 
 
 def test_what_is_called_tested_has_tests(support: Any) -> None:

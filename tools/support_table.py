@@ -1,6 +1,6 @@
-"""The table "what works today" of both READMEs: every "tested" in it names the tests that say so.
+"""Write the support table of docs/support.md and docs/support.zh.md, in which every "tested" names its tests.
 
-`python tools/support_table.py` writes it; tests/test_support_table.py holds it.
+`python tools/support_table.py` writes both pages; tests/test_support_table.py compares them with this table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-READMES = {"en": ROOT / "README.md", "zh": ROOT / "README.zh.md"}
+PAGES = {"en": ROOT / "docs" / "support.md", "zh": ROOT / "docs" / "support.zh.md"}
 COLUMNS = ("NumPy", "PyTorch", "MindSpore", "JAX", "Paddle")
 _BLOCK = re.compile(r"(?<=<!-- support: begin -->\n).*?(?=<!-- support: end -->)", re.DOTALL)
 
@@ -20,7 +20,7 @@ class Cell:
     en: str
     zh: str
     tests: str = ""
-    """Where it is tested, below tests/; empty: it is not."""
+    """The tests, below tests/; empty if it is not tested."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,21 @@ NONE = Cell("", "")
 
 
 def held(tests: str, en: str = "", zh: str = "") -> Cell:
-    return Cell(f"tested ({en})" if en else "tested", f"已测试({zh})" if zh else "已测试", tests)
+    return Cell(f"tested ({en})" if en else "tested", f"已测试（{zh}）" if zh else "已测试", tests)
 
 
 def not_run(en: str, zh: str, tests: str) -> Cell:
-    """The tests hold what is made for hardware that no test has had."""
-    return Cell(f"{en}; **not yet run on hardware**", f"{zh};**尚未在硬件上运行**", tests)
+    """Return the cell of code for hardware that no test has had; the tests check what can be checked without it."""
+    return Cell(f"{en}; **not yet run on hardware**", f"{zh}；**尚未在硬件上运行**", tests)
 
 
 WITHOUT = ("also without opbridge", "运行时可不依赖 opbridge")
-NVCC = ("compiles with nvcc for sm_80, 90, 100", "可用 nvcc 编译(sm_80、90、100)")
+NVCC = ("compiles with nvcc for sm_80, 90, 100", "可用 nvcc 编译（sm_80、90、100）")
 
 ROWS = (
     Row(
-        "one line of mathematics: kernel and gradient written",
-        "一行数学公式:核函数与梯度自动写出",
+        "formulas: kernel and gradient generated",
+        "一行数学公式：核函数与梯度自动写出",
         (
             held("formulas/test_formulas.py"),
             held("formulas/test_formulas.py"),
@@ -62,15 +62,15 @@ ROWS = (
         "CPU 上的 C++ 核函数",
         (
             held("frameworks/numpy/test_values.py"),
-            held("frameworks/torch/test_values.py", "2.13; 2.10 to 2.15 compile", "2.13;2.10 至 2.15 可编译"),
-            held("frameworks/mindspore/test_values.py", "2.10, CPU", "2.10,CPU"),
+            held("frameworks/torch/test_values.py", "2.13; 2.10 to 2.15 compile", "2.13；2.10 至 2.15 可编译"),
+            held("frameworks/mindspore/test_values.py", "2.10, CPU", "2.10，CPU"),
             held("frameworks/jax/test_values.py", "0.6 and newest", "0.6 与最新版"),
             held("frameworks/paddle/test_values.py", "3.3", "3.3"),
         ),
     ),
     Row(
-        "libraries with the aot entry point, MindSpore's attribute block too",
-        "带 aot 入口的动态库,含 MindSpore 属性块(AotExtra)",
+        "libraries with the aot entry point, also with the MindSpore attribute block",
+        "带 aot 入口的动态库，含 MindSpore 属性块（AotExtra）",
         (
             held("native/test_aot_block.py"),
             held("native/test_aot_block.py"),
@@ -80,8 +80,8 @@ ROWS = (
         ),
     ),
     Row(
-        "PyTorch's operators: `ob.aten(name)`, `kernels: {cpu: aten::name}`",
-        "PyTorch 算子:`ob.aten(name)`、`kernels: {cpu: aten::name}`",
+        "PyTorch operators: `ob.aten(name)`, `kernels: {cpu: aten::name}`",
+        "PyTorch 算子：`ob.aten(name)`、`kernels: {cpu: aten::name}`",
         (
             held("frameworks/aten/test_numpy.py"),
             held("frameworks/aten/test_manifest.py"),
@@ -102,13 +102,13 @@ ROWS = (
         ),
     ),
     Row(
-        "PyTorch extensions as Python modules; the CUDA ones by the twin",
-        "PyTorch 扩展作为 Python 模块;CUDA 扩展由孪生运行",
+        "PyTorch extensions as Python modules; CUDA extensions in the twin",
+        "PyTorch 扩展作为 Python 模块；CUDA 扩展由孪生运行",
         (NONE, held("test_extensions.py"), NONE, NONE, NONE),
     ),
     Row(
-        "CUDA kernels on the CPU, by the twin",
-        "CPU 上的 CUDA 核函数(孪生)",
+        "CUDA kernels on the CPU, in the twin",
+        "CPU 上的 CUDA 核函数（孪生）",
         (
             held("frameworks/test_cuda_twin.py"),
             held("frameworks/test_cuda_twin.py"),
@@ -118,8 +118,8 @@ ROWS = (
         ),
     ),
     Row(
-        "a `cuda` without a GPU, and CUDA extensions as they are",
-        "没有 GPU 的 `cuda` 设备,CUDA 扩展无需修改",
+        "a simulated `cuda` device, and unchanged CUDA extensions",
+        "没有 GPU 的 `cuda` 设备，CUDA 扩展无需修改",
         (NONE, held("cuda_twin/test_cuda_twin.py"), NONE, NONE, NONE),
     ),
     Row(
@@ -127,15 +127,15 @@ ROWS = (
         "GPU 上的 CUDA 核函数",
         (
             NONE,
-            held("on_gpu/test_torch.py", "by hand, on an H100", "手动,H100"),
+            held("on_gpu/test_torch.py", "by hand, on an H100", "手动，H100"),
             not_run(*NVCC, "toolchains/test_nvcc.py"),
             not_run("compiles", "可编译", "on_gpu/test_jax.py"),
             NONE,
         ),
     ),
     Row(
-        "Ascend C kernels on the CPU, by the twin",
-        "CPU 上的 Ascend C 核函数(孪生)",
+        "Ascend C kernels on the CPU, in the twin",
+        "CPU 上的 Ascend C 核函数（孪生）",
         (
             held("sources/test_ascend.py"),
             held("sources/test_ascend.py"),
@@ -157,11 +157,11 @@ ROWS = (
     ),
     Row(
         "a simulated `npu`, and programs written for torch_npu",
-        "模拟的 `npu` 设备,以及为 torch_npu 编写的程序",
+        "模拟的 `npu` 设备，以及为 torch_npu 编写的程序",
         (NONE, held("npu/test_npu.py"), NONE, NONE, NONE),
     ),
     Row(
-        "a PyTorch network converted whole",
+        "a whole PyTorch network converted",
         "整个转换 PyTorch 网络",
         (
             NONE,
@@ -174,10 +174,10 @@ ROWS = (
     Row(
         "CUDA kernels judged against a reference",
         "对照参考实现评判 CUDA 核函数",
-        (NONE, held("judging/test_judging.py", "by the twin", "由孪生运行"), NONE, NONE, NONE),
+        (NONE, held("judging/test_judging.py", "in the twin", "由孪生运行"), NONE, NONE, NONE),
     ),
     Row(
-        "libraries of tvm-ffi",
+        "tvm-ffi libraries",
         "tvm-ffi 的动态库",
         (
             held("sources/test_tvm_ffi.py"),
@@ -193,14 +193,14 @@ ROWS = (
         (
             NONE,
             held("codegen"),
-            held("codegen", "CPU, PyNative", "CPU,PyNative 模式"),
-            held("codegen", "CPU, by callback", "CPU,以回调方式"),
+            held("codegen", "CPU, PyNative", "CPU，PyNative 模式"),
+            held("codegen", "CPU, by callback", "CPU，以回调方式"),
             NONE,
         ),
     ),
     Row(
         "many devices: DTensor, DDP, FSDP2, tensor parallel; `NamedSharding`, `shard_map`",
-        "多设备:DTensor、DDP、FSDP2、张量并行;`NamedSharding`、`shard_map`",
+        "多设备：DTensor、DDP、FSDP2、张量并行；`NamedSharding`、`shard_map`",
         (
             NONE,
             held("distributed/test_training.py", "gloo on CPUs", "CPU 上的 gloo"),
@@ -213,6 +213,7 @@ ROWS = (
 
 
 def table(language: str) -> str:
+    """Return the table as Markdown."""
     lines = [f"| | {' | '.join(COLUMNS)} |", f"|---|{'---|' * len(COLUMNS)}"]
     for row in ROWS:
         cells = " | ".join(getattr(cell, language) for cell in row.cells)
@@ -220,10 +221,11 @@ def table(language: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def renewed(readme: str, language: str) -> str:
-    return _BLOCK.sub(lambda _: table(language), readme)
+def renewed(page: str, language: str) -> str:
+    """Return a page with the table between its markers replaced."""
+    return _BLOCK.sub(lambda _: table(language), page)
 
 
 if __name__ == "__main__":
-    for language, path in READMES.items():
+    for language, path in PAGES.items():
         path.write_text(renewed(path.read_text(encoding="utf-8"), language), encoding="utf-8")

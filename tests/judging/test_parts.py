@@ -316,6 +316,14 @@ def test_a_verdict_reads_back() -> None:
         Judgement.parse("{}")
 
 
+def test_right_says_for_what() -> None:
+    reason = Reason("out-of-bounds", "read of 4 bytes out of bounds", place="a.cu:3", shape="float32[17, 65]", seed=1)
+    limited = Judgement(Verdict.RIGHT, (reason,), "published shapes", ("float32[16]", "float32[32]"))
+    last = "verdict: right for the published shapes only; fails at float32[17, 65]"
+    assert str(limited).splitlines()[-1] == last
+    assert str(Judgement(Verdict.RIGHT, shapes=("float32[4]",))) == "verdict: right, on 1 inputs, for all shapes"
+
+
 @pytest.mark.parametrize(("verdict", "code"), [("right", 0), ("wrong", 1), ("cheating", 1), ("undecided", 3)])
 def test_exit_codes(verdict: str, code: int) -> None:
     assert Verdict(verdict).exit_code == code

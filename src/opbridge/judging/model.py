@@ -99,7 +99,12 @@ class Judgement:
 
     def __str__(self) -> str:
         lines = [str(reason) for reason in self.reasons]
-        last = self.verdict.value
-        if self.verdict is Verdict.RIGHT:
-            last += f", on {len(self.shapes)} inputs, for {self.holds_for}"
-        return "\n".join((*lines, f"verdict: {last}"))
+        return "\n".join((*lines, f"verdict: {self._summary()}"))
+
+    def _summary(self) -> str:
+        if self.verdict is not Verdict.RIGHT:
+            return self.verdict.value
+        if self.holds_for == ALL_SHAPES:
+            return f"right, on {len(self.shapes)} inputs, for {ALL_SHAPES}"
+        failing = next((reason.shape for reason in self.reasons if reason.shape), "")
+        return f"right for the {self.holds_for} only" + (f"; fails at {failing}" if failing else "")
