@@ -7,13 +7,19 @@ behind `$`; `pycon` is a doctest.  `sh` is for a reader's own machine, and only 
 from __future__ import annotations
 
 import doctest
+import importlib.metadata
 import re
 import shlex
 import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from forked_python import PYTHON
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from tests.helpers.confinement import needs_confinement
 
 import opbridge.errors
@@ -22,6 +28,8 @@ from opbridge.cli import COMMANDS
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWING = {"README.md", "README.zh.md", "start.md"}
+"""Pages that show what their programs print, in the `text` fence after each of them."""
 SHOWN_ONLY = {"text", "sh", "yaml", "c++", "json"}
 """Languages of a fence without a title that are there to be read."""
 
@@ -74,6 +82,79 @@ def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     (tmp_path / "page.py").write_text(prelude + program)
     run = subprocess.run([PYTHON, "page.py"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+    if page.name in SHOWING:
+        for output in outputs_of_programs(page):
+            assert output in run.stdout
+
+
+# Raises what Python does for a package that is not installed: {allowed} are the top-level names that are.
+BLOCKING = """
+import importlib.metadata, sys
+
+class Finder:
+    known = importlib.metadata.packages_distributions()
+    allowed = frozenset({allowed!r})
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top in self.known and not self.allowed.intersection(self.known[top]):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "README.zh.md"], ids=lambda page: page.name)
+def test_a_readmes_programs_need_only_what_the_line_above_installs(page: Path, tmp_path: Path) -> None:
+    installed, programs = "", 0
+    for language, title, body in blocks(page):
+        if language == "sh" and (line := re.search(r'pip install "?\.(?:\[(.*?)\])?"?(?=\s)', body)):
+            installed = f"opbridge[{line[1] or ''}]"
+        elif language == "python" and not title:
+            assert installed, f"{page.name} shows a program before it says how to install opbridge"
+            programs += 1
+            # A new process: a fork would have the frameworks imported.
+            (tmp_path / "sample.py").write_text(BLOCKING.format(allowed=sorted(closure(installed))) + body)
+            run = subprocess.run([sys.executable, "sample.py"], cwd=tmp_path, capture_output=True, text=True)
+            assert run.returncode == 0, run.stderr
+    assert programs >= 2
+
+
+def test_the_first_install_line_brings_no_framework() -> None:
+    needed = closure("opbridge[]")
+    assert {"opbridge", "numpy"} <= needed
+    assert needed.isdisjoint({"torch", "jax", "mindspore", "paddlepaddle"})
+    assert "torch" in closure("opbridge[torch]")
+
+
+def closure(requirement: str) -> set[str]:
+    """Return the distributions that installing a requirement brings, by the metadata of those that are here."""
+    found: set[str] = set()
+    waiting = [Requirement(requirement.replace("[]", ""))]
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        wanted = waiting.pop()
+        for extra in {"", *wanted.extras}:
+            name = canonicalize_name(wanted.name)
+            if (name, extra) in seen:
+                continue
+            seen.add((name, extra))
+            try:
+                distribution = importlib.metadata.distribution(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+            found.add(distribution.metadata["Name"])
+            needs = map(Requirement, distribution.requires or ())
+            waiting += [need for need in needs if need.marker is None or need.marker.evaluate({"extra": extra})]
+    return found
+
+
+def outputs_of_programs(page: Path) -> Iterator[str]:
+    """Yield every `text` fence that follows a program directly."""
+    shown = blocks(page)
+    for (language, title, _), (after, _, output) in pairwise(shown):
+        if language == "python" and not title and after == "text":
+            yield output
 
 
 def test_the_judge_says_what_its_page_shows(tmp_path: Path) -> None:
@@ -86,8 +167,6 @@ def test_the_judge_says_what_its_page_shows(tmp_path: Path) -> None:
     for answer, expected in zip(("answer.py", "wrong.py"), shown, strict=False):
         judge = [PYTHON, "-m", "opbridge", "judge", "reference.py", answer]
         assert subprocess.run(judge, cwd=tmp_path, capture_output=True, text=True).stdout == expected
-    for name in ("README.md", "README.zh.md"):
-        assert shown[1] in (ROOT / name).read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -27,6 +27,7 @@ AT_THE_ROOT = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "reporting.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
 }
 _LINK = re.compile(
     r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>(?!https?:|mailto:|#)[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
@@ -61,6 +62,13 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     # Text alone: what stands in a fence is a program.
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if part.startswith("```") else _LINK.sub(link, part) for part in parts)
+
+
+def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
+    """Return the page with its language, which the theme sets for the whole site."""
+    if page.file.src_uri == "zh.md" or page.file.src_uri.endswith(".zh.md"):
+        return output.replace('<html lang="en"', '<html lang="zh"', 1)
+    return output
 
 
 def _command_reference() -> str:
