@@ -184,7 +184,7 @@ def _overview() -> str:
     width = max(map(len, COMMANDS))
     return "\n".join(
         [
-            "Write a tensor operator once; call it from PyTorch, MindSpore, JAX and NumPy.",
+            "Write a tensor operator once; call it from PyTorch, MindSpore, JAX, Paddle and NumPy.",
             "",
             *(f"  {bold(name.ljust(width))}  {command.purpose}" for name, command in COMMANDS.items()),
             "",
