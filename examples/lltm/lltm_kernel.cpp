@@ -134,9 +134,9 @@ void lltm(ob::In<T> x, ob::In<T> h, ob::In<T> c, ob::In<T> weights, ob::In<T> bi
 OB_KERNEL(lltm, float, double)
 
 template <class T>
-void lltm_backward(ob::In<T> grad_new_h, ob::In<T> grad_new_c, ob::In<T> gates, ob::In<T> x, ob::In<T> h,
-                   ob::In<T> weights, ob::Out<T> grad_x, ob::Out<T> grad_h, ob::Out<T> grad_c, ob::Out<T> grad_weights,
-                   ob::Out<T> grad_bias) {
+void lltm_backward(ob::In<T> grad_new_h, ob::In<T> grad_new_c, ob::In<T> grad_gates, ob::In<T> gates, ob::In<T> x,
+                   ob::In<T> h, ob::In<T> weights, ob::Out<T> grad_x, ob::Out<T> grad_h, ob::Out<T> grad_c,
+                   ob::Out<T> grad_weights, ob::Out<T> grad_bias) {
   constexpr int64_t n_lanes = count<T>;
   const Sizes s = sizes_of(x, h, weights);
   const int64_t columns = blocks_of<n_lanes>(s.batch), n_gates = 3 * s.state;
@@ -155,10 +155,14 @@ void lltm_backward(ob::In<T> grad_new_h, ob::In<T> grad_new_c, ob::In<T> gates, 
       const T* kept = gates.data() + unit * s.batch + first;
       const Lanes<T> in = lanes::load(kept, rows), out = lanes::load(kept + next, rows);
       const Lanes<T> candidate = lanes::load(kept + 2 * next, rows), t = lanes::load(kept + 3 * next, rows);
-      d_memory[unit] += d_answer[unit] * out * (1 - t * t);
-      delta[unit] = d_memory[unit] * candidate * in * (1 - in);
-      delta[s.state + unit] = d_answer[unit] * t * out * (1 - out);
-      delta[2 * s.state + unit] = d_memory[unit] * in * (candidate > 0 ? 1 + Lanes<T>{} : candidate + 1);
+      const T* given = grad_gates.data() + unit * s.batch + first;
+      const Lanes<T> d_in = lanes::load(given, rows), d_out = lanes::load(given + next, rows);
+      const Lanes<T> d_candidate = lanes::load(given + 2 * next, rows), d_t = lanes::load(given + 3 * next, rows);
+      d_memory[unit] += (d_answer[unit] * out + d_t) * (1 - t * t);
+      delta[unit] = (d_memory[unit] * candidate + d_in) * in * (1 - in);
+      delta[s.state + unit] = (d_answer[unit] * t + d_out) * out * (1 - out);
+      delta[2 * s.state + unit] =
+          (d_memory[unit] * in + d_candidate) * (candidate > 0 ? 1 + Lanes<T>{} : candidate + 1);
     }
     from_lanes(d_memory, s.state, rows, grad_c.data() + first * s.state);
   }

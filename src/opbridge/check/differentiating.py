@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,18 @@ def gradients(subject: OperatorUnderTest) -> Verdict:
     if not any(weight is not None for weight in weights):
         raise Skip("its outputs are no floats")
     functions = [_function(subject, given, names, weights, precision) for precision in precisions]
-    return study(functions, point, names, _complex_loss(subject, given, names, weights), subject.settings.seed)
+    verdict = study(functions, point, names, _complex_loss(subject, given, names, weights), subject.settings.seed)
+    return verdict if verdict.passed else replace(verdict, sentence=verdict.sentence + _forgotten(subject, weights))
+
+
+def _forgotten(subject: OperatorUnderTest, weights: list[Any]) -> str:
+    """Name the outputs whose gradients no formula takes, which count as zero."""
+    taken = {place for rule in subject.spec.rules.gradients for place in rule.formula.grads}
+    outputs = enumerate(zip(subject.schema.returns, weights, strict=True))
+    left = [
+        output.name or str(place) for place, (output, weight) in outputs if weight is not None and place not in taken
+    ]
+    return f"; no formula takes the gradient of output {', '.join(left)}" if taken and left else ""
 
 
 def can_differentiate(subject: OperatorUnderTest) -> bool:

@@ -112,3 +112,10 @@ void reads_out_of_bounds(ob::In<T> x, ob::Out<T> out) {
   for (int64_t i = 0; i < x.numel(); ++i) out[i] = from[i] + (from[i + 1] > T(1e30) ? T(1) : T(0));
 }
 OB_KERNEL(reads_out_of_bounds, float, double)
+
+// Not of the twelve: its second output has a gradient, too, which its declaration forgets.
+template <class T>
+void forgets_an_output(ob::In<T> x, ob::Out<T> squares, ob::Out<T> doubles) {
+  for (int64_t i = 0; i < x.numel(); ++i) squares[i] = x[i] * x[i], doubles[i] = 2 * x[i];
+}
+OB_KERNEL(forgets_an_output, float, double)
