@@ -89,11 +89,42 @@ FORMULAS: dict[str, tuple[str, str, Callable[..., torch.Tensor], tuple[Shape, ..
         (X, Y),
     ),
     "first_against_rest": ("Tensor x", "x[..., :1] * x[..., 1:]", lambda x: x[..., :1] * x[..., 1:], (X,)),
+    # Gradients that no element is needed for have their shape from the tensors.
+    "sum_of_every_second": (
+        "Tensor x, Tensor y",
+        "sum(x[..., ::2] + y, -1)",
+        lambda x, y: (x[..., ::2] + y).sum(-1),
+        (X, (3, 4)),
+    ),
+    "total_of_steps": (
+        "Tensor x, Tensor y",
+        "sum(x[..., 1:] - x[..., :-1] + y)",
+        lambda x, y: (x[..., 1:] - x[..., :-1] + y).sum(),
+        (X, (3, 7)),
+    ),
+    "size_of_steps": (
+        "Tensor x",
+        "sum(abs(x[..., 1:] - x[..., :-1])) / (x.shape[-1] - 1)",
+        lambda x: (x[..., 1:] - x[..., :-1]).abs().sum() / 7,
+        (X,),
+    ),
+    "mean_over_the_middle": (
+        "Tensor x, Tensor y",
+        "mean(x[..., :2, :] * y, -2, keepdim=True)",
+        lambda x, y: (x[..., :2, :] * y).mean(-2, keepdim=True),
+        (X, (8,)),
+    ),
+    "halves_added_up": (
+        "Tensor x",
+        "sum(x[..., :4] + 2 * x[..., 4:], -2)",
+        lambda x: (x[..., :4] + 2 * x[..., 4:]).sum(-2),
+        (X,),
+    ),
 }
 SCHEMAS = {f"parts::{name}({arguments}) -> Tensor": text for name, (arguments, text, _, _) in FORMULAS.items()}
 
 
-ON_TWIN = ("rope", "sizes_as_numbers", "rolled", "mean_of_every_second", "first_against_rest")
+ON_TWIN = ("rope", "sizes_as_numbers", "rolled", "mean_of_every_second", "first_against_rest", "total_of_steps")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from itertools import zip_longest
 
 from opbridge.errors import RuleError
 from opbridge.formulas.array_text import ArrayText
@@ -85,7 +86,7 @@ class _Deriving:
             if not node.is_truth and not is_index(node):
                 grad = made(Tensor, self.fresh(f"grad_{name}", "grads", place), stored_form(node))
                 grads.append((node, grad))
-                for part, of_part in _seeds(node, grad):
+                for part, of_part, _ in _seeds(node, grad):
                     seeds[part] = plus(seeds[part], of_part) if part in seeds else of_part
                     self.reached.append((part, {*ordered((part,))}))
         try:
@@ -108,21 +109,23 @@ class _Deriving:
         self.spelled[name] = _output_of(self.schema, group, place)
         return name
 
-    def shapes(self, parts: Gradients) -> dict[str, list[tuple[Tensor, ...]]]:
-        """What the grid has its shape from, for the gradient of each tensor.
+    def shapes(self, parts: Gradients) -> dict[str, Node]:
+        """What the grid has its shape from, for the gradient of each tensor: tensors added up, part by part.
 
         What comes from an output of elements has that shape itself; of what is reduced, the inputs have it alone.
         """
-        found: dict[str, list[tuple[Tensor, ...]]] = {}
-        for part in parts:
-            if part.form != GRID:
-                continue
-            for root, nodes in self.reached:
-                if part in nodes and root.form != GRID:
-                    roots = (root,) if is_cut(self.program.outputs) else self.program.outputs
-                    shaping = tuple(node for node in _tensors(roots) if node.form == GRID)
-                    found.setdefault(part.name, []).append(shaping)
-        return found
+        found = {part: shape for part in parts if (shape := self.shape_of_part(part)) is not None}
+        names = {part.name for part in found}
+        shaped = _of_whole({part: found.get(part, value) for part, value in parts.items() if part.name in names})
+        return {node.name: shape for node, shape in shaped.items()}
+
+    def shape_of_part(self, part: Tensor) -> Node | None:
+        tensors: dict[Node, None] = {}
+        for root, nodes in self.reached if part.form == GRID else ():
+            if part in nodes and root.form != GRID:
+                roots = (root,) if is_cut(self.program.outputs) else self.program.outputs
+                tensors |= dict.fromkeys(node for node in _tensors(roots) if node.form == GRID)
+        return reduce(lambda a, b: made(Apply, "add", (a, b), GRID), tensors) if tensors else None
 
     def texts(self, found: Gradients, grads: Seeds) -> tuple[tuple[str, str], ...]:
         """For people."""
@@ -159,15 +162,15 @@ class _Deriving:
         self,
         values: Gradients,
         texts: tuple[tuple[str, str], ...],
-        shapes_of: Mapping[str, list[tuple[Tensor, ...]]],
+        shapes_of: Mapping[str, Node],
     ) -> Backward:
         used = {node.name: node for node in _tensors(values.values())}
-        shaping = {node.name: self.unread(value, shapes_of.get(node.name, ())) for node, value in values.items()}
+        shaping = {node.name: self.unread(value, shapes_of.get(node.name)) for node, value in values.items()}
         alone = {node for node in values if self.is_alone(node)}
         has_grid = any(node.form == GRID for node in used.values())
         sizes = names_of(ordered(tuple(values.values())))
         shapes = {node.name for node in values if node not in alone or not has_grid}
-        shapes |= {node.name for nodes in shaping.values() for node in nodes}
+        shapes |= {node.name for shape in shaping.values() if shape is not None for node in _tensors((shape,))}
         if sizes:
             shapes |= {node.name for node in values} | sizes & {item.name for item in self.schema.tensor_arguments}
         tensors = [name for name in self.spelled if name in used]
@@ -176,7 +179,7 @@ class _Deriving:
             argument for argument in self.schema.attributes if argument.name in _attributes(values.values()) | sizes
         ]
         outputs = tuple(
-            Output(f"grad_{node.name}", value, node.form, node not in alone, shapes=shaping[node.name])
+            Output(f"grad_{node.name}", value, node.form, node not in alone, shape=shaping[node.name])
             for node, value in values.items()
         )
         schema = self.backward_schema([f"Tensor {name}" for name in tensors], outputs, list(map(str, attributes)))
@@ -190,11 +193,11 @@ class _Deriving:
         call = f"{schema.full_name}({', '.join(given)})"
         return Backward(Generated(schema, rules, kernel), tuple(node.name for node in values), call, texts)
 
-    def unread(self, value: Node, shapes: Iterable[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    def unread(self, value: Node, shape: Node | None) -> Node | None:
         """What shapes the grid of a gradient beside what it is computed from."""
         read = {node.name for node in _tensors((value,)) if node.form == GRID}
-        is_whole = any(name in self.spelled for name in read)
-        return () if is_whole else tuple(dict.fromkeys(node for nodes in shapes for node in nodes))
+        is_whole = not isinstance(value, Join) and any(name in self.spelled for name in read)
+        return None if is_whole else shape
 
     def backward_schema(self, tensors: list[str], outputs: tuple[Output, ...], attributes: list[str]) -> Schema:
         plain = [attribute.partition("=")[0] for attribute in attributes]
@@ -208,9 +211,11 @@ class _Deriving:
         spelled = {f"d {output.name}": _output_of(schema, "grads", place) for place, output in enumerate(outputs)}
         seeds = [made(Tensor, name, node.form) for name, node in zip(spelled, values, strict=True)]
         given = [(output.value, seed) for output, seed in zip(outputs, seeds, strict=True)]
-        is_of_parts = is_cut(values.values())
         try:
-            found = self.of_parts(spelled, given) if is_of_parts else self.of_whole(spelled, given, schema, outputs)
+            if is_cut(values.values()):
+                found = self.of_parts(spelled, given, [output.shape for output in outputs])
+            else:
+                found = self.of_whole(spelled, given, schema, outputs)
         except CutError:
             return {}
         if any(depth(text) >= MAX_DEPTH or len(str(text)) > _LONGEST for text in found.values()):
@@ -233,14 +238,17 @@ class _Deriving:
         printer = ArrayText(spelled, whole, tuple(name for name in whole if name in self.spelled), alike)
         return {node.name: printer.gradient(value, node.name, node.form) for node, value in gradients(joined).items()}
 
-    def of_parts(self, spelled: Mapping[str, Expr], seeds: Seeds) -> dict[str, Expr]:
-        """Part by part, as each has a shape of its own."""
+    def of_parts(
+        self, spelled: Mapping[str, Expr], seeds: Seeds, shapes: Iterable[Node | None] = ()
+    ) -> dict[str, Expr]:
+        """Part by part, as each has a shape of its own; `shapes` are tensors that it has that from too."""
         alike = {seed.name: seed.name.removeprefix("d grad_") for _, seed in seeds}
         found: dict[Tensor, Expr] = {}
-        for value, seed in seeds:
-            for part, of_part in _seeds(value, seed):
-                printer = PartText(spelled, (part, of_part), self.spelled, alike)
-                for node, each in gradients({part: of_part}).items():
+        for (value, seed), shape in zip_longest(seeds, shapes):
+            for part, of_part, of_shape in _seeds(value, seed, shape):
+                roots = (part, of_part) if of_shape is None else (part, of_part, of_shape)
+                printer = PartText(spelled, roots, self.spelled, alike)
+                for node, each in gradients({part: seeded(part, of_part)}).items():
                     text = printer.gradient_of_part(each, node)
                     found[node] = Binary("+", found[node], text) if node in found else text
         printer = PartText(spelled, found, self.spelled, alike)
@@ -251,14 +259,15 @@ class _Deriving:
         return texts
 
 
-def _seeds(node: Node, grad: Node) -> Iterator[tuple[Node, Node]]:
-    """An output and its gradient, part by part."""
+def _seeds(node: Node, grad: Node, shape: Node | None = None) -> Iterator[tuple[Node, Node, Node | None]]:
+    """An output, its gradient and what has its shape, part by part."""
     if not isinstance(node, Join):
-        yield node, grad
+        yield node, grad, shape
         return
-    for part, cut in zip(node.parts, node.cuts, strict=True):
+    shapes = shape.parts if isinstance(shape, Join) else [shape] * len(node.parts)
+    for part, cut, of_part in zip(node.parts, node.cuts, shapes, strict=True):
         if part.form.extent is not Extent.CALL:
-            yield from _seeds(part, sliced(grad, cut))
+            yield from _seeds(part, sliced(grad, cut), of_part)
 
 
 def _of_whole(found: Gradients) -> dict[Tensor, Node]:

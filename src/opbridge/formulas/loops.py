@@ -42,8 +42,13 @@ class Output:
     is_sum: bool = False
     cuts: tuple[Cut, ...] = ()
     """The part of it that is computed."""
-    shapes: tuple[Tensor, ...] = ()
-    """What gives the grid its shape where the value is computed from less than that."""
+    shape: Node | None = None
+    """What gives the grid its shape where the value is computed from less than that: put together as the value is."""
+
+    @property
+    def shapes(self) -> tuple[Tensor, ...]:
+        nodes = ordered((self.shape,)) if self.shape is not None else ()
+        return tuple(node for node in nodes if isinstance(node, Tensor) and node.form.extent is Extent.GRID)
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,9 @@ def _parts(output: Output) -> Iterator[Output]:
     if not isinstance(output.value, Join):
         yield output
         return
-    for part, cut in zip(output.value.parts, output.value.cuts, strict=True):
-        yield from _parts(replace(output, value=part, cuts=(*output.cuts, cut)))
+    shapes = output.shape.parts if isinstance(output.shape, Join) else [output.shape] * len(output.value.parts)
+    for part, cut, shape in zip(output.value.parts, output.value.cuts, shapes, strict=True):
+        yield from _parts(replace(output, value=part, cuts=(*output.cuts, cut), shape=shape))
 
 
 def _shape_key(output: Output) -> object:
