@@ -61,6 +61,10 @@ OTHERS = {
     "formulas::moments(Tensor x) -> (Tensor mean, Tensor var, Tensor largest)": (
         "mean(x, -1, keepdim=True), var(x, -1, correction=1), argmax(x, -1)"
     ),
+    "formulas::kept(Tensor x) -> (Tensor, Tensor, Tensor)": (
+        "sum(x, -1, keepdim=True), max(x, -1, keepdim=True), argmax(x, -1, keepdim=True)"
+    ),
+    "formulas::kept_first(Tensor x) -> Tensor": "var(x, 0, keepdim=True)",
     "formulas::pair(Tensor x, Tensor y) -> (Tensor, Tensor)": "x * y, x > y",
     "formulas::rows(Tensor x, Tensor b) -> Tensor": "sum(x * x, -1) * b",
     "formulas::names(Tensor new, Tensor row, Tensor n, *, float i=1.0) -> Tensor": "new * row + n * i",
@@ -179,6 +183,13 @@ def test_outputs_have_shapes_and_types_of_their_own(lib: OpLibrary) -> None:
     product, above = lib["pair"](x, x[0])
     torch.testing.assert_close((product, above), (x * x[0], x > x[0]))
     assert lib["as_float"](x).dtype == torch.float32
+
+
+def test_a_number_keeps_no_axis_as_it_has_none(lib: OpLibrary) -> None:
+    for x in (_tensor(), torch.empty((), dtype=torch.double, device="meta")):
+        assert [value.shape for value in (*lib["kept"](x), lib["kept_first"](x))] == [()] * 4
+    x = _tensor(3)
+    assert [value.shape for value in (*lib["kept"](x), lib["kept_first"](x))] == [(1,)] * 4
 
 
 def test_a_tensor_beside_what_has_lost_axes_has_lost_them_too(lib: OpLibrary) -> None:

@@ -77,17 +77,23 @@ def _resized(shape: str, axis: int, size: str) -> str:
 
 
 def _reduced_shape(grid: str, axes: tuple[int, ...], keeps: bool) -> str:
-    """The shape without its axes, which lie in pieces around them."""
+    """The shape without its axes, which lie in pieces around them; a tensor without dimensions keeps none."""
+    grid = f"({grid})" if " + " in grid and not grid.startswith("broadcast(") else grid
     parts: list[str] = []
     begin = ""
+    one = f"[1][:{_rank(grid)}]" if axes in ((-1,), (0,)) else "[1]"
     for axis in axes:
         if begin != str(axis):
             parts.append(f"{grid}[{begin}:{axis}]")
-        parts += ["[1]"] if keeps else []
+        parts += [one] if keeps else []
         begin = str(axis + 1)
     # Counted from the end, axis -1 has nothing behind it.
     parts += [] if axes[-1] == -1 else [f"{grid}[{begin}:]"]
     return " + ".join(parts) or "[]"
+
+
+def _rank(shape: str) -> str:
+    return shape.replace(".shape", ".ndim") if shape.endswith(".shape") else f"len({shape})"
 
 
 def flops_rule(outputs: tuple[Node, ...]) -> str:
