@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.formulas.test_cuda import REDUCED, SCHEMAS, held, inputs
+from tests.formulas.test_cuda import NOTHING, REDUCED, SCHEMAS, held, inputs
 from tests.helpers.formula_library import formula_library
 
 import opbridge as ob
@@ -51,9 +51,10 @@ def test_rows_come_in_pieces_of_local_memory(lib: OpLibrary, left: tuple[int, ..
     held(lib, "along_rows", REDUCED["along_rows"], *inputs(left, right))
 
 
-def test_no_element_is_no_work(lib: OpLibrary) -> None:
-    x, y = inputs((2, 3, 0), (3, 1))
-    gradients = torch.autograd.grad(lib["along_rows"](x, y).sum(), (x, y))
+@pytest.mark.parametrize(("name", "left", "right"), NOTHING)
+def test_no_element_is_no_work(lib: OpLibrary, name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    x, y = inputs(left, right)
+    gradients = torch.autograd.grad(lib[name](x, y).sum(), (x, y))
     torch.testing.assert_close(gradients, (torch.zeros_like(x), torch.zeros_like(y)))
 
 

@@ -5,19 +5,19 @@ What PyTorch has otherwise stands in a table of docs/formula.md, and nothing els
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.helpers.formula_differences import EDGES, Difference, differences, documented, inf, nan, pairs
+from tests.helpers.formula_differences import EDGES, differences, documented, inf, nan, pairs
+from tests.helpers.formula_edges import ELEMENTS, KNOWN, has_y, is_known
 from tests.helpers.formula_library import formula_library, torch_value
 from tests.helpers.random_formulas import formula_texts, hold_formulas
 
 import opbridge as ob
-from opbridge.formulas.functions import FUNCTIONS, REDUCING
+from opbridge.formulas.functions import REDUCING
 from opbridge.op import OpLibrary
 
 pytestmark = [
@@ -26,37 +26,6 @@ pytestmark = [
 ]
 
 TOLERANCES = {torch.float32: 2e-5, torch.float64: 1e-8, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-CONDITIONS = {"where": "where(x > y, x, y)", "astype": "astype(x * 2, float32)"}
-
-
-def _has_y(text: str) -> bool:
-    return re.search(r"\by\b", text) is not None
-
-
-def _call(name: str, arity: int) -> str:
-    operands = ["x > 0", "y > 0"] if FUNCTIONS[name].takes_truth else ["x", "y"]
-    return CONDITIONS.get(name) or f"{name}({', '.join(operands[:arity])})"
-
-
-ELEMENTS: Mapping[str, str] = {
-    **{name: _call(name, function.arity) for name, function in FUNCTIONS.items() if function.is_public},
-    "silu": "silu(x)",
-    "clip": "clip(x, -1, 2.5)",
-    "clip_by_tensor": "clip(x, y, 2.5)",
-    "clip_below": "clip(x, max=y)",
-    **{f"power{place}": f"x ** {power}" for place, power in enumerate(("0", "1", "2", "3", "-1", "-2", "0.5", "-0.5"))},
-    "power_of_two": "2 ** x",
-    "power_of_zero": "0 ** x",
-    "self_power": "x ** x",
-    "zero_added": "0.0 + x",
-    "nothing_added": "x + 0",
-    "nothing_taken": "x - 0",
-    "taken_from_zero": "0 - x",
-    "zeros": "where(x > 0, 0.0, -0.0)",
-    "by_zeros": "1 / where(x > 0, 0.0, -0.0)",
-    "negatives": "-(-x) * -y",
-    "brackets": "x * (y * x) + (x + (y + x))",
-}
 AXES = ("-1", "0", "[0, 1]")
 REDUCED: Mapping[str, str] = {
     **{
@@ -76,31 +45,8 @@ REDUCED: Mapping[str, str] = {
 }
 
 
-def _at(difference: Difference, place: int) -> float:
-    return difference.at[place] if place < len(difference.at) else 0.0
-
-
-KNOWN: Mapping[str, Callable[[Difference], bool]] = {
-    "sigmoid": lambda found: _at(found, 0) < -80,
-    "silu": lambda found: _at(found, 0) < -80,
-    "softplus": lambda found: _at(found, 0) > 20,
-    "remainder": lambda found: 0 < abs(_at(found, 1)) < 1e-37,
-    "pow": lambda found: "0.5" in found.text and _at(found, 0) in (0.0, -inf),
-    "clip": lambda found: "gradient of y" in found.what and _at(found, 1) == 2.5,
-    "maximum": lambda found: found.ours == found.theirs == 0,
-    "minimum": lambda found: found.ours == found.theirs == 0,
-}
-"""What docs/formula.md names, and where."""
-
-
-def is_known(name: str, difference: Difference) -> bool:
-    words = {"power6": "pow", "power7": "pow", "clip_by_tensor": "clip", "clip_below": "clip"}
-    known = KNOWN.get(words.get(name, name))
-    return known is not None and known(difference)
-
-
 def _schema(namespace: str, name: str, text: str) -> str:
-    return f"{namespace}::{name}({'Tensor x, Tensor y' if _has_y(text) else 'Tensor x'}) -> Tensor"
+    return f"{namespace}::{name}({'Tensor x, Tensor y' if has_y(text) else 'Tensor x'}) -> Tensor"
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +70,7 @@ def test_what_differs_is_what_the_documentation_names() -> None:
 def test_functions_of_elements_at_edges(elements: OpLibrary, name: str, dtype: torch.dtype) -> None:
     text = ELEMENTS[name]
     line = torch.tensor(EDGES, dtype=torch.float64).to(dtype)
-    inputs = pairs(dtype) if _has_y(text) else [line]
+    inputs = pairs(dtype) if has_y(text) else [line]
     # Gradients of narrow types may be computed from a result, which was rounded.
     least = TOLERANCES[dtype] if dtype in (torch.float16, torch.bfloat16) else 1e-40
     found = differences(elements[name], text, inputs, TOLERANCES[dtype], least=least)
@@ -147,10 +93,10 @@ def test_reductions_of_any_size_and_layout(reduced: OpLibrary, name: str, dtype:
     text, tolerance = REDUCED[name], 10 * TOLERANCES[dtype]
     for shape in SHAPES:
         for x in (_of_shape(shape, dtype), _of_shape(shape[::-1], dtype).t()):
-            inputs = [x, _of_shape((1, shape[1]), dtype, 1)] if _has_y(text) else [x]
+            inputs = [x, _of_shape((1, shape[1]), dtype, 1)] if has_y(text) else [x]
             _hold(reduced, name, inputs, tolerance)
     rows = torch.tensor(ROWS, dtype=torch.double).to(dtype)
-    _hold(reduced, name, [rows, _of_shape((1, 3), dtype)] if _has_y(text) else [rows], tolerance)
+    _hold(reduced, name, [rows, _of_shape((1, 3), dtype)] if has_y(text) else [rows], tolerance)
 
 
 def _hold(lib: OpLibrary, name: str, inputs: list[torch.Tensor], tolerance: float) -> None:

@@ -81,6 +81,17 @@ def differences(
         yield from _told(text, what, inputs, mine, other, bad)
 
 
+def differences_of_values(
+    text: str, value: torch.Tensor, inputs: Tensors, tolerance: float, least: float = 1e-40
+) -> Iterator[Difference]:
+    """Of a value alone, in which 0.0 and -0.0 are two numbers."""
+    expected = _reference(text, inputs, {})
+    assert value.dtype == expected.dtype, f"{text}: the value is {value.dtype}, not {expected.dtype}"
+    bad = ~torch.isclose(value, expected, rtol=tolerance, atol=least, equal_nan=True)
+    bad |= (value == 0) & (expected == 0) & (value.signbit() != expected.signbit())
+    yield from _told(text, "the value", inputs, value, expected, bad)
+
+
 def _told(
     text: str, what: str, inputs: Tensors, mine: torch.Tensor, other: torch.Tensor, bad: torch.Tensor
 ) -> Iterator[Difference]:

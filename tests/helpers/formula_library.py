@@ -23,12 +23,14 @@ _TYPES = re.compile(r"^(OB_KERNEL\(\w+), .*\)$", re.MULTILINE)
 _INCLUDES = re.compile(r"^#include .*\n", re.MULTILINE)
 
 
-def formula_source(formulas: Mapping[str, str], types: str = "double", device: str = "cpu") -> str:
+def formula_source(
+    formulas: Mapping[str, str], types: str = "double", device: str = "cpu", has_gradients: bool = True
+) -> str:
     """The kernels of many formulas in one source."""
     sources = [
         _TYPES.sub(rf"\1, {types})", str(kernel.source))
         for schema, text in formulas.items()
-        for spec in OpSpec.of_formula(schema, text, device=device)
+        for spec in _specs(schema, text, device, has_gradients)
         for kernel in spec.kernels
     ]
     includes = dict.fromkeys(line for source in sources for line in _INCLUDES.findall(source))
@@ -36,18 +38,29 @@ def formula_source(formulas: Mapping[str, str], types: str = "double", device: s
     return "".join([*includes, *(_INCLUDES.sub("", source) for source in sources)])
 
 
-def formula_library(formulas: Mapping[str, str], types: str = "double", device: str = "cpu") -> OpLibrary:
+def _specs(schema: str, text: str, device: str, has_gradients: bool) -> tuple[OpSpec, ...]:
+    """The operator of a formula, and its backward where that is wanted."""
+    forward, *backward = OpSpec.of_formula(schema, text, device=device)
+    rules = replace(forward.rules, derivatives=())
+    return (forward, *backward) if has_gradients else (replace(forward, rules=rules),)
+
+
+def formula_library(
+    formulas: Mapping[str, str], types: str = "double", device: str = "cpu", has_gradients: bool = True
+) -> OpLibrary:
     """`formulas` are texts by schema, all of one namespace; kernels are made for `types` alone, to save time."""
     of = TWINS[device].of if device in TWINS else device
-    path = Cache().keep(f"formulas{PRINTERS[of].suffix}", formula_source(formulas, types, of))
-    specs = (spec for schema, text in formulas.items() for spec in OpSpec.of_formula(schema, text, device=of))
+    path = Cache().keep(f"formulas{PRINTERS[of].suffix}", formula_source(formulas, types, of, has_gradients))
+    specs = (spec for schema, text in formulas.items() for spec in _specs(schema, text, of, has_gradients))
     joined = tuple(
         replace(spec, kernels=(KernelRef(of, path.name, str(spec.kernels[0].symbol)),), root=path.parent)
         for spec in specs
     )
     catalog = Catalog.of(str(joined[0].schema.namespace), joined)
     kernels = KernelStore(catalog, path.parent, Cache(), allow_outside=True, twin=device if device in TWINS else None)
-    return LibraryRuntime(catalog, kernels, lambda: joined, (formula_library, (formulas, types, device))).library()
+    return LibraryRuntime(
+        catalog, kernels, lambda: joined, (formula_library, (formulas, types, device, has_gradients))
+    ).library()
 
 
 def torch_value(text: str, values: Mapping[str, Any]) -> Any:

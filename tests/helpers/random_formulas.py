@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 
 import torch
 from hypothesis import strategies as st
@@ -46,6 +47,7 @@ def _grown(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 def hold_formulas(texts: Sequence[str], namespace: str) -> None:
     """Compiles them once, in double precision, and compares each with what PyTorch makes of its text."""
+    namespace += "_" + sha256("\n".join(texts).encode()).hexdigest()[:12]
     number = 0.7
     lib = formula_library({_schema(namespace, place, text, number): text for place, text in enumerate(texts)})
     for place, text in enumerate(texts):

@@ -75,7 +75,7 @@ _FORMS: Mapping[str, Mapping[str, Instructions]] = {
     "divide": {"vv": _two("Div")},
     "negative": {"v": Instructions("Muls({to}, {0}, -1.0f, {n});")},
     "abs": {"v": _plain("Abs")},
-    "sign": {"v": _library("Sign")},
+    "sign": {"v": _own("sign", "0", "a", "p")},
     "square": {"v": Instructions("Mul({to}, {0}, {0}, {n});")},
     "sqrt": {"v": _plain("Sqrt")},
     "rsqrt": {"v": _own("rsqrt", "0", "a")},
@@ -109,7 +109,7 @@ _FORMS: Mapping[str, Mapping[str, Instructions]] = {
     "maximum": {"vv": _own("maximum", "0", "1", "p")},
     "minimum": {"vv": _own("minimum", "0", "1", "p")},
     "remainder": {"vv": _own("remainder", "0", "1", "a", "b", "p", "q", is_library=True)},
-    "floor_divide": {"vv": _own("floor_divide", "0", "1", "a")},
+    "floor_divide": {"vv": _own("floor_divide", "0", "1", "a", "b", "p", "q", is_library=True)},
     "where": {
         "mvv": _own("choose", "0", "1", "2"),
         "mvs": _own("choose", "0", "1", "2"),

@@ -281,14 +281,6 @@ class GridRow {
     return kept;
   }
 
-  // The logarithm of the sum of exponentials, which overflows nowhere.
-  template <class Body, class... Tensors>
-  __device__ F logsumexp(const Body& f, const Tensors&... tensors) {
-    F most = max(f, tensors...);
-    if (std::isinf(most)) most = F(0);  // else infinity minus infinity
-    return most + ob::log(sum([&](auto... values) { return ob::exp(f(values...) - most); }, tensors...));
-  }
-
  private:
   __device__ bool is_active() const { return first_ + slot_ < grid_.rows || grid_.is_whole; }
   __device__ bool is_first() const { return lane_ == 0 && is_active(); }

@@ -114,17 +114,20 @@ __aicore__ inline void expm1(const Vector& to, const Vector& x, const Vector& a,
   AscendC::Adds(to, to, 1.0f, n);
   AscendC::Mul(to, to, b, n);
 }
-// log(u) + (x - (u - 1)) / u for u = 1 + x, where the second part is what u has lost of x.
+// log(u) + (x - (u - 1)) / u for u = 1 + x, where the second part is what u has lost of x; it is no number at -1 and
+// infinity.  -0.0 stays what it is.
 __aicore__ inline void log1p(const Vector& to, const Vector& x, const Vector& a, const Vector& b, const Mask& p,
                              uint32_t n) {
   AscendC::Adds(a, x, 1.0f, n);
   AscendC::Adds(b, a, -1.0f, n);
   AscendC::Sub(b, x, b, n);
   AscendC::Div(b, b, a, n);
-  AscendC::CompareScalar(p, a, static_cast<float>(INFINITY), AscendC::CMPMODE::LT, whole(n));
+  AscendC::Compare(p, b, b, AscendC::CMPMODE::EQ, whole(n));
   choose(b, p, b, 0.0f, n);
   AscendC::Ln(to, a, n);
   AscendC::Add(to, to, b, n);
+  AscendC::CompareScalar(p, x, 0.0f, AscendC::CMPMODE::NE, whole(n));
+  choose(to, p, to, x, n);
 }
 
 // A NaN of either is passed on.
@@ -158,9 +161,48 @@ __aicore__ inline void without_infinity(const Vector& x, const Vector& a, const 
   choose(x, p, x, 0.0f, n);
 }
 
-__aicore__ inline void floor_divide(const Vector& to, const Vector& x, const Vector& y, const Vector& a, uint32_t n) {
+// 0 for a NaN, which no comparison takes.
+__aicore__ inline void sign(const Vector& to, const Vector& x, const Vector& a, const Mask& p, uint32_t n) {
+  AscendC::CompareScalar(p, x, 0.0f, AscendC::CMPMODE::GT, whole(n));
+  to_numbers(to, p, n);
+  AscendC::CompareScalar(p, x, 0.0f, AscendC::CMPMODE::LT, whole(n));
+  to_numbers(a, p, n);
+  AscendC::Sub(to, to, a, n);
+}
+
+// Takes 1 from x where `left` is on the other side of zero than y; `a` is lost.
+__aicore__ inline void take_one_across(const Vector& x, const Vector& left, const Vector& y, const Vector& a,
+                                       const Mask& p, const Mask& q, uint32_t n) {
+  AscendC::CompareScalar(p, left, 0.0f, AscendC::CMPMODE::LT, whole(n));
+  AscendC::CompareScalar(q, y, 0.0f, AscendC::CMPMODE::GT, whole(n));
+  both(p, p, q, n);
+  to_numbers(a, p, n);
+  AscendC::Sub(x, x, a, n);
+  AscendC::CompareScalar(p, left, 0.0f, AscendC::CMPMODE::GT, whole(n));
+  AscendC::CompareScalar(q, y, 0.0f, AscendC::CMPMODE::LT, whole(n));
+  both(p, p, q, n);
+  to_numbers(a, p, n);
+  AscendC::Sub(x, x, a, n);
+}
+
+// From what a division leaves, as ob::floor_divide of element.h does it step by step.
+__aicore__ inline void floor_divide(const Vector& to, const Vector& x, const Vector& y, const Vector& a,
+                                    const Vector& b, const Mask& p, const Mask& q, uint32_t n) {
+  AscendC::Fmod(a, x, y, n);
+  AscendC::Sub(b, x, a, n);
+  AscendC::Div(b, b, y, n);
+  take_one_across(b, a, y, to, p, q, n);
+  AscendC::Cast(to, b, AscendC::RoundMode::CAST_FLOOR, n);
+  AscendC::Sub(a, b, to, n);
+  AscendC::CompareScalar(p, a, 0.5f, AscendC::CMPMODE::GT, whole(n));
+  to_numbers(a, p, n);
+  AscendC::Add(to, to, a, n);
+  AscendC::CompareScalar(p, b, 0.0f, AscendC::CMPMODE::NE, whole(n));
   AscendC::Div(a, x, y, n);
-  AscendC::Cast(to, a, AscendC::RoundMode::CAST_FLOOR, n);
+  AscendC::Muls(b, a, 0.0f, n);
+  choose(to, p, to, b, n);  // a zero has the quotient's sign
+  AscendC::CompareScalar(p, y, 0.0f, AscendC::CMPMODE::NE, whole(n));
+  choose(to, p, to, a, n);
 }
 // With the divisor's sign: of a remainder with the other one, the divisor is added.
 __aicore__ inline void remainder(const Vector& to, const Vector& x, const Vector& y, const Vector& a, const Vector& b,

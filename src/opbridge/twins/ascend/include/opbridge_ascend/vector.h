@@ -210,7 +210,7 @@ void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Ex
     detail::over_repeats<isSetMask>(detail::Name##Operation(), at, mask, repeats, p, dst, src);                     \
   }
 
-OPBRIDGE_ASCEND_UNARY(Abs, a < T(0) ? T(-a) : a, half, float)
+OPBRIDGE_ASCEND_UNARY(Abs, a > T(0) ? a : T(T(0) - a), half, float)
 OPBRIDGE_ASCEND_UNARY(Exp, exp(detail::Math<T>(a)), half, float)
 OPBRIDGE_ASCEND_UNARY(Ln, log(detail::Math<T>(a)), half, float)
 OPBRIDGE_ASCEND_UNARY(Sqrt, sqrt(detail::Math<T>(a)), half, float)
